@@ -1,0 +1,175 @@
+import { z } from 'zod';
+
+const LONE_SURROGATE = 'must be well-formed Unicode: it holds a lone surrogate';
+
+/** The number of Unicode code points of a well-formed string. */
+const codePoints = (value: string): number => {
+  let count = 0;
+  for (const _ of value) count += 1;
+  return count;
+};
+
+/**
+ * A text of `min` to `max` Unicode code points, as JSON Schema and MySQL's `VARCHAR(n)` count them; zod's own
+ * `.max()` counts UTF-16 units. Lone surrogates are refused: UTF-8 cannot hold them. A `pattern` is published as it
+ * stands, so it has to mean the same in every regular-expression dialect: no look-around, no `\d`, no `\s`.
+ */
+export const text = (min: number, max: number, pattern?: RegExp, patternMessage?: string) =>
+  z
+    .string()
+    .check((ctx) => {
+      const { value } = ctx;
+      if (!value.isWellFormed()) {
+        ctx.issues.push({ code: 'custom', input: value, message: LONE_SURROGATE, params: { code: 'lone_surrogate' } });
+        return;
+      }
+      // There are at least half as many code points as UTF-16 units, and at most as many.
+      const surelyFits = value.length >= 2 * min && value.length <= max;
+      const count = surelyFits ? value.length : codePoints(value);
+      if (count < min) {
+        ctx.issues.push({
+          code: 'too_small',
+          origin: 'string',
+          minimum: min,
+          inclusive: true,
+          input: value,
+          message: `must have at least ${min} character${min === 1 ? '' : 's'}, has ${count}`,
+        });
+      } else if (count > max) {
+        ctx.issues.push({
+          code: 'too_big',
+          origin: 'string',
+          maximum: max,
+          inclusive: true,
+          input: value,
+          message: `must have at most ${max} characters, has ${count}`,
+        });
+      } else if (pattern && !pattern.test(value)) {
+        ctx.issues.push({
+          code: 'invalid_format',
+          format: 'regex',
+          pattern: pattern.source,
+          input: value,
+          message: patternMessage ?? `must match ${pattern.source}`,
+        });
+      }
+    })
+    .meta({ minLength: min, maxLength: max, ...(pattern && { pattern: pattern.source }) });
+
+// A host is a name or an IPv4 address; user info is refused, since a link with a password in it is a trap.
+const label = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
+const httpUrl = `[Hh][Tt][Tt][Pp][Ss]?://${label}(\\.${label})*\\.?(:[0-9]{1,5})?([/?#][^\\x00-\\x20\\x7f]*)?`;
+// A segment that is not `..`; a backslash is refused because browsers read it as a slash.
+const segment =
+  '([^/.\\x00-\\x20\\x7f\\\\][^/\\x00-\\x20\\x7f\\\\]*|\\.|\\.[^/.\\x00-\\x20\\x7f\\\\][^/\\x00-\\x20\\x7f\\\\]*|\\.\\.[^/\\x00-\\x20\\x7f\\\\]+)';
+
+const URL_RULE = 'must be an absolute http or https URL without spaces';
+
+/** An absolute http(s) URL of at most 2048 characters; the service never fetches it. */
+export const HttpUrl = text(1, 2048, new RegExp(`^${httpUrl}$`), URL_RULE);
+/** A download link: http(s) or magnet. */
+export const DownloadUrl = text(
+  1,
+  4096,
+  new RegExp(`^(${httpUrl}|[Mm][Aa][Gg][Nn][Ee][Tt]:\\?[^\\x00-\\x20\\x7f]+)$`),
+  'must be an http, https or magnet URL without spaces',
+);
+/** An avatar: an http(s) URL, or an absolute path on the reader's own site. */
+export const AvatarUrl = text(
+  1,
+  2048,
+  new RegExp(`^(${httpUrl}|/|(/${segment})+/?)$`),
+  'must be an http or https URL, or a path that starts with one "/" and has no ".." segment',
+);
+/** A social link: an http(s) URL, or a handle such as `@nickname`. */
+export const SocialLink = text(
+  1,
+  300,
+  new RegExp(`^(${httpUrl}|[^\\x00-\\x20\\x7f:]+)$`),
+  'must be an http or https URL, or a handle without spaces or ":"',
+);
+
+/** An identifier, opaque to callers: anything of 1–64 characters is accepted and looked up. */
+export const Id = text(1, 64);
+
+/** An instant in UTC with milliseconds: `2026-04-01T09:30:00.000Z`. */
+export const Timestamp = z.iso.datetime({ precision: 3 });
+
+export const Count = z.int().min(0);
+
+export const Tag = z
+  .object({
+    name: z.string().describe('The tag as it was first spelled'),
+    slug: z.string().describe('The form of the name to filter by (`tagSlugs`)'),
+  })
+  .meta({ id: 'Tag', description: 'A label of a game or an image post.' });
+
+export const Author = z
+  .object({
+    id: z.string().describe('The id of the user'),
+    nickname: z.string().describe('The display name'),
+    avatar: z.string().nullable().describe('URL or path of the avatar'),
+  })
+  .meta({ id: 'UserSummary', description: 'A user in short: as author of a record or as search result.' });
+
+export const ReactionType = z
+  .enum(['like', 'dislike'])
+  .meta({ id: 'ReactionType', description: 'The kind of a reaction.' });
+
+export const Viewer = z
+  .object({
+    favorited: z.boolean().describe('Whether the caller holds it as a favorite'),
+    reaction: ReactionType.nullable().describe("The caller's reaction, or null"),
+  })
+  .meta({ id: 'Viewer', description: "The caller's own relation to a record." });
+
+/** Members that games and image posts share, in lists and alone. */
+export const contentMembers = {
+  viewCount: Count.describe('How often it was read by getById; grows with a delay of about a second'),
+  likeCount: Count.describe('The number of likes'),
+  dislikeCount: Count.describe('The number of dislikes'),
+  favoriteCount: Count.describe('The number of users who hold it as a favorite'),
+  viewer: Viewer.nullable().describe('The relation of the caller whose key came along; null without a key'),
+  createdAt: Timestamp.describe('When it was published'),
+  updatedAt: Timestamp.describe('When it was last changed by its author'),
+};
+
+/** Input members that games and image posts share. */
+export const contentInput = {
+  title: text(1, 200).describe('The title'),
+  description: text(0, 5000).describe('A longer text about it'),
+  tagNames: z.array(text(1, 50)).max(20).describe('Names of tags; unknown ones are made, duplicates merge'),
+};
+
+/** Input members that every list shares. */
+export const listInput = {
+  limit: z.int().min(1).max(100).describe('Items per page'),
+  page: z
+    .int()
+    .min(1)
+    .describe('The page, from 1. page × limit reaches to 10000, deeper pages need `cursor`; ignored beside a `cursor`'),
+  cursor: text(1, 1000)
+    .optional()
+    .describe('The `nextCursor` of the previous page, with the same filters and sort mode. Reaches any depth'),
+  search: text(1, 100)
+    .optional()
+    .describe(
+      'Words that must all occur, each anywhere in the title, the tags or, on games, the original name or author. ' +
+        'Width, case and kana form do not matter. Blank means no filter',
+    ),
+  tagSlugs: z.array(text(1, 200)).max(10).optional().describe('Slugs of tags that must all be there'),
+};
+
+/** A page of items, as every list answers it. */
+export const page = <T extends z.ZodType>(item: T) =>
+  z.object({
+    items: z.array(item).describe('The records of this page'),
+    page: z.int().min(1).describe('The page asked for'),
+    limit: z.int().min(1).max(100).describe('The page size asked for'),
+    total: Count.describe('How many records match; see totalRelation'),
+    totalRelation: z
+      .enum(['eq', 'gte'])
+      .describe('`eq`: total is exact. `gte`: there are at least so many; counting stops at 10000'),
+    hasMore: z.boolean().describe('Whether more records follow this page'),
+    nextCursor: z.string().nullable().describe('Pass it as `cursor` for the records that follow; null at the end'),
+  });

@@ -1,0 +1,114 @@
+/**
+ * The records that the examples of the contract talk about. The embedded demo database holds them under these ids, so
+ * every example works there as it stands.
+ */
+export const exampleUser = {
+  id: '019a3c5e-7d10-7a41-9b1e-5f0c8a2d6e01',
+  nickname: 'demo',
+  avatar: '/avatars/demo.png',
+};
+
+const published = { createdAt: '2025-11-01T09:30:00.000Z', updatedAt: '2025-11-01T09:30:00.000Z' };
+const untouched = { viewCount: 0, likeCount: 0, dislikeCount: 0, favoriteCount: 0 };
+
+export const exampleGameInput = {
+  title: '星の伝説 〜ドラゴンと約束の丘〜',
+  description: '失われた星を探す、全12章の長編ロールプレイング。',
+  coverUrl: 'https://images.example.com/hoshi/cover.webp',
+  gameType: 'RPG',
+  isFree: true,
+  version: 'Ver1.2',
+  tagNames: ['ファンタジー', 'Dragons', '长篇'],
+  extraInfo: {
+    originalName: '星の伝説',
+    originalAuthor: '青い丘工房',
+    fileSize: '1.5GB',
+    platforms: ['Windows', 'Android'],
+    screenshots: ['https://images.example.com/hoshi/1.webp'],
+    downloads: [{ name: 'Mirror 1', url: 'https://files.example.com/hoshi-1.2.zip', password: 'hoshi' }],
+  },
+};
+
+const exampleTags = [
+  { name: 'ファンタジー', slug: 'ファンタジー' },
+  { name: 'Dragons', slug: 'dragons' },
+  { name: '长篇', slug: '长篇' },
+];
+
+export const exampleGameSummary = {
+  id: '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02',
+  title: exampleGameInput.title,
+  coverUrl: exampleGameInput.coverUrl,
+  gameType: exampleGameInput.gameType,
+  isFree: exampleGameInput.isFree,
+  version: exampleGameInput.version,
+  tags: exampleTags,
+  author: exampleUser,
+  ...untouched,
+  viewer: null,
+  ...published,
+};
+
+export const exampleGame = {
+  ...exampleGameSummary,
+  description: exampleGameInput.description,
+  extraInfo: exampleGameInput.extraInfo,
+};
+
+/** A second game, with as little as a game can have. */
+export const plainGameInput = { title: 'Lighthouse Keeper', gameType: 'ADV' };
+
+export const plainGame = {
+  ...exampleGame,
+  id: '019a3c5e-9f30-7c63-9d30-7b2eac4f8003',
+  ...plainGameInput,
+  coverUrl: null,
+  version: null,
+  tags: [],
+  description: null,
+  extraInfo: {
+    originalName: null,
+    originalAuthor: null,
+    fileSize: null,
+    platforms: [],
+    screenshots: [],
+    downloads: [],
+  },
+};
+
+export const exampleImagePostInput = {
+  title: '雨の路地裏',
+  images: ['https://images.example.com/alley/1.webp', 'https://images.example.com/alley/2.webp'],
+  description: 'Three studies of one street in the rain.',
+  tagNames: ['风景', 'Rain'],
+};
+
+export const exampleImagePostSummary = {
+  id: '019a3c5e-a040-7d74-8e41-8c3fbd509104',
+  title: exampleImagePostInput.title,
+  images: exampleImagePostInput.images,
+  tags: [
+    { name: '风景', slug: '风景' },
+    { name: 'Rain', slug: 'rain' },
+  ],
+  author: exampleUser,
+  ...untouched,
+  viewer: null,
+  ...published,
+};
+
+export const exampleImagePost = { ...exampleImagePostSummary, description: exampleImagePostInput.description };
+
+/** The viewer of a record that its caller has just made. */
+export const untouchedViewer = { favorited: false, reaction: null };
+
+/** The reply to a list of one item. */
+export const singlePage = <T>(item: T) => ({
+  items: [item],
+  page: 1,
+  limit: 20,
+  total: 1,
+  totalRelation: 'eq' as const,
+  hasMore: false,
+  nextCursor: null,
+});

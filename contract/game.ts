@@ -1,0 +1,267 @@
+import { z } from 'zod';
+import {
+  Author,
+  contentInput,
+  contentMembers,
+  Count,
+  DownloadUrl,
+  HttpUrl,
+  Id,
+  listInput,
+  page,
+  ReactionType,
+  Tag,
+  text,
+} from './common.ts';
+import {
+  exampleGame,
+  exampleGameInput,
+  exampleGameSummary,
+  plainGame,
+  plainGameInput,
+  singlePage,
+  untouchedViewer,
+} from './examples.ts';
+import { BATCH_BODY_LIMIT, noInput, procedure, router } from './procedure.ts';
+
+const GameType = text(1, 32, /^[^ ]+( [^ ]+)*$/, 'must not start or end with a space, nor have two in a row').describe(
+  'The type, such as ADV, SLG, RPG or ACT; an open list. ASCII letters are upper-cased',
+);
+
+const Download = z.strictObject({
+  name: text(1, 200).describe('What the link is called'),
+  url: DownloadUrl.describe('http, https or magnet URL'),
+  password: text(0, 200).optional().describe('Password of the archive'),
+});
+
+const ExtraInfoInput = z
+  .strictObject({
+    originalName: text(0, 200).optional().describe('Name of the original work'),
+    originalAuthor: text(0, 200).optional().describe('Author of the original work'),
+    fileSize: text(1, 32, /^[0-9]+(\.[0-9]+)? ?(B|KB|MB|GB|TB)$/, 'must be a number with a unit: B, KB, MB, GB or TB')
+      .optional()
+      .describe('Size with unit, for example 1.5GB'),
+    platforms: z.array(text(1, 32)).max(20).optional().describe('Platforms, for example Windows or Android'),
+    screenshots: z.array(HttpUrl).max(50).optional().describe('URLs of screenshots'),
+    downloads: z
+      .array(Download.meta({ id: 'DownloadInput', description: 'A download link.' }))
+      .max(50)
+      .optional()
+      .describe('Download links'),
+  })
+  .meta({ id: 'ExtraInfoInput', description: 'What else is known of a game.' });
+
+const GameInput = z
+  .strictObject({
+    title: contentInput.title,
+    description: contentInput.description.optional(),
+    coverUrl: HttpUrl.optional().describe('URL of the cover image'),
+    gameType: GameType.optional(),
+    isFree: z.boolean().default(true).describe('Whether it costs nothing'),
+    version: text(4, 32, /^Ver[0-9]+(\.[0-9]+)*$/, 'must be "Ver" and a number, for example Ver1.2')
+      .optional()
+      .describe('Version label, for example Ver1.2'),
+    tagNames: contentInput.tagNames.optional(),
+    extraInfo: ExtraInfoInput.optional(),
+  })
+  .meta({ id: 'GameInput', description: 'A game to publish.' });
+
+const summaryMembers = {
+  id: z.string().describe('The id, opaque'),
+  title: z.string().describe('The title'),
+  coverUrl: z.string().nullable().describe('URL of the cover image'),
+  gameType: z.string().nullable().describe('The type, such as RPG'),
+  isFree: z.boolean().describe('Whether it costs nothing'),
+  version: z.string().nullable().describe('Version label'),
+  tags: z.array(Tag).describe('Its tags'),
+  author: Author.describe('Who published it'),
+  ...contentMembers,
+};
+
+const GameSummary = z.object(summaryMembers).meta({ id: 'GameSummary', description: 'A game as lists show it.' });
+
+const ExtraInfo = z
+  .object({
+    originalName: z.string().nullable().describe('Name of the original work'),
+    originalAuthor: z.string().nullable().describe('Author of the original work'),
+    fileSize: z.string().nullable().describe('Size with unit'),
+    platforms: z.array(z.string()).describe('Platforms'),
+    screenshots: z.array(z.string()).describe('URLs of screenshots'),
+    downloads: z
+      .array(
+        z
+          .object({
+            name: z.string().describe('What the link is called'),
+            url: z.string().describe('http, https or magnet URL'),
+            password: z.string().nullable().describe('Password of the archive'),
+          })
+          .meta({ id: 'Download', description: 'A download link.' }),
+      )
+      .describe('Download links'),
+  })
+  .meta({ id: 'ExtraInfo', description: 'What else is known of a game.' });
+
+const Game = z
+  .object({
+    ...summaryMembers,
+    description: z.string().nullable().describe('A longer text about it'),
+    extraInfo: ExtraInfo,
+  })
+  .meta({ id: 'Game', description: 'A game with all that is known of it.' });
+
+const gameId = Id.describe('The id of the game');
+
+export const game = router('game', {
+  list: procedure({
+    summary: 'List games',
+    description:
+      'Lists, filters and searches games, page by page or by cursor. Filters combine with AND. In a walk by cursor no record that was there throughout is missed or seen twice; sorted by a counter, records whose counter changes meanwhile may move.',
+    access: 'public',
+    effect: 'read',
+    input: z.strictObject({
+      ...listInput,
+      gameType: GameType.optional(),
+      sortBy: z
+        .enum(['latest', 'oldest', 'views', 'likes', 'favorites'])
+        .default('latest')
+        .describe('Newest or oldest first, or most viewed, liked or favorited first; ties by date, then id'),
+      timeRange: z
+        .enum(['day', 'week', 'month', 'year', 'all'])
+        .default('all')
+        .describe('Only games published in the last 24 hours, 7, 30 or 365 days'),
+    }),
+    output: page(GameSummary),
+    errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],
+    example: {
+      input: { limit: 20, page: 1, search: '伝説', gameType: 'RPG', tagSlugs: ['dragons'], sortBy: 'latest' },
+      output: singlePage(exampleGameSummary),
+    },
+  }),
+
+  getById: procedure({
+    summary: 'Read one game',
+    description: 'Reads a game with its description and download links, and counts one view.',
+    access: 'public',
+    effect: 'read',
+    input: z.strictObject({ id: gameId }),
+    output: Game,
+    errors: ['GAME_NOT_FOUND'],
+    example: { input: { id: exampleGame.id }, output: exampleGame },
+  }),
+
+  create: procedure({
+    summary: 'Publish a game',
+    description: 'Publishes one game in the name of the key’s user.',
+    access: 'content:write',
+    effect: 'write',
+    input: GameInput,
+    output: Game,
+    errors: [],
+    example: { input: exampleGameInput, output: { ...exampleGame, viewer: untouchedViewer } },
+  }),
+
+  batchCreate: procedure({
+    summary: 'Publish up to 100 games',
+    description: 'Publishes all games or, if any is faulty, none; the reply then lists every fault of every item.',
+    access: 'content:write',
+    effect: 'write',
+    input: z.strictObject({ games: z.array(GameInput).min(1).max(100).describe('The games, 1 to 100') }),
+    output: z.object({ items: z.array(Game).describe('The games, in the order of the input') }),
+    errors: [],
+    bodyLimit: BATCH_BODY_LIMIT,
+    example: {
+      input: { games: [exampleGameInput, plainGameInput] },
+      output: {
+        items: [
+          { ...exampleGame, viewer: untouchedViewer },
+          { ...plainGame, viewer: untouchedViewer },
+        ],
+      },
+    },
+  }),
+
+  toggleFavorite: procedure({
+    summary: 'Add or remove a favorite',
+    description: 'Makes the game a favorite of the caller or, if it is one, takes that back. Returns the new state.',
+    access: 'content:write',
+    effect: 'write',
+    input: z.strictObject({ gameId }),
+    output: z.object({
+      gameId: z.string().describe('The id of the game'),
+      favorited: z.boolean().describe('Whether it is a favorite now'),
+      favoriteCount: Count.describe('The number of users who hold it as a favorite'),
+    }),
+    errors: ['GAME_NOT_FOUND'],
+    example: {
+      input: { gameId: exampleGame.id },
+      output: { gameId: exampleGame.id, favorited: true, favoriteCount: 1 },
+    },
+  }),
+
+  toggleReaction: procedure({
+    summary: 'Like or dislike a game',
+    description:
+      'Sets the caller’s reaction. The same reaction again removes it, the other one switches it. Returns the new state.',
+    access: 'content:write',
+    effect: 'write',
+    input: z.strictObject({ gameId, type: ReactionType }),
+    output: z.object({
+      gameId: z.string().describe('The id of the game'),
+      reaction: ReactionType.nullable().describe("The caller's reaction now, or null"),
+      likeCount: Count.describe('The number of likes'),
+      dislikeCount: Count.describe('The number of dislikes'),
+    }),
+    errors: ['GAME_NOT_FOUND'],
+    example: {
+      input: { gameId: exampleGame.id, type: 'like' },
+      output: { gameId: exampleGame.id, reaction: 'like', likeCount: 1, dislikeCount: 0 },
+    },
+  }),
+
+  getTypeStats: procedure({
+    summary: 'Count the games of each type',
+    description: 'Counts the games of each type, most frequent first. Games without a type count under null.',
+    access: 'public',
+    effect: 'read',
+    input: noInput(),
+    output: z.object({
+      items: z
+        .array(
+          z
+            .object({
+              gameType: z.string().nullable().describe('The type, or null for games without one'),
+              count: Count.describe('The number of games'),
+            })
+            .meta({ id: 'GameTypeCount', description: 'How many games there are of a type.' }),
+        )
+        .describe('The types'),
+      total: Count.describe('The number of all games'),
+    }),
+    errors: [],
+    example: {
+      input: {},
+      output: {
+        items: [
+          { gameType: 'RPG', count: 2 },
+          { gameType: 'ADV', count: 1 },
+        ],
+        total: 3,
+      },
+    },
+  }),
+
+  getRelated: procedure({
+    summary: 'List related games',
+    description:
+      'Lists games that share tags with this one, the rarer the shared tags the higher, with credit for the same type and the same original author. Filled up from the same type, then from the latest games.',
+    access: 'public',
+    effect: 'read',
+    input: z.strictObject({
+      gameId,
+      limit: z.int().min(1).max(24).default(6).describe('The number of games'),
+    }),
+    output: z.object({ items: z.array(GameSummary).describe('The related games, closest first') }),
+    errors: ['GAME_NOT_FOUND'],
+    example: { input: { gameId: plainGame.id, limit: 6 }, output: { items: [exampleGameSummary] } },
+  }),
+});

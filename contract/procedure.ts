@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { commonReasons, ErrorResponse, errorOf, protectedReasons, type Reason, type StatusOf } from './errors.ts';
+
+/** The scopes a key can hold; none implies another. */
+export const scopes = ['content:write', 'user:read', 'user:write'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Who may call: anyone, or the holder of a key with this scope. */
+export type Access = 'public' | Scope;
+
+const KIB = 1024;
+/** Largest request body of most procedures, in bytes. */
+const BODY_LIMIT = 1024 * KIB;
+/** Largest request body of a batch of up to 100 records, in bytes. */
+export const BATCH_BODY_LIMIT = 4096 * KIB;
+
+/** A procedure as its block in `game.ts`, `image.ts` or `user.ts` describes it. */
+interface Spec<I extends z.ZodType, O extends z.ZodType, A extends Access, R extends Reason> {
+  /** One line, for the list of operations. */
+  summary: string;
+  /** What a caller must know, in Markdown. */
+  description: string;
+  access: A;
+  /** A `read` changes nothing but view counts. */
+  effect: 'read' | 'write';
+  input: I;
+  output: O;
+  /** What it can answer beyond `commonReasons` and `protectedReasons`. */
+  errors: readonly R[];
+  /** Largest request body in bytes, where it is not 1 MiB. */
+  bodyLimit?: number;
+  example: { input: z.input<I>; output: z.output<O> };
+}
+
+/** What the server and the document need to know of a procedure beyond its schemas. */
+export interface ProcedureMetadata {
+  /** `game.list` */
+  id: string;
+  access: Access;
+  effect: 'read' | 'write';
+  /** Every reason it can answer, the common ones included. */
+  reasons: readonly Reason[];
+  bodyLimit: number;
+  /** Whether the input may be left out altogether. */
+  inputOptional: boolean;
+  example: { input: unknown; output: unknown };
+}
+
+/** Describes a procedure: an identity function that ties the example to the schemas. */
+export const procedure = <I extends z.ZodType, O extends z.ZodType, A extends Access, const R extends Reason = never>(
+  spec: Spec<I, O, A, R>,
+): Spec<I, O, A, R> => spec;
+
+/** The input of a procedure that takes no parameters. */
+export const noInput = () => z.strictObject({}).optional();
+
+const SuperjsonMeta = z.looseObject({}).meta({
+  id: 'SuperjsonMeta',
+  description: 'Annotations that tRPC clients with superjson send. Other clients leave it out.',
+});
+
+const request = <I extends z.ZodType>(name: string, input: I) =>
+  z
+    .strictObject({ json: input, meta: SuperjsonMeta.optional() })
+    .meta({ id: `${name}Request`, description: 'The request envelope: the parameters are in `json`.' });
+
+const response = <O extends z.ZodType>(name: string, output: O) => {
+  const data = z
+    .object({ json: output })
+    .meta({ id: `${name}Data`, description: 'The superjson envelope of the output.' });
+  const result = z.object({ data }).meta({ id: `${name}Result`, description: 'The tRPC envelope of the output.' });
+  return z
+    .object({ result })
+    .meta({ id: `${name}Response`, description: 'The reply; the output is in `result.data.json`.' });
+};
+
+type AnySpec = Spec<z.ZodType, z.ZodType, Access, Reason>;
+type ReasonsOf<S> =
+  S extends Spec<z.ZodType, z.ZodType, infer A, infer R>
+    ? R | (typeof commonReasons)[number] | (A extends 'public' ? never : (typeof protectedReasons)[number])
+    : never;
+
+/** The ts-rest route of a spec. */
+type Route<N extends string, S extends AnySpec> = {
+  method: 'POST';
+  path: `/api/trpc/${N}`;
+  summary: string;
+  description: string;
+  body: ReturnType<typeof request<S['input']>>;
+  responses: { 200: ReturnType<typeof response<S['output']>> } & Record<StatusOf<ReasonsOf<S>>, typeof ErrorResponse>;
+  metadata: ProcedureMetadata;
+};
+
+const capitalise = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** A schema under a component name, unless it has one already. */
+const named = <T extends z.ZodType>(schema: T, id: string): T =>
+  (schema.meta()?.['id'] || schema instanceof z.ZodOptional ? schema : schema.meta({ ...schema.meta(), id })) as T;
+
+const route = (id: string, name: string, spec: AnySpec) => {
+  const reasons: Reason[] = [...commonReasons, ...(spec.access === 'public' ? [] : protectedReasons), ...spec.errors];
+  const failures = reasons.map((reason) => [errorOf(reason).status, ErrorResponse]);
+  return {
+    method: 'POST' as const,
+    path: `/api/trpc/${id}`,
+    summary: spec.summary,
+    description: spec.description,
+    body: request(name, named(spec.input, `${name}Input`)),
+    responses: { 200: response(name, named(spec.output, `${name}Output`)), ...Object.fromEntries(failures) },
+    metadata: {
+      id,
+      access: spec.access,
+      effect: spec.effect,
+      reasons,
+      bodyLimit: spec.bodyLimit ?? BODY_LIMIT,
+      inputOptional: spec.input instanceof z.ZodOptional,
+      example: spec.example,
+    } satisfies ProcedureMetadata,
+  };
+};
+
+/**
+ * Turns the blocks of one router into ts-rest routes. Path, operation id and component names follow from the names:
+ * `list` in `game` becomes `POST /api/trpc/game.list` with `GameListRequest`, `GameListInput`, `GameListResponse`, ….
+ */
+export const router = <N extends string, S extends Record<string, AnySpec>>(
+  name: N,
+  specs: S,
+): { [K in keyof S & string]: Route<`${N}.${K}`, S[K]> } =>
+  Object.fromEntries(
+    Object.entries(specs).map(([key, spec]) => [
+      key,
+      route(`${name}.${key}`, capitalise(name) + capitalise(key), spec),
+    ]),
+  ) as never;

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, text, Timestamp } from './common.ts';
+import { exampleUser } from './examples.ts';
+import { noInput, procedure, router, scopes } from './procedure.ts';
+
+const MAX_SOCIAL_LINKS = 20;
+
+const SocialLinksInput = z
+  .record(text(1, 32, /^[a-z0-9_-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9, "_" and "-"'), SocialLink)
+  .check((ctx) => {
+    const count = Object.keys(ctx.value).length;
+    if (count > MAX_SOCIAL_LINKS) {
+      ctx.issues.push({
+        code: 'custom',
+        input: ctx.value,
+        message: `must have at most ${MAX_SOCIAL_LINKS} members, has ${count}`,
+        params: { code: 'too_big' },
+      });
+    }
+  })
+  .meta({
+    id: 'SocialLinksInput',
+    description:
+      'Links by the name of the site: names of a-z, 0-9, "_" and "-", values http(s) URLs or handles. Replaced as a whole.',
+    maxProperties: MAX_SOCIAL_LINKS,
+  });
+
+const profileMembers = {
+  id: z.string().describe('The id, opaque'),
+  nickname: z.string().describe('The display name'),
+  bio: z.string().nullable().describe('Personal introduction'),
+  pronouns: z.string().nullable().describe('Pronouns'),
+  website: z.string().nullable().describe('Personal website'),
+  location: z.string().nullable().describe('Location'),
+  socialLinks: z
+    .record(z.string(), z.string())
+    .meta({ id: 'SocialLinks', description: 'Links or handles by the name of the site.' }),
+  avatar: z.string().nullable().describe('URL or path of the avatar'),
+  gameCount: Count.describe('The number of games the user published'),
+  imagePostCount: Count.describe('The number of image posts the user published'),
+  createdAt: Timestamp.describe('When the user joined'),
+};
+
+const UserProfile = z
+  .object(profileMembers)
+  .meta({ id: 'UserProfile', description: 'A user as everyone may see them.' });
+
+const CurrentUser = z
+  .object({
+    ...profileMembers,
+    updatedAt: Timestamp.describe('When the profile was last changed'),
+    apiKey: z
+      .object({
+        id: z.string().describe('The id of the key, not the key'),
+        name: z.string().describe('The name its owner gave it'),
+        scopes: z.array(z.enum(scopes)).describe('What the key allows'),
+        expiresAt: Timestamp.nullable().describe('When it stops working; null for never'),
+      })
+      .meta({ id: 'ApiKeyInfo', description: 'The key that this request used.' }),
+  })
+  .meta({ id: 'CurrentUser', description: 'The caller: the whole profile and the key in use.' });
+
+const exampleProfile = {
+  ...exampleUser,
+  bio: 'ゲームと雨の写真が好きです。',
+  pronouns: 'they/them',
+  website: 'https://demo.example.com/',
+  location: '京都',
+  socialLinks: { github: 'https://github.com/example', pixiv: '@demo' },
+  gameCount: 2,
+  imagePostCount: 1,
+  createdAt: '2025-11-01T09:00:00.000Z',
+};
+
+const exampleCurrentUser = {
+  ...exampleProfile,
+  updatedAt: '2025-11-01T09:00:00.000Z',
+  apiKey: {
+    id: '019a3c5e-b150-7e85-9f52-9d40ce61a205',
+    name: 'demo',
+    scopes: [...scopes],
+    expiresAt: '2026-01-30T09:00:00.000Z',
+  },
+};
+
+export const user = router('user', {
+  getProfile: procedure({
+    summary: 'Read a profile',
+    description: 'Reads the public profile of a user.',
+    access: 'public',
+    effect: 'read',
+    input: z.strictObject({ id: Id.describe('The id of the user') }),
+    output: UserProfile,
+    errors: ['USER_NOT_FOUND'],
+    example: { input: { id: exampleUser.id }, output: exampleProfile },
+  }),
+
+  me: procedure({
+    summary: 'Read the current user',
+    description: 'Reads the complete profile of the key’s user, with what there is to know of the key.',
+    access: 'user:read',
+    effect: 'read',
+    input: noInput(),
+    output: CurrentUser,
+    errors: [],
+    example: { input: {}, output: exampleCurrentUser },
+  }),
+
+  updateProfile: procedure({
+    summary: 'Change the profile',
+    description:
+      'Changes the members that are given. Null clears a text, `socialLinks` is replaced as a whole; the nickname can be changed, not cleared.',
+    access: 'user:write',
+    effect: 'write',
+    input: z.strictObject({
+      nickname: text(1, 50).optional().describe('The display name'),
+      bio: text(0, 2000).nullable().optional().describe('Personal introduction'),
+      pronouns: text(0, 50).nullable().optional().describe('Pronouns'),
+      website: HttpUrl.nullable().optional().describe('Personal website'),
+      location: text(0, 100).nullable().optional().describe('Location'),
+      socialLinks: SocialLinksInput.optional(),
+    }),
+    output: CurrentUser,
+    errors: [],
+    example: {
+      input: { bio: 'ゲームと雨の写真が好きです。', location: '京都' },
+      output: exampleCurrentUser,
+    },
+  }),
+
+  updateAvatar: procedure({
+    summary: 'Change the avatar',
+    description: 'Sets the avatar of the key’s user; null clears it.',
+    access: 'user:write',
+    effect: 'write',
+    input: z.strictObject({
+      avatar: AvatarUrl.nullable().describe('An http(s) URL, or a path such as /avatars/me.png'),
+    }),
+    output: CurrentUser,
+    errors: [],
+    example: { input: { avatar: '/avatars/demo.png' }, output: exampleCurrentUser },
+  }),
+
+  search: procedure({
+    summary: 'Search users',
+    description: 'Finds users by any part of the nickname; width, case and kana form do not matter.',
+    access: 'user:read',
+    effect: 'read',
+    input: z.strictObject({
+      query: text(1, 100).describe('A part of the nickname'),
+      limit: z.int().min(1).max(50).describe('The number of users'),
+    }),
+    output: z.object({
+      items: z.array(Author).describe('Users whose nickname starts with the query come first'),
+      hasMore: z.boolean().describe('Whether there are more'),
+    }),
+    errors: [],
+    example: { input: { query: 'demo', limit: 10 }, output: { items: [exampleUser], hasMore: false } },
+  }),
+});
