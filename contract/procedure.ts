@@ -51,8 +51,10 @@ export const procedure = <I extends z.ZodType, O extends z.ZodType, A extends Ac
   spec: Spec<I, O, A, R>,
 ): Spec<I, O, A, R> => spec;
 
+const NoInput = z.strictObject({}).meta({ id: 'NoInput', description: 'No parameters.' });
+
 /** The input of a procedure that takes no parameters. */
-export const noInput = () => z.strictObject({}).optional();
+export const noInput = () => NoInput.optional();
 
 const SuperjsonMeta = z.looseObject({}).meta({
   id: 'SuperjsonMeta',
@@ -94,8 +96,10 @@ type Route<N extends string, S extends AnySpec> = {
 const capitalise = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** A schema under a component name, unless it has one already. */
-const named = <T extends z.ZodType>(schema: T, id: string): T =>
-  (schema.meta()?.['id'] || schema instanceof z.ZodOptional ? schema : schema.meta({ ...schema.meta(), id })) as T;
+const named = <T extends z.ZodType>(schema: T, id: string, description: string): T =>
+  (schema.meta()?.['id'] || schema instanceof z.ZodOptional
+    ? schema
+    : schema.meta({ description, ...schema.meta(), id })) as T;
 
 const route = (id: string, name: string, spec: AnySpec) => {
   const reasons: Reason[] = [...commonReasons, ...(spec.access === 'public' ? [] : protectedReasons), ...spec.errors];
@@ -105,8 +109,11 @@ const route = (id: string, name: string, spec: AnySpec) => {
     path: `/api/trpc/${id}`,
     summary: spec.summary,
     description: spec.description,
-    body: request(name, named(spec.input, `${name}Input`)),
-    responses: { 200: response(name, named(spec.output, `${name}Output`)), ...Object.fromEntries(failures) },
+    body: request(name, named(spec.input, `${name}Input`, `The parameters of \`${id}\`.`)),
+    responses: {
+      200: response(name, named(spec.output, `${name}Output`, `What \`${id}\` answers.`)),
+      ...Object.fromEntries(failures),
+    },
     metadata: {
       id,
       access: spec.access,

@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import { z } from 'zod';
+
+const MAX_PORT = 65_535;
+
+const wholeNumber = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
+
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((value) => value === 'true');
+
+const databaseUrl = z.string().check((ctx) => {
+  const url = ctx.value;
+  const fail = (message: string) => ctx.issues.push({ code: 'custom', input: '', message });
+  if (/^sqlite:.+/.test(url)) return;
+  if (!/^(mysql|mariadb):\/\//.test(url)) {
+    fail('must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…');
+  } else if (!URL.canParse(url)) {
+    fail('is not a well-formed URL; percent-encode special characters of the password');
+  } else {
+    const { hostname, pathname, username } = new URL(url);
+    if (hostname === '') fail('names no host');
+    if (username === '') fail('names no user');
+    if (!/^\/[^/]+$/.test(pathname)) fail('names no database: it ends in /<database>');
+  }
+});
+
+const publicUrl = z
+  .string()
+  .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), 'must be an http or https URL')
+  .transform((url) => url.replace(/\/+$/, ''));
+
+const variables = z.object({
+  PORT: wholeNumber(0, MAX_PORT).default(3000),
+  HOST: z.string().optional(),
+  DATABASE_URL: databaseUrl.default('sqlite:data/content.db'),
+  AUTO_MIGRATE: flag.optional(),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be fatal, error, warn, info, debug, trace or silent',
+    })
+    .default('info'),
+  PUBLIC_URL: publicUrl.optional(),
+  TRUST_PROXY: wholeNumber(0, 32).default(0),
+  CORS_ORIGINS: z
+    .string()
+    .transform((list) => list.split(',').map((origin) => origin.trim()))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(
+            (origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin),
+            'must be * or a comma-separated list of origins such as https://app.example.com',
+          ),
+      ),
+    )
+    .default(['*']),
+  SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
+});
+
+/** The settings of the service, as the README's table describes them. */
+export interface Config {
+  port: number;
+  host: string;
+  databaseUrl: string;
+  autoMigrate: boolean;
+  logLevel: z.output<typeof variables>['LOG_LEVEL'];
+  /** Where callers reach the service, without a trailing slash. */
+  publicUrl: string | undefined;
+  /** How many proxies in front of the service are trusted to name the caller's address. */
+  trustProxy: number;
+  corsOrigins: string[];
+  shutdownTimeoutMs: number;
+}
+
+/** A setting that cannot be used: the message names the variable, the fault and what is allowed. */
+export class ConfigError extends Error {}
+
+const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
+
+/**
+ * Reads the settings from environment variables; an empty one counts as missing.
+ * @throws ConfigError that lists every faulty variable
+ */
+export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const { success, data, error } = variables.safeParse(present);
+  if (!success) {
+    const faults = error.issues.map((issue) => {
+      const name = String(issue.path[0]);
+      // Whoever reads the log need not learn the database password.
+      const value = name === 'DATABASE_URL' ? '' : ` "${present[name]}"`;
+      return `${name}${value} ${issue.message}`;
+    });
+    throw new ConfigError([...new Set(faults)].join('\n'));
+  }
+  return {
+    port: data.PORT,
+    host: data.HOST ?? (inContainer() ? '0.0.0.0' : '127.0.0.1'),
+    databaseUrl: data.DATABASE_URL,
+    autoMigrate: data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:'),
+    logLevel: data.LOG_LEVEL,
+    publicUrl: data.PUBLIC_URL,
+    trustProxy: data.TRUST_PROXY,
+    corsOrigins: data.CORS_ORIGINS,
+    shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
+  };
+};

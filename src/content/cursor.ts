@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../errors.ts';
+
+/** The value of a sort column at the end of a page. */
+export type CursorValue = string | number;
+
+const fingerprint = (filters: unknown): string =>
+  createHash('sha256').update(JSON.stringify(filters)).digest('base64url').slice(0, 12);
+
+/** A text for callers to hand back: where a page ended, and a fingerprint of the filters it was made with. */
+export const encodeCursor = (filters: unknown, values: readonly CursorValue[]): string =>
+  Buffer.from(JSON.stringify([fingerprint(filters), ...values])).toString('base64url');
+
+/**
+ * The values of a cursor. `accepts` holds a check for each of them.
+ * @throws AppError CURSOR_INVALID for a text we did not make, or made for other filters
+ */
+export const decodeCursor = (
+  cursor: string,
+  filters: unknown,
+  accepts: readonly ((value: unknown) => boolean)[],
+): CursorValue[] => {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    parts = undefined;
+  }
+  if (!Array.isArray(parts) || parts.length !== accepts.length + 1) throw new AppError('CURSOR_INVALID');
+  const [made, ...values] = parts as unknown[];
+  if (made !== fingerprint(filters) || !accepts.every((accept, index) => accept(values[index]))) {
+    throw new AppError('CURSOR_INVALID');
+  }
+  return values as CursorValue[];
+};

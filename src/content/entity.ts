@@ -1,0 +1,94 @@
+import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
+import { columnTypes, idTransformer } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+import type { ContentKind } from './kind.ts';
+
+/** The columns that games and image posts share. */
+export interface ContentRow {
+  id: string;
+  authorId: string;
+  title: string;
+  description: string | null;
+  viewCount: number;
+  likeCount: number;
+  dislikeCount: number;
+  favoriteCount: number;
+  /** What search looks at, normalised: see `search/text.ts`. */
+  searchText: string;
+  /** Also the timestamp of the id, so that ids sort by it. */
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export const contentColumns = (engine: Engine) => {
+  const { id, text, longText, count, time } = columnTypes(engine);
+  return {
+    id: { ...id, primary: true, transformer: idTransformer },
+    authorId: { ...id, name: 'author_id', transformer: idTransformer },
+    title: text(200),
+    description: { ...longText, nullable: true },
+    viewCount: { ...count, name: 'view_count', default: 0 },
+    likeCount: { ...count, name: 'like_count', default: 0 },
+    dislikeCount: { ...count, name: 'dislike_count', default: 0 },
+    favoriteCount: { ...count, name: 'favorite_count', default: 0 },
+    searchText: { ...longText, name: 'search_text' },
+    createdAt: { ...time, name: 'created_at' },
+    updatedAt: { ...time, name: 'updated_at' },
+  } satisfies Record<string, EntitySchemaColumnOptions>;
+};
+
+interface LinkRow {
+  recordId: string;
+}
+export interface TagLinkRow extends LinkRow {
+  tagId: number;
+  /** The place of the tag in the author's order. */
+  position: number;
+}
+export interface FavoriteRow extends LinkRow {
+  userId: string;
+}
+export interface ReactionRow extends FavoriteRow {
+  type: 'like' | 'dislike';
+}
+
+const capitalised = (table: string): string =>
+  table.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The tables that hang on the records of a kind: their tags, favorites and reactions. */
+export const linkEntities = (engine: Engine, kind: ContentKind): EntitySchema[] => {
+  const { id, serial, small, text } = columnTypes(engine);
+  const recordId = { ...id, name: kind.foreignKey, primary: true, transformer: idTransformer } as const;
+  const userId = { ...id, name: 'user_id', primary: true, transformer: idTransformer } as const;
+  const foreignKey = (table: string, column: 'recordId' | 'userId' | 'tagId', target: string) => ({
+    name: `fk_${table}_${column === 'recordId' ? 'record' : column.slice(0, -2)}`,
+    target,
+    columnNames: [column],
+    referencedColumnNames: ['id'],
+    onDelete: 'CASCADE' as const,
+  });
+  const { tagTable, favoriteTable, reactionTable } = kind;
+  return [
+    new EntitySchema<TagLinkRow>({
+      name: capitalised(tagTable),
+      tableName: tagTable,
+      columns: { recordId, tagId: { ...serial, name: 'tag_id', primary: true }, position: small },
+      indices: [{ name: `${tagTable}_tag`, columns: ['tagId', 'recordId'] }],
+      foreignKeys: [foreignKey(tagTable, 'recordId', kind.entity), foreignKey(tagTable, 'tagId', 'Tag')],
+    }),
+    new EntitySchema<FavoriteRow>({
+      name: capitalised(favoriteTable),
+      tableName: favoriteTable,
+      columns: { userId, recordId },
+      indices: [{ name: `${favoriteTable}_record`, columns: ['recordId'] }],
+      foreignKeys: [foreignKey(favoriteTable, 'userId', 'User'), foreignKey(favoriteTable, 'recordId', kind.entity)],
+    }),
+    new EntitySchema<ReactionRow>({
+      name: capitalised(reactionTable),
+      tableName: reactionTable,
+      columns: { userId, recordId, type: text(7) },
+      indices: [{ name: `${reactionTable}_record`, columns: ['recordId'] }],
+      foreignKeys: [foreignKey(reactionTable, 'userId', 'User'), foreignKey(reactionTable, 'recordId', kind.entity)],
+    }),
+  ];
+};

@@ -1,0 +1,75 @@
+import type { Transaction } from '../db/database.ts';
+import { insertRows } from '../db/insert.ts';
+import { newId, ownIdToBytes } from '../db/values.ts';
+import { searchText } from '../search/text.ts';
+import { addToTagCounts, ensureTags, type Tag } from '../tag/service.ts';
+import { addToCounters } from './counters.ts';
+import type { ContentRow } from './entity.ts';
+import type { ContentKind } from './kind.ts';
+
+/** A record to publish. */
+export interface Draft {
+  title: string;
+  description: string | null;
+  tagNames: readonly string[];
+  /** Texts that search finds it by, besides title and tags. */
+  searchable: readonly (string | null | undefined)[];
+  /** The counters it belongs to, besides that of its kind. */
+  counters: readonly string[];
+  /** The columns that only its kind has. */
+  columns: Record<string, unknown>;
+}
+
+/** How often each key occurs. */
+const tally = <K>(keys: Iterable<K>): Map<K, number> => {
+  const counts = new Map<K, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+};
+
+export const recordSearchText = (title: string, tags: readonly Tag[], searchable: Draft['searchable'] = []): string =>
+  searchText([title, ...searchable, ...tags.map((tag) => tag.name)]);
+
+export const tagLinks = (recordId: string, tags: readonly Tag[]) =>
+  tags.map((tag, position) => ({ recordId, tagId: tag.id, position }));
+
+/**
+ * Stores new records of an author, dated `now`, with their tags and everything that counts them. Returns their ids in
+ * the order of the drafts. Tags, author and counters are locked in this order by everyone, so that nobody waits in a circle.
+ */
+export const publish = async (
+  tx: Transaction,
+  kind: ContentKind,
+  authorId: string,
+  drafts: readonly Draft[],
+  now: Date,
+): Promise<string[]> => {
+  const tags = await ensureTags(
+    tx,
+    drafts.map((draft) => draft.tagNames),
+  );
+  await addToTagCounts(tx, kind, tally(tags.flat().map((tag) => tag.id)));
+  await tx.execute(`UPDATE users SET ${kind.countColumn} = ${kind.countColumn} + ? WHERE id = ?`, [
+    drafts.length,
+    ownIdToBytes(authorId),
+  ]);
+  await addToCounters(tx, tally(drafts.flatMap((draft) => [kind.table, ...draft.counters])));
+
+  const rows = drafts.map((draft, index) => ({
+    ...draft.columns,
+    id: newId(now),
+    authorId,
+    title: draft.title,
+    description: draft.description,
+    searchText: recordSearchText(draft.title, tags[index] ?? [], draft.searchable),
+    createdAt: now,
+    updatedAt: now,
+  })) satisfies Partial<ContentRow>[];
+  await insertRows(tx.manager, kind.entity, rows);
+  await insertRows(
+    tx.manager,
+    kind.tagTable,
+    rows.flatMap((row, index) => tagLinks(row.id, tags[index] ?? [])),
+  );
+  return rows.map((row) => row.id);
+};

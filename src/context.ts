@@ -1,0 +1,43 @@
+import type { Logger } from 'pino';
+import { gameKind, imageKind } from './content/kind.ts';
+import { viewCounts } from './content/views.ts';
+import type { Config } from './config.ts';
+import { Database } from './db/database.ts';
+import type { WriteBehind } from './db/write-behind.ts';
+import { KeyVerifier } from './key/verifier.ts';
+import { schema } from './schema.ts';
+import { TagDictionary } from './tag/service.ts';
+
+/** Everything the service depends on. */
+export interface Context {
+  config: Config;
+  db: Database;
+  log: Logger;
+  /** The clock. */
+  now: () => Date;
+  tags: TagDictionary;
+  keys: KeyVerifier;
+  gameViews: WriteBehind<number>;
+  imageViews: WriteBehind<number>;
+}
+
+/** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
+export const openContext = async (config: Config, log: Logger, now = () => new Date()): Promise<Context> => {
+  const db = await Database.open(config.databaseUrl, schema);
+  return {
+    config,
+    db,
+    log,
+    now,
+    tags: new TagDictionary(db),
+    keys: new KeyVerifier(db, log, now),
+    gameViews: viewCounts(db, log, gameKind),
+    imageViews: viewCounts(db, log, imageKind),
+  };
+};
+
+/** Stores what is still in memory and disconnects. */
+export const closeContext = async ({ db, keys, gameViews, imageViews }: Context): Promise<void> => {
+  await Promise.all([keys.flush(), gameViews.flush(), imageViews.flush()]);
+  await db.close();
+};

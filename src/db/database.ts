@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource, EntityManager, EntitySchema, MigrationInterface, QueryRunner } from 'typeorm';
+import { AppError } from '../errors.ts';
+import type { Dialect, Engine } from './dialect.ts';
+import { openMysql } from './mysql.ts';
+import { openSqlite } from './sqlite.ts';
+
+/** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
+export type Parameter = string | number | null | Uint8Array;
+
+/** The tables of the service: its entities for an engine, and the migrations that make them. */
+export interface Schema {
+  entities(engine: Engine): EntitySchema[];
+  migrations: (new () => MigrationInterface)[];
+}
+
+/** What an engine's own file provides. */
+export interface Connection {
+  dialect: Dialect;
+  /** TypeORM's connection for writing and migrating. */
+  writer: DataSource;
+  /** Runs a SELECT outside of any transaction. */
+  read(sql: string, parameters: readonly Parameter[]): Promise<unknown[]>;
+  /** Runs `work` when the engine can begin a writing transaction. */
+  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs `work` while no other process migrates. */
+  whileMigrating<T>(work: () => Promise<T>): Promise<T>;
+  /** Whether the transaction that met this error can succeed when run again. */
+  isTransient(error: unknown): boolean;
+  /** Whether this error means that the database cannot be reached. */
+  isUnreachable(error: unknown): boolean;
+  close(): Promise<void>;
+}
+
+/** What a SELECT can be run on: the database, or a transaction under way. */
+export interface Reader {
+  dialect: Dialect;
+  /** Runs a SELECT and returns its rows. */
+  read<Row>(sql: string, parameters?: readonly Parameter[]): Promise<Row[]>;
+}
+
+/** A transaction under way. */
+export interface Transaction extends Reader {
+  /** For simple writes through entities. */
+  manager: EntityManager;
+  /** Runs a write and returns the number of rows it changed. */
+  execute(sql: string, parameters?: readonly Parameter[]): Promise<number>;
+}
+
+const MAX_ATTEMPTS = 12;
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 250;
+const RETRY_AFTER_S = 1;
+
+/** The service's one way to its database, of whatever engine. Failures of the server come out as `AppError`s. */
+export class Database implements Reader {
+  readonly #connection: Connection;
+
+  private constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Connects. `url` is `sqlite:<path>`, `mysql://user:password@host:port/database` or `mariadb://…`.
+   * @throws AppError DATABASE_UNAVAILABLE
+   */
+  static async open(url: string, schema: Schema): Promise<Database> {
+    return new Database(await (url.startsWith('sqlite:') ? openSqlite(url, schema) : openMysql(url, schema)));
+  }
+
+  get dialect(): Dialect {
+    return this.#connection.dialect;
+  }
+
+  /** TypeORM's own handle, for tests and tools that look at the schema. */
+  get dataSource(): DataSource {
+    return this.#connection.writer;
+  }
+
+  /** Runs a SELECT outside of any transaction and returns its rows. Run once more if the connection broke. */
+  async read<Row>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    const run = () => this.#connection.read(sql, parameters) as Promise<Row[]>;
+    try {
+      return await run().catch((error: unknown) => {
+        if (!this.#connection.isUnreachable(error)) throw error;
+        return run();
+      });
+    } catch (error) {
+      throw this.#translate(error);
+    }
+  }
+
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. A transaction that lost a
+   * deadlock or a lock wait is run again as a whole, so `work` must not touch anything but the transaction.
+   * @throws AppError OVERLOADED when it kept losing, DATABASE_UNAVAILABLE, and whatever `work` throws
+   */
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#connection.exclusive(() => this.#attempt(work));
+      } catch (error) {
+        if (!this.#connection.isTransient(error) || attempt === MAX_ATTEMPTS) throw this.#translate(error);
+        const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+        await sleep(pause * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  /** Applies the migrations that are due and returns their names. Safe when several processes start at once. */
+  async migrate(): Promise<string[]> {
+    const { writer, whileMigrating } = this.#connection;
+    const applied = await whileMigrating(() => writer.runMigrations({ transaction: 'none' }));
+    return applied.map((migration) => migration.name);
+  }
+
+  /** The names of the migrations that are due. */
+  async pendingMigrations(): Promise<string[]> {
+    const applied = new Set(await this.#appliedMigrations());
+    return this.#connection.writer.migrations
+      .map((migration) => migration.name ?? migration.constructor.name)
+      .filter((name) => !applied.has(name));
+  }
+
+  async #appliedMigrations(): Promise<string[]> {
+    await this.read('SELECT 1');
+    try {
+      const rows = await this.#connection.read('SELECT name FROM migrations', []);
+      return (rows as { name: string }[]).map((row) => row.name);
+    } catch {
+      // The server answers, so it is the table that is missing: nothing was ever applied.
+      return [];
+    }
+  }
+
+  /** Waits for nothing: whoever calls it has seen its queries finish. */
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const runner = this.#connection.writer.createQueryRunner();
+    try {
+      await runner.startTransaction();
+      const result = await work(this.#transactionOn(runner));
+      await runner.commitTransaction();
+      return result;
+    } catch (error) {
+      // A broken connection cannot roll back, and need not.
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  }
+
+  #transactionOn(runner: QueryRunner): Transaction {
+    return {
+      manager: runner.manager,
+      dialect: this.dialect,
+      read: async (sql, parameters = []) => (await runner.query(sql, [...parameters], true)).records,
+      execute: async (sql, parameters = []) => (await runner.query(sql, [...parameters], true)).affected ?? 0,
+    };
+  }
+
+  #translate(error: unknown): unknown {
+    if (error instanceof AppError) return error;
+    if (this.#connection.isTransient(error)) {
+      return new AppError('OVERLOADED', { retryAfter: RETRY_AFTER_S, cause: error });
+    }
+    if (this.#connection.isUnreachable(error)) {
+      return new AppError('DATABASE_UNAVAILABLE', { retryAfter: RETRY_AFTER_S, cause: error });
+    }
+    return error;
+  }
+}

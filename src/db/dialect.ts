@@ -1,0 +1,48 @@
+/** The kinds of database server. MySQL and MariaDB share their SQL; TypeORM has to tell them apart. */
+export type Engine = 'sqlite' | 'mysql' | 'mariadb';
+
+/** The SQL that differs between the engines. All other SQL of the service is common to them. */
+export interface Dialect {
+  engine: Engine;
+  /** Appended to a SELECT whose rows are to be locked until the transaction ends. */
+  forUpdate: string;
+  /** An INSERT that passes over rows whose key exists. */
+  insertIgnore: string;
+  /** A join that reads its left side first, whatever the planner thinks. */
+  joinInOrder: string;
+  /**
+   * A condition on rows that come after a given one in the order of `columns`, with as many parameters as `values`
+   * returns. MySQL plans ranges for spelled-out comparisons only, SQLite for row values only.
+   */
+  after(columns: readonly string[], direction: 'ASC' | 'DESC'): string;
+  /** The parameters of `after` for the columns' values of the given row. */
+  afterValues<T>(values: readonly T[]): T[];
+}
+
+const sqlite: Dialect = {
+  engine: 'sqlite',
+  // Writing transactions exclude each other from their beginning.
+  forUpdate: '',
+  insertIgnore: 'INSERT OR IGNORE',
+  joinInOrder: 'CROSS JOIN',
+  after: (columns, direction) =>
+    `(${columns.join(', ')}) ${direction === 'ASC' ? '>' : '<'} (${columns.map(() => '?').join(', ')})`,
+  afterValues: (values) => [...values],
+};
+
+const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
+  engine,
+  forUpdate: 'FOR UPDATE',
+  insertIgnore: 'INSERT IGNORE',
+  joinInOrder: 'STRAIGHT_JOIN',
+  after: (columns, direction) => {
+    const sign = direction === 'ASC' ? '>' : '<';
+    const cases = columns.map((column, index) =>
+      [...columns.slice(0, index).map((equal) => `${equal} = ?`), `${column} ${sign} ?`].join(' AND '),
+    );
+    return `(${cases.map((one) => `(${one})`).join(' OR ')})`;
+  },
+  afterValues: (values) => values.flatMap((_, index) => values.slice(0, index + 1)),
+});
+
+export const dialectOf = (engine: Engine): Dialect => (engine === 'sqlite' ? sqlite : mysql(engine));

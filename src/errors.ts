@@ -1,0 +1,24 @@
+import type { Issue, Reason } from '../contract/index.ts';
+
+interface Details {
+  /** What to do about it, more precise than the catalogue's hint. */
+  hint?: string;
+  /** The faults of the input, with reason `VALIDATION_FAILED`. */
+  issues?: Issue[];
+  /** Seconds after which a retry makes sense. */
+  retryAfter?: number;
+  cause?: unknown;
+}
+
+/** A failure with a reason of the contract's catalogue. Only `http/errors.ts` knows what it looks like on the wire. */
+export class AppError extends Error {
+  readonly reason: Reason;
+  readonly details: Details;
+
+  constructor(reason: Reason, details: Details = {}) {
+    super(reason, { cause: details.cause });
+    this.name = 'AppError';
+    this.reason = reason;
+    this.details = details;
+  }
+}

@@ -1,0 +1,62 @@
+import { EntitySchema } from 'typeorm';
+import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
+import { gameKind } from '../content/kind.ts';
+import { columnTypes, jsonTransformer } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+
+/** The members of `extraInfo` as they are stored; the original author has a column of its own. */
+export interface StoredExtraInfo {
+  originalName?: string | undefined;
+  fileSize?: string | undefined;
+  platforms?: string[] | undefined;
+  screenshots?: string[] | undefined;
+  downloads?: { name: string; url: string; password?: string | undefined }[] | undefined;
+}
+
+export interface GameRow extends ContentRow {
+  coverUrl: string | null;
+  gameType: string | null;
+  isFree: boolean;
+  version: string | null;
+  originalAuthor: string | null;
+  extraInfo: StoredExtraInfo;
+}
+
+export const gameEntities = (engine: Engine): EntitySchema[] => {
+  const { text, longText, flag } = columnTypes(engine);
+  return [
+    new EntitySchema<GameRow>({
+      name: gameKind.entity,
+      tableName: gameKind.table,
+      columns: {
+        ...contentColumns(engine),
+        coverUrl: { ...text(2048), name: 'cover_url', nullable: true },
+        gameType: { ...text(32), name: 'game_type', nullable: true },
+        isFree: { ...flag, name: 'is_free' },
+        version: { ...text(32), nullable: true },
+        originalAuthor: { ...text(200), name: 'original_author', nullable: true },
+        extraInfo: { ...longText, name: 'extra_info', transformer: jsonTransformer },
+      },
+      indices: [
+        { name: 'games_latest', columns: ['createdAt', 'id'] },
+        { name: 'games_type_latest', columns: ['gameType', 'createdAt', 'id'] },
+        { name: 'games_views', columns: ['viewCount', 'createdAt', 'id'] },
+        { name: 'games_type_views', columns: ['gameType', 'viewCount', 'createdAt', 'id'] },
+        { name: 'games_likes', columns: ['likeCount', 'createdAt', 'id'] },
+        { name: 'games_favorites', columns: ['favoriteCount', 'createdAt', 'id'] },
+        { name: 'games_author', columns: ['authorId', 'createdAt'] },
+        { name: 'games_original_author', columns: ['originalAuthor', 'id'] },
+      ],
+      foreignKeys: [
+        {
+          name: 'fk_games_author',
+          target: 'User',
+          columnNames: ['authorId'],
+          referencedColumnNames: ['id'],
+          onDelete: 'CASCADE',
+        },
+      ],
+    }),
+    ...linkEntities(engine, gameKind),
+  ];
+};

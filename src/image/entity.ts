@@ -1,0 +1,35 @@
+import { EntitySchema } from 'typeorm';
+import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
+import { imageKind } from '../content/kind.ts';
+import { columnTypes, jsonTransformer } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+
+export interface ImagePostRow extends ContentRow {
+  images: string[];
+}
+
+export const imageEntities = (engine: Engine): EntitySchema[] => [
+  new EntitySchema<ImagePostRow>({
+    name: imageKind.entity,
+    tableName: imageKind.table,
+    columns: {
+      ...contentColumns(engine),
+      images: { ...columnTypes(engine).longText, transformer: jsonTransformer },
+    },
+    indices: [
+      { name: 'image_posts_latest', columns: ['createdAt', 'id'] },
+      { name: 'image_posts_views', columns: ['viewCount', 'createdAt', 'id'] },
+      { name: 'image_posts_author', columns: ['authorId', 'createdAt'] },
+    ],
+    foreignKeys: [
+      {
+        name: 'fk_image_posts_author',
+        target: 'User',
+        columnNames: ['authorId'],
+        referencedColumnNames: ['id'],
+        onDelete: 'CASCADE',
+      },
+    ],
+  }),
+  ...linkEntities(engine, imageKind),
+];

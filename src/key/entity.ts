@@ -1,0 +1,52 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes, idTransformer } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+
+export interface ApiKeyRow {
+  id: string;
+  userId: string;
+  /** SHA-256 of the key, which itself is never stored. */
+  keyHash: Buffer;
+  /** The first 12 characters, for display. */
+  prefix: string;
+  name: string;
+  /** Comma-separated. */
+  scopes: string;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+  createdAt: Date;
+}
+
+export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {
+  const { id, hash, text, time } = columnTypes(engine);
+  return new EntitySchema<ApiKeyRow>({
+    name: 'ApiKey',
+    tableName: 'api_keys',
+    columns: {
+      id: { ...id, primary: true, transformer: idTransformer },
+      userId: { ...id, name: 'user_id', transformer: idTransformer },
+      keyHash: { ...hash, name: 'key_hash' },
+      prefix: text(12),
+      name: text(100),
+      scopes: text(200),
+      expiresAt: { ...time, name: 'expires_at', nullable: true },
+      revokedAt: { ...time, name: 'revoked_at', nullable: true },
+      lastUsedAt: { ...time, name: 'last_used_at', nullable: true },
+      createdAt: { ...time, name: 'created_at' },
+    },
+    indices: [
+      { name: 'api_keys_hash', columns: ['keyHash'], unique: true },
+      { name: 'api_keys_user', columns: ['userId'] },
+    ],
+    foreignKeys: [
+      {
+        name: 'fk_api_keys_user',
+        target: 'User',
+        columnNames: ['userId'],
+        referencedColumnNames: ['id'],
+        onDelete: 'CASCADE',
+      },
+    ],
+  });
+};

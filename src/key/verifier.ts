@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { Scope } from '../../contract/index.ts';
+import type { Database } from '../db/database.ts';
+import { WriteBehind } from '../db/write-behind.ts';
+import { AppError } from '../errors.ts';
+import { hashKey, isWellFormedKey } from './format.ts';
+import { KEY_COLUMNS, type KeyColumns, keyInfo, type KeyInfo, storeLastUses } from './service.ts';
+
+/** Who calls: a user by one of their keys. */
+export interface Caller {
+  userId: string;
+  key: { id: string; name: string; scopes: Scope[]; expiresAt: Date | null };
+}
+
+/** A revocation by another process bites after this time at the latest. */
+const REMEMBER_MS = 500;
+const REMEMBERED_KEYS = 10_000;
+const LAST_USE_DELAY_MS = 5000;
+
+/** Recognises keys. What it read of a key it believes for half a second. */
+export class KeyVerifier {
+  readonly #db: Database;
+  readonly #now: () => Date;
+  readonly #known: LRUCache<string, Promise<KeyInfo | undefined>>;
+  readonly #uses: WriteBehind<Date>;
+
+  constructor(db: Database, log: Logger, now: () => Date) {
+    this.#db = db;
+    this.#now = now;
+    this.#known = new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS });
+    this.#uses = new WriteBehind<Date>({
+      delayMs: LAST_USE_DELAY_MS,
+      merge: (_, later) => later,
+      write: (uses) => storeLastUses(db, uses),
+      log,
+    });
+  }
+
+  /**
+   * The caller whose key this is.
+   * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, DATABASE_UNAVAILABLE
+   */
+  async verify(key: string): Promise<Caller> {
+    if (!isWellFormedKey(key)) throw new AppError('KEY_MALFORMED');
+    const info = await this.#find(hashKey(key));
+    if (!info) throw new AppError('KEY_UNKNOWN');
+    if (info.revokedAt !== null) throw new AppError('KEY_REVOKED');
+    const now = this.#now();
+    if (info.expiresAt !== null && info.expiresAt <= now) throw new AppError('KEY_EXPIRED');
+    this.#uses.add(info.id, now);
+    const { id, name, scopes, expiresAt } = info;
+    return { userId: info.userId, key: { id, name, scopes, expiresAt } };
+  }
+
+  /** Stores when keys were last used. */
+  flush(): Promise<void> {
+    return this.#uses.flush();
+  }
+
+  #find(hash: Buffer): Promise<KeyInfo | undefined> {
+    const name = hash.toString('base64');
+    const remembered = this.#known.get(name);
+    if (remembered) return remembered;
+    const found = this.#db
+      .read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE key_hash = ?`, [hash])
+      .then(([row]) => row && keyInfo(row));
+    this.#known.set(name, found);
+    found.catch(() => this.#known.delete(name));
+    return found;
+  }
+}

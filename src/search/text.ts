@@ -1,0 +1,25 @@
+const KATAKANA = /[\u30A1-\u30F6\u30FD\u30FE]/g;
+const KATAKANA_TO_HIRAGANA = 0x60;
+
+/** A text as search compares it: NFKC, lower case, katakana as hiragana. */
+export const normalise = (text: string): string =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(KATAKANA, (character) => String.fromCodePoint(character.charCodeAt(0) - KATAKANA_TO_HIRAGANA));
+
+/** What is stored of a record for search. No search term holds a line break, so none matches across two parts. */
+export const searchText = (parts: readonly (string | null | undefined)[]): string =>
+  parts
+    .filter((part) => part !== null && part !== undefined)
+    .map(normalise)
+    .join('\n');
+
+/** The terms of a search, all of which must occur; none for a blank one. */
+export const searchTerms = (search: string | undefined): string[] => [
+  ...new Set(
+    normalise(search ?? '')
+      .split(/\s+/)
+      .filter((term) => term !== ''),
+  ),
+];

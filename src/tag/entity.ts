@@ -1,0 +1,28 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+
+export interface TagRow {
+  id: number;
+  slug: string;
+  name: string;
+  gameCount: number;
+  imagePostCount: number;
+}
+
+/** Slug and name of a tag never change, so processes may remember them. */
+export const tagEntity = (engine: Engine): EntitySchema<TagRow> => {
+  const { serial, text, count } = columnTypes(engine);
+  return new EntitySchema<TagRow>({
+    name: 'Tag',
+    tableName: 'tags',
+    columns: {
+      id: { ...serial, primary: true, generated: 'increment' },
+      slug: text(200),
+      name: text(50),
+      gameCount: { ...count, name: 'game_count', default: 0 },
+      imagePostCount: { ...count, name: 'image_post_count', default: 0 },
+    },
+    indices: [{ name: 'tags_slug', columns: ['slug'], unique: true }],
+  });
+};

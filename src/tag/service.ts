@@ -1,0 +1,92 @@
+import { LRUCache } from 'lru-cache';
+import type { ContentKind } from '../content/kind.ts';
+import type { Database, Reader, Transaction } from '../db/database.ts';
+import { placeholders } from '../db/values.ts';
+import { slugOf } from './slug.ts';
+
+export interface Tag {
+  id: number;
+  name: string;
+  slug: string;
+}
+
+const REMEMBERED_TAGS = 100_000;
+
+/** Names and slugs of tags by id. They never change, so what was read once is remembered. */
+export class TagDictionary {
+  readonly #db: Database;
+  readonly #tags = new LRUCache<number, Tag>({ max: REMEMBERED_TAGS });
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The tags with these ids. */
+  async load(reader: Reader, ids: Iterable<number>): Promise<ReadonlyMap<number, Tag>> {
+    const found = new Map<number, Tag>();
+    const missing: number[] = [];
+    for (const id of new Set(ids)) {
+      const tag = this.#tags.get(id);
+      if (tag) found.set(id, tag);
+      else missing.push(id);
+    }
+    if (missing.length > 0) {
+      const rows = await reader.read<Tag>(
+        `SELECT id, name, slug FROM tags WHERE id IN (${placeholders(missing.length)})`,
+        missing,
+      );
+      for (const { id, name, slug } of rows) {
+        found.set(id, { id, name, slug });
+        // What a transaction reads may be its own and be undone.
+        if (reader === this.#db) this.#tags.set(id, { id, name, slug });
+      }
+    }
+    return found;
+  }
+}
+
+/** The tags of each list of names, in its order and without duplicates. Tags that do not exist are made. */
+export const ensureTags = async (tx: Transaction, lists: readonly (readonly string[])[]): Promise<Tag[][]> => {
+  const names = new Map<string, string>();
+  for (const name of lists.flat()) {
+    const slug = slugOf(name);
+    if (!names.has(slug)) names.set(slug, name);
+  }
+  // In the order of their slugs, so that transactions that make the same tags do not lock crosswise.
+  const slugs = [...names.keys()].toSorted();
+  const tags = await findTags(tx, slugs);
+  const missing = slugs.filter((slug) => !tags.has(slug));
+  if (missing.length > 0) {
+    await tx.execute(
+      `${tx.dialect.insertIgnore} INTO tags (slug, name) VALUES ${missing.map(() => '(?, ?)').join(', ')}`,
+      missing.flatMap((slug) => [slug, names.get(slug) ?? slug]),
+    );
+    for (const [slug, tag] of await findTags(tx, missing)) tags.set(slug, tag);
+  }
+  return lists.map((list) => [...new Set(list.map(slugOf))].map((slug) => tags.get(slug) as Tag));
+};
+
+const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
+  if (slugs.length === 0) return new Map();
+  const rows = await reader.read<Tag>(
+    `SELECT id, name, slug FROM tags WHERE slug IN (${placeholders(slugs.length)})`,
+    slugs,
+  );
+  return new Map(rows.map((row) => [row.slug, { id: row.id, name: row.name, slug: row.slug }]));
+};
+
+/** Adds to the tags' counts of records of a kind: one statement for all tags with the same addition. */
+export const addToTagCounts = async (
+  tx: Transaction,
+  { countColumn }: ContentKind,
+  additions: ReadonlyMap<number, number>,
+): Promise<void> => {
+  // One by one in the order of their ids would be safe too, but costs a round trip for each tag.
+  const ids = [...additions.keys()].toSorted((a, b) => a - b);
+  if (ids.length === 0) return;
+  const cases = ids.map(() => 'WHEN ? THEN ?').join(' ');
+  await tx.execute(
+    `UPDATE tags SET ${countColumn} = ${countColumn} + CASE id ${cases} ELSE 0 END WHERE id IN (${placeholders(ids.length)})`,
+    [...ids.flatMap((id) => [id, additions.get(id) ?? 0]), ...ids],
+  );
+};

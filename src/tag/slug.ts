@@ -1,0 +1,15 @@
+import { createHash } from 'node:crypto';
+
+const SEPARATORS = /[^\p{L}\p{M}\p{N}]+/gu;
+/** Characters in `tags.slug`. NFKC can make a name of 50 characters into one of 900. */
+const MAX_LENGTH = 200;
+
+/**
+ * The slug of a tag name: NFKC, trimmed, lower case, each run of what is neither letter, mark nor number as `-`. A name
+ * that leaves nothing (only emoji) or too much is known by `t-` and 8 hex digits of its SHA-256.
+ */
+export const slugOf = (name: string): string => {
+  const slug = name.normalize('NFKC').trim().toLowerCase().replaceAll(SEPARATORS, '-').replaceAll(/^-|-$/g, '');
+  if (slug !== '' && [...slug].length <= MAX_LENGTH) return slug;
+  return `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+};

@@ -1,0 +1,43 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes, idTransformer, jsonTransformer } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+
+export interface UserRow {
+  id: string;
+  nickname: string;
+  bio: string | null;
+  pronouns: string | null;
+  website: string | null;
+  location: string | null;
+  socialLinks: Record<string, string>;
+  avatar: string | null;
+  gameCount: number;
+  imagePostCount: number;
+  /** The normalised nickname. */
+  searchText: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export const userEntity = (engine: Engine): EntitySchema<UserRow> => {
+  const { id, text, longText, count, time } = columnTypes(engine);
+  return new EntitySchema<UserRow>({
+    name: 'User',
+    tableName: 'users',
+    columns: {
+      id: { ...id, primary: true, transformer: idTransformer },
+      nickname: text(50),
+      bio: { ...longText, nullable: true },
+      pronouns: { ...text(50), nullable: true },
+      website: { ...text(2048), nullable: true },
+      location: { ...text(100), nullable: true },
+      socialLinks: { ...longText, name: 'social_links', transformer: jsonTransformer },
+      avatar: { ...text(2048), nullable: true },
+      gameCount: { ...count, name: 'game_count', default: 0 },
+      imagePostCount: { ...count, name: 'image_post_count', default: 0 },
+      searchText: { ...longText, name: 'search_text' },
+      createdAt: { ...time, name: 'created_at' },
+      updatedAt: { ...time, name: 'updated_at' },
+    },
+  });
+};
