@@ -89,6 +89,13 @@ export const SocialLink = text(
   'must be an http or https URL, or a handle without spaces or ":"',
 );
 
+/** A whole number from `min` to `max`; a fault names the range. */
+export const wholeNumber = (min: number, max?: number) => {
+  const error = `must be a whole number from ${min}${max === undefined ? '' : ` to ${max}`}`;
+  const number = z.int({ error }).min(min, error);
+  return max === undefined ? number : number.max(max, error);
+};
+
 /** An identifier, opaque to callers: anything of 1–64 characters is accepted and looked up. */
 export const Id = text(1, 64);
 
@@ -143,11 +150,10 @@ export const contentInput = {
 
 /** Input members that every list shares. */
 export const listInput = {
-  limit: z.int().min(1).max(100).describe('Items per page'),
-  page: z
-    .int()
-    .min(1)
-    .describe('The page, from 1. page × limit reaches to 10000, deeper pages need `cursor`; ignored beside a `cursor`'),
+  limit: wholeNumber(1, 100).describe('Items per page'),
+  page: wholeNumber(1).describe(
+    'The page, from 1. page × limit reaches to 10000, deeper pages need `cursor`; ignored beside a `cursor`',
+  ),
   cursor: text(1, 1000)
     .optional()
     .describe('The `nextCursor` of the previous page, with the same filters and sort mode. Reaches any depth'),
@@ -164,7 +170,7 @@ export const listInput = {
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item).describe('The records of this page'),
-    page: z.int().min(1).describe('The page asked for'),
+    page: wholeNumber(1).describe('The page asked for'),
     limit: z.int().min(1).max(100).describe('The page size asked for'),
     total: Count.describe('How many records match; see totalRelation'),
     totalRelation: z

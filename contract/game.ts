@@ -12,6 +12,7 @@ import {
   ReactionType,
   Tag,
   text,
+  wholeNumber,
 } from './common.ts';
 import {
   exampleGame,
@@ -258,7 +259,7 @@ export const game = router('game', {
     effect: 'read',
     input: z.strictObject({
       gameId,
-      limit: z.int().min(1).max(24).default(6).describe('The number of games'),
+      limit: wholeNumber(1, 24).default(6).describe('The number of games'),
     }),
     output: z.object({ items: z.array(GameSummary).describe('The related games, closest first') }),
     errors: ['GAME_NOT_FOUND'],

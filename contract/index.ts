@@ -11,4 +11,5 @@ export const contract = initContract().router(routes, { strictStatusCodes: true 
 export type Contract = typeof contract;
 
 export * from './errors.ts';
+export { issuesOf, MAX_ISSUES } from './issues.ts';
 export { type Access, type ProcedureMetadata, type Scope, scopes } from './procedure.ts';

@@ -90,7 +90,7 @@ type Route<N extends string, S extends AnySpec> = {
   description: string;
   body: ReturnType<typeof request<S['input']>>;
   responses: { 200: ReturnType<typeof response<S['output']>> } & Record<StatusOf<ReasonsOf<S>>, typeof ErrorResponse>;
-  metadata: ProcedureMetadata;
+  metadata: ProcedureMetadata & { access: S['access'] };
 };
 
 const capitalise = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

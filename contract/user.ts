@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, text, Timestamp } from './common.ts';
+import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, text, Timestamp, wholeNumber } from './common.ts';
 import { exampleUser } from './examples.ts';
 import { noInput, procedure, router, scopes } from './procedure.ts';
 
@@ -148,7 +148,7 @@ export const user = router('user', {
     effect: 'read',
     input: z.strictObject({
       query: text(1, 100).describe('A part of the nickname'),
-      limit: z.int().min(1).max(50).describe('The number of users'),
+      limit: wholeNumber(1, 50).describe('The number of users'),
     }),
     output: z.object({
       items: z.array(Author).describe('Users whose nickname starts with the query come first'),
