@@ -1,0 +1,84 @@
+import { contract } from '../contract/index.ts';
+import { type Operation, operation, type Route } from './operation.ts';
+import { introduction, tagDescriptions } from './prose.ts';
+import { SchemaComponents, type Target } from './schemas.ts';
+
+export type { Target };
+
+const headers = {
+  'X-Request-Id': {
+    description: 'Identifies this request in the log: the well-formed `X-Request-Id` you sent, or a new one.',
+    schema: { type: 'string' },
+  },
+  'WWW-Authenticate': {
+    description: 'How to authenticate: `Bearer`, with the cause where a key was sent.',
+    schema: { type: 'string' },
+  },
+  'Retry-After': {
+    description: 'After how many seconds to try again.',
+    schema: { type: 'integer', format: 'int32', minimum: 0 },
+  },
+} as const;
+
+const securitySchemes = {
+  ApiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'cgk_[0-9A-Za-z]{38}',
+    description: 'An API key: `cgk_` and 38 letters and digits. What it allows, its scopes tell.',
+  },
+} as const;
+
+/**
+ * A copy with sorted keys, so that a change of the contract makes a small diff. The members of a schema and of an example
+ * keep their order: it is the contract's and the wire's, chosen for readers.
+ */
+function sorted<T>(value: T, areNames?: boolean): T;
+function sorted(value: unknown, areNames = false): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => sorted(item));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, member]: [string, unknown]) => {
+    const isExample = !areNames && (key === 'example' || key === 'value');
+    return [key, isExample ? member : sorted(member, !areNames && key === 'properties')] as const;
+  });
+  return Object.fromEntries(areNames ? entries : entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * The OpenAPI document of the whole API, derived from the contract alone. Two calls give equal documents.
+ *
+ * @param version the semantic version of the API, for `info.version`
+ * @param target `3.1` for the document proper; `3.0` for readers that know no better, in the dialect of 3.0.3
+ * @throws Error if a schema of the contract has no name, or two have the same
+ */
+export const buildDocument = (version: string, target: Target) => {
+  const components = new SchemaComponents(target);
+  const paths: Record<string, { post: Operation }> = {};
+  for (const [tag, routes] of Object.entries(contract)) {
+    for (const route of Object.values<Route>(routes)) {
+      paths[route.path] = { post: operation(tag, route, components, target) };
+    }
+  }
+  return {
+    openapi: target === '3.1' ? '3.1.1' : '3.0.3',
+    info: {
+      title: 'Content Gateway',
+      version,
+      description: introduction(),
+      contact: { name: 'The operator of this service' },
+      license: {
+        name: 'MIT',
+        ...(target === '3.1' ? { identifier: 'MIT' } : { url: 'https://opensource.org/license/mit' }),
+      },
+    },
+    servers: [{ url: '/', description: 'The service that hosts this document.' }],
+    tags: Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })),
+    paths: sorted(paths),
+    components: sorted({ headers, schemas: components.schemas, securitySchemes }),
+  };
+};
+
+export type Document = ReturnType<typeof buildDocument>;
+
+/** A document as its file holds it. */
+export const formatDocument = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;

@@ -1,0 +1,8 @@
+// Writes the documents. Runs in the root of the repository, by `npm run openapi`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { buildDocument, formatDocument } from './document.ts';
+
+const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+writeFileSync('openapi/openapi.json', formatDocument(buildDocument(version, '3.1')));
+writeFileSync('openapi/openapi-3.0.json', formatDocument(buildDocument(version, '3.0')));

@@ -1,0 +1,100 @@
+import { contract, errors, type Scope, scopes } from '../contract/index.ts';
+
+const code = (text: string | number): string => `\`${text}\``;
+
+/** A Markdown table. */
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+const operationsOf = (scope: Scope): string =>
+  Object.values(contract)
+    .flatMap((routes) => Object.values(routes))
+    .filter(({ metadata }) => metadata.access === scope)
+    .map(({ metadata }) => code(metadata.id))
+    .join(', ');
+
+const scopeTable = () =>
+  table(
+    ['Scope', 'Operations'],
+    scopes.map((scope) => [code(scope), operationsOf(scope)]),
+  );
+
+const errorTable = () =>
+  table(
+    ['`data.reason`', 'HTTP status', '`data.code`', '`code`', 'Message'],
+    Object.entries(errors).map(([reason, entry]) => [
+      code(reason),
+      String(entry.status),
+      code(entry.code),
+      code(entry.number),
+      entry.message,
+    ]),
+  );
+
+/** What each tag, that is each router, is about. */
+export const tagDescriptions: Record<keyof typeof contract, string> = {
+  game: 'Publish, list, read and favor games, react to them, count their types and find related ones.',
+  image: 'Publish, list, read, change and favor image posts, and react to them.',
+  user: 'Read and search users, and change one’s own profile.',
+};
+
+/** The head of the document: what a caller must know of every operation, in Markdown. */
+export const introduction = (): string => `A content service: **games**, **image posts** and **users**.
+
+Every operation is \`POST /api/trpc/<router>.<procedure>\`.
+
+## Authentication
+
+Send the API key as \`Authorization: Bearer <API_KEY>\`. A key is ${code('cgk_')} followed by 38 letters and digits; the operator of
+the service issues it, with one or more scopes. None implies another:
+
+${scopeTable()}
+
+All other operations are public. There a key is optional: with one, records tell in \`viewer\` how its user relates to
+them. A key that is not valid is refused everywhere with status 401, never ignored.
+
+## Requests
+
+The body is a JSON object in UTF-8 with one member \`json\` that holds the parameters, sent with
+\`Content-Type: application/json\`:
+
+\`\`\`json
+{"json": {"limit": 20, "page": 1}}
+\`\`\`
+
+Unknown members are refused and named. Lengths of texts count Unicode code points. Operations without parameters also
+take an empty body.
+
+## Replies
+
+A success has status 200 and the output in \`result.data.json\`:
+
+\`\`\`json
+{"result": {"data": {"json": {"items": [], "total": 0}}}}
+\`\`\`
+
+Members of records are always present; what is absent is \`null\`. New members may be added: ignore those you do not know. Times are
+UTC, in ISO 8601 with milliseconds. Ids are opaque.
+
+## Paging
+
+\`game.list\` and \`image.list\` take \`limit\` and \`page\`, which starts at 1; page × limit reaches to 10000. For deeper pages, and to
+walk through all records without missing one, pass the \`nextCursor\` of each reply as \`cursor\` of the next request, with the same
+filters and sort mode, until it is \`null\`. \`total\` counts the matches: exactly where \`totalRelation\` is ${code('eq')}, at least so many
+where it is ${code('gte')}.
+
+## Errors
+
+Every failure has the same shape:
+
+\`\`\`json
+{"error": {"json": {"message": "There is no game with this id.", "code": -32004, "data": {
+  "code": "NOT_FOUND", "httpStatus": 404, "path": "game.getById", "reason": "GAME_NOT_FOUND",
+  "requestId": "019a3c5e-c260-7f96-8a63-ae51df72b306"}}}}
+\`\`\`
+
+Branch on \`data.reason\`, which is stable; show \`message\` and \`data.hint\` to people. After \`VALIDATION_FAILED\`, \`data.issues\` lists
+every fault of the input. Quote \`data.requestId\` when you report a problem.
+
+${errorTable()}
+`;

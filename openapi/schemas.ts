@@ -1,0 +1,83 @@
+import { z } from 'zod';
+
+/** The OpenAPI version to write: 3.1 speaks JSON Schema 2020-12, 3.0 a dialect of its own. */
+export type Target = '3.1' | '3.0';
+type Io = 'input' | 'output';
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+type Definitions = Record<string, JsonSchema>;
+
+const COMPONENTS = '#/components/schemas/';
+
+/** Integers are int64 where zod bounds them only by what a double holds; those bounds themselves say nothing. */
+const adjustInteger = (schema: JsonSchema): void => {
+  const unbounded = schema.maximum === Number.MAX_SAFE_INTEGER || schema.minimum === Number.MIN_SAFE_INTEGER;
+  schema.format ??= unbounded ? 'int64' : 'int32';
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+};
+
+/** `anyOf: [{type: T, …}, {type: 'null'}]` as `type: [T, 'null'], …`, which generators read better. */
+const mergeNull = (schema: JsonSchema): void => {
+  const [value, nothing] = schema.anyOf ?? [];
+  if (nothing?.type !== 'null' || typeof value?.type !== 'string' || value.enum) return;
+  delete schema.anyOf;
+  Object.assign(schema, { ...value, ...schema, type: [value.type, 'null'] });
+};
+
+/** Fits what zod writes to readers of the document. Zod calls it more than once on a schema: it is idempotent. */
+const adjust = (schema: JsonSchema, io: Io): void => {
+  // Replies stay open, so that a new member breaks no client that validates.
+  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
+  if (schema.type === 'integer') adjustInteger(schema);
+  mergeNull(schema);
+  // The format says it; zod's pattern is a calendar in 300 characters.
+  if (schema.format === 'date-time') delete schema.pattern;
+  // `RegExp.source` escapes slashes, which only JavaScript's literals need.
+  if (schema.pattern) schema.pattern = schema.pattern.replaceAll(String.raw`\/`, '/');
+};
+
+/** Rewrites references to components, and for 3.0 unwraps needless `allOf`s and gives `nullable` the `type` it needs. */
+const relocate = (schema: JsonSchema, definitions: Definitions): JsonSchema =>
+  JSON.parse(JSON.stringify(schema), (key, value) => {
+    if (key === '$ref') return COMPONENTS + value.split('/').pop();
+    if (!Array.isArray(value?.allOf)) return value;
+    if (Object.keys(value).length === 1) return value.allOf[0];
+    const name: string = value.allOf[0].$ref.slice(COMPONENTS.length);
+    return value.nullable === true ? { ...value, type: definitions[name]?.type } : value;
+  });
+
+/** Turns the zod schemas of the contract into named components and references to them. */
+export class SchemaComponents {
+  /** The components met so far, by name. */
+  readonly schemas: Definitions = {};
+  readonly #target: Target;
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  /**
+   * A reference to a schema, whose components are added to `schemas`.
+   *
+   * @throws Error if the schema has no id, or if one id means two different schemas
+   */
+  ref(schema: z.ZodType, io: Io): { $ref: string } {
+    const id = schema.meta()?.id;
+    if (!id) throw new Error('A request or response of the contract has no `.meta({ id })`');
+    const { $defs = {}, definitions = $defs } = z.toJSONSchema(schema, {
+      io,
+      target: this.#target === '3.1' ? 'draft-2020-12' : 'openapi-3.0',
+      override: ({ jsonSchema }) => adjust(jsonSchema, io),
+    }) as { $defs?: Definitions; definitions?: Definitions };
+    for (const [name, definition] of Object.entries(definitions)) this.#add(name, relocate(definition, definitions));
+    return { $ref: COMPONENTS + id };
+  }
+
+  #add(name: string, schema: JsonSchema): void {
+    const known = this.schemas[name];
+    if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
+      throw new Error(`Two different schemas have the id ${name}: one may be an input, the other an output`);
+    }
+    this.schemas[name] = schema;
+  }
+}

@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { z } from 'zod';
+import { contract, errorOf } from '../../contract/index.ts';
+import { buildDocument, type Document, formatDocument, type Target } from '../../openapi/document.ts';
+import type { Route } from '../../openapi/operation.ts';
+import { SchemaComponents } from '../../openapi/schemas.ts';
+
+const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
+const routes = Object.entries(contract).flatMap(([tag, router]) =>
+  Object.values<Route>(router).map((route) => ({ tag, path: route.path, metadata: route.metadata })),
+);
+
+type Json = Record<string, unknown>;
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+/** Every object within `value`, itself included. */
+const objectsIn = (value: unknown): Json[] =>
+  isObject(value) ? [value, ...Object.values(value).flatMap(objectsIn)] : [];
+
+const refsIn = (value: unknown): string[] =>
+  objectsIn(value).flatMap(({ $ref }) => (typeof $ref === 'string' ? $ref : []));
+
+const resolve = (document: Document, ref: string): unknown =>
+  ref
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((node, key) => (isObject(node) ? node[key] : undefined), document);
+
+/** The references that lead out of `value`, followed to the end. */
+const reachable = (document: Document, value: unknown, seen = new Set<string>()): Set<string> => {
+  for (const ref of refsIn(value)) {
+    if (seen.has(ref)) continue;
+    seen.add(ref);
+    reachable(document, resolve(document, ref), seen);
+  }
+  return seen;
+};
+
+interface Media {
+  schema: { $ref: string };
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+interface Reply {
+  description: string;
+  content: { 'application/json': Media };
+}
+
+/** Each example of the document with the schema it stands beside. */
+const examplesIn = (document: Document) =>
+  Object.values(document.paths).flatMap(({ post }) => {
+    const bodies: [string, Reply][] = [['request', post.requestBody], ...Object.entries(post.responses)];
+    return bodies.flatMap(([name, { content }]) => {
+      const { schema, example, examples = {} } = content['application/json'];
+      const values = Object.entries(examples).map(([key, { value }]) => [key, value] as const);
+      return [...values, ...(example === undefined ? [] : [['example', example] as const])].map(([key, value]) => ({
+        place: `${post.operationId} ${name} ${key}`,
+        ref: schema.$ref,
+        value,
+      }));
+    });
+  });
+
+/** JSON Schema has no `nullable`: this is what 3.0's readers take it for. */
+const withoutNullable = (components: unknown): object =>
+  JSON.parse(JSON.stringify(components), (_key, value) => {
+    if (value?.nullable !== true) return value;
+    const { nullable: _, ...rest } = value;
+    return { anyOf: [rest, { type: 'null' }] };
+  });
+
+const validatorOf = ({ components }: Document) => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'document', components: withoutNullable(components) });
+  return (ref: string, value: unknown): string[] => {
+    const validate = ajv.getSchema(`document${ref}`);
+    if (!validate) throw new Error(`No schema ${ref}`);
+    return validate(value) === true ? [] : (validate.errors ?? []).map((e) => `${e.instancePath} ${e.message}`);
+  };
+};
+
+describe.each<{ target: Target; file: string }>([
+  { target: '3.1', file: 'openapi/openapi.json' },
+  { target: '3.0', file: 'openapi/openapi-3.0.json' },
+])('$file', ({ target, file }) => {
+  const document = buildDocument(version, target);
+  const operations = Object.entries(document.paths).map(([path, { post }]) => Object.assign({ path }, post));
+
+  test('is what the contract says', () => {
+    // Compared as a boolean: a diff of 12 000 lines helps nobody.
+    if (readFileSync(file, 'utf8') !== formatDocument(document)) {
+      throw new Error(`${file} is out of date. Run \`npm run openapi\` and commit the result.`);
+    }
+  });
+
+  test('is the same each time it is built', () => {
+    expect(formatDocument(buildDocument(version, target))).toBe(formatDocument(document));
+  });
+
+  test('has every operation of the contract once, with its id, tag and access', () => {
+    const found = operations.map(({ path, operationId, tags, security, 'x-required-scopes': required }) => ({
+      path,
+      operationId,
+      tags,
+      security,
+      required,
+    }));
+    const expected = routes.map(({ tag, path, metadata: { id, access } }) => {
+      const scopes = access === 'public' ? [] : [access];
+      return {
+        path,
+        operationId: id,
+        tags: [tag],
+        security: access === 'public' ? [{}, { ApiKey: [] }] : [{ ApiKey: target === '3.1' ? scopes : [] }],
+        required: target === '3.0' && access !== 'public' ? scopes : undefined,
+      };
+    });
+    expect(found).toEqual(expected.toSorted((a, b) => (a.path < b.path ? -1 : 1)));
+    expect(document.tags.map(({ name }) => name)).toEqual(Object.keys(contract));
+  });
+
+  test('demands a body except where there are no parameters', () => {
+    const optional = operations.filter(({ requestBody }) => !requestBody.required).map((o) => o.operationId);
+    expect(optional.toSorted()).toEqual(['game.getTypeStats', 'user.me']);
+  });
+
+  test('names each reason at its status, with an example', () => {
+    const errorResponses = operations.flatMap(({ operationId, responses }) =>
+      Object.entries(responses)
+        .filter(([status]) => status !== '200')
+        .map(([status, { description, content }]: [string, Reply]) => ({ operationId, status, description, content })),
+    );
+    const named = errorResponses.flatMap(({ operationId, status, description }) =>
+      [...description.matchAll(/`([A-Z_]+)`/g)].map(([, reason]) => `${operationId} ${status} ${reason}`),
+    );
+    const shown = errorResponses.flatMap(({ operationId, status, content }) =>
+      Object.keys(content['application/json'].examples ?? {}).map((reason) => `${operationId} ${status} ${reason}`),
+    );
+    const expected = routes.flatMap(({ metadata: { id, reasons } }) =>
+      reasons.map((reason) => `${id} ${errorOf(reason).status} ${reason}`),
+    );
+    expect(named.toSorted()).toEqual(expected.toSorted());
+    expect(shown.toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('lists the headers of each response', () => {
+    for (const { responses } of operations) {
+      for (const [status, { headers }] of Object.entries(responses)) {
+        const special = { 401: ['WWW-Authenticate'], 503: ['Retry-After'] }[status] ?? [];
+        expect(Object.keys(headers).toSorted()).toEqual([...special, 'X-Request-Id'].toSorted());
+      }
+    }
+  });
+
+  test('has examples that fit its schemas', () => {
+    const faultsOf = validatorOf(document);
+    const examples = examplesIn(document);
+    const reasons = routes.flatMap(({ metadata }) => metadata.reasons);
+    expect(examples).toHaveLength(2 * routes.length + reasons.length);
+    const faults = examples.flatMap(({ place, ref, value }) =>
+      faultsOf(ref, value).map((fault) => `${place}: ${fault}`),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  test('has schemas that refuse what the service refuses', () => {
+    const faultsOf = validatorOf(document);
+    const create = (json: object) => faultsOf('#/components/schemas/GameCreateRequest', { json });
+    expect(create({ title: '😀'.repeat(200) })).toEqual([]);
+    expect(create({ title: '😀'.repeat(201) })).toHaveLength(1);
+    expect(create({ title: 'x', coverUrl: 'ftp://example.com/' })).toHaveLength(1);
+    expect(create({ title: 'x', extraInfo: { downloads: [{ name: 'x' }] } })).toHaveLength(1);
+    expect(create({ title: 'x', tittle: 'x' })).toHaveLength(1);
+    const links = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`site-${i}`, '@x']));
+    const profile = { json: { bio: null, socialLinks: links } };
+    expect(faultsOf('#/components/schemas/UserUpdateProfileRequest', profile)).toHaveLength(1);
+  });
+
+  test('resolves every reference and uses every component', () => {
+    const refs = [...reachable(document, document.paths)];
+    expect(refs.filter((ref) => resolve(document, ref) === undefined)).toEqual([]);
+    const { headers, schemas } = document.components;
+    const components = Object.entries({ headers, schemas }).flatMap(([kind, members]) =>
+      Object.keys(members).map((name) => `#/components/${kind}/${name}`),
+    );
+    expect(refs.toSorted()).toEqual(components.toSorted());
+  });
+
+  test('has closed inputs and open outputs', () => {
+    const requests = [
+      ...reachable(
+        document,
+        operations.map(({ requestBody }) => requestBody),
+      ),
+    ];
+    const responses = [
+      ...reachable(
+        document,
+        operations.map((operation) => operation.responses),
+      ),
+    ];
+    const open = requests.filter((ref) =>
+      objectsIn(resolve(document, ref)).some((o) => isObject(o['properties']) && o['additionalProperties'] !== false),
+    );
+    const closed = responses.filter((ref) =>
+      objectsIn(resolve(document, ref)).some((o) => o['additionalProperties'] === false),
+    );
+    // superjson's annotations are not ours to close.
+    expect(open).toEqual(['#/components/schemas/SuperjsonMeta']);
+    expect(closed).toEqual([]);
+  });
+
+  test('gives every integer a format and no bound that only JavaScript has', () => {
+    const integers = objectsIn(document.components.schemas).filter(({ type }) => type === 'integer');
+    expect(integers.length).toBeGreaterThan(20);
+    expect(integers.filter(({ format }) => format !== 'int32' && format !== 'int64')).toEqual([]);
+    const bounds = integers.flatMap(({ minimum, maximum }) => [minimum, maximum]);
+    expect(bounds.filter((bound) => Math.abs(Number(bound ?? 0)) > 2 ** 31)).toEqual([]);
+  });
+
+  test('speaks its own dialect only', () => {
+    const schemas = objectsIn(document.components.schemas);
+    const foreign = target === '3.1' ? ['nullable'] : ['propertyNames', '$defs', 'examples', 'const'];
+    expect(schemas.filter((schema) => foreign.some((keyword) => keyword in schema))).toEqual([]);
+    if (target === '3.0') {
+      expect(schemas.filter(({ type }) => type === 'null' || Array.isArray(type))).toEqual([]);
+      expect(schemas.filter(({ nullable, type }) => nullable !== undefined && typeof type !== 'string')).toEqual([]);
+      expect(schemas.filter((schema) => '$ref' in schema && Object.keys(schema).length > 1)).toEqual([]);
+    }
+  });
+});
+
+describe('SchemaComponents', () => {
+  const Point = z.strictObject({ x: z.int() }).meta({ id: 'Point' });
+
+  test('refuses one id for two schemas', () => {
+    const components = new SchemaComponents('3.1');
+    expect(components.ref(Point, 'input')).toEqual({ $ref: '#/components/schemas/Point' });
+    expect(() => components.ref(Point, 'output')).toThrow('Two different schemas have the id Point');
+  });
+
+  test('refuses a schema without an id', () => {
+    expect(() => new SchemaComponents('3.1').ref(z.string(), 'input')).toThrow('.meta({ id })');
+  });
+});
