@@ -1,4 +1,5 @@
 import { idFromBytes, timeFromDb } from '../db/values.ts';
+import type { ListPage } from './list.ts';
 import type { ContentRecord } from './records.ts';
 
 /** The members that games and image posts share on the wire. */
@@ -15,3 +16,10 @@ export const contentView = ({ row, tags }: ContentRecord<unknown>) => ({
   createdAt: timeFromDb(row.created_at),
   updatedAt: timeFromDb(row.updated_at),
 });
+
+/** A page of records on the wire. */
+export const pageView = <Columns, Item>(
+  { page, limit }: { page: number; limit: number },
+  { records, ...rest }: ListPage<Columns>,
+  itemView: (record: ContentRecord<Columns>) => Item,
+) => ({ items: records.map(itemView), page, limit, ...rest });

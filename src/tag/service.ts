@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../content/kind.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
-import { placeholders } from '../db/values.ts';
+import { ownIdToBytes, placeholders } from '../db/values.ts';
 import { slugOf } from './slug.ts';
 
 export interface Tag {
@@ -90,3 +90,11 @@ export const addToTagCounts = async (
     [...ids.flatMap((id) => [id, additions.get(id) ?? 0]), ...ids],
   );
 };
+
+/** The tags of a record, in the author's order. */
+export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string): Promise<Tag[]> =>
+  reader.read<Tag>(
+    `SELECT g.id, g.name, g.slug FROM ${kind.tagTable} t JOIN tags g ON g.id = t.tag_id
+    WHERE t.${kind.foreignKey} = ? ORDER BY t.position`,
+    [ownIdToBytes(recordId)],
+  );

@@ -1,0 +1,28 @@
+import express, { type Express } from 'express';
+import type { Context } from './context.ts';
+import { AppError } from './errors.ts';
+import { api } from './http/api.ts';
+import { errorHandler } from './http/errors.ts';
+import { health } from './http/health.ts';
+import { requestLog } from './http/request-log.ts';
+import { security } from './http/security.ts';
+
+/** The service as an Express app: what happens to a request, from top to bottom. It does not listen. */
+export const createApp = (c: Context): Express => {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  app.set('trust proxy', c.config.trustProxy);
+
+  app.use(requestLog(c.log));
+  app.use(...security(c.config.corsOrigins));
+  app.use(api(c));
+  app.use(health(c));
+  app.use(() => {
+    throw new AppError('ROUTE_NOT_FOUND');
+  });
+  app.use(errorHandler(c.log));
+  return app;
+};

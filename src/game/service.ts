@@ -1,0 +1,103 @@
+import type { Contract } from '../../contract/index.ts';
+import { readTypeCounters, typeCounter } from '../content/counters.ts';
+import { gameKind } from '../content/kind.ts';
+import { type ListPage, type ListQuery, listRecords } from '../content/list.ts';
+import { type Draft, publish } from '../content/publish.ts';
+import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
+import type { Context } from '../context.ts';
+import type { InputOf } from '../procedure.ts';
+import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
+import { findRelated } from './related.ts';
+import type { GameColumns, GameSummaryColumns } from './view.ts';
+
+type GameInput = InputOf<Contract['game']['create']>;
+type ListInput = InputOf<Contract['game']['list']>;
+
+const DAY_MS = 86_400_000;
+const rangeDays = { day: 1, week: 7, month: 30, year: 365 };
+
+/** Game types compare and are stored with their ASCII letters in upper case. */
+const upperCaseType = (gameType: string | undefined): string | undefined =>
+  gameType?.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
+
+const draftOf = (input: GameInput): Draft => {
+  const { originalAuthor, ...extraInfo } = input.extraInfo ?? {};
+  const gameType = upperCaseType(input.gameType) ?? null;
+  return {
+    title: input.title,
+    description: input.description ?? null,
+    tagNames: input.tagNames ?? [],
+    searchable: [extraInfo.originalName, originalAuthor],
+    counters: [typeCounter(gameType)],
+    columns: {
+      coverUrl: input.coverUrl ?? null,
+      gameType,
+      isFree: input.isFree,
+      version: input.version ?? null,
+      originalAuthor: originalAuthor ?? null,
+      extraInfo,
+    },
+  };
+};
+
+/** One page of games. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
+export const listGames = (
+  { db, tags, now }: Context,
+  input: ListInput,
+  viewerId: string | undefined,
+): Promise<ListPage<GameSummaryColumns>> => {
+  const { timeRange } = input;
+  const query: ListQuery = {
+    ...input,
+    gameType: upperCaseType(input.gameType),
+    since: timeRange === 'all' ? undefined : new Date(now().getTime() - rangeDays[timeRange] * DAY_MS),
+  };
+  return listRecords(db, tags, gameKind, query, viewerId);
+};
+
+/** One game; counts a view. @throws AppError GAME_NOT_FOUND */
+export const getGame = async (
+  { db, tags, gameViews }: Context,
+  id: string,
+  viewerId: string | undefined,
+): Promise<ContentRecord<GameColumns>> => {
+  const game = await readRecord<GameColumns>(db, tags, gameKind, id, viewerId);
+  gameViews.add(id, 1);
+  return game;
+};
+
+/** Publishes games, all or none, and returns them in the order of the inputs. */
+export const createGames = (
+  { db, tags, now }: Context,
+  inputs: readonly GameInput[],
+  userId: string,
+): Promise<ContentRecord<GameColumns>[]> =>
+  db.transaction(async (tx) => {
+    const ids = await publish(tx, gameKind, userId, inputs.map(draftOf), now());
+    return readRecordsById(tx, tags, gameKind, { detail: true, viewerId: userId }, ids);
+  });
+
+/** @throws AppError GAME_NOT_FOUND */
+export const toggleGameFavorite = ({ db }: Context, gameId: string, userId: string) =>
+  toggleFavorite(db, gameKind, gameId, userId);
+
+/** @throws AppError GAME_NOT_FOUND */
+export const toggleGameReaction = ({ db }: Context, gameId: string, userId: string, type: 'like' | 'dislike') =>
+  toggleReaction(db, gameKind, gameId, userId, type);
+
+/** The number of games of each type, most frequent first. */
+export const countTypes = async ({ db }: Context): Promise<{ gameType: string | null; count: number }[]> => {
+  const counts = await readTypeCounters(db);
+  return counts.toSorted((a, b) => b.count - a.count || ((a.gameType ?? '') < (b.gameType ?? '') ? -1 : 1));
+};
+
+/** Games related to one, closest first. @throws AppError GAME_NOT_FOUND */
+export const relatedGames = async (
+  { db, tags }: Context,
+  gameId: string,
+  limit: number,
+  viewerId: string | undefined,
+): Promise<ContentRecord<GameSummaryColumns>[]> => {
+  const ids = await findRelated(db, gameId, limit);
+  return readRecordsById(db, tags, gameKind, { detail: false, viewerId }, ids);
+};

@@ -1,0 +1,50 @@
+import type { Contract } from '../../contract/index.ts';
+import type { ContentRecord } from '../content/records.ts';
+import { contentView } from '../content/view.ts';
+import type { OutputOf } from '../procedure.ts';
+import type { StoredExtraInfo } from './entity.ts';
+
+/** The columns of a game that lists show, as the drivers return them. */
+export interface GameSummaryColumns {
+  cover_url: string | null;
+  game_type: string | null;
+  is_free: number;
+  version: string | null;
+}
+
+/** The columns of a whole game. */
+export interface GameColumns extends GameSummaryColumns {
+  description: string | null;
+  original_author: string | null;
+  /** JSON of `StoredExtraInfo`. */
+  extra_info: string;
+}
+
+type GameSummary = OutputOf<Contract['game']['list']>['items'][number];
+type Game = OutputOf<Contract['game']['getById']>;
+
+/** A game as lists show it. */
+export const gameSummaryView = (record: ContentRecord<GameSummaryColumns>): GameSummary => ({
+  ...contentView(record),
+  coverUrl: record.row.cover_url,
+  gameType: record.row.game_type,
+  isFree: record.row.is_free === 1,
+  version: record.row.version,
+});
+
+/** A whole game. */
+export const gameView = (record: ContentRecord<GameColumns>): Game => {
+  const extra = JSON.parse(record.row.extra_info) as StoredExtraInfo;
+  return {
+    ...gameSummaryView(record),
+    description: record.row.description,
+    extraInfo: {
+      originalName: extra.originalName ?? null,
+      originalAuthor: record.row.original_author,
+      fileSize: extra.fileSize ?? null,
+      platforms: extra.platforms ?? [],
+      screenshots: extra.screenshots ?? [],
+      downloads: (extra.downloads ?? []).map(({ name, url, password }) => ({ name, url, password: password ?? null })),
+    },
+  };
+};

@@ -1,0 +1,92 @@
+import { RequestValidationError } from '@ts-rest/express';
+import type { ErrorRequestHandler } from 'express';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { errorOf, type ErrorResponse, issuesOf, MAX_ISSUES } from '../../contract/index.ts';
+import { AppError } from '../errors.ts';
+
+/** Errors of Express and its body parser by their `type` or status. */
+const foreignReason = (error: { type?: unknown; status?: unknown }) => {
+  switch (error.type) {
+    case 'entity.too.large':
+      return 'PAYLOAD_TOO_LARGE';
+    case 'encoding.unsupported':
+    case 'charset.unsupported':
+      return 'UNSUPPORTED_MEDIA_TYPE';
+    default:
+      // Broken compression, a body shorter than announced, and the like.
+      return error.status === 400 ? 'MALFORMED_JSON' : 'INTERNAL';
+  }
+};
+
+const validationError = (error: RequestValidationError): AppError => {
+  const found = (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[];
+  const issues = issuesOf(found);
+  return new AppError('VALIDATION_FAILED', {
+    issues,
+    ...(issues.length === MAX_ISSUES && { hint: `Only the first ${MAX_ISSUES} faults are listed in \`issues\`.` }),
+  });
+};
+
+/** Whatever was thrown, as an error of the catalogue. */
+export const toAppError = (error: unknown): AppError => {
+  if (error instanceof AppError) return error;
+  if (error instanceof RequestValidationError) return validationError(error);
+  return new AppError(foreignReason((error ?? {}) as object), { cause: error });
+};
+
+/** An error as it goes on the wire: status, headers and the one envelope of all failures. */
+export const errorReply = (
+  { reason, details }: AppError,
+  path: string | null,
+  requestId: string,
+): { status: number; headers: Record<string, string>; body: ErrorResponse } => {
+  const { status, code, number, message, hint: defaultHint } = errorOf(reason);
+  const hint = details.hint ?? defaultHint;
+  const retryAfter = details.retryAfter ?? (status === 503 ? 1 : undefined);
+  return {
+    status,
+    headers: {
+      ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    },
+    body: {
+      error: {
+        json: {
+          message,
+          code: number,
+          data: {
+            code,
+            httpStatus: status,
+            path,
+            reason,
+            requestId,
+            ...(details.issues && { issues: details.issues }),
+            ...(hint !== undefined && { hint }),
+          },
+        },
+      },
+    },
+  };
+};
+
+/** RFC 6750, section 3: no error code for a caller that sent no credential. */
+const challenge = (reason: AppError['reason']): string =>
+  `Bearer realm="content-gateway"${reason === 'KEY_MISSING' ? '' : ', error="invalid_token"'}`;
+
+/** Answers every failure of the app. */
+export const errorHandler =
+  (log: Logger): ErrorRequestHandler =>
+  (thrown, _request, response, next) => {
+    const error = toAppError(thrown);
+    const { requestId, procedure } = response.locals;
+    response.locals.reason = error.reason;
+    if (errorOf(error.reason).status >= 500) log.error({ err: error.cause ?? error, requestId, procedure });
+    if (response.headersSent) {
+      // Too late for an answer; Express closes the connection.
+      next(thrown);
+      return;
+    }
+    const { status, headers, body } = errorReply(error, procedure ?? null, requestId);
+    response.status(status).set(headers).json(body);
+  };

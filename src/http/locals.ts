@@ -1,0 +1,15 @@
+import type { Caller } from '../key/verifier.ts';
+
+declare global {
+  // eslint-disable-next-line typescript/no-namespace -- Express is extended in no other way.
+  namespace Express {
+    interface Locals {
+      requestId: string;
+      /** The id of the procedure called, once it is known. */
+      procedure?: string;
+      caller?: Caller | undefined;
+      /** Why the request failed, for the log. */
+      reason?: string;
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import './locals.ts';
+
+const USABLE_ID = /^[\w.:-]{1,128}$/;
+const LOGGED_PATH_LENGTH = 200;
+
+/** Names each request by its `X-Request-Id`, the caller's if it is usable, and logs how it ended; never key or body. */
+export const requestLog =
+  (log: Logger): RequestHandler =>
+  (request, response, next) => {
+    const started = performance.now();
+    const given = request.get('x-request-id') ?? '';
+    const requestId = USABLE_ID.test(given) ? given : randomUUID();
+    response.locals.requestId = requestId;
+    response.set('X-Request-Id', requestId);
+    response.once('close', () => {
+      const { procedure, caller, reason } = response.locals;
+      log.info(
+        {
+          requestId,
+          method: request.method,
+          path: request.path.slice(0, LOGGED_PATH_LENGTH),
+          procedure,
+          status: response.statusCode,
+          reason,
+          userId: caller?.userId,
+          keyId: caller?.key.id,
+          ms: Math.round((performance.now() - started) * 10) / 10,
+          ...(!response.writableFinished && { aborted: true }),
+        },
+        'request',
+      );
+    });
+    next();
+  };

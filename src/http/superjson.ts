@@ -1,0 +1,46 @@
+type Members = Record<string, unknown>;
+
+const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+/** `a.b\\.c` → `['a', 'b.c']`; superjson escapes dots, and since its version 2 backslashes. */
+const pathOf = (name: string): string[] =>
+  name.split(/(?<!\\)\./).map((member) => member.replaceAll('\\.', '.').replaceAll('\\\\', '\\'));
+
+const follow = (from: unknown, path: readonly string[]): unknown => {
+  let value = from;
+  for (const member of path) {
+    if (!isMembers(value) || !Object.hasOwn(value, member)) return undefined;
+    value = value[member];
+  }
+  return value;
+};
+
+/**
+ * Undoes in an envelope what superjson does to undefined members: it writes null and names them in `meta.values`. Its
+ * other annotations are left alone; our wire has none, and superjson's own decoder can be made to use memory without
+ * bound. Every annotation is looked at once. The shape of `meta.values` is `{path: node}` or, for the whole of `json`,
+ * a node: `[type]` or `[type, {path: node}]`.
+ */
+export const removeUndefined = (envelope: unknown): unknown => {
+  if (!isMembers(envelope) || !isMembers(envelope['meta'])) return envelope;
+  const { values } = envelope['meta'];
+  const pending: { parent: Members; path: string[]; node: unknown }[] = [];
+  const addChildren = (parent: unknown, children: unknown): void => {
+    if (!isMembers(parent) || !isMembers(children)) return;
+    for (const [name, node] of Object.entries(children)) pending.push({ parent, path: pathOf(name), node });
+  };
+
+  if (Array.isArray(values)) pending.push({ parent: envelope, path: ['json'], node: values });
+  else addChildren(envelope['json'], values);
+
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { parent, path, node } = next;
+    if (!Array.isArray(node)) continue;
+    const holder = follow(parent, path.slice(0, -1));
+    const name = path.at(-1) ?? '';
+    if (!isMembers(holder) || !Object.hasOwn(holder, name)) continue;
+    if (node[0] === 'undefined' && holder[name] === null && !Array.isArray(holder)) delete holder[name];
+    else addChildren(holder[name], node[1]);
+  }
+  return envelope;
+};

@@ -1,0 +1,85 @@
+import type { Contract } from '../../contract/index.ts';
+import type { Context } from '../context.ts';
+import type { Database, Reader } from '../db/database.ts';
+import { insertRows } from '../db/insert.ts';
+import { type Bytes, idToBytes, newId } from '../db/values.ts';
+import { AppError } from '../errors.ts';
+import type { InputOf } from '../procedure.ts';
+import { normalise } from '../search/text.ts';
+import type { UserRow } from './entity.ts';
+
+/** The columns of a profile, as the drivers return them. */
+export interface UserColumns {
+  id: Bytes;
+  nickname: string;
+  bio: string | null;
+  pronouns: string | null;
+  website: string | null;
+  location: string | null;
+  /** JSON of a map. */
+  social_links: string;
+  avatar: string | null;
+  game_count: number;
+  image_post_count: number;
+  created_at: string;
+  updated_at: string;
+}
+
+export type UserSummaryColumns = Pick<UserColumns, 'id' | 'nickname' | 'avatar'>;
+
+const COLUMNS =
+  'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
+
+/** Makes a user and returns the id. */
+export const createUser = (db: Database, nickname: string, now: Date, id = newId(now)): Promise<string> =>
+  db.transaction(async (tx) => {
+    await insertRows(tx.manager, 'User', [
+      { id, nickname, socialLinks: {}, searchText: normalise(nickname), createdAt: now, updatedAt: now },
+    ]);
+    return id;
+  });
+
+/** The profile of a user. @throws AppError USER_NOT_FOUND */
+export const getUser = async (reader: Reader, id: string): Promise<UserColumns> => {
+  const key = idToBytes(id);
+  const [user] = key ? await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id = ?`, [key]) : [];
+  if (!user) throw new AppError('USER_NOT_FOUND');
+  return user;
+};
+
+type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
+
+/** Changes the given members of a profile and returns it. */
+export const updateUser = ({ db, now }: Context, id: string, changes: Changes): Promise<UserColumns> =>
+  db.transaction(async (tx) => {
+    const given: Partial<UserRow> = Object.fromEntries(
+      Object.entries(changes).filter(([, value]) => value !== undefined),
+    );
+    if (Object.keys(given).length > 0) {
+      await tx.manager.update(
+        'User',
+        { id },
+        {
+          ...given,
+          ...(given.nickname !== undefined && { searchText: normalise(given.nickname) }),
+          updatedAt: now(),
+        },
+      );
+    }
+    return getUser(tx, id);
+  });
+
+/** Users whose nickname holds a text; those whose nickname starts with it first. */
+export const searchUsers = async (
+  { db }: Context,
+  query: string,
+  limit: number,
+): Promise<{ users: UserSummaryColumns[]; hasMore: boolean }> => {
+  const text = normalise(query).trim();
+  const users = await db.read<UserSummaryColumns>(
+    `SELECT id, nickname, avatar FROM users WHERE INSTR(search_text, ?) > 0
+    ORDER BY INSTR(search_text, ?) = 1 DESC, id LIMIT ?`,
+    [text, text, limit + 1],
+  );
+  return { users: users.slice(0, limit), hasMore: users.length > limit };
+};

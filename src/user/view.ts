@@ -1,0 +1,36 @@
+import type { Contract } from '../../contract/index.ts';
+import { idFromBytes, timeFromDb } from '../db/values.ts';
+import type { Caller } from '../key/verifier.ts';
+import type { OutputOf } from '../procedure.ts';
+import type { UserColumns, UserSummaryColumns } from './service.ts';
+
+type UserProfile = OutputOf<Contract['user']['getProfile']>;
+type CurrentUser = OutputOf<Contract['user']['me']>;
+type UserSummary = OutputOf<Contract['user']['search']>['items'][number];
+
+/** A user as search shows them. */
+export const userSummaryView = ({ id, nickname, avatar }: UserSummaryColumns): UserSummary => ({
+  id: idFromBytes(id),
+  nickname,
+  avatar,
+});
+
+/** A user as everyone may see them. */
+export const userProfileView = (user: UserColumns): UserProfile => ({
+  ...userSummaryView(user),
+  bio: user.bio,
+  pronouns: user.pronouns,
+  website: user.website,
+  location: user.location,
+  socialLinks: JSON.parse(user.social_links) as Record<string, string>,
+  gameCount: user.game_count,
+  imagePostCount: user.image_post_count,
+  createdAt: timeFromDb(user.created_at),
+});
+
+/** The caller, with the key in use. */
+export const currentUserView = (user: UserColumns, { key }: Caller): CurrentUser => ({
+  ...userProfileView(user),
+  updatedAt: timeFromDb(user.updated_at),
+  apiKey: { ...key, expiresAt: key.expiresAt?.toISOString() ?? null },
+});
