@@ -1,0 +1,42 @@
+// Plain JavaScript: Jest reads a TypeScript configuration on Node 20 only with the help of another package.
+import { findChromium, findEngines } from './test/support/available.mjs';
+
+const { engines, notices: engineNotices } = findEngines();
+const { chromium, notices: chromiumNotices } = findChromium();
+const notices = [...engineNotices, ...chromiumNotices];
+if (process.env.CI === 'true' && notices.length > 0) {
+  throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...notices.flat()].join('\n'));
+}
+
+/** A project: the tests of `folders`, shown under `name`. */
+const project = (name, color, folders, more = {}) => ({
+  displayName: { name, color },
+  testMatch: folders.map((folder) => `<rootDir>/test/${folder}/**/*.test.ts`),
+  testEnvironment: 'node',
+  testTimeout: 30_000,
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }] },
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  ...more,
+});
+
+const setup = (engine) => (engine.server ? { globalSetup: `<rootDir>/test/support/setup/${engine.name}.ts` } : {});
+const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue' };
+
+/** @type {import('jest').Config} */
+export default {
+  // Two cores are worth two workers here: a test mostly waits for its database.
+  maxWorkers: '100%',
+  reporters: ['default', ['<rootDir>/test/support/summary-reporter.mjs', { notices }]],
+  globalTeardown: '<rootDir>/test/support/teardown.ts',
+  projects: [
+    project('unit', 'white', ['contract', 'unit']),
+    ...engines.map((engine) =>
+      project(engine.name, colors[engine.name], ['api', 'db', 'fault', 'cli'], {
+        ...setup(engine),
+        globals: { TEST_ENGINE: engine },
+      }),
+    ),
+    ...(chromium ? [project('browser', 'yellow', ['browser'], { globals: { TEST_CHROMIUM: chromium } })] : []),
+  ],
+};

@@ -1,0 +1,97 @@
+/**
+ * What this machine offers the tests. Read by jest.config.mjs, therefore plain JavaScript.
+ */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/** The path of the first executable among `names`, or undefined. Servers often live outside of a user's PATH. */
+const find = (...names) => {
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    '/usr/local/sbin',
+    '/usr/local/mysql/bin',
+  ];
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
+};
+
+const isExecutable = (path) => {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The server that .ci/mysql unpacked. `MYSQL_ROOT` names its folder; empty means: not that one. */
+const unpackedMysql = () => {
+  const named = process.env.MYSQL_ROOT;
+  if (named === '') return undefined;
+  const folder = named ?? join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'content-gateway/mysql');
+  const [binary, template] = [join(folder, 'mysqld'), join(folder, 'template')];
+  if (isExecutable(binary) && existsSync(template)) return { binary, template };
+  if (named) throw new Error(`MYSQL_ROOT=${named} holds no MySQL. Make it with: .ci/mysql ${named}`);
+  return undefined;
+};
+
+/** MariaDB brings a `mysqld` too, which is not what we look for. */
+const installedMysql = () => {
+  const binary = find('mysqld');
+  if (!binary) return undefined;
+  const { stdout } = spawnSync(binary, ['--no-defaults', '--version'], { encoding: 'utf8' });
+  return /mariadb/i.test(stdout) ? undefined : { binary };
+};
+
+const installedMariadb = () => {
+  const binary = find('mariadbd');
+  return binary && { binary };
+};
+
+/** The server named by TEST_DATABASE_URL: its engine, and its address with account but without a database. */
+const namedServer = () => {
+  const address = process.env.TEST_DATABASE_URL;
+  if (!address) return {};
+  const [, engine] = /^(mariadb|mysql):\/\/[^/]/.exec(address) ?? [];
+  if (!engine) {
+    throw new Error('TEST_DATABASE_URL must be mariadb://… or mysql://…, with an account that may create databases');
+  }
+  return { [engine]: { url: address } };
+};
+
+/**
+ * The engines to test: `{name, server?}`. A server is `{url}` when it runs already, else `{binary, template?}`.
+ * `notices` says in lines of text what is missing.
+ */
+export const findEngines = () => {
+  const named = namedServer();
+  const mariadb = named.mariadb ?? installedMariadb();
+  const mysql = named.mysql ?? unpackedMysql() ?? installedMysql();
+  return {
+    engines: [
+      { name: 'sqlite' },
+      ...(mariadb ? [{ name: 'mariadb', server: mariadb }] : []),
+      ...(mysql ? [{ name: 'mysql', server: mysql }] : []),
+    ],
+    notices: mariadb || (mysql && process.env.CI !== 'true') ? [] : [missingServer(mysql)],
+  };
+};
+
+const missingServer = (mysql) => [
+  mysql ? 'No MariaDB server found.' : 'No MariaDB or MySQL server found: the suites ran on SQLite only.',
+  'To test on them too, any of:',
+  '  apt-get install --no-install-recommends mariadb-server   (the tests start a private server of their own)',
+  '  bash .ci/mysql                                           (MySQL beside the system, on Debian, no root needed)',
+  '  TEST_DATABASE_URL=mariadb://user:password@host:3306      (a server of yours; the account must create databases)',
+];
+
+/** The path of a Chromium for the browser tests, and what to say if there is none. */
+export const findChromium = () => {
+  const chromium = find('chromium', 'chromium-browser', 'google-chrome');
+  return {
+    chromium,
+    notices: chromium ? [] : [['No Chromium found: the browser tests did not run.', '  apt-get install chromium']],
+  };
+};
