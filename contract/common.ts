@@ -91,9 +91,10 @@ export const SocialLink = text(
 
 /** A whole number from `min` to `max`; a fault names the range. */
 export const wholeNumber = (min: number, max?: number) => {
-  const error = `must be a whole number from ${min}${max === undefined ? '' : ` to ${max}`}`;
-  const number = z.int({ error }).min(min, error);
-  return max === undefined ? number : number.max(max, error);
+  const range = `must be a whole number from ${min}${max === undefined ? '' : ` to ${max}`}`;
+  const error = ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : range);
+  const number = z.int({ error }).min(min, range);
+  return max === undefined ? number : number.max(max, range);
 };
 
 /** An identifier, opaque to callers: anything of 1–64 characters is accepted and looked up. */

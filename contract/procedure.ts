@@ -97,9 +97,9 @@ const capitalise = (word: string): string => word.charAt(0).toUpperCase() + word
 
 /** A schema under a component name, unless it has one already. */
 const named = <T extends z.ZodType>(schema: T, id: string, description: string): T =>
-  (schema.meta()?.['id'] || schema instanceof z.ZodOptional
+  schema.meta()?.['id'] || schema instanceof z.ZodOptional
     ? schema
-    : schema.meta({ description, ...schema.meta(), id })) as T;
+    : schema.meta({ description, ...schema.meta(), id });
 
 const route = (id: string, name: string, spec: AnySpec) => {
   const reasons: Reason[] = [...commonReasons, ...(spec.access === 'public' ? [] : protectedReasons), ...spec.errors];

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { errorOf, ErrorResponse, type ProcedureMetadata, type Reason } from '../contract/index.ts';
+import { errorOf, ErrorResponse, issuesOf, type ProcedureMetadata, type Reason } from '../contract/index.ts';
 import type { SchemaComponents, Target } from './schemas.ts';
 
 /** A route of the contract, as far as the document looks at it. */
@@ -27,14 +27,7 @@ const headersOf = (status: number) => ({
 const exampleIssues = (body: z.ZodType) => {
   const empty = body.safeParse({ json: {} });
   const failed = empty.success ? body.safeParse({ json: { name: 'demo' } }) : empty;
-  return failed.error?.issues.map(({ path, code, message }) => ({
-    path: path
-      .slice(1)
-      .map((key) => `/${String(key)}`)
-      .join(''),
-    code,
-    message,
-  }));
+  return issuesOf(failed.error?.issues ?? []);
 };
 
 const exampleError = (reason: Reason, route: Route): ErrorResponse => {

@@ -2,6 +2,7 @@ import express, { type Express } from 'express';
 import type { Context } from './context.ts';
 import { AppError } from './errors.ts';
 import { api } from './http/api.ts';
+import { docs } from './http/docs.ts';
 import { errorHandler } from './http/errors.ts';
 import { health } from './http/health.ts';
 import { requestLog } from './http/request-log.ts';
@@ -20,6 +21,7 @@ export const createApp = (c: Context): Express => {
   app.use(...security(c.config.corsOrigins));
   app.use(api(c));
   app.use(health(c));
+  app.use(docs(c.config));
   app.use(() => {
     throw new AppError('ROUTE_NOT_FOUND');
   });

@@ -55,18 +55,19 @@ export interface ReactionRow extends FavoriteRow {
 const capitalised = (table: string): string =>
   table.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
+const foreignKey = (table: string, column: 'recordId' | 'userId' | 'tagId', target: string) => ({
+  name: `fk_${table}_${column === 'recordId' ? 'record' : column.slice(0, -2)}`,
+  target,
+  columnNames: [column],
+  referencedColumnNames: ['id'],
+  onDelete: 'CASCADE' as const,
+});
+
 /** The tables that hang on the records of a kind: their tags, favorites and reactions. */
 export const linkEntities = (engine: Engine, kind: ContentKind): EntitySchema[] => {
   const { id, serial, small, text } = columnTypes(engine);
   const recordId = { ...id, name: kind.foreignKey, primary: true, transformer: idTransformer } as const;
   const userId = { ...id, name: 'user_id', primary: true, transformer: idTransformer } as const;
-  const foreignKey = (table: string, column: 'recordId' | 'userId' | 'tagId', target: string) => ({
-    name: `fk_${table}_${column === 'recordId' ? 'record' : column.slice(0, -2)}`,
-    target,
-    columnNames: [column],
-    referencedColumnNames: ['id'],
-    onDelete: 'CASCADE' as const,
-  });
   const { tagTable, favoriteTable, reactionTable } = kind;
   return [
     new EntitySchema<TagLinkRow>({

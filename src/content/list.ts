@@ -109,6 +109,8 @@ const joinConditions = (conditions: readonly Condition[]): Condition => {
   };
 };
 
+const exact = (total: number) => ({ total, totalRelation: 'eq' as const });
+
 /** The number of matches, from a counter where there is one, else counted up to a bound. */
 const countMatches = async (
   db: Database,
@@ -118,7 +120,6 @@ const countMatches = async (
   from: string,
   conditions: readonly Condition[],
 ): Promise<{ total: number; totalRelation: 'eq' | 'gte' }> => {
-  const exact = (total: number) => ({ total, totalRelation: 'eq' as const });
   const filters = conditions.filter((condition) => condition.sql !== '').length;
   const [tag] = tags;
   if (filters === 0) return exact(await readCounter(db, kind.table));

@@ -9,6 +9,8 @@ import type { ContentKind } from './kind.ts';
 
 /** A record to publish. */
 export interface Draft {
+  /** A new id unless given. */
+  id?: string;
   title: string;
   description: string | null;
   tagNames: readonly string[];
@@ -57,7 +59,7 @@ export const publish = async (
 
   const rows = drafts.map((draft, index) => ({
     ...draft.columns,
-    id: newId(now),
+    id: draft.id ?? newId(now),
     authorId,
     title: draft.title,
     description: draft.description,

@@ -23,7 +23,8 @@ const addViews = async (
 ): Promise<void> => {
   // Records with as many views share a statement; sorted, so that two processes do not lock crosswise.
   const byNumber = new Map<number, Buffer[]>();
-  for (const [id, n] of [...views].toSorted()) byNumber.set(n, [...(byNumber.get(n) ?? []), ownIdToBytes(id)]);
+  for (const [id, n] of [...views].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    byNumber.set(n, [...(byNumber.get(n) ?? []), ownIdToBytes(id)]);
   for (const [n, all] of byNumber) {
     for (let start = 0; start < all.length; start += BATCH) {
       const ids = all.slice(start, start + BATCH);

@@ -20,23 +20,23 @@ export interface Connection {
   /** TypeORM's connection for writing and migrating. */
   writer: DataSource;
   /** Runs a SELECT outside of any transaction. */
-  read(sql: string, parameters: readonly Parameter[]): Promise<unknown[]>;
+  read: (sql: string, parameters: readonly Parameter[]) => Promise<unknown[]>;
   /** Runs `work` when the engine can begin a writing transaction. */
-  exclusive<T>(work: () => Promise<T>): Promise<T>;
+  exclusive: <T>(work: () => Promise<T>) => Promise<T>;
   /** Runs `work` while no other process migrates. */
-  whileMigrating<T>(work: () => Promise<T>): Promise<T>;
+  whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether the transaction that met this error can succeed when run again. */
-  isTransient(error: unknown): boolean;
+  isTransient: (error: unknown) => boolean;
   /** Whether this error means that the database cannot be reached. */
-  isUnreachable(error: unknown): boolean;
-  close(): Promise<void>;
+  isUnreachable: (error: unknown) => boolean;
+  close: () => Promise<void>;
 }
 
 /** What a SELECT can be run on: the database, or a transaction under way. */
 export interface Reader {
   dialect: Dialect;
   /** Runs a SELECT and returns its rows. */
-  read<Row>(sql: string, parameters?: readonly Parameter[]): Promise<Row[]>;
+  read: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
 }
 
 /** A transaction under way. */
@@ -44,7 +44,7 @@ export interface Transaction extends Reader {
   /** For simple writes through entities. */
   manager: EntityManager;
   /** Runs a write and returns the number of rows it changed. */
-  execute(sql: string, parameters?: readonly Parameter[]): Promise<number>;
+  execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }
 
 const MAX_ATTEMPTS = 12;

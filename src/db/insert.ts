@@ -1,4 +1,4 @@
-import type { EntityManager, ObjectLiteral } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 
 const BATCH_ROWS = 500;
 
@@ -9,7 +9,7 @@ export const insertRows = async (manager: EntityManager, entity: string, rows: r
       .createQueryBuilder()
       .insert()
       .into(entity)
-      .values(rows.slice(start, start + BATCH_ROWS) as ObjectLiteral[])
+      .values(rows.slice(start, start + BATCH_ROWS))
       .updateEntity(false)
       .callListeners(false)
       .execute();

@@ -27,7 +27,7 @@ const UNREACHABLE = new Set([
 ]);
 
 const driverError = (error: unknown): { code?: string; errno?: number; message?: string } =>
-  ((error as { driverError?: object } | null)?.driverError ?? error ?? {}) as never;
+  (error as { driverError?: object } | null)?.driverError ?? error ?? {};
 
 /**
  * mysql2 with one addition: each connection starts in READ COMMITTED. The service locks the rows it depends on; the gap

@@ -20,7 +20,7 @@ const rangeDays = { day: 1, week: 7, month: 30, year: 365 };
 const upperCaseType = (gameType: string | undefined): string | undefined =>
   gameType?.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
-const draftOf = (input: GameInput): Draft => {
+export const gameDraft = (input: GameInput): Draft => {
   const { originalAuthor, ...extraInfo } = input.extraInfo ?? {};
   const gameType = upperCaseType(input.gameType) ?? null;
   return {
@@ -73,7 +73,7 @@ export const createGames = (
   userId: string,
 ): Promise<ContentRecord<GameColumns>[]> =>
   db.transaction(async (tx) => {
-    const ids = await publish(tx, gameKind, userId, inputs.map(draftOf), now());
+    const ids = await publish(tx, gameKind, userId, inputs.map(gameDraft), now());
     return readRecordsById(tx, tags, gameKind, { detail: true, viewerId: userId }, ids);
   });
 

@@ -40,7 +40,7 @@ const procedureRouter = (c: Context, route: AppRoute, handle: AnyHandler): Route
     status: 200 as const,
     body: { result: { data: { json: await handle(body.json, res.locals.caller) } } },
   });
-  createExpressEndpoints({ [id]: route }, { [id]: implementation } as never, router, {
+  createExpressEndpoints({ [id]: route }, { [id]: implementation }, router, {
     responseValidation: true,
     // Only `http/errors.ts` words failures.
     requestValidationErrorHandler: (error, _request, _response, next) => next(error),

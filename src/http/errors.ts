@@ -32,7 +32,7 @@ const validationError = (error: RequestValidationError): AppError => {
 export const toAppError = (error: unknown): AppError => {
   if (error instanceof AppError) return error;
   if (error instanceof RequestValidationError) return validationError(error);
-  return new AppError(foreignReason((error ?? {}) as object), { cause: error });
+  return new AppError(foreignReason(error ?? {}), { cause: error });
 };
 
 /** An error as it goes on the wire: status, headers and the one envelope of all failures. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import './locals.ts';
 
 const USABLE_ID = /^[\w.:-]{1,128}$/;
 const LOGGED_PATH_LENGTH = 200;

@@ -19,7 +19,7 @@ type ImagePostInput = InputOf<Contract['image']['create']>;
 type ListInput = InputOf<Contract['image']['list']>;
 type UpdateInput = InputOf<Contract['image']['update']>;
 
-const draftOf = ({ title, images, description, tagNames }: ImagePostInput): Draft => ({
+export const imagePostDraft = ({ title, images, description, tagNames }: ImagePostInput): Draft => ({
   title,
   description: description ?? null,
   tagNames: tagNames ?? [],
@@ -53,7 +53,7 @@ export const createImagePosts = (
   userId: string,
 ): Promise<ContentRecord<ImagePostColumns>[]> =>
   db.transaction(async (tx) => {
-    const ids = await publish(tx, imageKind, userId, inputs.map(draftOf), now());
+    const ids = await publish(tx, imageKind, userId, inputs.map(imagePostDraft), now());
     return readRecordsById(tx, tags, imageKind, { detail: true, viewerId: userId }, ids);
   });
 

@@ -54,7 +54,8 @@ export interface NewKey {
   expiresAt: Date | null;
 }
 
-const insertKey = async (tx: Transaction, wanted: NewKey, now: Date): Promise<{ id: string; key: string }> => {
+/** As `createKey`, within a transaction and for a user who exists. */
+export const insertKey = async (tx: Transaction, wanted: NewKey, now: Date): Promise<{ id: string; key: string }> => {
   const key = generateKey();
   const id = newId(now);
   await insertRows(tx.manager, 'ApiKey', [
@@ -135,7 +136,7 @@ export const rotateKey = (
 /** Notes when keys were last used. */
 export const storeLastUses = (db: Database, uses: ReadonlyMap<string, Date>): Promise<void> =>
   db.transaction(async (tx) => {
-    for (const [id, time] of [...uses].toSorted()) {
+    for (const [id, time] of [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       await tx.execute('UPDATE api_keys SET last_used_at = ? WHERE id = ?', [timeToDb(time), idToBytes(id) ?? null]);
     }
   });

@@ -10,6 +10,6 @@ const MAX_LENGTH = 200;
  */
 export const slugOf = (name: string): string => {
   const slug = name.normalize('NFKC').trim().toLowerCase().replaceAll(SEPARATORS, '-').replaceAll(/^-|-$/g, '');
-  if (slug !== '' && [...slug].length <= MAX_LENGTH) return slug;
+  if (slug !== '' && Array.from(slug).length <= MAX_LENGTH) return slug;
   return `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 };

@@ -1,6 +1,6 @@
 import type { Contract } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
-import type { Database, Reader } from '../db/database.ts';
+import type { Database, Reader, Transaction } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
 import { type Bytes, idToBytes, newId } from '../db/values.ts';
 import { AppError } from '../errors.ts';
@@ -30,12 +30,18 @@ export type UserSummaryColumns = Pick<UserColumns, 'id' | 'nickname' | 'avatar'>
 const COLUMNS =
   'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
 
+type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
+
+export const insertUser = (tx: Transaction, user: NewUser, now: Date): Promise<void> =>
+  insertRows(tx.manager, 'User', [
+    { socialLinks: {}, searchText: normalise(user.nickname), createdAt: now, updatedAt: now, ...user },
+  ]);
+
 /** Makes a user and returns the id. */
-export const createUser = (db: Database, nickname: string, now: Date, id = newId(now)): Promise<string> =>
+export const createUser = (db: Database, nickname: string, now: Date): Promise<string> =>
   db.transaction(async (tx) => {
-    await insertRows(tx.manager, 'User', [
-      { id, nickname, socialLinks: {}, searchText: normalise(nickname), createdAt: now, updatedAt: now },
-    ]);
+    const id = newId(now);
+    await insertUser(tx, { id, nickname }, now);
     return id;
   });
 

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
+import express, { type RequestHandler, type Router } from 'express';
+import { contentSecurityPolicy } from 'helmet';
+import swaggerUi from 'swagger-ui-express';
+import type { Config } from '../config.ts';
+import { allowMethods } from './guard.ts';
+
+const require = createRequire(import.meta.url);
+
+/** The published documents, by the path that serves them. */
+const documents = {
+  '/openapi.json': require('#openapi/openapi.json') as object,
+  '/openapi-3.0.json': require('#openapi/openapi-3.0.json') as object,
+};
+
+const page = {
+  customSiteTitle: 'Content Gateway API',
+  customCss: '.swagger-ui .topbar { display: none }',
+  swaggerUrl: '../openapi.json',
+  swaggerOptions: {
+    persistAuthorization: true,
+    tryItOutEnabled: true,
+    displayRequestDuration: true,
+    displayOperationId: true,
+    defaultModelsExpandDepth: 0,
+    defaultModelExpandDepth: 4,
+    // No validator of others gets to see the address of the document.
+    validatorUrl: null,
+  },
+};
+
+/** What the page asks for; the package holds more, a demo of another API among it. */
+const PAGE_FILES = [
+  '/swagger-ui.css',
+  '/swagger-ui-bundle.js',
+  '/swagger-ui-standalone-preset.js',
+  '/swagger-ui-init.js',
+  '/favicon-16x16.png',
+  '/favicon-32x32.png',
+];
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
+
+/** The sources of a CSP that allow the inline styles of this page and no others. */
+const styleHashes = (html: string): string[] =>
+  [...html.matchAll(/<style>([^]*?)<\/style>|style="([^"]*)"/g)].map(
+    ([, element, attribute]) => `'sha256-${sha256(element ?? attribute ?? '')}'`,
+  );
+
+/** `/docs/`: Swagger UI with its files from the npm package, and a CSP that lets it reach nothing but this service. */
+const docsPage = (): Router => {
+  const html = swaggerUi.generateHTML(undefined, page);
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.use(
+    allowMethods('GET', 'HEAD'),
+    contentSecurityPolicy({
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'", "'unsafe-hashes'", ...styleHashes(html)],
+        imgSrc: ["'self'", 'data:'],
+        connectSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+    }),
+  );
+  router.get('/', (_request, response) => {
+    response.set('Cache-Control', 'no-cache').type('html').send(html);
+  });
+  router.get(PAGE_FILES, swaggerUi.serveFiles(undefined, page));
+  return router;
+};
+
+/** Answers with a text that changes only with a release; a caller who has it already gets 304. */
+const revalidated = (type: string, text: string): RequestHandler => {
+  const etag = `"${sha256(text)}"`;
+  return (_request, response) => {
+    response.set({ ETag: etag, 'Cache-Control': 'no-cache' }).type(type).send(text);
+  };
+};
+
+/** The documentation: `/docs/`, `/openapi.json`, `/openapi-3.0.json`, and `/` and `/docs`, which lead there. */
+export const docs = ({ publicUrl }: Config): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  const readOnly = allowMethods('GET', 'HEAD');
+  for (const [path, document] of Object.entries(documents)) {
+    const served = publicUrl === undefined ? document : { ...document, servers: [{ url: publicUrl }] };
+    router.all(path, readOnly, revalidated('json', JSON.stringify(served)));
+  }
+  router.all('/', readOnly, (_request, response) => {
+    response.redirect('docs/');
+  });
+  router.all('/docs', readOnly, (_request, response) => {
+    response.redirect('docs/');
+  });
+  router.use('/docs/', docsPage());
+  return router;
+};

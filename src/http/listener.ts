@@ -1,0 +1,91 @@
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { AppError } from '../errors.ts';
+import { errorReply } from './errors.ts';
+
+/** Longer than the idle time of common load balancers, so that they close connections, not we under their requests. */
+const KEEP_ALIVE_MS = 65_000;
+/** For a whole request, also one that trickles in. */
+const REQUEST_TIMEOUT_MS = 60_000;
+/** How long a silent connection may live on while stopping: a request may be under way to it. */
+const STOP_IDLE_MS = 500;
+
+/** What Node cannot read as HTTP is refused with the envelope of all failures. */
+const refuse = (error: Error & { code?: string }, socket: Socket): void => {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const requestId = randomUUID();
+  const { body } = errorReply(new AppError('BAD_HTTP_REQUEST'), null, requestId);
+  const text = JSON.stringify(body);
+  socket.end(
+    [
+      'HTTP/1.1 400 Bad Request',
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(text)}`,
+      `X-Request-Id: ${requestId}`,
+      'Connection: close',
+      '',
+      text,
+    ].join('\r\n'),
+  );
+};
+
+/** An HTTP server that stops without breaking a request. */
+export class Listener {
+  readonly #server: Server;
+  readonly #running = new Set<ServerResponse>();
+  #stopping = false;
+
+  constructor(app: RequestListener) {
+    this.#server = createServer(
+      { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS },
+      (request, response) => {
+        this.#running.add(response);
+        response.once('close', () => this.#running.delete(response));
+        if (this.#stopping) response.setHeader('Connection', 'close');
+        app(request, response);
+      },
+    );
+    this.#server.on('clientError', refuse);
+  }
+
+  /**
+   * Listens; port 0 means any free one.
+   * @returns the port
+   * @throws Error of Node, with a `code` such as EADDRINUSE
+   */
+  async listen(port: number, host: string): Promise<number> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /**
+   * Accepts no more connections, answers what runs, and what still comes in on open connections with the word that it
+   * was their last. Whatever is not done after `timeoutMs` is cut off.
+   * @returns whether everything was answered
+   */
+  async stop(timeoutMs: number): Promise<boolean> {
+    this.#stopping = true;
+    for (const response of this.#running) {
+      if (!response.headersSent) response.setHeader('Connection', 'close');
+    }
+    const closed = once(this.#server, 'close');
+    // Node's own way for HTTP would also close each connection that is silent at this moment, under a next request.
+    NetServer.prototype.close.call(this.#server);
+    let complete = true;
+    const idle = setInterval(() => this.#server.closeIdleConnections(), STOP_IDLE_MS);
+    const deadline = setTimeout(() => {
+      complete = this.#running.size === 0;
+      this.#server.closeAllConnections();
+    }, timeoutMs);
+    await closed;
+    clearInterval(idle);
+    clearTimeout(deadline);
+    return complete;
+  }
+}
