@@ -1,0 +1,127 @@
+import type { Agent, Response } from 'supertest';
+import supertest from 'supertest';
+import { pino } from 'pino';
+import { type Contract, type ErrorResponse, type Issue, type Scope, scopes } from '../../contract/index.ts';
+import { createApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { closeContext, type Context, openContext } from '../../src/context.ts';
+import { Listener } from '../../src/http/listener.ts';
+import { createKey } from '../../src/key/service.ts';
+import { createUser } from '../../src/user/service.ts';
+import type { z } from 'zod';
+import { createDatabase } from './database.ts';
+import { checkReply } from './published.ts';
+
+type RouterName = keyof Contract;
+type Procedures = {
+  [R in RouterName]: { [P in keyof Contract[R] & string as `${R}.${P}`]: Contract[R][P] };
+}[RouterName];
+type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (member: infer I) => void ? I : never;
+type AllProcedures = Intersection<Procedures>;
+
+/** `game.list`, `user.me`, … */
+export type ProcedureId = keyof AllProcedures;
+/** What a caller may send. */
+export type Input<Id extends ProcedureId> = z.input<AllProcedures[Id]['body']>['json'];
+/** What a caller gets. */
+export type Output<Id extends ProcedureId> = z.output<AllProcedures[Id]['responses'][200]>['result']['data']['json'];
+
+/** A user with a key. */
+export interface TestUser {
+  id: string;
+  nickname: string;
+  key: string;
+  keyId: string;
+}
+
+/** A failure, without its envelope. */
+export type Failure = ErrorResponse['error']['json'] & { issues: Issue[] };
+
+export interface TestApp {
+  /** `http://127.0.0.1:<port>` */
+  url: string;
+  /** The `DATABASE_URL` it runs on. */
+  databaseUrl: string;
+  context: Context;
+  /** Any request, by supertest. */
+  http: Agent;
+  /** Sends an input; whatever comes back has been held against the published document. */
+  send(id: ProcedureId, input: unknown, key?: string): Promise<Response>;
+  /** Calls a procedure. @throws Error if it does not answer 200 */
+  call<Id extends ProcedureId>(id: Id, input: Input<Id>, key?: string): Promise<Output<Id>>;
+  /** Calls a procedure that is to fail. @throws Error if it answers with another status */
+  fail(id: ProcedureId, input: unknown, status: number, key?: string): Promise<Failure>;
+  /** A new user with a key of all scopes, or of these. */
+  aUser(options?: { nickname?: string; scopes?: readonly Scope[]; expiresAt?: Date }): Promise<TestUser>;
+  /** A new game of a new user, or of this one. */
+  aGame(input?: Partial<Input<'game.create'>>, author?: TestUser): Promise<Output<'game.create'>>;
+  /** A new image post of a new user, or of this one. */
+  anImagePost(input?: Partial<Input<'image.create'>>, author?: TestUser): Promise<Output<'image.create'>>;
+  stop(): Promise<void>;
+}
+
+let serial = 0;
+
+/** Starts the service over HTTP on an empty database of its own. `now` is its clock. */
+export const startApp = async ({ now = () => new Date() } = {}): Promise<TestApp> => {
+  const database = await createDatabase();
+  const config = readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'silent' });
+  const context = await openContext(config, pino({ level: 'silent' }), now);
+  await context.db.migrate();
+  const listener = new Listener(createApp(context));
+  const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
+  const http = supertest(url);
+
+  const send: TestApp['send'] = async (id, input, key) => {
+    const request = http.post(`/api/trpc/${id}`).set('Content-Type', 'application/json');
+    if (key !== undefined) request.set('Authorization', `Bearer ${key}`);
+    const response = await request.send(JSON.stringify({ json: input }));
+    checkReply(id, response.status, response.body);
+    return response;
+  };
+
+  const app: TestApp = {
+    url,
+    databaseUrl: database.url,
+    context,
+    http,
+    send,
+    call: async (id, input, key) => {
+      const { status, body } = await send(id, input, key);
+      if (status !== 200) throw new Error(`${id} answered ${status}: ${JSON.stringify(body)}`);
+      return body.result.data.json;
+    },
+    fail: async (id, input, status, key) => {
+      const response = await send(id, input, key);
+      if (response.status !== status) {
+        throw new Error(`${id} answered ${response.status}, not ${status}: ${JSON.stringify(response.body)}`);
+      }
+      const { json } = (response.body as ErrorResponse).error;
+      return { ...json, issues: json.data.issues ?? [] };
+    },
+    aUser: async (options = {}) => {
+      serial += 1;
+      const { nickname = `user ${serial}`, scopes: granted = scopes, expiresAt = null } = options;
+      const id = await createUser(context.db, nickname, now());
+      const created = await createKey(context.db, { userId: id, name: 'test', scopes: granted, expiresAt }, now());
+      return { id, nickname, key: created.key, keyId: created.id };
+    },
+    aGame: async (input, author) => {
+      serial += 1;
+      const { key } = author ?? (await app.aUser());
+      return app.call('game.create', { title: `game ${serial}`, ...input }, key);
+    },
+    anImagePost: async (input, author) => {
+      serial += 1;
+      const { key } = author ?? (await app.aUser());
+      const images = ['https://images.example.com/1.webp'];
+      return app.call('image.create', { title: `post ${serial}`, images, ...input }, key);
+    },
+    stop: async () => {
+      await listener.stop(5000);
+      await closeContext(context);
+      await database.drop();
+    },
+  };
+  return app;
+};
