@@ -1,4 +1,4 @@
-import type { Agent, Response } from 'supertest';
+import type { Agent } from 'supertest';
 import supertest from 'supertest';
 import { pino } from 'pino';
 import { type Contract, type ErrorResponse, type Issue, type Scope, scopes } from '../../contract/index.ts';
@@ -37,6 +37,14 @@ export interface TestUser {
 /** A failure, without its envelope. */
 export type Failure = ErrorResponse['error']['json'] & { issues: Issue[] };
 
+/** What came back: the names of the headers are in lower case. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it as they please
+  body: any;
+}
+
 export interface TestApp {
   /** `http://127.0.0.1:<port>` */
   url: string;
@@ -46,7 +54,7 @@ export interface TestApp {
   /** Any request, by supertest. */
   http: Agent;
   /** Sends an input; whatever comes back has been held against the published document. */
-  send(id: ProcedureId, input: unknown, key?: string): Promise<Response>;
+  send(id: ProcedureId, input: unknown, key?: string): Promise<Reply>;
   /** Calls a procedure. @throws Error if it does not answer 200 */
   call<Id extends ProcedureId>(id: Id, input: Input<Id>, key?: string): Promise<Output<Id>>;
   /** Calls a procedure that is to fail. @throws Error if it answers with another status */
@@ -73,11 +81,15 @@ export const startApp = async ({ now = () => new Date() } = {}): Promise<TestApp
   const http = supertest(url);
 
   const send: TestApp['send'] = async (id, input, key) => {
-    const request = http.post(`/api/trpc/${id}`).set('Content-Type', 'application/json');
-    if (key !== undefined) request.set('Authorization', `Bearer ${key}`);
-    const response = await request.send(JSON.stringify({ json: input }));
-    checkReply(id, response.status, response.body);
-    return response;
+    const response = await fetch(`${url}/api/trpc/${id}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...(key !== undefined && { Authorization: `Bearer ${key}` }) },
+      body: JSON.stringify({ json: input }),
+    });
+    const { status, headers } = response;
+    const body = (await response.json()) as Reply['body'];
+    checkReply(id, status, body);
+    return { status, headers: Object.fromEntries(headers), body };
   };
 
   const app: TestApp = {

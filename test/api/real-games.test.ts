@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { normalise } from '../../src/search/text.ts';
+import { slugOf } from '../../src/tag/slug.ts';
+import { type Input, type Output, startApp } from '../support/app.ts';
+
+type GameInput = Input<'game.create'>;
+type Game = Output<'game.getById'>;
+type Filters = Omit<Input<'game.list'>, 'page' | 'limit' | 'cursor'>;
+
+const BATCH = 100;
+const SEARCHES = 300;
+
+const inputs = gunzipSync(readFileSync('test/data/games.jsonl.gz'))
+  .toString()
+  .trimEnd()
+  .split('\n')
+  .map((line): GameInput => (JSON.parse(line) as { game: GameInput }).game);
+
+const app = await startApp();
+afterAll(() => app.stop());
+
+let games: Game[];
+
+beforeAll(async () => {
+  const { key } = await app.aUser();
+  games = [];
+  for (let start = 0; start < inputs.length; start += BATCH) {
+    const { items } = await app.call('game.batchCreate', { games: inputs.slice(start, start + BATCH) }, key);
+    games.push(...items);
+  }
+}, 60_000);
+
+/** The ids of all matches, page by page. */
+const walkPages = async (filters: Filters): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let page = 1; ; page += 1) {
+    const { items, hasMore } = await app.call('game.list', { ...filters, limit: BATCH, page });
+    ids.push(...items.map((game) => game.id));
+    if (!hasMore) return ids;
+  }
+};
+
+/** The ids of all matches, from cursor to cursor, and the total that the first page told. */
+const walkCursors = async (filters: Filters): Promise<{ ids: string[]; total: number }> => {
+  const first = await app.call('game.list', { ...filters, limit: BATCH, page: 1 });
+  const ids = first.items.map((game) => game.id);
+  for (let cursor = first.nextCursor; cursor !== null;) {
+    const next = await app.call('game.list', { ...filters, limit: BATCH, page: 1, cursor });
+    ids.push(...next.items.map((game) => game.id));
+    cursor = next.nextCursor;
+  }
+  return { ids, total: first.total };
+};
+
+test('all 2 425 games are stored', () => {
+  expect(games.map((game) => game.title)).toEqual(inputs.map((input) => input.title));
+  expect(games).toHaveLength(2425);
+});
+
+test('each reads back as it was sent', async () => {
+  for (const [index, game] of games.entries()) {
+    const input = inputs[index];
+    const { title, description, gameType, isFree, version, coverUrl, tags, extraInfo } = await app.call(
+      'game.getById',
+      { id: game.id },
+    );
+    expect({ title, description, gameType, isFree, version, coverUrl }).toEqual({
+      title: input?.title,
+      description: input?.description ?? null,
+      gameType: input?.gameType?.toUpperCase() ?? null,
+      isFree: input?.isFree ?? true,
+      version: input?.version ?? null,
+      coverUrl: input?.coverUrl ?? null,
+    });
+    expect(extraInfo).toEqual({
+      originalName: input?.extraInfo?.originalName ?? null,
+      originalAuthor: input?.extraInfo?.originalAuthor ?? null,
+      fileSize: input?.extraInfo?.fileSize ?? null,
+      platforms: input?.extraInfo?.platforms ?? [],
+      screenshots: input?.extraInfo?.screenshots ?? [],
+      downloads: (input?.extraInfo?.downloads ?? []).map((download) => ({ password: null, ...download })),
+    });
+    expect(tags.map((tag) => tag.slug)).toEqual([...new Set(input?.tagNames?.map(slugOf))]);
+  }
+}, 60_000);
+
+test.each(['latest', 'oldest', 'views', 'likes', 'favorites'] as const)(
+  'sorted by %s, pages and cursors show every game exactly once, in the same order',
+  async (sortBy) => {
+    const pages = await walkPages({ sortBy });
+    const { ids, total } = await walkCursors({ sortBy });
+    expect(total).toBe(games.length);
+    expect(ids).toEqual(pages);
+    expect(ids.toSorted()).toEqual(games.map((game) => game.id).toSorted());
+  },
+  30_000,
+);
+
+/** Pseudo-random numbers from 0 to 1, the same in each run: Marsaglia's xorshift32. */
+const createRandom = (seed: number) => {
+  let state = seed;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+};
+
+/** What a search looks at, game by game. */
+const searchable = (): { id: string; texts: string[] }[] =>
+  games.map(({ id, title, extraInfo: { originalName, originalAuthor }, tags }) => ({
+    id,
+    texts: [title, originalName ?? '', originalAuthor ?? '', ...tags.map((tag) => tag.name)].map(normalise),
+  }));
+
+/** What a search has to find: all its words, each anywhere in one of the texts. */
+const scan = (search: string, all: ReturnType<typeof searchable>): string[] => {
+  const words = normalise(search)
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  return all
+    .filter(({ texts }) => words.every((word) => texts.some((text) => text.includes(word))))
+    .map((game) => game.id);
+};
+
+test('300 random pieces of titles find what a plain scan finds', async () => {
+  const random = createRandom(20_261_120);
+  const all = searchable();
+  let found = 0;
+  for (let n = 0; n < SEARCHES; n += 1) {
+    const title = Array.from(games[Math.floor(random() * games.length)]?.title ?? '');
+    const length = 1 + Math.floor(random() * 6);
+    const start = Math.floor(random() * Math.max(title.length - length, 1));
+    const search = title.slice(start, start + length).join('');
+    const expected = scan(search, all);
+    const { ids, total } = await walkCursors({ search });
+    expect({ search, ids: ids.toSorted(), total }).toEqual({
+      search,
+      ids: expected.toSorted(),
+      total: expected.length,
+    });
+    found += total;
+  }
+  expect(found).toBeGreaterThan(SEARCHES);
+}, 120_000);
