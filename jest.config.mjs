@@ -37,6 +37,12 @@ export default {
         globals: { TEST_ENGINE: engine },
       }),
     ),
-    ...(chromium ? [project('browser', 'yellow', ['browser'], { globals: { TEST_CHROMIUM: chromium } })] : []),
+    ...(chromium
+      ? [
+          project('browser', 'yellow', ['browser'], {
+            globals: { TEST_CHROMIUM: chromium, TEST_ENGINE: { name: 'sqlite' } },
+          }),
+        ]
+      : []),
   ],
 };

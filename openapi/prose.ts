@@ -96,5 +96,8 @@ Every failure has the same shape:
 Branch on \`data.reason\`, which is stable; show \`message\` and \`data.hint\` to people. After \`VALIDATION_FAILED\`, \`data.issues\` lists
 every fault of the input. Quote \`data.requestId\` when you report a problem.
 
+<details><summary>All reasons</summary>
+
 ${errorTable()}
+</details>
 `;

@@ -16,9 +16,10 @@ const documents = {
 
 const page = {
   customSiteTitle: 'Content Gateway API',
-  customCss: '.swagger-ui .topbar { display: none }',
   swaggerUrl: '../openapi.json',
   swaggerOptions: {
+    // Without the bar that asks for the address of another document.
+    layout: 'BaseLayout',
     persistAuthorization: true,
     tryItOutEnabled: true,
     displayRequestDuration: true,

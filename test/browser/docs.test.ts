@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { createDemo } from '../../src/demo.ts';
+import { startApp } from '../support/app.ts';
+
+declare global {
+  var TEST_CHROMIUM: string;
+}
+
+const app = await startApp();
+const key = (await createDemo(app.context.db, new Date())) ?? '';
+const complaints: string[] = [];
+const foreign: string[] = [];
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
+  page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== app.url) foreign.push(request.url());
+  });
+});
+
+afterAll(async () => {
+  await browser.close();
+  await app.stop();
+});
+
+const screenshot = async (name: string): Promise<void> => {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+};
+
+/** Opens an operation, runs it with the given body or its example, and answers what the page shows of the reply. */
+const run = async (id: string, body?: unknown): Promise<{ status: string; text: string }> => {
+  const block = page.locator('.opblock', { has: page.locator(`[data-path="/api/trpc/${id}"]`) });
+  const summary = block.locator('.opblock-summary-control');
+  await summary.click();
+  if (body !== undefined) await block.locator('textarea.body-param__text').fill(JSON.stringify(body));
+  await block.getByRole('button', { name: 'Execute' }).click();
+  const reply = block.locator('.live-responses-table .response');
+  await reply.waitFor();
+  const status = (await reply.locator('.response-col_status').innerText()).trim();
+  const text = await reply.locator('.highlight-code').first().innerText();
+  await screenshot(id);
+  await summary.click();
+  return { status, text };
+};
+
+test('the page shows every operation, and / leads to it', async () => {
+  await page.goto(app.url);
+  await page.locator('.opblock').first().waitFor();
+  expect(page.url()).toBe(`${app.url}/docs/`);
+  expect(await page.locator('.opblock').count()).toBe(20);
+  await screenshot('overview');
+});
+
+test('without a key a protected operation answers 401', async () => {
+  const { status, text } = await run('user.me');
+  expect(status).toMatch(/^401/);
+  expect(text).toContain('KEY_MISSING');
+});
+
+test('a key given to Authorize creates a game, which the list then shows', async () => {
+  await page.locator('button.authorize').first().click();
+  await page.locator('.modal-ux input').fill(key);
+  await page.locator('.modal-ux button[type=submit]').click();
+  await screenshot('authorize');
+  await page.locator('.modal-ux .btn-done').click();
+
+  const created = await run('game.create', { json: { title: '月夜の冒険', tagNames: ['RPG'] } });
+  expect(created.status).toMatch(/^200/);
+  expect(created.text).toContain('月夜の冒険');
+
+  const listed = await run('game.list', { json: { limit: 10, page: 1 } });
+  expect(listed.status).toMatch(/^200/);
+  expect(listed.text).toContain('月夜の冒険');
+});
+
+test('the key is still there after a reload', async () => {
+  await page.reload();
+  await page.locator('.opblock').first().waitFor();
+  expect((await run('user.me')).status).toMatch(/^200/);
+});
+
+test('Try it out works for every operation with its example as it stands', async () => {
+  const ids = await page
+    .locator('.opblock-summary-path')
+    .evaluateAll((paths) => paths.map((path) => path.getAttribute('data-path') ?? ''));
+  const statuses = new Map<string, string>();
+  for (const path of ids) {
+    const id = path.replace('/api/trpc/', '');
+    statuses.set(id, (await run(id)).status);
+  }
+  expect(statuses.size).toBe(20);
+  expect([...statuses].filter(([, status]) => !status.startsWith('200'))).toEqual([]);
+}, 60_000);
+
+test('nothing was asked of other hosts, and the browser had nothing to complain of', () => {
+  expect(foreign).toEqual([]);
+  // The reply 401 above is one that the browser notes by itself.
+  expect(complaints.filter((text) => !text.includes('the server responded with a status of 401'))).toEqual([]);
+});
