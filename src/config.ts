@@ -15,8 +15,9 @@ const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).trans
 const databaseUrl = z.string().check((ctx) => {
   const url = ctx.value;
   const fail = (message: string) => ctx.issues.push({ code: 'custom', input: '', message });
-  if (/^sqlite:.+/.test(url)) return;
-  if (!/^(mysql|mariadb):\/\//.test(url)) {
+  if (/^sqlite:.+/.test(url)) {
+    if (url === 'sqlite::memory:') fail('must name a file: readers and writer are separate connections');
+  } else if (!/^(mysql|mariadb):\/\//.test(url)) {
     fail('must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…');
   } else if (!URL.canParse(url)) {
     fail('is not a well-formed URL; percent-encode special characters of the password');
