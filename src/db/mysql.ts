@@ -115,8 +115,8 @@ export const openMysql = async (address: string, schema: Schema): Promise<Connec
 
 const withLock = async <T>(writer: DataSource, work: () => Promise<T>): Promise<T> => {
   const holder = writer.createQueryRunner();
-  // Lock names are the whole server's and at most 64 characters long.
-  const name = "MD5(CONCAT('content-gateway migrations of ', DATABASE()))";
+  // Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
+  const name = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
   try {
     const [row] = (await holder.query(`SELECT GET_LOCK(${name}, ${MIGRATION_LOCK_WAIT_S}) AS held`)) as {
       held: number | null;
