@@ -13,7 +13,6 @@ const project = (name, color, folders, more = {}) => ({
   displayName: { name, color },
   testMatch: folders.map((folder) => `<rootDir>/test/${folder}/**/*.test.ts`),
   testEnvironment: 'node',
-  testTimeout: 30_000,
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }] },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
@@ -27,7 +26,9 @@ const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue' };
 export default {
   // Two cores are worth two workers here: a test mostly waits for its database.
   maxWorkers: '100%',
+  testTimeout: 30_000,
   reporters: ['default', ['<rootDir>/test/support/summary-reporter.mjs', { notices }]],
+  globalSetup: '<rootDir>/test/support/setup/build.ts',
   globalTeardown: '<rootDir>/test/support/teardown.ts',
   projects: [
     project('unit', 'white', ['contract', 'unit']),

@@ -1,5 +1,5 @@
 import type { Database, Parameter } from '../db/database.ts';
-import { idFromBytes, idToBytes, ownIdToBytes, placeholders, timeToDb } from '../db/values.ts';
+import { idFromBytes, idToBytes, ownIdToBytes, placeholders, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { searchTerms } from '../search/text.ts';
 import type { TagDictionary } from '../tag/service.ts';
@@ -10,6 +10,7 @@ import { type ContentRecord, readRecords } from './records.ts';
 
 /** Pages end here, and so does counting. */
 const DEEPEST = 10_000;
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** What a list is asked for; `since` is the beginning of its time range. */
 export interface ListQuery {
@@ -48,25 +49,28 @@ interface Condition {
 
 interface FoundTag {
   id: number;
+  slug: string;
   /** Records with the tag. */
   n: number;
   /** All records of the kind. */
   total: number;
 }
 
-const isTime = (value: unknown): boolean =>
-  typeof value === 'string' && /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/.test(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+/** Milliseconds since 1970, up to the last instant that all engines can store. */
+const isTime = (value: unknown): boolean => isCount(value) && (value as number) <= LAST_INSTANT;
 const isId = (value: unknown): boolean => typeof value === 'string' && idToBytes(value) !== undefined;
 
 /** The tags with these slugs, the rarest first, or undefined when one does not exist. */
 const findTags = async (db: Database, kind: ContentKind, slugs: readonly string[]): Promise<FoundTag[] | undefined> => {
   if (slugs.length === 0) return [];
-  const tags = await db.read<FoundTag>(
-    `SELECT id, ${kind.countColumn} AS n, COALESCE((SELECT n FROM counters WHERE name = ?), 0) AS total
+  const rows = await db.read<FoundTag>(
+    `SELECT id, slug, ${kind.countColumn} AS n, COALESCE((SELECT n FROM counters WHERE name = ?), 0) AS total
     FROM tags WHERE slug IN (${placeholders(slugs.length)})`,
     [kind.table, ...slugs],
   );
+  // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+  const tags = rows.filter((tag) => slugs.includes(tag.slug));
   return tags.length < slugs.length ? undefined : tags.toSorted((a, b) => a.n - b.n);
 };
 
@@ -184,7 +188,11 @@ export const listRecords = async <Columns>(
   const last = records.at(-1)?.row;
   const nextCursor =
     hasMore && last
-      ? encodeCursor(filters, [...(counter ? [last[counter]] : []), last.created_at, idFromBytes(last.id)])
+      ? encodeCursor(filters, [
+          ...(counter ? [last[counter]] : []),
+          Date.parse(timeFromDb(last.created_at)),
+          idFromBytes(last.id),
+        ])
       : null;
   return { records, ...count, hasMore, nextCursor };
 };
@@ -195,7 +203,8 @@ const after = (
   direction: 'ASC' | 'DESC',
   position: CursorValue[],
 ): Condition => {
-  const values: Parameter[] = [...position.slice(0, -1), ownIdToBytes(String(position.at(-1)))];
+  const [createdAt, id] = position.slice(-2);
+  const values = [...position.slice(0, -2), timeToDb(new Date(Number(createdAt))), ownIdToBytes(String(id))];
   return {
     sql: db.dialect.after(
       columns.map((column) => `r.${column}`),

@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts';
+import { increment } from '../db/increment.ts';
 import { insertRows } from '../db/insert.ts';
 import { newId, ownIdToBytes } from '../db/values.ts';
 import { searchText } from '../search/text.ts';
@@ -35,37 +36,43 @@ export const recordSearchText = (title: string, tags: readonly Tag[], searchable
 export const tagLinks = (recordId: string, tags: readonly Tag[]) =>
   tags.map((tag, position) => ({ recordId, tagId: tag.id, position }));
 
+/** A record on its way into the database. */
+export interface Publication {
+  id: string;
+  authorId: string;
+  createdAt: Date;
+  draft: Draft;
+  /** Counters that do not begin at 0. */
+  counts?: Partial<Pick<ContentRow, 'viewCount' | 'likeCount' | 'dislikeCount' | 'favoriteCount'>>;
+}
+
 /**
- * Stores new records of an author, dated `now`, with their tags and everything that counts them. Returns their ids in
- * the order of the drafts. Tags, author and counters are locked in this order by everyone, so that nobody waits in a circle.
+ * Stores new records with their tags and everything that counts them. Tags, authors and counters are locked in this
+ * order by everyone, so that nobody waits in a circle.
  */
-export const publish = async (
+export const publishAll = async (
   tx: Transaction,
   kind: ContentKind,
-  authorId: string,
-  drafts: readonly Draft[],
-  now: Date,
-): Promise<string[]> => {
+  publications: readonly Publication[],
+): Promise<void> => {
   const tags = await ensureTags(
     tx,
-    drafts.map((draft) => draft.tagNames),
+    publications.map(({ draft }) => draft.tagNames),
   );
   await addToTagCounts(tx, kind, tally(tags.flat().map((tag) => tag.id)));
-  await tx.execute(`UPDATE users SET ${kind.countColumn} = ${kind.countColumn} + ? WHERE id = ?`, [
-    drafts.length,
-    ownIdToBytes(authorId),
-  ]);
-  await addToCounters(tx, tally(drafts.flatMap((draft) => [kind.table, ...draft.counters])));
+  await addToAuthorCounts(tx, kind, tally(publications.map(({ authorId }) => authorId)));
+  await addToCounters(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])));
 
-  const rows = drafts.map((draft, index) => ({
+  const rows = publications.map(({ id, authorId, createdAt, draft, counts }, index) => ({
     ...draft.columns,
-    id: draft.id ?? newId(now),
+    ...counts,
+    id,
     authorId,
     title: draft.title,
     description: draft.description,
     searchText: recordSearchText(draft.title, tags[index] ?? [], draft.searchable),
-    createdAt: now,
-    updatedAt: now,
+    createdAt,
+    updatedAt: createdAt,
   })) satisfies Partial<ContentRow>[];
   await insertRows(tx.manager, kind.entity, rows);
   await insertRows(
@@ -73,5 +80,29 @@ export const publish = async (
     kind.tagTable,
     rows.flatMap((row, index) => tagLinks(row.id, tags[index] ?? [])),
   );
-  return rows.map((row) => row.id);
+};
+
+const addToAuthorCounts = (
+  tx: Transaction,
+  { countColumn }: ContentKind,
+  additions: ReadonlyMap<string, number>,
+): Promise<void> =>
+  increment(
+    tx,
+    'users',
+    countColumn,
+    [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([id, n]) => [ownIdToBytes(id), n]),
+  );
+
+/** Stores new records of an author, dated `now`, and returns their ids in the order of the drafts. */
+export const publish = async (
+  tx: Transaction,
+  kind: ContentKind,
+  authorId: string,
+  drafts: readonly Draft[],
+  now: Date,
+): Promise<string[]> => {
+  const publications = drafts.map((draft) => ({ id: draft.id ?? newId(now), authorId, createdAt: now, draft }));
+  await publishAll(tx, kind, publications);
+  return publications.map(({ id }) => id);
 };

@@ -114,18 +114,29 @@ export class Database implements Reader {
     return applied.map((migration) => migration.name);
   }
 
+  /** Takes back the migration applied last, with all its tables hold, and returns its name if there was one. */
+  async revert(): Promise<string | undefined> {
+    const { writer, whileMigrating } = this.#connection;
+    return whileMigrating(async () => {
+      const last = (await this.appliedMigrations()).at(-1);
+      if (last !== undefined) await writer.undoLastMigration({ transaction: 'none' });
+      return last;
+    });
+  }
+
   /** The names of the migrations that are due. */
   async pendingMigrations(): Promise<string[]> {
-    const applied = new Set(await this.#appliedMigrations());
+    const applied = new Set(await this.appliedMigrations());
     return this.#connection.writer.migrations
       .map((migration) => migration.name ?? migration.constructor.name)
       .filter((name) => !applied.has(name));
   }
 
-  async #appliedMigrations(): Promise<string[]> {
+  /** The names of the migrations that were applied, in that order. */
+  async appliedMigrations(): Promise<string[]> {
     await this.read('SELECT 1');
     try {
-      const rows = await this.#connection.read('SELECT name FROM migrations', []);
+      const rows = await this.#connection.read('SELECT name FROM migrations ORDER BY id', []);
       return (rows as { name: string }[]).map((row) => row.name);
     } catch {
       // The server answers, so it is the table that is missing: nothing was ever applied.
@@ -138,16 +149,17 @@ export class Database implements Reader {
     await this.#connection.close();
   }
 
+  /** Not by TypeORM's own calls, whose state on SQLite outlives a transaction that the file refused. */
   async #attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const runner = this.#connection.writer.createQueryRunner();
     try {
-      await runner.startTransaction();
+      await runner.query(this.dialect.begin);
       const result = await work(this.#transactionOn(runner));
-      await runner.commitTransaction();
+      await runner.query('COMMIT');
       return result;
     } catch (error) {
-      // A broken connection cannot roll back, and need not.
-      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      // A broken connection cannot roll back, and need not; nor can what the engine has rolled back already.
+      await runner.query('ROLLBACK').catch(() => undefined);
       throw error;
     } finally {
       await runner.release();

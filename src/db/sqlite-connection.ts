@@ -26,8 +26,7 @@ export class SqliteConnection {
   }
 
   prepare(sql: string) {
-    // A transaction that begins by reading cannot wait for another process's write; one that begins by writing can.
-    const statement = this.#database.prepare(sql === 'BEGIN TRANSACTION' ? 'BEGIN IMMEDIATE' : sql);
+    const statement = this.#database.prepare(sql);
     return {
       reader: statement.columns().length > 0,
       all: (...values: unknown[]) => statement.all(...values.map(toBindable)),

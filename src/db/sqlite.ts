@@ -1,10 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
 import type { Connection, Schema } from './database.ts';
 import { dialectOf } from './dialect.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
+/** How long opening and reading wait for another process. */
 const BUSY_TIMEOUT_MS = 5000;
+/** How long a transaction waits for its turn and for another process that writes. */
+const WRITE_PATIENCE_MS = 5000;
+const MIGRATION_PATIENCE_MS = 120_000;
+const RETRY_PAUSE_MS = 10;
 // Primary result codes, https://sqlite.org/rescode.html
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
@@ -24,6 +30,24 @@ const createMutex = () => {
     last = turn.catch(() => undefined);
     return turn;
   };
+};
+
+const isBusy = (error: unknown): boolean => [SQLITE_BUSY, SQLITE_LOCKED].includes(primaryCode(error) ?? 0);
+
+/**
+ * Runs a transaction again and again while another process writes. SQLite's own waiting would stop this whole process.
+ * @throws AppError OVERLOADED at the deadline
+ */
+const whenFree = async <T>(deadline: number, transaction: () => Promise<T>): Promise<T> => {
+  for (;;) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (Date.now() > deadline) throw new AppError('OVERLOADED', { cause: error });
+      await sleep(RETRY_PAUSE_MS);
+    }
+  }
 };
 
 /** Opens an SQLite file: one connection that writes, in turns, and one that reads what is committed. */
@@ -51,33 +75,43 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
   try {
     await writer.initialize();
     await reader.initialize();
+    await writer.query('PRAGMA busy_timeout = 0');
   } catch (error) {
-    throw new AppError('DATABASE_UNAVAILABLE', { hint: `cannot open the SQLite file ${file}`, cause: error });
+    throw new AppError('DATABASE_UNAVAILABLE', {
+      hint: `cannot open the SQLite file ${file}: ${(error as Error).message}`,
+      cause: error,
+    });
   }
-  const exclusive = createMutex();
+  const turn = createMutex();
+  const exclusive = <T>(patience: number, transaction: () => Promise<T>): Promise<T> => {
+    const deadline = Date.now() + patience;
+    return turn(() => whenFree(deadline, transaction));
+  };
   return {
     dialect: dialectOf('sqlite'),
     writer,
     read: (sql, parameters) => reader.query(sql, [...parameters]),
-    exclusive,
-    whileMigrating: (work) =>
-      exclusive(async () => {
-        // The file's own write lock keeps other processes out, and a failed migration leaves nothing behind.
-        await writer.query('BEGIN IMMEDIATE');
-        try {
-          const result = await work();
-          await writer.query('COMMIT');
-          return result;
-        } catch (error) {
-          await writer.query('ROLLBACK');
-          throw error;
-        }
-      }),
-    isTransient: (error) => [SQLITE_BUSY, SQLITE_LOCKED].includes(primaryCode(error) ?? 0),
+    exclusive: (work) => exclusive(WRITE_PATIENCE_MS, work),
+    whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => inOneTransaction(writer, work)),
+    isTransient: isBusy,
     isUnreachable: (error) => SQLITE_UNREACHABLE.includes(primaryCode(error) ?? 0),
     close: async () => {
       await reader.destroy();
-      await exclusive(() => writer.destroy());
+      await turn(() => writer.destroy());
     },
   };
+};
+
+/** The file's own write lock keeps other processes out, and work that fails leaves nothing behind. */
+const inOneTransaction = async <T>(writer: DataSource, work: () => Promise<T>): Promise<T> => {
+  await writer.query(dialectOf('sqlite').begin);
+  try {
+    const result = await work();
+    await writer.query('COMMIT');
+    return result;
+  } catch (error) {
+    // After some errors SQLite has done so by itself.
+    await writer.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
 };

@@ -31,8 +31,11 @@ export const idFromBytes = (bytes: Bytes): string => {
 /** An instant as both engines store it: `2026-04-01 09:30:00.000`, UTC. */
 export const timeToDb = (time: Date): string => time.toISOString().slice(0, -1).replace('T', ' ');
 
-/** A stored instant as ISO 8601: `2026-04-01T09:30:00.000Z`. */
-export const timeFromDb = (stored: string): string => `${stored.replace(' ', 'T')}Z`;
+/**
+ * A stored instant as ISO 8601: `2026-04-01T09:30:00.000Z`. The prepared statements of mysql2 leave out the milliseconds
+ * of a whole second.
+ */
+export const timeFromDb = (stored: string): string => new Date(`${stored.replace(' ', 'T')}Z`).toISOString();
 
 /** `?, ?, ?` for n parameters. */
 export const placeholders = (n: number): string => Array.from({ length: n }, () => '?').join(', ');

@@ -24,7 +24,7 @@ export class WriteBehind<V> {
   add(key: string, value: V): void {
     const earlier = this.#changes.get(key);
     this.#changes.set(key, earlier === undefined ? value : this.#options.merge(earlier, value));
-    this.#timer ??= setTimeout(() => void this.flush(), this.#options.delayMs).unref();
+    this.#schedule();
   }
 
   /** Stores what has been collected so far. Never rejects. */
@@ -35,6 +35,10 @@ export class WriteBehind<V> {
     return this.#writing;
   }
 
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => void this.flush(), this.#options.delayMs).unref();
+  }
+
   async #write(): Promise<void> {
     if (this.#changes.size === 0) return;
     const changes = this.#changes;
@@ -43,7 +47,10 @@ export class WriteBehind<V> {
       await this.#options.write(changes);
     } catch (error) {
       this.#options.log.warn({ err: error, changes: changes.size }, 'buffered changes could not be stored yet');
-      for (const [key, value] of changes) this.add(key, value);
+      const later = this.#changes;
+      this.#changes = changes;
+      this.#schedule();
+      for (const [key, value] of later) this.add(key, value);
     }
   }
 }

@@ -137,6 +137,10 @@ export const rotateKey = (
 export const storeLastUses = (db: Database, uses: ReadonlyMap<string, Date>): Promise<void> =>
   db.transaction(async (tx) => {
     for (const [id, time] of [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      await tx.execute('UPDATE api_keys SET last_used_at = ? WHERE id = ?', [timeToDb(time), idToBytes(id) ?? null]);
+      // Another process may have stored a later use already.
+      await tx.execute(
+        'UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
+        [timeToDb(time), idToBytes(id) ?? null, timeToDb(time)],
+      );
     }
   });

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../content/kind.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
+import { increment } from '../db/increment.ts';
 import { ownIdToBytes, placeholders } from '../db/values.ts';
 import { slugOf } from './slug.ts';
 
@@ -75,21 +76,18 @@ const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<s
   return new Map(rows.map((row) => [row.slug, { id: row.id, name: row.name, slug: row.slug }]));
 };
 
-/** Adds to the tags' counts of records of a kind: one statement for all tags with the same addition. */
-export const addToTagCounts = async (
+/** Adds to the tags' counts of records of a kind. */
+export const addToTagCounts = (
   tx: Transaction,
   { countColumn }: ContentKind,
   additions: ReadonlyMap<number, number>,
-): Promise<void> => {
-  // One by one in the order of their ids would be safe too, but costs a round trip for each tag.
-  const ids = [...additions.keys()].toSorted((a, b) => a - b);
-  if (ids.length === 0) return;
-  const cases = ids.map(() => 'WHEN ? THEN ?').join(' ');
-  await tx.execute(
-    `UPDATE tags SET ${countColumn} = ${countColumn} + CASE id ${cases} ELSE 0 END WHERE id IN (${placeholders(ids.length)})`,
-    [...ids.flatMap((id) => [id, additions.get(id) ?? 0]), ...ids],
+): Promise<void> =>
+  increment(
+    tx,
+    'tags',
+    countColumn,
+    [...additions].toSorted(([a], [b]) => a - b),
   );
-};
 
 /** The tags of a record, in the author's order. */
 export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string): Promise<Tag[]> =>

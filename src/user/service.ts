@@ -2,7 +2,7 @@ import type { Contract } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
-import { type Bytes, idToBytes, newId } from '../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { InputOf } from '../procedure.ts';
 import { normalise } from '../search/text.ts';
@@ -51,6 +51,18 @@ export const getUser = async (reader: Reader, id: string): Promise<UserColumns> 
   const [user] = key ? await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id = ?`, [key]) : [];
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
+};
+
+/** All users, oldest first. */
+export const listUsers = async (reader: Reader): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> => {
+  const users = await reader.read<Pick<UserColumns, 'id' | 'nickname' | 'created_at'>>(
+    'SELECT id, nickname, created_at FROM users ORDER BY id',
+  );
+  return users.map(({ id, nickname, created_at: createdAt }) => ({
+    id: idFromBytes(id),
+    nickname,
+    createdAt: new Date(timeFromDb(createdAt)),
+  }));
 };
 
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;

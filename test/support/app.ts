@@ -6,7 +6,8 @@ import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { closeContext, type Context, openContext } from '../../src/context.ts';
 import { Listener } from '../../src/http/listener.ts';
-import { createKey } from '../../src/key/service.ts';
+import { generateKey } from '../../src/key/format.ts';
+import { createKey, revokeKey } from '../../src/key/service.ts';
 import { createUser } from '../../src/user/service.ts';
 import type { z } from 'zod';
 import { createDatabase } from './database.ts';
@@ -61,6 +62,8 @@ export interface TestApp {
   fail(id: ProcedureId, input: unknown, status: number, key?: string): Promise<Failure>;
   /** A new user with a key of all scopes, or of these. */
   aUser(options?: { nickname?: string; scopes?: readonly Scope[]; expiresAt?: Date }): Promise<TestUser>;
+  /** For each reason to refuse a key, a key that is refused for it. */
+  badKeys(): Promise<Record<'KEY_MALFORMED' | 'KEY_UNKNOWN' | 'KEY_EXPIRED' | 'KEY_REVOKED', string>>;
   /** A new game of a new user, or of this one. */
   aGame(input?: Partial<Input<'game.create'>>, author?: TestUser): Promise<Output<'game.create'>>;
   /** A new image post of a new user, or of this one. */
@@ -117,6 +120,16 @@ export const startApp = async ({ now = () => new Date() } = {}): Promise<TestApp
       const id = await createUser(context.db, nickname, now());
       const created = await createKey(context.db, { userId: id, name: 'test', scopes: granted, expiresAt }, now());
       return { id, nickname, key: created.key, keyId: created.id };
+    },
+    badKeys: async () => {
+      const [good, expired, revoked] = [await app.aUser(), await app.aUser({ expiresAt: now() }), await app.aUser()];
+      await revokeKey(context.db, revoked.keyId, now());
+      return {
+        KEY_MALFORMED: good.key.slice(0, -1),
+        KEY_UNKNOWN: generateKey(),
+        KEY_EXPIRED: expired.key,
+        KEY_REVOKED: revoked.key,
+      };
     },
     aGame: async (input, author) => {
       serial += 1;

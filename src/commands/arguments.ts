@@ -1,0 +1,66 @@
+import { InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+
+const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const DURATION = /^(\d+)([smhd])$/;
+/** A hundred years: more is a typo, and much more is no date. */
+const MAX_DAYS = 36_500;
+
+const bounded = (ms: number): number => {
+  if (ms > MAX_DAYS * UNIT_MS.d) throw new InvalidArgumentError(`It must be at most ${MAX_DAYS}d ahead.`);
+  return ms;
+};
+
+/** The milliseconds of a duration such as `90d`, `12h`, `45m` or `30s`. @throws InvalidArgumentError */
+export const parseDuration = (text: string): number => {
+  const [, amount, unit] = DURATION.exec(text) ?? [];
+  if (!unit) throw new InvalidArgumentError('It must be a duration: 90d, 12h, 45m or 30s.');
+  return bounded(Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]);
+};
+
+/** When something that begins `now` ends: null for never. */
+export type Expiry = (now: Date) => Date | null;
+
+const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+/** A date or a time in ISO 8601; a date means its beginning in UTC. */
+const parseMoment = (text: string): number => {
+  if (Moment.safeParse(text).success) return Date.parse(text);
+  throw new InvalidArgumentError(
+    'It must be a duration (90d, 12h, 45m, 30s), a date (2030-12-31, 2030-12-31T18:00:00Z) or never.',
+  );
+};
+
+/** What `--expires` takes: a duration, a date, or `never`. @throws InvalidArgumentError */
+export const parseExpiry = (text: string): Expiry => {
+  if (text === 'never') return () => null;
+  const isDuration = DURATION.test(text);
+  const ahead = isDuration ? parseDuration(text) : bounded(parseMoment(text) - Date.now());
+  if (ahead <= 0) throw new InvalidArgumentError('It must lie in the future.');
+  return isDuration ? (now) => new Date(now.getTime() + ahead) : () => new Date(text);
+};
+
+/** How long a text may be that a schema accepts, for the help: `1 to 50 characters`. */
+export const lengthOf = (schema: z.ZodType): string => {
+  const { minLength, maxLength } = schema.meta() ?? {};
+  return `${String(minLength)} to ${String(maxLength)} characters`;
+};
+
+/** A parser of texts that a schema accepts as they are. */
+export const textOf =
+  (schema: z.ZodType<string>) =>
+  (text: string): string => {
+    const { error } = schema.safeParse(text);
+    if (error) throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join('; it ')}.`);
+    return text;
+  };
+
+/** A parser of comma-separated words out of `words`. */
+export const listOf =
+  <Word extends string>(words: readonly Word[]) =>
+  (text: string): Word[] =>
+    text.split(',').map((given) => {
+      const word = words.find((one) => one === given.trim());
+      if (!word) throw new InvalidArgumentError(`"${given.trim()}" is none of ${words.join(', ')}.`);
+      return word;
+    });

@@ -1,0 +1,37 @@
+import type { Config } from '../config.ts';
+import { Database } from '../db/database.ts';
+import { schema } from '../schema.ts';
+
+/** A command that cannot do what it was asked to: the message says why, and what to do about it. */
+export class CommandError extends Error {}
+
+/** How the command line is called in the examples of the help. */
+export const PROGRAM = 'npm run -s cli --';
+
+/** The part of a command's help that shows calls which work; `calls` leave out the program. */
+export const examples = (...calls: string[]): string =>
+  ['', calls.length === 1 ? 'Example:' : 'Examples:', ...calls.map((call) => `  ${PROGRAM} ${call}`)].join('\n');
+
+/** Runs `work` on the database, whatever tables it has, and disconnects. @throws AppError DATABASE_UNAVAILABLE */
+export const withConnection = async <T>({ databaseUrl }: Config, work: (db: Database) => Promise<T>): Promise<T> => {
+  const db = await Database.open(databaseUrl, schema);
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+};
+
+/**
+ * Runs `work` on a database that has all its tables, and disconnects. Migrates first where the settings say so.
+ * @throws CommandError when migrations are due, AppError DATABASE_UNAVAILABLE
+ */
+export const withDatabase = <T>(config: Config, work: (db: Database) => Promise<T>): Promise<T> =>
+  withConnection(config, async (db) => {
+    if (config.autoMigrate) await db.migrate();
+    const pending = await db.pendingMigrations();
+    if (pending.length > 0) {
+      throw new CommandError(`The database lacks the migrations ${pending.join(', ')}. Run: ${PROGRAM} migrate`);
+    }
+    return work(db);
+  });

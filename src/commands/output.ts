@@ -1,0 +1,43 @@
+// What a command is asked for goes to the standard output, alone; what there is to say about it to the standard error.
+
+const write = (lines: readonly string[]): void => {
+  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
+};
+
+/** Writes lines of the result. */
+export const print = (...lines: string[]): void => write(lines);
+
+/** Tells the operator something that is not part of the result. */
+export const note = (message: string): void => {
+  process.stderr.write(`${message}\n`);
+};
+
+/** One line of JSON for each value. */
+export const printJsonLines = (values: readonly object[]): void => {
+  write(values.map((value) => JSON.stringify(value)));
+};
+
+/** Control characters, and those that turn the direction of writing: a nickname must not command the terminal. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
+
+const printable = (text: string): string =>
+  text.replaceAll(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/**
+ * Writes a table with a line of headings. Columns are two spaces apart; free text belongs into the last one, whose width
+ * does not matter.
+ */
+export const printTable = (headings: readonly string[], rows: readonly (readonly string[])[]): void => {
+  const lines = [headings, ...rows].map((cells) => cells.map(printable));
+  const widths = headings.map((_, column) =>
+    lines.reduce((width, cells) => Math.max(width, cells[column]?.length ?? 0), 0),
+  );
+  write(
+    lines.map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    ),
+  );
+};

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
+import { runCli, startServe } from '../support/program.ts';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+afterAll(() => database.drop());
+
+test('serve answers until SIGTERM, and holds its port', async () => {
+  const served = await startServe({ url: database.url });
+  const ready = await fetch(`${served.base}/readyz`);
+  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready' }]);
+
+  const { port } = new URL(served.base);
+  const env = { DATABASE_URL: database.url, HOST: '127.0.0.1', PORT: port, LOG_LEVEL: 'warn', AUTO_MIGRATE: 'true' };
+  expect(await runCli(['serve'], { env })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `error: PORT "${port}" is in use on 127.0.0.1: stop the other program or choose another PORT\n`,
+  });
+
+  expect(await served.stop()).toBe(0);
+  expect(served.output()).toContain('"msg":"stopped"');
+  await expect(fetch(`${served.base}/readyz`)).rejects.toThrow('fetch failed');
+});
+
+test.each([['serve'], ['migrate'], ['users', 'list']])(
+  '%s %s says that the database is away',
+  async (...command: string[]) => {
+    const { url, fault } =
+      engine === 'sqlite'
+        ? {
+            url: `${database.url}/below-a-file.db`,
+            fault: `cannot open the SQLite file ${database.url.slice('sqlite:'.length)}/below-a-file.db: `,
+          }
+        : {
+            url: `${engine}://root@127.0.0.1:1/content`,
+            fault: 'cannot use the database at 127.0.0.1:1/content: connect ECONNREFUSED 127.0.0.1:1',
+          };
+    const { code, stdout, stderr } = await runCli(command, { env: { DATABASE_URL: url } });
+
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^[^\n]*\n$/);
+    expect(stderr).toContain(`error: The database cannot be reached: ${fault}`);
+  },
+);

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { type Environment, runCli } from '../support/program.ts';
+
+let database: TestDatabase;
+let env: Environment;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  env = { DATABASE_URL: database.url };
+  await runCli(['migrate'], { env });
+});
+
+afterAll(() => database.drop());
+
+const ID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}';
+const TIME = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z`;
+
+interface ListedUser {
+  id: string;
+  nickname: string;
+  createdAt: string;
+}
+
+const createUser = async (nickname: string): Promise<string> => {
+  const { code, stdout, stderr } = await runCli(['users', 'create', '--nickname', nickname], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+};
+
+const listUsers = async (): Promise<ListedUser[]> => {
+  const { code, stdout, stderr } = await runCli(['users', 'list', '--json'], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as ListedUser);
+};
+
+test('the list of no users is empty', async () => {
+  expect(await runCli(['users', 'list'], { env })).toEqual({ code: 0, stdout: 'ID  CREATED  NICKNAME\n', stderr: '' });
+  expect(await runCli(['users', 'list', '--json'], { env })).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('create prints the id alone, and the list shows the users from the oldest', async () => {
+  const before = new Date();
+  const printed = [await createUser('まる'), await createUser('Ana Ñandú')];
+  const after = new Date();
+
+  expect(printed.join('')).toMatch(new RegExp(`^(${ID}\n){2}$`));
+  const users = (await listUsers()).filter(({ id }) => printed.includes(`${id}\n`));
+  expect(users).toEqual([
+    { id: printed[0]?.trim(), nickname: 'まる', createdAt: expect.stringMatching(new RegExp(`^${TIME}$`)) },
+    { id: printed[1]?.trim(), nickname: 'Ana Ñandú', createdAt: expect.stringMatching(new RegExp(`^${TIME}$`)) },
+  ]);
+  for (const { createdAt } of users) {
+    expect(new Date(createdAt) >= before && new Date(createdAt) <= after).toBe(true);
+  }
+
+  const { stdout } = await runCli(['users', 'list'], { env });
+  const rows = users.map(({ id, createdAt, nickname }) => `${id}  ${createdAt}  ${nickname}`);
+  expect(stdout.split('\n')[0]).toBe(`${'ID'.padEnd(36)}  ${'CREATED'.padEnd(24)}  NICKNAME`);
+  expect(stdout.split('\n')).toEqual(expect.arrayContaining(rows));
+});
+
+test('a nickname has up to 50 characters, of which each counts as one', async () => {
+  const nickname = '🐉'.repeat(50);
+  const id = await createUser(nickname);
+
+  expect(await listUsers()).toContainEqual({ id: id.trim(), nickname, createdAt: expect.any(String) });
+});
+
+test('a nickname cannot command the terminal', async () => {
+  const nickname = 'a\u001B[2Jb\nc\u202Ed';
+  const id = (await createUser(nickname)).trim();
+
+  const { stdout } = await runCli(['users', 'list'], { env });
+  expect(
+    stdout
+      .split('\n')
+      .find((line) => line.startsWith(id))
+      ?.split('  ')[2],
+  ).toBe(String.raw`a\u001b[2Jb\u000ac\u202ed`);
+  expect(await listUsers()).toContainEqual({ id, nickname, createdAt: expect.any(String) });
+});
