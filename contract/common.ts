@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
 const LONE_SURROGATE = 'must be well-formed Unicode: it holds a lone surrogate';
+const NULL_CHARACTER = 'must not hold the character U+0000';
+const WITHOUT_NULL_CHARACTER = '^[^\\x00]*$';
 
 /** The number of Unicode code points of a well-formed string. */
 const codePoints = (value: string): number => {
@@ -11,8 +13,9 @@ const codePoints = (value: string): number => {
 
 /**
  * A text of `min` to `max` Unicode code points, as JSON Schema and MySQL's `VARCHAR(n)` count them; zod's own
- * `.max()` counts UTF-16 units. Lone surrogates are refused: UTF-8 cannot hold them. A `pattern` is published as it
- * stands, so it has to mean the same in every regular-expression dialect: no look-around, no `\d`, no `\s`.
+ * `.max()` counts UTF-16 units. Lone surrogates are refused, which UTF-8 cannot hold, and U+0000, which many databases
+ * and their drivers take for the end of a text. A `pattern` is published as it stands, so it has to refuse U+0000 too and
+ * to mean the same in every regular-expression dialect: no look-around, no `\d`, no `\s`.
  */
 export const text = (min: number, max: number, pattern?: RegExp, patternMessage?: string) =>
   z
@@ -21,6 +24,10 @@ export const text = (min: number, max: number, pattern?: RegExp, patternMessage?
       const { value } = ctx;
       if (!value.isWellFormed()) {
         ctx.issues.push({ code: 'custom', input: value, message: LONE_SURROGATE, params: { code: 'lone_surrogate' } });
+        return;
+      }
+      if (value.includes('\0')) {
+        ctx.issues.push({ code: 'custom', input: value, message: NULL_CHARACTER, params: { code: 'null_character' } });
         return;
       }
       // There are at least half as many code points as UTF-16 units, and at most as many.
@@ -54,7 +61,7 @@ export const text = (min: number, max: number, pattern?: RegExp, patternMessage?
         });
       }
     })
-    .meta({ minLength: min, maxLength: max, ...(pattern && { pattern: pattern.source }) });
+    .meta({ minLength: min, maxLength: max, pattern: pattern?.source ?? WITHOUT_NULL_CHARACTER });
 
 // A host is a name or an IPv4 address; user info is refused, since a link with a password in it is a trap.
 const label = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
@@ -93,7 +100,7 @@ export const SocialLink = text(
 export const wholeNumber = (min: number, max?: number) => {
   const range = `must be a whole number from ${min}${max === undefined ? '' : ` to ${max}`}`;
   const error = ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : range);
-  const number = z.int({ error }).min(min, range);
+  const number = z.int({ error, abort: true }).min(min, range);
   return max === undefined ? number : number.max(max, range);
 };
 

@@ -25,9 +25,13 @@ import {
 } from './examples.ts';
 import { BATCH_BODY_LIMIT, noInput, procedure, router } from './procedure.ts';
 
-const GameType = text(1, 32, /^[^ ]+( [^ ]+)*$/, 'must not start or end with a space, nor have two in a row').describe(
-  'The type, such as ADV, SLG, RPG or ACT; an open list. ASCII letters are upper-cased',
-);
+const word = '[^\\x00 ]+';
+const GameType = text(
+  1,
+  32,
+  new RegExp(`^${word}( ${word})*$`),
+  'must not start or end with a space, nor have two in a row',
+).describe('The type, such as ADV, SLG, RPG or ACT; an open list. ASCII letters are upper-cased');
 
 const Download = z.strictObject({
   name: text(1, 200).describe('What the link is called'),
@@ -59,7 +63,7 @@ const GameInput = z
     coverUrl: HttpUrl.optional().describe('URL of the cover image'),
     gameType: GameType.optional(),
     isFree: z.boolean().default(true).describe('Whether it costs nothing'),
-    version: text(4, 32, /^Ver[0-9]+(\.[0-9]+)*$/, 'must be "Ver" and a number, for example Ver1.2')
+    version: text(1, 32, /^Ver[0-9]+(\.[0-9]+)*$/, 'must be "Ver" and a number, for example Ver1.2')
       .optional()
       .describe('Version label, for example Ver1.2'),
     tagNames: contentInput.tagNames.optional(),

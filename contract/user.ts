@@ -5,8 +5,24 @@ import { noInput, procedure, router, scopes } from './procedure.ts';
 
 const MAX_SOCIAL_LINKS = 20;
 
+/** zod passes over a member of this name, and whoever sent it would take it for stored. */
+const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
+  if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
+    ctx.addIssue({
+      code: 'custom',
+      path: ['__proto__'],
+      message: 'is not a usable name',
+      params: { code: 'invalid_key' },
+    });
+  }
+  return value;
+};
+
 const SocialLinksInput = z
-  .record(text(1, 32, /^[a-z0-9_-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9, "_" and "-"'), SocialLink)
+  .preprocess(
+    refuseProto,
+    z.record(text(1, 32, /^[a-z0-9_-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9, "_" and "-"'), SocialLink),
+  )
   .check((ctx) => {
     const count = Object.keys(ctx.value).length;
     if (count > MAX_SOCIAL_LINKS) {

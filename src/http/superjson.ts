@@ -2,9 +2,18 @@ type Members = Record<string, unknown>;
 
 const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 
-/** `a.b\\.c` → `['a', 'b.c']`; superjson escapes dots, and since its version 2 backslashes. */
-const pathOf = (name: string): string[] =>
-  name.split(/(?<!\\)\./).map((member) => member.replaceAll('\\.', '.').replaceAll('\\\\', '\\'));
+/** The parts of a path. superjson escaped only dots until its `meta` got a `v`; since then backslashes too. */
+const pathParts = (v: unknown): RegExp => (Number(v) >= 1 ? /\\([.\\])|\.|[^.\\]+|\\/g : /\\(\.)|\.|[^.\\]+|\\/g);
+
+/** `a.b\\.c` → `['a', 'b.c']` */
+const pathOf = (name: string, parts: RegExp): string[] => {
+  const path = [''];
+  for (const [part, escaped] of name.matchAll(parts)) {
+    if (part === '.') path.push('');
+    else path.push(path.pop() + (escaped ?? part));
+  }
+  return path;
+};
 
 const follow = (from: unknown, path: readonly string[]): unknown => {
   let value = from;
@@ -23,11 +32,12 @@ const follow = (from: unknown, path: readonly string[]): unknown => {
  */
 export const removeUndefined = (envelope: unknown): unknown => {
   if (!isMembers(envelope) || !isMembers(envelope['meta'])) return envelope;
-  const { values } = envelope['meta'];
+  const { values, v } = envelope['meta'];
+  const parts = pathParts(v);
   const pending: { parent: Members; path: string[]; node: unknown }[] = [];
   const addChildren = (parent: unknown, children: unknown): void => {
     if (!isMembers(parent) || !isMembers(children)) return;
-    for (const [name, node] of Object.entries(children)) pending.push({ parent, path: pathOf(name), node });
+    for (const [name, node] of Object.entries(children)) pending.push({ parent, path: pathOf(name, parts), node });
   };
 
   if (Array.isArray(values)) pending.push({ parent: envelope, path: ['json'], node: values });

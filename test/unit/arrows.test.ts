@@ -1,0 +1,297 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, posix } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+// Which file may import which. TypeScript 7 has no API to ask, but every import is a plain `from '…'` or `import('…')`.
+
+const ROOTS = ['contract', 'openapi', 'migrations', 'src', 'test'];
+const FEATURES = ['game', 'image', 'user'];
+const IMPORT =
+  /(?:^|[;}])\s*(import|export)\s(type\s)?[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^import\s+'([^']+)'/gm;
+
+interface Arrow {
+  importer: string;
+  /** The path of a file of ours, or the name of a package or of a part of Node. */
+  imported: string;
+  isOurs: boolean;
+  /** Whether nothing of it is left when the program runs. */
+  isTypeOnly: boolean;
+}
+
+const files = ROOTS.flatMap((root) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((file) => posix.join(root, file))
+    .filter((file) => file.endsWith('.ts')),
+);
+
+const withoutComments = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+
+const arrowsOf = (importer: string): Arrow[] =>
+  [...withoutComments(readFileSync(importer, 'utf8')).matchAll(IMPORT)].map(([, , type, from, dynamic, bare]) => {
+    const specifier = from ?? dynamic ?? bare ?? '';
+    const isOurs = specifier.startsWith('.');
+    return {
+      importer,
+      imported: isOurs ? posix.join(dirname(importer), specifier) : specifier,
+      isOurs,
+      isTypeOnly: type !== undefined,
+    };
+  });
+
+const arrows = files.flatMap(arrowsOf);
+
+/** `express` of `express/lib/router`, `@ts-rest/core` of itself. */
+const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+
+/** The arrows that break a rule, as lines that say how to mend them. */
+const broken = (advice: string, isBroken: (arrow: Arrow) => boolean): string[] =>
+  arrows.filter(isBroken).map(({ importer, imported }) => `${importer} imports ${imported}: ${advice}`);
+
+const isIn = (file: string, folder: string): boolean => file.startsWith(`${folder}/`);
+const isNamed = (file: string, ...names: string[]): boolean => names.includes(posix.basename(file, '.ts'));
+const isFile = (file: string, ...paths: string[]): boolean => paths.includes(file);
+
+test('the imports are all seen', () => {
+  expect(arrows).toContainEqual({
+    importer: 'src/game/handlers.ts',
+    imported: 'src/game/service.ts',
+    isOurs: true,
+    isTypeOnly: false,
+  });
+  expect(arrows).toContainEqual({
+    importer: 'src/game/handlers.ts',
+    imported: 'contract/index.ts',
+    isOurs: true,
+    isTypeOnly: true,
+  });
+  expect(arrows.filter(({ imported, isOurs }) => isOurs && !files.includes(imported))).toEqual([]);
+  for (const file of files) {
+    const statements =
+      withoutComments(readFileSync(file, 'utf8')).match(/^(?:import|export [{*]).* from '|^\} from '|\bimport\('/gm) ??
+      [];
+    expect([file, arrowsOf(file).length]).toEqual([file, statements.length]);
+  }
+});
+
+describe('the contract', () => {
+  test('imports zod and @ts-rest/core, and nothing of ours', () => {
+    const allowed = ['zod', '@ts-rest/core'];
+    expect(
+      broken(
+        'the contract is what everything else is derived from; move what it needs into contract/.',
+        ({ importer, imported, isOurs }) =>
+          isIn(importer, 'contract') && !(isOurs ? isIn(imported, 'contract') : allowed.includes(packageOf(imported))),
+      ),
+    ).toEqual([]);
+  });
+
+  test('is all that the document is made from', () => {
+    expect(
+      broken(
+        'the document is made without the server; only contract/ may be imported.',
+        ({ importer, imported, isOurs }) =>
+          isIn(importer, 'openapi') && isOurs && !isIn(imported, 'contract') && !isIn(imported, 'openapi'),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('HTTP', () => {
+  test('is known to src/http and app.ts only', () => {
+    const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
+    expect(
+      broken(
+        'only src/http/ and the app know Express and ts-rest; throw an AppError, or move this into src/http/.',
+        ({ importer, imported, isOurs }) =>
+          isIn(importer, 'src') &&
+          !isIn(importer, 'src/http') &&
+          !(importer === 'src/app.ts' && imported === 'express') &&
+          !isOurs &&
+          packages.includes(packageOf(imported)),
+      ),
+    ).toEqual([]);
+  });
+
+  test('is used by the app and the server only', () => {
+    expect(
+      broken(
+        'what is below HTTP must work without it; hand it over as a parameter or through the context.',
+        ({ importer, imported }) =>
+          isIn(importer, 'src') &&
+          !isIn(importer, 'src/http') &&
+          isIn(imported, 'src/http') &&
+          !isFile(importer, 'src/app.ts', 'src/server.ts'),
+      ),
+    ).toEqual([]);
+  });
+
+  test('reaches the records through handlers', () => {
+    const folders = [...FEATURES, 'content', 'reaction', 'tag', 'search'].map((folder) => `src/${folder}`);
+    expect(
+      broken(
+        'src/http/ calls handlers, which translate; what decides or stores is theirs to call.',
+        ({ importer, imported }) =>
+          isIn(importer, 'src/http') &&
+          folders.some((folder) => isIn(imported, folder)) &&
+          !isNamed(imported, 'handlers'),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('a router’s folder', () => {
+  test('has handlers that translate with services and views', () => {
+    const allowed = ['src/context.ts', 'src/procedure.ts', 'src/content/view.ts', 'contract/index.ts'];
+    expect(
+      broken(
+        'a handler takes the input to a service and its answer to a view; move what decides into the service.',
+        ({ importer, imported }) =>
+          isNamed(importer, 'handlers') && !allowed.includes(imported) && !isNamed(imported, 'service', 'view'),
+      ),
+    ).toEqual([]);
+  });
+
+  test('has handlers that only HTTP calls', () => {
+    expect(
+      broken(
+        'handlers are for src/http/; share through a service instead.',
+        ({ importer, imported }) =>
+          isIn(importer, 'src') && isNamed(imported, 'handlers') && !isIn(importer, 'src/http'),
+      ),
+    ).toEqual([]);
+  });
+
+  test('has views that query nothing', () => {
+    expect(
+      broken(
+        'a view turns what was read into the wire shape; reading is the service’s.',
+        ({ importer, imported, isTypeOnly }) =>
+          isIn(importer, 'src') &&
+          isNamed(importer, 'view') &&
+          !isTypeOnly &&
+          isNamed(imported, 'service', 'database', 'entity', 'handlers'),
+      ),
+    ).toEqual([]);
+  });
+
+  test('uses another one in one direction only', () => {
+    const folderOf = (file: string): string | undefined => FEATURES.find((name) => isIn(file, `src/${name}`));
+    const pairs = new Set(
+      arrows
+        .map(({ importer, imported }) => [folderOf(importer), folderOf(imported)])
+        .filter(([from, to]) => from !== undefined && to !== undefined && from !== to)
+        .map((pair) => pair.join(' → ')),
+    );
+    const mutual = [...pairs].filter((pair) => pairs.has(pair.split(' → ').toReversed().join(' → ')));
+    expect(
+      mutual.map((pair) => `src/ ${pair}: move what both need into a folder of its own, as src/content/ is.`),
+    ).toEqual([]);
+  });
+
+  test('holds nothing that what they share depends on', () => {
+    const shared = ['content', 'reaction', 'tag', 'search', 'key', 'db'].map((folder) => `src/${folder}`);
+    expect(
+      broken(
+        'what the routers share knows none of them; hand it over as a parameter, as a ContentKind is.',
+        ({ importer, imported }) =>
+          shared.some((folder) => isIn(importer, folder)) && FEATURES.some((name) => isIn(imported, `src/${name}`)),
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('the rest', () => {
+  test('only the database layer, entities and migrations know TypeORM and the drivers', () => {
+    const packages = ['typeorm', 'mysql2', '@photostructure/sqlite'];
+    expect(
+      broken(
+        'go through Database and Transaction of src/db/database.ts.',
+        ({ importer, imported, isOurs }) =>
+          (isIn(importer, 'src') || isIn(importer, 'contract')) &&
+          !isOurs &&
+          packages.includes(packageOf(imported)) &&
+          !isIn(importer, 'src/db') &&
+          !isNamed(importer, 'entity') &&
+          importer !== 'src/content/counters.ts',
+      ),
+    ).toEqual([]);
+  });
+
+  test('the database layer knows nothing of what is stored', () => {
+    expect(
+      broken(
+        'src/db/ serves any tables; hand it what it needs as a parameter, as the Schema is.',
+        ({ importer, imported, isOurs }) =>
+          isIn(importer, 'src/db') && isOurs && !isIn(imported, 'src/db') && imported !== 'src/errors.ts',
+      ),
+    ).toEqual([]);
+  });
+
+  test('migrations stand on the database layer alone', () => {
+    expect(
+      broken(
+        'an applied migration must not change when the code does; write out what it needs.',
+        ({ importer, imported, isOurs }) =>
+          isIn(importer, 'migrations') && isOurs && !isIn(imported, 'migrations') && !isIn(imported, 'src/db'),
+      ),
+    ).toEqual([]);
+  });
+
+  test('only config.ts reads the environment', () => {
+    const readers = files.filter(
+      (file) => !isIn(file, 'test') && /\bprocess\.env\b|\benv\b.*from 'node:process'/.test(readFileSync(file, 'utf8')),
+    );
+    expect(
+      readers
+        .filter((file) => file !== 'src/config.ts')
+        .map((file) => `${file} reads process.env: add a variable to src/config.ts, which checks and describes it.`),
+    ).toEqual([]);
+  });
+
+  test('nothing imports a test', () => {
+    expect(
+      broken(
+        'a program must run without its tests.',
+        ({ importer, imported }) => !isIn(importer, 'test') && isIn(imported, 'test'),
+      ),
+    ).toEqual([]);
+  });
+
+  test('every package is declared', () => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+      'dependencies' | 'devDependencies',
+      Record<string, string>
+    >;
+    const isDeclared = (name: string, importer: string): boolean =>
+      name in dependencies || (isIn(importer, 'test') && name in devDependencies);
+    expect(
+      broken(
+        'add it to package.json, to `dependencies` unless only tests need it.',
+        ({ importer, imported, isOurs }) =>
+          !isOurs && !imported.startsWith('#') && !isBuiltin(imported) && !isDeclared(packageOf(imported), importer),
+      ),
+    ).toEqual([]);
+  });
+
+  test('nothing imports in a circle', () => {
+    const targets = new Map(
+      files.map((file) => [
+        file,
+        arrows.filter(({ importer, isTypeOnly }) => importer === file && !isTypeOnly).map(({ imported }) => imported),
+      ]),
+    );
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) {
+        circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      } else if (!done.has(file)) {
+        for (const target of targets.get(file) ?? []) visit(target, [...path, file]);
+        done.add(file);
+      }
+    };
+    for (const file of files) visit(file, []);
+    expect(circles.map((circle) => `${circle}: move what both ends need into a file of its own.`)).toEqual([]);
+  });
+});

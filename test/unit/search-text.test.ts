@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { normalise, searchTerms, searchText } from '../../src/search/text.ts';
+
+test.each([
+  ['Dragon', 'dragon'],
+  ['ＤＲＡＧＯＮ', 'dragon'],
+  ['ドラゴン', 'どらごん'],
+  ['ﾄﾞﾗｺﾞﾝ', 'どらごん'],
+  ['ト\u3099ラコ\u3099ン', 'どらごん'],
+  ['ヴァイオリン', 'ゔぁいおりん'],
+  ['ヽヾ', 'ゝゞ'],
+  ['スーパー', 'すーぱー'],
+  ['伝説', '伝説'],
+  ['e\u0301', 'é'],
+  ['ΟΔΥΣΣΕΥΣ', 'οδυσσευς'],
+  ['①', '1'],
+])('%j is searched as %j', (text, normalised) => {
+  expect(normalise(text)).toBe(normalised);
+});
+
+test('normalising twice changes nothing more', () => {
+  for (let point = 0; point <= 0x10_ff_ff; point += 1) {
+    if (point >= 0xd8_00 && point <= 0xdf_ff) continue;
+    const once = normalise(String.fromCodePoint(point));
+    if (normalise(once) !== once) throw new Error(`U+${point.toString(16)} needs more than one round`);
+  }
+});
+
+test('terms are what whitespace separates, each once', () => {
+  expect(searchTerms('  Dragon\u3000quest \t ドラゴン dragon\n')).toEqual(['dragon', 'quest', 'どらごん']);
+});
+
+test('a blank search has no terms', () => {
+  expect(searchTerms(undefined)).toEqual([]);
+  expect(searchTerms('')).toEqual([]);
+  expect(searchTerms(' \u3000\n ')).toEqual([]);
+});
+
+test('no term matches across two parts', () => {
+  const stored = searchText(['Blue', null, undefined, 'ビル', '']);
+  expect(stored).toBe('blue\nびる\n');
+  for (const search of ['eび', 'blue びる']) {
+    for (const term of searchTerms(search)) expect(term).not.toContain('\n');
+  }
+  expect(stored).not.toContain(searchTerms('eビ')[0]);
+});

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { slugOf } from '../../src/tag/slug.ts';
+
+const hashed = (name: string) => `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+
+test.each([
+  ['RPG', 'rpg'],
+  ['Open World', 'open-world'],
+  ['  Open   World  ', 'open-world'],
+  ['C++ & C#', 'c-c'],
+  ['--a--', 'a'],
+  ['ｆｕｌｌ　ｗｉｄｔｈ', 'full-width'],
+  ['ファンタジー', 'ファンタジー'],
+  ['ﾌｧﾝﾀｼﾞｰ', 'ファンタジー'],
+  ['伝説・騎士', '伝説-騎士'],
+  ['e\u0301té', 'été'],
+  ['हिन्दी', 'हिन्दी'],
+  ['Ⅳ', 'iv'],
+  ['Straße', 'straße'],
+  ['🐉 dragon 🐉', 'dragon'],
+])('%j has the slug %j', (name, slug) => {
+  expect(slugOf(name)).toBe(slug);
+});
+
+test.each(['🐉', '🎮🎮', '!!!', ' - '])('%j, which holds no letter or number, is known by its hash', (name) => {
+  expect(slugOf(name)).toBe(hashed(name));
+});
+
+test('names of symbols only differ by their slugs', () => {
+  expect(slugOf('🐉')).not.toBe(slugOf('🎮'));
+});
+
+test('a name that normalises to more than the column holds is known by its hash', () => {
+  // One character that NFKC spells out in 18.
+  const name = '\uFDFA'.repeat(50);
+  expect(slugOf(name)).toBe(hashed(name));
+});
+
+test('the longest slug has 200 code points', () => {
+  expect(slugOf('𠮷'.repeat(200))).toBe('𠮷'.repeat(200));
+  expect(slugOf('𠮷'.repeat(201))).toBe(hashed('𠮷'.repeat(201)));
+});
+
+test('a slug is its own slug', () => {
+  for (const name of ['Open World', 'ﾌｧﾝﾀｼﾞｰ', 'C++ & C#', 'İstanbul', '🐉', 'ΣΑΣ', '①②']) {
+    expect(slugOf(slugOf(name))).toBe(slugOf(name));
+  }
+});

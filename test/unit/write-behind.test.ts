@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { pino } from 'pino';
+import { WriteBehind } from '../../src/db/write-behind.ts';
+
+const DELAY_MS = 1000;
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+type Changes = Record<string, string>;
+
+/** Buffers texts, which merge to `earlier+later`. `store` gets what is written, and may fail. */
+const collect = (store: (changes: Changes) => Promise<void> | void) =>
+  new WriteBehind<string>({
+    delayMs: DELAY_MS,
+    merge: (earlier, later) => `${earlier}+${later}`,
+    write: async (changes) => store(Object.fromEntries(changes)),
+    log: pino({ level: 'silent' }),
+  });
+
+/** A store that fails a number of times, and what reached it. */
+const failing = (failures: number) => {
+  const attempts: Changes[] = [];
+  const store = (changes: Changes) => {
+    attempts.push(changes);
+    if (attempts.length <= failures) throw new Error('the database is away');
+  };
+  return { attempts, store };
+};
+
+test('changes to the same key are stored as one, others beside them', async () => {
+  const { attempts, store } = failing(0);
+  const buffer = collect(store);
+  buffer.add('a', '1');
+  buffer.add('b', '2');
+  buffer.add('a', '3');
+  await buffer.flush();
+  expect(attempts).toEqual([{ a: '1+3', b: '2' }]);
+});
+
+test('changes are stored by themselves after the delay, counted from the first', async () => {
+  jest.useFakeTimers();
+  const { attempts, store } = failing(0);
+  const buffer = collect(store);
+  buffer.add('a', '1');
+  await jest.advanceTimersByTimeAsync(DELAY_MS - 1);
+  buffer.add('a', '2');
+  expect(attempts).toEqual([]);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(attempts).toEqual([{ a: '1+2' }]);
+});
+
+test('without a change nothing is stored', async () => {
+  const { attempts, store } = failing(0);
+  const buffer = collect(store);
+  await buffer.flush();
+  buffer.add('a', '1');
+  await buffer.flush();
+  await buffer.flush();
+  expect(attempts).toEqual([{ a: '1' }]);
+});
+
+test('a flush waits for what is being stored, and stores what came meanwhile', async () => {
+  const { promise: gate, resolve: open } = withResolver();
+  const stored: Changes[] = [];
+  const buffer = collect(async (changes) => {
+    if (stored.length === 0) await gate;
+    stored.push(changes);
+  });
+  buffer.add('a', '1');
+  const first = buffer.flush();
+  // The first write is under way: this change belongs to the next one.
+  await sleep(0);
+  buffer.add('a', '2');
+  const second = buffer.flush();
+  let isDone = false;
+  void second.then(() => (isDone = true));
+  await sleep(20);
+  expect(isDone).toBe(false);
+  open();
+  await Promise.all([first, second]);
+  expect(stored).toEqual([{ a: '1' }, { a: '2' }]);
+});
+
+test('what could not be stored is tried again after the delay', async () => {
+  jest.useFakeTimers();
+  const { attempts, store } = failing(2);
+  const buffer = collect(store);
+  buffer.add('a', '1');
+  await buffer.flush();
+  expect(attempts).toHaveLength(1);
+  await jest.advanceTimersByTimeAsync(2 * DELAY_MS);
+  expect(attempts).toEqual([{ a: '1' }, { a: '1' }, { a: '1' }]);
+});
+
+test('what could not be stored stays before what came later', async () => {
+  const { attempts, store } = failing(1);
+  const buffer = collect(async (changes) => {
+    await sleep(0);
+    store(changes);
+  });
+  buffer.add('a', '1');
+  const failed = buffer.flush();
+  await Promise.resolve();
+  buffer.add('a', '2');
+  buffer.add('b', '3');
+  await failed;
+  await buffer.flush();
+  expect(attempts).toEqual([{ a: '1' }, { a: '1+2', b: '3' }]);
+});
+
+const withResolver = () => {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve };
+};
