@@ -4,6 +4,7 @@ import { AppError } from './errors.ts';
 import { api } from './http/api.ts';
 import { docs } from './http/docs.ts';
 import { errorHandler } from './http/errors.ts';
+import { requireHost } from './http/guard.ts';
 import { health } from './http/health.ts';
 import { requestLog } from './http/request-log.ts';
 import { security } from './http/security.ts';
@@ -19,6 +20,7 @@ export const createApp = (c: Context): Express => {
 
   app.use(requestLog(c.log));
   app.use(...security(c.config.corsOrigins));
+  app.use(requireHost);
   app.use(api(c));
   app.use(health(c));
   app.use(docs(c.config));

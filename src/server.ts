@@ -16,6 +16,7 @@ const listenFault = ({ host, port }: Config, error: NodeJS.ErrnoException): Erro
       return new ConfigError(`PORT "${port}" needs privileges that this process lacks: choose one from 1024 to 65535`);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
+    case 'EAI_AGAIN':
       return new ConfigError(`HOST "${host}" is not an address of this machine`);
     case undefined:
     default:

@@ -11,6 +11,7 @@ const MIGRATION_LOCK_WAIT_S = 120;
 /** Lock wait timeout, deadlock, and snapshot conflict (MariaDB 11.8). */
 const TRANSIENT_ERRNO = [1205, 1213, 1020];
 const UNREACHABLE = new Set([
+  'EAI_AGAIN',
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTUNREACH',

@@ -4,6 +4,12 @@ import { AppError } from '../errors.ts';
 
 const ENCODINGS = new Set(['identity', 'gzip', 'deflate', 'br']);
 
+/** Lets through what names a host, as HTTP/1.1 demands (RFC 9112, section 3.2). @throws AppError BAD_HTTP_REQUEST */
+export const requireHost: RequestHandler = (request, _response, next) => {
+  if (request.headers.host === undefined && request.httpVersion !== '1.0') throw new AppError('BAD_HTTP_REQUEST');
+  next();
+};
+
 /** Lets through what has one of these methods. @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow` */
 export const allowMethods =
   (...methods: string[]): RequestHandler =>

@@ -41,15 +41,19 @@ export class Listener {
   #stopping = false;
 
   constructor(app: RequestListener) {
+    const answer: RequestListener = (request, response) => {
+      this.#running.add(response);
+      response.once('close', () => this.#running.delete(response));
+      if (this.#stopping) response.setHeader('Connection', 'close');
+      app(request, response);
+    };
+    // Node itself would refuse a missing Host with an empty reply: the app does it.
     this.#server = createServer(
-      { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS },
-      (request, response) => {
-        this.#running.add(response);
-        response.once('close', () => this.#running.delete(response));
-        if (this.#stopping) response.setHeader('Connection', 'close');
-        app(request, response);
-      },
+      { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS, requireHostHeader: false },
+      answer,
     );
+    // Likewise an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
+    this.#server.on('checkExpectation', answer);
     this.#server.on('clientError', refuse);
   }
 

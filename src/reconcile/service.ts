@@ -179,12 +179,17 @@ const compareCounters = (reader: Reader): Promise<NamedCounter[]> =>
 
 const mendCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Promise<void> => {
   const names = wrong.map(({ name }) => name);
-  await tx.execute(
-    `${tx.dialect.insertIgnore} INTO counters (name, n) VALUES ${names.map(() => '(?, 0)').join(', ')}`,
+  const found = await tx.read<{ name: string }>(
+    `SELECT name FROM counters WHERE name IN (${placeholders(names.length)}) ORDER BY name ${tx.dialect.forUpdate}`,
     names,
   );
-  const among = `name IN (${placeholders(names.length)})`;
-  await tx.read(`SELECT name FROM counters WHERE ${among} ORDER BY name ${tx.dialect.forUpdate}`, names);
+  const missing = names.filter((name) => !found.some((row) => row.name === name));
+  if (missing.length > 0) {
+    await tx.execute(
+      `${tx.dialect.insertIgnore} INTO counters (name, n) VALUES ${missing.map(() => '(?, 0)').join(', ')}`,
+      missing,
+    );
+  }
   for (const { name, actual } of await compareCounters(tx)) {
     if (names.includes(name)) await tx.execute('UPDATE counters SET n = ? WHERE name = ?', [actual, name]);
   }

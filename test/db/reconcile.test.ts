@@ -144,6 +144,17 @@ test('many faults of many kinds are mended at once, and some of each kind are na
   await expectExactCounts(db);
 });
 
+test('a table of more rows than are read at once is compared to its end', async () => {
+  const names = Array.from({ length: 2100 }, (_, index) => `tag without games ${index}`);
+  await write(
+    `INSERT INTO tags (slug, name, game_count) VALUES ${names.map(() => '(?, ?, 1)').join(', ')}`,
+    names.flatMap((name) => [name.replaceAll(' ', '-'), name]),
+  );
+  const [finding, ...others] = await mend();
+  expect([finding!.what, finding!.total, others]).toEqual(['tags.game_count', 2100, []]);
+  expect(await find()).toEqual([]);
+});
+
 test('beside a running service nothing right is called wrong, and what is wrong is mended', async () => {
   const users = await Promise.all([app.aUser(), app.aUser(), app.aUser()]);
   const [author] = users;

@@ -27,7 +27,7 @@ describe('a duration', () => {
     },
   );
 
-  test.each(['36501d', '876001h', '99999999999999999999s', `${'9'.repeat(400)}d`])('%s is too long', (given) => {
+  test.each(['36501d', '876001h', '99999999999999999999s'])('%s is too long', (given) => {
     expect(() => parseDuration(given)).toThrow(refused('It must be at most 36500d ahead.'));
   });
 });

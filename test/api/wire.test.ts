@@ -1,0 +1,619 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { errorOf, type Reason } from '../../contract/index.ts';
+import { startApp } from '../support/app.ts';
+import { checkReply } from '../support/published.ts';
+import { parseReply, type RawReply, type RawRequest, sendRaw, writeRaw } from '../support/raw-http.ts';
+
+// How requests and replies travel: methods, paths, headers, encodings and the envelope, whatever the operation.
+
+const app = await startApp();
+afterAll(() => app.stop());
+
+const { key } = await app.aUser();
+const badKeys = Object.entries(await app.badKeys());
+
+const MIB = 1024 * 1024;
+const STATS = '/api/trpc/game.getTypeStats';
+const LIST = '/api/trpc/game.list';
+const CREATE = '/api/trpc/game.create';
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const KEY = { Authorization: `Bearer ${key}` };
+const UNKNOWN_ID = '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02';
+
+const send = (path: string, sent?: RawRequest) => sendRaw(app.url, path, sent);
+const post = (path: string, body: string | Buffer, headers: Record<string, string> = {}) =>
+  send(path, { body, headers: { ...JSON_TYPE, ...headers } });
+
+const procedureOf = (path: string): string => path.slice('/api/trpc/'.length);
+
+/** What a failure looks like, whole. The catalogue has the words; numbers and codes are told by each test. */
+interface Expected {
+  status: number;
+  code: string;
+  number: number;
+  reason: Reason;
+  /** The procedure, or null where there is none. */
+  path: string | null;
+  issues?: unknown;
+  hint?: string;
+}
+
+const expectFailure = (
+  { status, headers, body }: RawReply,
+  { number, code, reason, path, issues, hint, ...expected }: Expected,
+) => {
+  const { message, hint: usualHint } = errorOf(reason);
+  const shownHint = hint ?? usualHint;
+  expect({ status, body }).toEqual({
+    status: expected.status,
+    body: {
+      error: {
+        json: {
+          message,
+          code: number,
+          data: {
+            code,
+            httpStatus: expected.status,
+            path,
+            reason,
+            requestId: headers['x-request-id'],
+            ...(issues !== undefined && { issues }),
+            ...(shownHint !== undefined && { hint: shownHint }),
+          },
+        },
+      },
+    },
+  });
+  expect(headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(headers['x-request-id']).toMatch(/^[\w.:-]{1,128}$/);
+  if (path !== null) checkReply(path, status, body);
+};
+
+const malformed = { status: 400, code: 'PARSE_ERROR', number: -32700, reason: 'MALFORMED_JSON' } as const;
+const invalid = { status: 400, code: 'BAD_REQUEST', number: -32600, reason: 'VALIDATION_FAILED' } as const;
+const unauthorized = { status: 401, code: 'UNAUTHORIZED', number: -32001 } as const;
+const forbidden = { status: 403, code: 'FORBIDDEN', number: -32003, reason: 'SCOPE_MISSING' } as const;
+const notFound = { status: 404, code: 'NOT_FOUND', number: -32004 } as const;
+const wrongMethod = {
+  status: 405,
+  code: 'METHOD_NOT_SUPPORTED',
+  number: -32005,
+  reason: 'METHOD_NOT_SUPPORTED',
+} as const;
+const tooLarge = { status: 413, code: 'PAYLOAD_TOO_LARGE', number: -32013, reason: 'PAYLOAD_TOO_LARGE' } as const;
+const wrongType = {
+  status: 415,
+  code: 'UNSUPPORTED_MEDIA_TYPE',
+  number: -32015,
+  reason: 'UNSUPPORTED_MEDIA_TYPE',
+} as const;
+const notHttp = { status: 400, code: 'BAD_REQUEST', number: -32600, reason: 'BAD_HTTP_REQUEST', path: null } as const;
+
+/** A success of an operation without parameters, as it is at this moment. */
+const stats = async (): Promise<unknown> => ({ result: { data: { json: await app.call('game.getTypeStats', {}) } } });
+
+describe('a reply', () => {
+  test('wraps the output of a success', async () => {
+    expect(await post(STATS, '{"json":{}}')).toMatchObject({ status: 200, body: await stats() });
+  });
+
+  test('names every fault of the input', async () => {
+    expectFailure(await post(LIST, '{"json":{"limit":0,"page":0,"serach":"x","tag/s~":1}}'), {
+      ...invalid,
+      path: 'game.list',
+      issues: [
+        { path: '/limit', code: 'too_small', message: 'must be a whole number from 1 to 100' },
+        { path: '/page', code: 'too_small', message: 'must be a whole number from 1' },
+        { path: '/serach', code: 'unrecognized_keys', message: 'is not a member of this input' },
+        { path: '/tag~1s~0', code: 'unrecognized_keys', message: 'is not a member of this input' },
+      ],
+    });
+  });
+
+  test('names a member beside `json`', async () => {
+    expectFailure(await post(LIST, '{"json":{"limit":1,"page":1},"limit":1}'), {
+      ...invalid,
+      path: 'game.list',
+      issues: [{ path: '', code: 'unrecognized_keys', message: 'unknown member "limit" beside `json`' }],
+    });
+  });
+
+  test('names 1000 faults at most, and says so', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`unknown ${n}`, n]));
+    const games = Array.from({ length: 100 }, () => ({ title: 'x', ...unknown }));
+    const { issues, data } = await app.fail('game.batchCreate', { games }, 400, key);
+    expect(issues).toHaveLength(1000);
+    expect(data.hint).toBe('Only the first 1000 faults are listed in `issues`.');
+  });
+
+  test.each([UNKNOWN_ID, 'malformed', '../../etc/passwd', "' OR 1=1 --"])('to the unknown id %p is 404', async (id) => {
+    expectFailure(await post('/api/trpc/game.getById', JSON.stringify({ json: { id } })), {
+      ...notFound,
+      reason: 'GAME_NOT_FOUND',
+      path: 'game.getById',
+    });
+  });
+
+  test.each([
+    ['a success', STATS, 200],
+    ['a failure', LIST, 400],
+    ['an unknown procedure', '/api/trpc/game.steal', 404],
+    ['an unknown path', '/nowhere', 404],
+  ])('carries the security and CORS headers: %s', async (_, path, status) => {
+    const reply = await post(path, '{}', { Origin: 'https://app.example.com' });
+    expect(reply.status).toBe(status);
+    expect(reply.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'ETag,Retry-After,WWW-Authenticate,X-Request-Id',
+      'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+      'cross-origin-resource-policy': 'cross-origin',
+      'referrer-policy': 'no-referrer',
+      'strict-transport-security': expect.stringContaining('max-age='),
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'SAMEORIGIN',
+    });
+    expect(Object.keys(reply.headers)).not.toContain('x-powered-by');
+    expect(Object.keys(reply.headers)).not.toContain('etag');
+  });
+
+  test.each(['abc', 'A.b_c:1-2', 'x'.repeat(128), '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02'])(
+    'echoes the request id %p',
+    async (id) => {
+      expect((await post(STATS, '{}', { 'X-Request-Id': id })).headers['x-request-id']).toBe(id);
+      const failure = await post(LIST, '{}', { 'X-Request-Id': id });
+      expect(failure).toMatchObject({ body: { error: { json: { data: { requestId: id } } } } });
+    },
+  );
+
+  test.each(['', 'x'.repeat(129), 'a b', 'größe', '<script>', 'a,b'])('replaces the request id %p', async (id) => {
+    const { headers } = await post(STATS, '{}', { 'X-Request-Id': id });
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
+});
+
+describe('a body', () => {
+  const valid = '{"json":{"limit":1,"page":1}}';
+
+  test.each<[name: string, body: string | Buffer]>([
+    ['cut short', valid.slice(0, -1)],
+    ['no JSON', 'limit=1&page=1'],
+    ['JSON and more', `${valid}{}`],
+    ['with a trailing comma', '{"json":{"limit":1,"page":1,}}'],
+    ['with NaN', '{"json":{"limit":NaN,"page":1}}'],
+    ['with a broken byte', Buffer.from([...Buffer.from('{"json":{"search":"'), 0xff, ...Buffer.from('"}}')])],
+    ['with a broken character', Buffer.from([...Buffer.from('{"json":{"search":"'), 0xe4, 0xbc, 0x22, 0x7d, 0x7d])],
+    [
+      'with a surrogate in UTF-8',
+      Buffer.from([...Buffer.from('{"json":{"search":"'), 0xed, 0xa0, 0x80, 0x22, 0x7d, 0x7d]),
+    ],
+    ['in UTF-16', Buffer.from(valid, 'utf16le')],
+    ['of brackets that are not closed', `{"json":${'['.repeat(100_000)}`],
+  ])('%s is no JSON', async (_, body) => {
+    expectFailure(await post(LIST, body), { ...malformed, path: 'game.list' });
+  });
+
+  test.each([
+    ['missing', '', '', 'is required'],
+    ['without `json`', '{}', '', 'is required'],
+    ['an array', '[]', '', 'Invalid input: expected object, received array'],
+    ['null', 'null', '', 'Invalid input: expected object, received null'],
+    ['a text', '"json"', '', 'Invalid input: expected object, received string'],
+    ['an array of parameters', '{"json":[]}', '', 'Invalid input: expected object, received array'],
+    ['without parameters', '{"json":null}', '', 'Invalid input: expected object, received null'],
+    [
+      '100 000 arrays deep',
+      `{"json":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+      '',
+      'Invalid input: expected object, received array',
+    ],
+    [
+      'with a useless `meta`',
+      '{"json":{"limit":1,"page":1},"meta":1}',
+      '/meta',
+      'Invalid input: expected object, received number',
+    ],
+  ])('%s does not fit the schema', async (_, body, path, message) => {
+    expectFailure(await post(LIST, body), {
+      ...invalid,
+      path: 'game.list',
+      issues: [{ path, code: 'invalid_type', message }],
+    });
+  });
+
+  test('100 000 objects deep is refused by its first unknown member', async () => {
+    const body = `{"json":{"limit":1,"page":1,"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}}}`;
+    expectFailure(await post(LIST, body), {
+      ...invalid,
+      path: 'game.list',
+      issues: [{ path: '/x', code: 'unrecognized_keys', message: 'is not a member of this input' }],
+    });
+  });
+
+  test.each(['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty'])(
+    'cannot smuggle in a member called %s',
+    async (member) => {
+      const body = `{"json":{"title":"x","extraInfo":{"${member}":{}},"${member}":{"isFree":false}}}`;
+      expectFailure(await post(CREATE, body, KEY), {
+        ...invalid,
+        path: 'game.create',
+        issues: [`/extraInfo/${member}`, `/${member}`].map((path) => ({
+          path,
+          code: 'unrecognized_keys',
+          message: 'is not a member of this input',
+        })),
+      });
+    },
+  );
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json ; charset="utf-8"',
+    'APPLICATION/JSON; CHARSET=utf8',
+    'application/json; profile="a;b=\\"c\\""; charset=utf-8',
+  ])('may be sent as %s', async (type) => {
+    expect(await send(LIST, { body: valid, headers: { 'Content-Type': type } })).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/jsonx',
+    'application/ld+json',
+    'text/json',
+    'json',
+    '',
+    'application/json, text/plain',
+    'application/json; charset=utf-16',
+    'application/json; charset="latin1"',
+    'application/json; charset=""',
+  ])('may not be sent as %p', async (type) => {
+    const reply = await send(LIST, { body: valid, headers: { 'Content-Type': type } });
+    expectFailure(reply, { ...wrongType, path: 'game.list' });
+  });
+
+  test('needs a media type, also without an announced length', async () => {
+    expectFailure(await send(LIST, { body: valid }), { ...wrongType, path: 'game.list' });
+    expectFailure(await send(LIST, { body: valid, chunked: true }), { ...wrongType, path: 'game.list' });
+  });
+
+  test.each<[encoding: string, body: string | Buffer]>([
+    ['identity', valid],
+    ['gzip', gzipSync(valid)],
+    ['GZIP', gzipSync(valid)],
+    ['deflate', deflateSync(valid)],
+    ['br', brotliCompressSync(valid)],
+  ])('may be encoded: %s', async (encoding, body) => {
+    expect(await post(LIST, body, { 'Content-Encoding': encoding })).toMatchObject({ status: 200 });
+  });
+
+  test.each(['compress', 'zstd', 'gzip, gzip', 'x-gzip', 'utf-8'])('may not be encoded: %s', async (encoding) => {
+    expectFailure(await post(LIST, valid, { 'Content-Encoding': encoding }), { ...wrongType, path: 'game.list' });
+  });
+
+  test.each<[name: string, body: string | Buffer]>([
+    ['no gzip', valid],
+    ['cut short', gzipSync(valid).subarray(0, -12)],
+  ])('whose encoding is broken is no JSON: %s', async (_, body) => {
+    const reply = await post(LIST, body, { 'Content-Encoding': 'gzip' });
+    expectFailure(reply, { ...malformed, path: 'game.list' });
+  });
+
+  describe('has a size', () => {
+    const batch = '{"json":{"games":[{"title":"large"}]}}';
+    const sizes = [
+      { path: LIST, body: valid, limit: MIB },
+      { path: CREATE, body: '{"json":{"title":"large"}}', limit: MIB },
+      { path: '/api/trpc/game.batchCreate', body: batch, limit: 4 * MIB },
+      { path: '/api/trpc/image.batchCreate', body: '{"json":{"posts":[]}}', limit: 4 * MIB },
+    ];
+
+    test.each(sizes)('of up to $limit bytes: $path', async ({ path, body, limit }) => {
+      const { status } = await post(path, body.padEnd(limit), KEY);
+      expect(status).toBe(path.startsWith('/api/trpc/image') ? 400 : 200);
+      const one = await post(path, body.padEnd(limit + 1), KEY);
+      expectFailure(one, { ...tooLarge, path: procedureOf(path) });
+    });
+
+    test.each<[name: string, sent: RawRequest]>([
+      ['5 MiB', { body: valid.padEnd(5 * MIB) }],
+      ['5 MiB without an announced length', { body: valid.padEnd(5 * MIB), chunked: true }],
+      ['64 MiB, packed', { body: gzipSync(valid.padEnd(64 * MIB)), headers: { 'Content-Encoding': 'gzip' } }],
+    ])('that is not exceeded: %s', async (_, { headers, ...sent }) => {
+      const reply = await send(LIST, { ...sent, headers: { ...JSON_TYPE, ...headers } });
+      expectFailure(reply, { ...tooLarge, path: 'game.list' });
+    });
+  });
+});
+
+describe('an operation without parameters', () => {
+  const undefinedInput = '{"json":null,"meta":{"values":["undefined"],"v":1}}';
+
+  test.each<[name: string, sent: RawRequest]>([
+    ['no body', {}],
+    ['an empty body', { headers: JSON_TYPE, body: '' }],
+    ['no body, chunked', { headers: JSON_TYPE, body: '', chunked: true }],
+    ['{}', { headers: JSON_TYPE, body: '{}' }],
+    ['{"json":{}}', { headers: JSON_TYPE, body: '{"json":{}}' }],
+    [undefinedInput, { headers: JSON_TYPE, body: undefinedInput }],
+  ])('takes %s', async (_, { headers, ...sent }) => {
+    expect(await send(STATS, { ...sent, headers })).toMatchObject({ status: 200, body: await stats() });
+    const me = await send('/api/trpc/user.me', { ...sent, headers: { ...headers, ...KEY } });
+    const expected = await app.call('user.me', {}, key);
+    expect(me).toMatchObject({ status: 200, body: { result: { data: { json: expected } } } });
+  });
+
+  test.each([
+    ['{"json":null}', 'Invalid input: expected object, received null'],
+    ['{"json":[]}', 'Invalid input: expected object, received array'],
+    ['{"json":"undefined","meta":{"values":["undefined"]}}', 'Invalid input: expected object, received string'],
+  ])('refuses %s', async (body, message) => {
+    const issues = [{ path: '', code: 'invalid_type', message }];
+    expectFailure(await post(STATS, body), { ...invalid, path: 'game.getTypeStats', issues });
+  });
+});
+
+describe('the `meta` of superjson', () => {
+  const sparse = {
+    title: 'sparse',
+    description: null,
+    extraInfo: { originalName: null, downloads: [{ name: 'x', url: 'https://example.com/', password: null }] },
+  };
+  const undefinedMembers = {
+    description: ['undefined'],
+    'extraInfo.originalName': ['undefined'],
+    'extraInfo.downloads.0.password': ['undefined'],
+  };
+
+  test('tells which members were undefined, at any depth', async () => {
+    const created = await post(CREATE, JSON.stringify({ json: sparse, meta: { values: undefinedMembers, v: 1 } }), KEY);
+    expect(created).toMatchObject({
+      status: 200,
+      body: { result: { data: { json: { title: 'sparse', description: null, extraInfo: { originalName: null } } } } },
+    });
+    const values = { 'games.1.coverUrl': ['undefined'], 'games.0.gameType': ['undefined'] };
+    const games = [
+      { title: 'first', gameType: null },
+      { title: 'second', coverUrl: null },
+    ];
+    const batch = await post('/api/trpc/game.batchCreate', JSON.stringify({ json: { games }, meta: { values } }), KEY);
+    expect(batch).toMatchObject({ status: 200, body: { result: { data: { json: { items: games } } } } });
+  });
+
+  test('without it, null is null', async () => {
+    expectFailure(await post(CREATE, JSON.stringify({ json: sparse }), KEY), {
+      ...invalid,
+      path: 'game.create',
+      issues: ['/description', '/extraInfo/originalName', '/extraInfo/downloads/0/password'].map((path) => ({
+        path,
+        code: 'invalid_type',
+        message: 'Invalid input: expected string, received null',
+      })),
+    });
+  });
+
+  test('says nothing of members that must be there or are not null', async () => {
+    const meta = { values: { title: ['undefined'], isFree: ['undefined'] } };
+    expectFailure(await post(CREATE, JSON.stringify({ json: { title: null, isFree: 'no' }, meta }), KEY), {
+      ...invalid,
+      path: 'game.create',
+      issues: [
+        { path: '/title', code: 'invalid_type', message: 'is required' },
+        { path: '/isFree', code: 'invalid_type', message: 'Invalid input: expected boolean, received string' },
+      ],
+    });
+  });
+
+  test.each([
+    {},
+    { values: null },
+    { values: 5 },
+    { values: ['Date'] },
+    { values: { limit: ['Date'], page: ['bigint'] } },
+    { values: { nowhere: ['undefined'], 'a.b.c': ['undefined'], '': ['undefined'] } },
+    { values: { 'constructor.prototype.polluted': ['undefined'], '__proto__.polluted': ['undefined'] } },
+    { values: { limit: [['undefined'], { 'x.y': ['undefined'] }] } },
+    { referentialEqualities: { limit: ['page'] }, v: 1 },
+    JSON.parse('{"__proto__":{"values":{"limit":["undefined"]}}}') as object,
+  ])('is ignored beyond that: %j', async (meta) => {
+    const body = JSON.stringify({ json: { limit: 1, page: 1 }, meta });
+    expect(await post(LIST, body)).toMatchObject({ status: 200, body: { result: { data: { json: { limit: 1 } } } } });
+  });
+
+  test('100 000 levels deep is ignored too', async () => {
+    const deep = `${'["set",{"x":'.repeat(50_000)}["undefined"]${'}]'.repeat(50_000)}`;
+    expect(await post(STATS, `{"json":{},"meta":{"values":${deep}}}`)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a path', () => {
+  test.each([
+    ['an unknown procedure', '/api/trpc/game.steal'],
+    ['an unknown router', '/api/trpc/book.list'],
+    ['another case', '/api/trpc/game.getbyid'],
+    ['another case of the router', '/api/trpc/Game.list'],
+    ['a slash at the end', `${LIST}/`],
+    ['two slashes', '/api/trpc//game.list'],
+    ['a slash for the dot', '/api/trpc/game/list'],
+    ['an escaped dot', '/api/trpc/game%2Elist'],
+    ['an escape cut short', '/api/trpc/%'],
+    ['an escape of nothing', '/api/trpc/%ZZ'],
+    ['a broken character', '/api/trpc/%FF'],
+    ['no procedure', '/api/trpc/'],
+    ['__proto__', '/api/trpc/__proto__'],
+    ['a member of every object', '/api/trpc/game.constructor'],
+    ['2000 characters', `/api/trpc/${'x'.repeat(2000)}`],
+  ])('of %s is no procedure', async (_, path) => {
+    for (const method of ['POST', 'GET']) {
+      const reply = await send(path, { method, headers: JSON_TYPE });
+      expectFailure(reply, { ...notFound, reason: 'PROCEDURE_NOT_FOUND', path: null });
+    }
+  });
+
+  test.each([
+    '/api/trpc',
+    '/api',
+    '/nowhere',
+    '/%ZZ',
+    '/%',
+    '/API/TRPC/game.list',
+    '//api/trpc/game.list',
+    '/healthz/',
+  ])('%s leads nowhere', async (path) => {
+    for (const method of ['POST', 'GET']) {
+      const reply = await send(path, { method, headers: JSON_TYPE });
+      expectFailure(reply, { ...notFound, reason: 'ROUTE_NOT_FOUND', path: null });
+    }
+  });
+
+  test('may have a query, which is not read', async () => {
+    expect(await post(`${LIST}?limit=5&input=%7B%7D`, '{"json":{"limit":1,"page":1}}')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a method', () => {
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'])('%s is not POST', async (method) => {
+    for (const path of [CREATE, STATS]) {
+      const reply = await send(path, { method });
+      expectFailure(reply, { ...wrongMethod, path: procedureOf(path) });
+      expect(reply.headers.allow).toBe('POST');
+    }
+  });
+
+  test('HEAD is not POST either, and its reply has no body', async () => {
+    const reply = await send(CREATE, { method: 'HEAD' });
+    expect(reply).toMatchObject({ status: 405, headers: { allow: 'POST' }, body: '' });
+  });
+
+  test('OPTIONS answers a browser that asks beforehand', async () => {
+    const reply = await send(CREATE, {
+      method: 'OPTIONS',
+      headers: {
+        Origin: 'https://app.example.com',
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization,content-type,x-request-id',
+      },
+    });
+    expect(reply).toMatchObject({
+      status: 204,
+      body: '',
+      headers: {
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'GET,HEAD,POST',
+        'access-control-allow-headers': 'authorization,content-type,x-request-id',
+        'access-control-max-age': '86400',
+      },
+    });
+  });
+});
+
+describe('a credential', () => {
+  test.each(badKeys)('that does not work is refused on a public operation: %s', async (reason, badKey) => {
+    const reply = await post(STATS, '{}', { Authorization: `Bearer ${badKey}` });
+    expectFailure(reply, { ...unauthorized, reason: reason as Reason, path: 'game.getTypeStats' });
+    expect(reply.headers['www-authenticate']).toBe('Bearer realm="content-gateway", error="invalid_token"');
+  });
+
+  test.each([
+    '',
+    'Bearer',
+    'Bearer x',
+    key,
+    `Basic ${Buffer.from(`user:${key}`).toString('base64')}`,
+    `Bearer ${key} ${key}`,
+    `Bearer ${key},`,
+    `Bearer "${key}"`,
+    `Bearer ${key.toLowerCase()}`,
+    `Bearer ${key}x`,
+    `Bearer\t${key}`,
+    `Bearer ${'x'.repeat(8000)}`,
+  ])('that is not written as it should be is refused: %p', async (authorization) => {
+    const reply = await post(STATS, '{}', { Authorization: authorization });
+    expectFailure(reply, { ...unauthorized, reason: 'KEY_MALFORMED', path: 'game.getTypeStats' });
+  });
+
+  test.each([`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key}`])('works: %p', async (authorization) => {
+    expect(await post(STATS, '{}', { Authorization: authorization })).toMatchObject({ status: 200 });
+  });
+
+  test('that is missing is asked for', async () => {
+    const reply = await post('/api/trpc/user.me', '{}');
+    expectFailure(reply, { ...unauthorized, reason: 'KEY_MISSING', path: 'user.me' });
+    expect(reply.headers['www-authenticate']).toBe('Bearer realm="content-gateway"');
+  });
+});
+
+test('the checks come in their order: method, media type, credential, scope, size, JSON, schema, record', async () => {
+  const reader = await app.aUser({ scopes: ['user:read'] });
+  const path = 'image.update';
+  const large = '{'.padEnd(2 * MIB);
+  const sent = { method: 'POST', headers: JSON_TYPE, body: large };
+  const withKey = { ...sent, headers: { ...JSON_TYPE, ...KEY } };
+
+  expectFailure(await send('/api/trpc/image.updat', { method: 'PUT', body: large }), {
+    ...notFound,
+    reason: 'PROCEDURE_NOT_FOUND',
+    path: null,
+  });
+  const url = `/api/trpc/${path}`;
+  expectFailure(await send(url, { method: 'PUT', body: large }), { ...wrongMethod, path });
+  expectFailure(await send(url, { body: large }), { ...wrongType, path });
+  expectFailure(await send(url, sent), { ...unauthorized, reason: 'KEY_MISSING', path });
+  const headers = { ...JSON_TYPE, Authorization: `Bearer ${reader.key}` };
+  expectFailure(await send(url, { ...sent, headers }), {
+    ...forbidden,
+    path,
+    hint: 'This operation needs the scope content:write; the key has user:read.',
+  });
+  expectFailure(await send(url, withKey), { ...tooLarge, path });
+  expectFailure(await send(url, { ...withKey, body: '{' }), { ...malformed, path });
+  const faulty = JSON.stringify({ json: { id: UNKNOWN_ID, title: '' } });
+  expectFailure(await send(url, { ...withKey, body: faulty }), {
+    ...invalid,
+    path,
+    issues: [{ path: '/title', code: 'too_small', message: 'must have at least 1 character, has 0' }],
+  });
+  const unknown = JSON.stringify({ json: { id: UNKNOWN_ID, title: 'x' } });
+  expectFailure(await send(url, { ...withKey, body: unknown }), { ...notFound, reason: 'IMAGE_POST_NOT_FOUND', path });
+});
+
+describe('what is no HTTP', () => {
+  const start = `POST ${STATS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+
+  test.each([
+    ['garbage', 'garbage\r\n\r\n'],
+    ['a path without a slash', 'POST api HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a null character', 'GET /healthz\0 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['headers without an end', `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}`],
+    ['a length that is no number', `${start}Content-Length: x\r\n\r\n`],
+    ['two lengths', `${start}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`],
+    ['a chunk that is none', `${start}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['no host', `GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`],
+  ])('is refused with the envelope: %s', async (_, text) => {
+    expectFailure(parseReply(await writeRaw(app.url, text)), notHttp);
+  });
+
+  test('HTTP/1.0 needs no host', async () => {
+    expect(parseReply(await writeRaw(app.url, 'GET /healthz HTTP/1.0\r\n\r\n'))).toMatchObject({
+      status: 200,
+      body: { status: 'ok' },
+    });
+  });
+
+  test('an expectation that nobody knows is ignored', async () => {
+    const reply = await writeRaw(app.url, `${start}Expect: tea\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`);
+    expect(parseReply(reply)).toMatchObject({ status: 200, body: await stats() });
+  });
+
+  test('a caller that asks whether to go on is told so', async () => {
+    const reply = await writeRaw(
+      app.url,
+      `${start}Expect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+  });
+});

@@ -1,0 +1,166 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createConnection } from 'mysql2/promise';
+import { openClient } from '../support/client.ts';
+import { expectExactCounts } from '../support/counts.ts';
+import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
+import { aKey, withDatabase } from '../support/load.ts';
+import { type Environment, runCli, type ServeProcess, startServe } from '../support/program.ts';
+
+// How the program starts, alone and beside others, and how it says that it cannot.
+
+let database: TestDatabase;
+const served: ServeProcess[] = [];
+
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(async () => {
+  await Promise.all(served.splice(0).map((service) => service.stop('SIGKILL')));
+  await database.drop();
+});
+
+const startTwo = async (): Promise<[ServeProcess, ServeProcess]> => {
+  const start = () => startServe({ url: database.url, env: { LOG_LEVEL: 'info' } });
+  const both = await Promise.allSettled([start(), start()]);
+  for (const outcome of both) if (outcome.status === 'fulfilled') served.push(outcome.value);
+  for (const outcome of both) if (outcome.status === 'rejected') throw outcome.reason;
+  return [served[0]!, served[1]!];
+};
+
+/** What the program writes when it cannot start. @throws Error if it ends otherwise than with status 1 */
+const faultsOf = async (env: Environment): Promise<string[]> => {
+  const { code, stdout, stderr } = await runCli(['serve'], { env: { LOG_LEVEL: 'info', PORT: '0', ...env } });
+  if (code !== 1 || stdout !== '') throw new Error(`serve ended with status ${code}: ${stdout}${stderr}`);
+  return stderr.split('\n').filter((line) => line !== '');
+};
+
+const DEMO_KEY = /^ {2}(cgk_\w+)$/m;
+
+describe('two instances on one database', () => {
+  test('start at the same time on an empty one, and make its tables and demo user once', async () => {
+    const both = await startTwo();
+    for (const { base } of both) expect((await fetch(`${base}/readyz`)).status).toBe(200);
+    const keys = both.map(({ output }) => DEMO_KEY.exec(output())?.[1]).filter((key) => key !== undefined);
+    expect(keys).toHaveLength(engine === 'sqlite' ? 1 : 0);
+    for (const { base } of both) {
+      for (const key of keys) {
+        const client = openClient(base, key);
+        expect(await client.call('user.me', {})).toMatchObject({ status: 200 });
+        client.close();
+      }
+    }
+    await withDatabase(database.url, async (db) => {
+      expect(await db.pendingMigrations()).toEqual([]);
+      expect(await db.read('SELECT nickname FROM users')).toEqual(engine === 'sqlite' ? [{ nickname: 'demo' }] : []);
+      await expectExactCounts(db);
+    });
+  });
+
+  test('serve the same records, however much they write at the same time', async () => {
+    const key = await aKey(database.url);
+    const [one, other] = await startTwo();
+    const clients = [one, other, one, other].map(({ base }) => openClient(base, key));
+    const created = await clients[0]!.call('game.create', { title: 'shared' });
+    const gameId = /"id":"([^"]+)"/.exec('text' in created ? created.text : '')?.[1];
+    const statuses = await Promise.all(
+      clients.map(async (client, index) => {
+        const seen = [];
+        for (let round = 0; round < 25; round += 1) {
+          const [call, input] = [
+            ['game.toggleFavorite', { gameId }] as const,
+            ['game.create', { title: 'x', gameType: 'T', tagNames: ['both', `tag ${round % 3}`] }] as const,
+            ['game.getById', { id: gameId }] as const,
+          ][(index + round) % 3]!;
+          const ending = await client.call(call, input);
+          seen.push('status' in ending ? ending.status : ending.code);
+        }
+        return seen;
+      }),
+    );
+    expect([...new Set(statuses.flat())]).toEqual([200]);
+    expect(await Promise.all([one.stop(), other.stop()])).toEqual([0, 0]);
+    await withDatabase(database.url, async (db) => {
+      await expectExactCounts(db);
+      // 4 callers × 25 rounds, a third of them views.
+      expect(await db.read("SELECT view_count FROM games WHERE title = 'shared'")).toEqual([{ view_count: 33 }]);
+    });
+    for (const client of clients) client.close();
+  });
+});
+
+test('every faulty setting is a line of its own, with what is allowed', async () => {
+  const faults = await faultsOf({
+    DATABASE_URL: 'postgres://me:s3cret@host/db',
+    PORT: '99999',
+    LOG_LEVEL: 'loud',
+    SHUTDOWN_TIMEOUT_MS: 'soon',
+  });
+  expect(faults.toSorted()).toEqual([
+    'error: DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…',
+    'error: LOG_LEVEL "loud" must be fatal, error, warn, info, debug, trace or silent',
+    'error: PORT "99999" must be at most 65535',
+    'error: SHUTDOWN_TIMEOUT_MS "soon" must be a whole number',
+  ]);
+});
+
+test.each([
+  ['not.a.host.invalid', 'HOST "not.a.host.invalid" is not an address of this machine'],
+  ['192.0.2.1', 'HOST "192.0.2.1" is not an address of this machine'],
+])('the address %s cannot be had', async (host, fault) => {
+  expect(
+    (await faultsOf({ DATABASE_URL: database.url, HOST: host, LOG_LEVEL: 'warn', AUTO_MIGRATE: 'true' })).at(-1),
+  ).toBe(`error: ${fault}`);
+});
+
+const onServers = (): void => {
+  const urlWith = (change: (url: URL) => void): string => {
+    const url = new URL(database.url);
+    change(url);
+    return url.href;
+  };
+
+  test('with a wrong password is refused in one line, without the password', async () => {
+    const account = `u${Date.now()}`;
+    const root = await createConnection(connectionOptions(new URL(database.url)));
+    await root.query(`CREATE USER ${account}@'127.0.0.1' IDENTIFIED BY 'right'`);
+    const url = urlWith((to) => {
+      to.username = account;
+      to.password = 's3cret';
+    });
+    const faults = await faultsOf({ DATABASE_URL: url });
+    await root.query(`DROP USER ${account}@'127.0.0.1'`);
+    await root.end();
+    expect(faults).toEqual([expect.stringMatching(/^error: The database cannot be reached: .*Access denied for user/)]);
+    expect(faults.join()).not.toContain('s3cret');
+  });
+
+  test('that does not exist is named in one line', async () => {
+    const url = urlWith((to) => (to.pathname = '/no_such_database'));
+    expect(await faultsOf({ DATABASE_URL: url })).toEqual([
+      expect.stringMatching(/^error: The database cannot be reached: .*Unknown database 'no_such_database'$/),
+    ]);
+  });
+
+  test('whose host does not exist is named in one line', async () => {
+    const url = urlWith((to) => (to.hostname = 'not.a.host.invalid'));
+    expect(await faultsOf({ DATABASE_URL: url })).toEqual([
+      expect.stringMatching(/^error: The database cannot be reached: .*not\.a\.host\.invalid/),
+    ]);
+  });
+};
+
+const onSqlite = (): void => {
+  test('that is a folder, or another kind of file, is refused in one line', async () => {
+    const path = database.url.slice('sqlite:'.length);
+    await mkdir(`${path}.folder`);
+    await writeFile(`${path}.text`, 'This is no database, but a text of some length. '.repeat(100));
+    for (const file of [`${path}.folder`, `${path}.text`]) {
+      expect(await faultsOf({ DATABASE_URL: `sqlite:${file}` })).toEqual([
+        expect.stringContaining(`error: The database cannot be reached: cannot open the SQLite file ${file}: `),
+      ]);
+    }
+  });
+};
+
+describe('a database', engine === 'sqlite' ? onSqlite : onServers);
