@@ -65,8 +65,10 @@ test('without a change nothing is stored', async () => {
 test('a flush waits for what is being stored, and stores what came meanwhile', async () => {
   const { promise: gate, resolve: open } = withResolver();
   const stored: Changes[] = [];
+  let writes = 0;
   const buffer = collect(async (changes) => {
-    if (stored.length === 0) await gate;
+    writes += 1;
+    if (writes === 1) await gate;
     stored.push(changes);
   });
   buffer.add('a', '1');
