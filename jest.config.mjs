@@ -33,7 +33,7 @@ export default {
   projects: [
     project('unit', 'white', ['contract', 'unit']),
     ...engines.map((engine) =>
-      project(engine.name, colors[engine.name], ['api', 'db', 'fault', 'cli'], {
+      project(engine.name, colors[engine.name], ['api', 'clients', 'db', 'fault', 'cli'], {
         ...setup(engine),
         globals: { TEST_ENGINE: engine },
       }),

@@ -100,6 +100,11 @@ export const errors = {
     ...badRequest,
     message: 'The request is not well-formed HTTP.',
   },
+  BATCH_TOO_LARGE: {
+    ...badRequest,
+    message: 'A batch holds at most 20 calls.',
+    hint: 'Send several batches: tRPC clients take the option `maxItems` of their batch links.',
+  },
   OVERLOADED: {
     ...unavailable,
     message: 'The service is too busy to complete this request.',

@@ -8,6 +8,9 @@ export type Scope = (typeof scopes)[number];
 /** Who may call: anyone, or the holder of a key with this scope. */
 export type Access = 'public' | Scope;
 
+/** A `read` changes nothing but view counts. */
+export type Effect = 'read' | 'write';
+
 const KIB = 1024;
 /** Largest request body of most procedures, in bytes. */
 const BODY_LIMIT = 1024 * KIB;
@@ -15,14 +18,19 @@ const BODY_LIMIT = 1024 * KIB;
 export const BATCH_BODY_LIMIT = 4096 * KIB;
 
 /** A procedure as its block in `game.ts`, `image.ts` or `user.ts` describes it. */
-interface Spec<I extends z.ZodType, O extends z.ZodType, A extends Access, R extends Reason> {
+interface Spec<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  A extends Access,
+  R extends Reason,
+  E extends Effect = Effect,
+> {
   /** One line, for the list of operations. */
   summary: string;
   /** What a caller must know, in Markdown. */
   description: string;
   access: A;
-  /** A `read` changes nothing but view counts. */
-  effect: 'read' | 'write';
+  effect: E;
   input: I;
   output: O;
   /** What it can answer beyond `commonReasons` and `protectedReasons`. */
@@ -37,7 +45,7 @@ export interface ProcedureMetadata {
   /** `game.list` */
   id: string;
   access: Access;
-  effect: 'read' | 'write';
+  effect: Effect;
   /** Every reason it can answer, the common ones included. */
   reasons: readonly Reason[];
   bodyLimit: number;
@@ -47,9 +55,15 @@ export interface ProcedureMetadata {
 }
 
 /** Describes a procedure: an identity function that ties the example to the schemas. */
-export const procedure = <I extends z.ZodType, O extends z.ZodType, A extends Access, const R extends Reason = never>(
-  spec: Spec<I, O, A, R>,
-): Spec<I, O, A, R> => spec;
+export const procedure = <
+  I extends z.ZodType,
+  O extends z.ZodType,
+  A extends Access,
+  E extends Effect,
+  const R extends Reason = never,
+>(
+  spec: Spec<I, O, A, R, E>,
+): Spec<I, O, A, R, E> => spec;
 
 const NoInput = z.strictObject({}).meta({ id: 'NoInput', description: 'No parameters.' });
 
@@ -90,7 +104,7 @@ type Route<N extends string, S extends AnySpec> = {
   description: string;
   body: ReturnType<typeof request<S['input']>>;
   responses: { 200: ReturnType<typeof response<S['output']>> } & Record<StatusOf<ReasonsOf<S>>, typeof ErrorResponse>;
-  metadata: ProcedureMetadata & { access: S['access'] };
+  metadata: ProcedureMetadata & Pick<S, 'access' | 'effect'>;
 };
 
 const capitalise = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

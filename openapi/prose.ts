@@ -100,4 +100,17 @@ every fault of the input. Quote \`data.requestId\` when you report a problem.
 
 ${errorTable()}
 </details>
+
+## tRPC
+
+The wire is that of a tRPC server with the superjson transformer, so an unmodified \`@trpc/client\`, version 11 or 10, works
+too: \`httpLink\`, \`httpBatchLink\` and \`httpBatchStreamLink\`, with the address of this service followed by \`/api/trpc\`. For it
+there are also:
+
+- reads by GET, with \`?input=\` and the URL-encoded \`{"json": {…}}\`. Without a key the reply may be cached for a second and has
+  an \`ETag\`.
+- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most 20 calls. The reply is a
+  list in the order of the calls; its status is theirs where all agree, else 207.
+- batches as JSON lines, with the request header \`trpc-accept: application/jsonl\`.
+- the annotation \`undefined\` in \`meta\`. All others are ignored.
 `;

@@ -1,44 +1,32 @@
-import { isAppRoute, type AppRoute, type AppRouter } from '@ts-rest/core';
 import { createExpressEndpoints } from '@ts-rest/express';
-import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import { type Contract, contract, type ProcedureMetadata } from '../../contract/index.ts';
+import express, { type RequestHandler, type Response, type Router } from 'express';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
-import { gameHandlers } from '../game/handlers.ts';
-import { imageHandlers } from '../image/handlers.ts';
-import type { Caller } from '../key/verifier.ts';
-import type { Handlers } from '../procedure.ts';
-import { userHandlers } from '../user/handlers.ts';
+import type { KeyVerifier } from '../key/verifier.ts';
 import { authorise } from './auth.ts';
 import { readBody } from './body.ts';
-import { allowMethods, requireJson } from './guard.ts';
+import { allowMethods, methodsOf, requireJson } from './guard.ts';
+import { type Envelope, type Procedure, reply, servedProcedures } from './procedures.ts';
+import { answerBatch, answerRead } from './trpc.ts';
 
 const API = '/api/trpc/';
 
-type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
-type AnyHandler = (input: unknown, caller: Caller | undefined) => Promise<unknown>;
-
-/** Every procedure of a contract, wherever it is nested. */
-export const proceduresOf = (routes: AppRouter): AppRoute[] =>
-  Object.values(routes).flatMap((entry) => (isAppRoute(entry) ? [entry] : proceduresOf(entry)));
-
 /** The checks of a procedure, in the order of their precedence, then ts-rest: parse, handle, check the reply. */
-const procedureRouter = (c: Context, route: AppRoute, handle: AnyHandler): Router => {
-  const { id, access, bodyLimit } = route.metadata as ProcedureMetadata;
+const procedureRouter = (keys: KeyVerifier, procedure: Procedure): Router => {
+  const { id, access, bodyLimit, route } = procedure;
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(
     (_request, response, next) => {
       response.locals.procedure = id;
       next();
     },
-    allowMethods('POST'),
-    requireJson,
-    authorise(c.keys, access),
-    ...readBody(bodyLimit),
+    allowMethods(...methodsOf(procedure)),
   );
-  const implementation = async ({ body, res }: { body: { json?: unknown }; req: Request; res: Response }) => ({
+  if (procedure.effect === 'read') router.get(route.path, authorise(keys, access), answerRead(procedure));
+  router.use(requireJson, authorise(keys, access), readBody(bodyLimit));
+  const implementation = async ({ body, res }: { body: Envelope; res: Response }) => ({
     status: 200 as const,
-    body: { result: { data: { json: await handle(body.json, res.locals.caller) } } },
+    body: await reply(procedure, body, res.locals.caller),
   });
   createExpressEndpoints({ [id]: route }, { [id]: implementation }, router, {
     responseValidation: true,
@@ -53,17 +41,19 @@ const procedureRouter = (c: Context, route: AppRoute, handle: AnyHandler): Route
  * early, and twenty Express routes would be tried one after the other.
  */
 export const api = (c: Context): RequestHandler => {
-  const handlers: AllHandlers = { game: gameHandlers(c), image: imageHandlers(c), user: userHandlers(c) };
+  const procedures = servedProcedures(c);
   const routers = new Map(
-    proceduresOf(contract).map((route) => {
-      const [routerName, name] = (route.metadata as ProcedureMetadata).id.split('.') as [keyof AllHandlers, never];
-      return [route.path, procedureRouter(c, route, handlers[routerName][name])];
-    }),
+    [...procedures.values()].map((procedure) => [procedure.route.path, procedureRouter(c.keys, procedure)]),
   );
-  return (request, response, next) => {
+  const batch = answerBatch(procedures, c);
+  return async (request, response, next) => {
     const { path } = request;
     if (!path.startsWith(API)) {
       next();
+      return;
+    }
+    if (request.query['batch'] === '1') {
+      await batch(path.slice(API.length), request, response);
       return;
     }
     const router = routers.get(path);

@@ -1,9 +1,32 @@
 import type { RequestHandler } from 'express';
 import type { Access } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
-import type { KeyVerifier } from '../key/verifier.ts';
+import type { Caller, KeyVerifier } from '../key/verifier.ts';
 
 const BEARER = /^Bearer +([^ ]+)$/i;
+
+/**
+ * Finds out from an `Authorization` header who calls: undefined for nobody in particular, who sends none.
+ * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
+ */
+export const identify = async (keys: KeyVerifier, authorization: string | undefined): Promise<Caller | undefined> => {
+  if (authorization === undefined) return undefined;
+  const key = BEARER.exec(authorization)?.[1];
+  if (key === undefined) throw new AppError('KEY_MALFORMED');
+  return keys.verify(key);
+};
+
+/** @throws AppError KEY_MISSING, SCOPE_MISSING when the caller may not call a procedure of this access */
+export const demandAccess = (access: Access, caller: Caller | undefined): void => {
+  if (access === 'public') return;
+  if (!caller) throw new AppError('KEY_MISSING');
+  const { scopes } = caller.key;
+  if (!scopes.includes(access)) {
+    throw new AppError('SCOPE_MISSING', {
+      hint: `This operation needs the scope ${access}; the key has ${scopes.join(', ')}.`,
+    });
+  }
+};
 
 /**
  * Finds out who calls, and whether they may. A credential that does not work is refused on public procedures too, so
@@ -13,20 +36,8 @@ const BEARER = /^Bearer +([^ ]+)$/i;
 export const authorise =
   (keys: KeyVerifier, access: Access): RequestHandler =>
   async (request, response, next) => {
-    const { authorization } = request.headers;
-    if (authorization === undefined) {
-      if (access !== 'public') throw new AppError('KEY_MISSING');
-      next();
-      return;
-    }
-    const key = BEARER.exec(authorization)?.[1];
-    if (key === undefined) throw new AppError('KEY_MALFORMED');
-    const caller = await keys.verify(key);
+    const caller = await identify(keys, request.headers.authorization);
     response.locals.caller = caller;
-    if (access !== 'public' && !caller.key.scopes.includes(access)) {
-      throw new AppError('SCOPE_MISSING', {
-        hint: `This operation needs the scope ${access}; the key has ${caller.key.scopes.join(', ')}.`,
-      });
-    }
+    demandAccess(access, caller);
     next();
   };

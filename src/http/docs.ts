@@ -4,6 +4,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import swaggerUi from 'swagger-ui-express';
 import type { Config } from '../config.ts';
+import { etagOf } from './etag.ts';
 import { allowMethods } from './guard.ts';
 
 const require = createRequire(import.meta.url);
@@ -78,7 +79,7 @@ const docsPage = (): Router => {
 
 /** Answers with a text that changes only with a release; a caller who has it already gets 304. */
 const revalidated = (type: string, text: string): RequestHandler => {
-  const etag = `"${sha256(text)}"`;
+  const etag = etagOf(text);
   return (_request, response) => {
     response.set({ ETag: etag, 'Cache-Control': 'no-cache' }).type(type).send(text);
   };

@@ -19,8 +19,8 @@ const foreignReason = (error: { type?: unknown; status?: unknown }) => {
   }
 };
 
-const validationError = (error: RequestValidationError): AppError => {
-  const found = (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[];
+/** The faults that zod found in a request, as an error of the catalogue. */
+export const validationError = (found: readonly z.core.$ZodIssue[]): AppError => {
   const issues = issuesOf(found);
   return new AppError('VALIDATION_FAILED', {
     issues,
@@ -31,16 +31,21 @@ const validationError = (error: RequestValidationError): AppError => {
 /** Whatever was thrown, as an error of the catalogue. */
 export const toAppError = (error: unknown): AppError => {
   if (error instanceof AppError) return error;
-  if (error instanceof RequestValidationError) return validationError(error);
+  if (error instanceof RequestValidationError) {
+    return validationError((error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
+  }
   return new AppError(foreignReason(error ?? {}), { cause: error });
 };
 
+/** A failure as it goes on the wire. */
+export interface Failure {
+  status: number;
+  headers: Record<string, string>;
+  body: ErrorResponse;
+}
+
 /** An error as it goes on the wire: status, headers and the one envelope of all failures. */
-export const errorReply = (
-  { reason, details }: AppError,
-  path: string | null,
-  requestId: string,
-): { status: number; headers: Record<string, string>; body: ErrorResponse } => {
+export const errorReply = ({ reason, details }: AppError, path: string | null, requestId: string): Failure => {
   const { status, code, number, message, hint: defaultHint } = errorOf(reason);
   const hint = details.hint ?? defaultHint;
   const retryAfter = details.retryAfter ?? (status === 503 ? 1 : undefined);
@@ -74,19 +79,31 @@ export const errorReply = (
 const challenge = (reason: AppError['reason']): string =>
   `Bearer realm="content-gateway"${reason === 'KEY_MISSING' ? '' : ', error="invalid_token"'}`;
 
+interface Place {
+  /** The procedure called, if one was. */
+  procedure: string | undefined;
+  requestId: string;
+}
+
+/** Whatever was thrown, as it goes on the wire. Our own faults go to the log. */
+export const failureOf = (thrown: unknown, { procedure, requestId }: Place, log: Logger): Failure => {
+  const error = toAppError(thrown);
+  const failure = errorReply(error, procedure ?? null, requestId);
+  if (failure.status >= 500) log.error({ err: error.cause ?? error, requestId, procedure });
+  return failure;
+};
+
 /** Answers every failure of the app. */
 export const errorHandler =
   (log: Logger): ErrorRequestHandler =>
   (thrown, _request, response, next) => {
-    const error = toAppError(thrown);
     const { requestId, procedure } = response.locals;
-    response.locals.reason = error.reason;
-    if (errorOf(error.reason).status >= 500) log.error({ err: error.cause ?? error, requestId, procedure });
+    const { status, headers, body } = failureOf(thrown, { procedure, requestId }, log);
+    response.locals.reason = body.error.json.data.reason;
     if (response.headersSent) {
       // Too late for an answer; Express closes the connection.
       next(thrown);
       return;
     }
-    const { status, headers, body } = errorReply(error, procedure ?? null, requestId);
     response.status(status).set(headers).json(body);
   };

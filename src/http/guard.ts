@@ -1,5 +1,6 @@
 import { parse } from 'content-type';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import type { ProcedureMetadata } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 
 const ENCODINGS = new Set(['identity', 'gzip', 'deflate', 'br']);
@@ -10,24 +11,37 @@ export const requireHost: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** Lets through what has one of these methods. @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow` */
-export const allowMethods =
-  (...methods: string[]): RequestHandler =>
-  (request, response, next) => {
-    if (!methods.includes(request.method)) {
-      response.set('Allow', methods.join(', '));
-      throw new AppError('METHOD_NOT_SUPPORTED');
-    }
-    next();
-  };
+/** The methods that a procedure answers to; tRPC clients send reads by GET. */
+export const methodsOf = ({ effect }: Pick<ProcedureMetadata, 'effect'>): string[] =>
+  effect === 'read' ? ['GET', 'HEAD', 'POST'] : ['POST'];
 
-/** Lets through JSON in UTF-8, and requests without a body. @throws AppError UNSUPPORTED_MEDIA_TYPE */
-export const requireJson: RequestHandler = (request, _response, next) => {
-  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers;
-  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
+/** @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`, for a request by another method */
+export const demandMethod = (request: Request, response: Response, methods: readonly string[]): void => {
+  if (methods.includes(request.method)) return;
+  response.set('Allow', methods.join(', '));
+  throw new AppError('METHOD_NOT_SUPPORTED');
+};
+
+/** @throws AppError UNSUPPORTED_MEDIA_TYPE for a body that is not JSON in UTF-8 */
+export const demandJson = ({ headers }: Request): void => {
+  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = headers;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
   const usable =
     (type === undefined ? !hasBody : isJson(type)) && (encoding === undefined || ENCODINGS.has(encoding.toLowerCase()));
   if (!usable) throw new AppError('UNSUPPORTED_MEDIA_TYPE');
+};
+
+/** Lets through what has one of these methods. @throws as `demandMethod` */
+export const allowMethods =
+  (...methods: string[]): RequestHandler =>
+  (request, response, next) => {
+    demandMethod(request, response, methods);
+    next();
+  };
+
+/** Lets through JSON in UTF-8, and requests without a body. @throws as `demandJson` */
+export const requireJson: RequestHandler = (request, _response, next) => {
+  demandJson(request);
   next();
 };
 
