@@ -105,6 +105,13 @@ export const errors = {
     message: 'A batch holds at most 20 calls.',
     hint: 'Send several batches: tRPC clients take the option `maxItems` of their batch links.',
   },
+  RATE_LIMITED: {
+    status: 429,
+    code: 'TOO_MANY_REQUESTS',
+    number: -32029,
+    message: 'Too many requests.',
+    hint: 'Wait for the number of seconds in `Retry-After`.',
+  },
   OVERLOADED: {
     ...unavailable,
     message: 'The service is too busy to complete this request.',
@@ -142,6 +149,7 @@ export const commonReasons = [
   'KEY_REVOKED',
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
+  'RATE_LIMITED',
   'INTERNAL',
   'OVERLOADED',
   'DATABASE_UNAVAILABLE',

@@ -20,7 +20,7 @@ const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name
 const headersOf = (status: number) => ({
   ...header('X-Request-Id'),
   ...(status === 401 && header('WWW-Authenticate')),
-  ...(status === 503 && header('Retry-After')),
+  ...((status === 429 || status === 503) && header('Retry-After')),
 });
 
 /** The issues that a request without parameters gets or, where it needs none, one with an unknown one. */

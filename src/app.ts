@@ -7,6 +7,7 @@ import { errorHandler } from './http/errors.ts';
 import { requireHost } from './http/guard.ts';
 import { health } from './http/health.ts';
 import { requestLog } from './http/request-log.ts';
+import { sandboxFaults } from './http/sandbox.ts';
 import { security } from './http/security.ts';
 
 /** The service as an Express app: what happens to a request, from top to bottom. It does not listen. */
@@ -21,6 +22,7 @@ export const createApp = (c: Context): Express => {
   app.use(requestLog(c.log));
   app.use(...security(c.config.corsOrigins));
   app.use(requireHost);
+  if (c.config.sandbox) app.use(sandboxFaults);
   app.use(api(c));
   app.use(health(c));
   app.use(docs(c.config));

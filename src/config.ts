@@ -15,9 +15,8 @@ const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).trans
 const databaseUrl = z.string().check((ctx) => {
   const url = ctx.value;
   const fail = (message: string) => ctx.issues.push({ code: 'custom', input: '', message });
-  if (/^sqlite:.+/.test(url)) {
-    if (url === 'sqlite::memory:') fail('must name a file: readers and writer are separate connections');
-  } else if (!/^(mysql|mariadb):\/\//.test(url)) {
+  if (/^sqlite:.+/.test(url)) return;
+  if (!/^(mysql|mariadb):\/\//.test(url)) {
     fail('must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…');
   } else if (!URL.canParse(url)) {
     fail('is not a well-formed URL; percent-encode special characters of the password');
@@ -76,7 +75,17 @@ export interface Config {
   trustProxy: number;
   corsOrigins: string[];
   shutdownTimeoutMs: number;
+  /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
+  sandbox: boolean;
 }
+
+/** The same settings for the sandbox, which leaves the database alone that they name. */
+export const sandboxOf = (config: Config): Config => ({
+  ...config,
+  databaseUrl: 'sqlite::memory:',
+  autoMigrate: true,
+  sandbox: true,
+});
 
 /** A setting that cannot be used: the message names the variable, the fault and what is allowed. */
 export class ConfigError extends Error {}
@@ -109,5 +118,6 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     trustProxy: data.TRUST_PROXY,
     corsOrigins: data.CORS_ORIGINS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
+    sandbox: false,
   };
 };

@@ -4,6 +4,8 @@ import { type Config, ConfigError } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { createDemo } from './demo.ts';
 import { Listener } from './http/listener.ts';
+import { fillSandbox } from './sandbox.ts';
+import { sandboxWelcome, welcome } from './welcome.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -36,24 +38,6 @@ const listen = async (listener: Listener, config: Config): Promise<number> => {
 const localUrl = ({ host, port }: Config): string => {
   const isAny = host === '0.0.0.0' || host === '::';
   return `http://${isAny ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
-};
-
-const printWelcome = (url: string, demoKey: string | undefined): void => {
-  const lines = [`Content gateway at ${url}`, `Docs: ${url}/docs`];
-  if (demoKey !== undefined) {
-    const body = '{"json":{"title":"My first game","gameType":"RPG","tagNames":["demo"]}}';
-    lines.push(
-      '',
-      'The database was empty: it now has a user `demo` with a few records and this API key, shown only once:',
-      '',
-      `  ${demoKey}`,
-      '',
-      'Paste it into Authorize on the docs page, or create a game from a shell:',
-      '',
-      `curl ${url}/api/trpc/game.create -H 'Authorization: Bearer ${demoKey}' -H 'Content-Type: application/json' -d '${body}'`,
-    );
-  }
-  process.stdout.write(`${lines.join('\n')}\n`);
 };
 
 /** Migrates where this is asked for. Returns whether the database is ready. */
@@ -89,6 +73,7 @@ export const serve = async (config: Config): Promise<void> => {
   const context = await openContext(config, log);
   try {
     const ready = await prepareDatabase(context);
+    if (config.sandbox) await fillSandbox(context.db);
     const listener = new Listener(createApp(context));
     const port = await listen(listener, config);
     const stopped = stopSignal();
@@ -97,7 +82,7 @@ export const serve = async (config: Config): Promise<void> => {
     const demoKey = ready && isEmbedded ? await createDemo(context.db, context.now()) : undefined;
     const url = config.publicUrl ?? localUrl({ ...config, port });
     log.info({ url, engine: context.db.dialect.engine }, 'listening');
-    printWelcome(url, demoKey);
+    process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
 
     const signal = await stopped;
     log.info({ signal }, 'stopping');

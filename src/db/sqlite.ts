@@ -50,7 +50,12 @@ const whenFree = async <T>(deadline: number, transaction: () => Promise<T>): Pro
   }
 };
 
-/** Opens an SQLite file: one connection that writes, in turns, and one that reads what is committed. */
+const IN_MEMORY = ':memory:';
+
+/**
+ * Opens an SQLite file: one connection that writes, in turns, and one that reads what is committed. A database in memory
+ * is its connection's own, so there the readers take turns with the writers.
+ */
 export const openSqlite = async (url: string, schema: Schema): Promise<Connection> => {
   const file = url.slice('sqlite:'.length);
   const options = {
@@ -63,18 +68,21 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
     migrations: schema.migrations,
   } satisfies DataSourceOptions;
   const writer = new DataSource(options);
-  const reader = new DataSource({
-    ...options,
-    entities: [],
-    migrations: [],
-    statementCacheSize: 500,
-    prepareDatabase: (connection: SqliteConnection): void => {
-      connection.pragma('query_only = 1');
-    },
-  });
+  const reader =
+    file === IN_MEMORY
+      ? undefined
+      : new DataSource({
+          ...options,
+          entities: [],
+          migrations: [],
+          statementCacheSize: 500,
+          prepareDatabase: (connection: SqliteConnection): void => {
+            connection.pragma('query_only = 1');
+          },
+        });
   try {
     await writer.initialize();
-    await reader.initialize();
+    await reader?.initialize();
     await writer.query('PRAGMA busy_timeout = 0');
   } catch (error) {
     throw new AppError('DATABASE_UNAVAILABLE', {
@@ -90,13 +98,14 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
   return {
     dialect: dialectOf('sqlite'),
     writer,
-    read: (sql, parameters) => reader.query(sql, [...parameters]),
+    read: (sql, parameters) =>
+      reader ? reader.query(sql, [...parameters]) : turn(() => writer.query(sql, [...parameters])),
     exclusive: (work) => exclusive(WRITE_PATIENCE_MS, work),
     whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => inOneTransaction(writer, work)),
     isTransient: isBusy,
     isUnreachable: (error) => SQLITE_UNREACHABLE.includes(primaryCode(error) ?? 0),
     close: async () => {
-      await reader.destroy();
+      await reader?.destroy();
       await turn(() => writer.destroy());
     },
   };

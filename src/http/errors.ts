@@ -48,7 +48,7 @@ export interface Failure {
 export const errorReply = ({ reason, details }: AppError, path: string | null, requestId: string): Failure => {
   const { status, code, number, message, hint: defaultHint } = errorOf(reason);
   const hint = details.hint ?? defaultHint;
-  const retryAfter = details.retryAfter ?? (status === 503 ? 1 : undefined);
+  const retryAfter = details.retryAfter ?? (status === 429 || status === 503 ? 1 : undefined);
   return {
     status,
     headers: {

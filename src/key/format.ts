@@ -17,14 +17,15 @@ const checksum = (text: string): string => {
   return digits;
 };
 
+/** The key with these 32 base62 characters between prefix and checksum. */
+export const keyOf = (characters: string): string => PREFIX + characters + checksum(PREFIX + characters);
+
 /**
  * A new key: `cgk_`, 32 random base62 characters (190 bits) and the CRC-32 of all that as 6 base62 characters, so that
  * secret scanners recognise a key and a typo is found without asking the database.
  */
-export const generateKey = (): string => {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
-  return PREFIX + random + checksum(PREFIX + random);
-};
+export const generateKey = (): string =>
+  keyOf(Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join(''));
 
 /** Whether a text has the shape and the checksum of a key. */
 export const isWellFormedKey = (text: string): boolean =>

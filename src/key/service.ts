@@ -55,8 +55,12 @@ export interface NewKey {
 }
 
 /** As `createKey`, within a transaction and for a user who exists. */
-export const insertKey = async (tx: Transaction, wanted: NewKey, now: Date): Promise<{ id: string; key: string }> => {
-  const key = generateKey();
+export const insertKey = async (
+  tx: Transaction,
+  wanted: NewKey,
+  now: Date,
+  key = generateKey(),
+): Promise<{ id: string; key: string }> => {
   const id = newId(now);
   await insertRows(tx.manager, 'ApiKey', [
     {
