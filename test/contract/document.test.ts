@@ -151,7 +151,7 @@ describe.each<{ target: Target; file: string }>([
   test('lists the headers of each response', () => {
     for (const { responses } of operations) {
       for (const [status, { headers }] of Object.entries(responses)) {
-        const special = { 401: ['WWW-Authenticate'], 503: ['Retry-After'] }[status] ?? [];
+        const special = { 401: ['WWW-Authenticate'], 429: ['Retry-After'], 503: ['Retry-After'] }[status] ?? [];
         expect(Object.keys(headers).toSorted()).toEqual([...special, 'X-Request-Id'].toSorted());
       }
     }
