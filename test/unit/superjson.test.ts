@@ -87,7 +87,7 @@ describe('everything else is left alone', () => {
         json(`{"json":${input},"meta":{"values":{"${name}":["undefined"]}}}`);
       }
     }
-    expect({}.toString()).toBe('[object Object]');
+    expect(Object.prototype.toString.call({})).toBe('[object Object]');
     expect(Object.prototype).toHaveProperty('hasOwnProperty');
   });
 
