@@ -8,7 +8,8 @@ export const withProgress = async <T>(
   const bar = new SingleBar({
     format: '[{bar}] {percentage} % of {total} rows, {eta_formatted} left',
     clearOnComplete: true,
-    hideCursor: true,
+    // Else Ctrl-C would leave a terminal that no longer wraps lines.
+    linewrap: true,
   });
   bar.start(rows, 0);
   try {

@@ -33,7 +33,7 @@ export const seedCommand = (): Command =>
     .summary('fill the database with made-up data')
     .description(
       'Adds made-up users, games and image posts, with tags, favorites, likes and dislikes, in English, Japanese, Chinese ' +
-        'and Korean. The same options make the same data, on every engine and machine.',
+        'and Korean. The same options, --until included, make the same data on every engine and machine.',
     )
     .addOption(rowsOption('--games <n>', 'how many games', 1000))
     .addOption(rowsOption('--images <n>', 'how many image posts', 200))

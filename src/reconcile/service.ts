@@ -165,10 +165,11 @@ interface NamedCounter extends Counter {
  * The rows of `counters` that count records, those included that are missing. The cast keeps MySQL from making decimals,
  * which arrive as texts, of signed and unsigned numbers.
  */
-const compareCounters = (reader: Reader): Promise<NamedCounter[]> =>
-  reader.read<NamedCounter>(
-    `SELECT name, MAX(stored) AS stored, MAX(actual) AS actual FROM (
-      SELECT name, CAST(n AS SIGNED) AS stored, 0 AS actual FROM counters
+const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
+  // `stored` would be the natural name, but is a word of MySQL's.
+  const rows = await reader.read<{ name: string; n: number; actual: number }>(
+    `SELECT name, MAX(n) AS n, MAX(actual) AS actual FROM (
+      SELECT name, CAST(n AS SIGNED) AS n, 0 AS actual FROM counters
       UNION ALL SELECT '${gameKind.table}', 0, COUNT(*) FROM games
       UNION ALL SELECT '${imageKind.table}', 0, COUNT(*) FROM image_posts
       UNION ALL SELECT CONCAT('${typeCounter(null)}', COALESCE(game_type, '')), 0, COUNT(*) FROM games GROUP BY game_type
@@ -176,6 +177,8 @@ const compareCounters = (reader: Reader): Promise<NamedCounter[]> =>
     WHERE name IN ('${gameKind.table}', '${imageKind.table}') OR name LIKE '${typeCounter(null)}%'
     GROUP BY name ORDER BY name`,
   );
+  return rows.map(({ name, n, actual }) => ({ name, stored: n, actual }));
+};
 
 const mendCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Promise<void> => {
   const names = wrong.map(({ name }) => name);

@@ -25,7 +25,9 @@ const isIn = (file: string, folder: string): boolean => file.startsWith(`${folde
 const files = ROOTS.flatMap((root) =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
     .map((file) => posix.join(root, file))
-    .filter((file) => file.endsWith('.ts') && !SDKS.some((folder) => isIn(file, folder))),
+    .filter(
+      (file) => file.endsWith('.ts') && !file.includes('/node_modules/') && !SDKS.some((folder) => isIn(file, folder)),
+    ),
 );
 
 const withoutComments = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
@@ -265,13 +267,16 @@ describe('the rest', () => {
       'dependencies' | 'devDependencies',
       Record<string, string>
     >;
-    const isDeclared = (name: string, importer: string): boolean =>
-      name in dependencies || (isIn(importer, 'test') && name in devDependencies);
+    const isDeclared = (name: string, { importer, isTypeOnly }: Arrow): boolean =>
+      name in dependencies || ((isTypeOnly || isIn(importer, 'test')) && name in devDependencies);
     expect(
       broken(
-        'add it to package.json, to `dependencies` unless only tests need it.',
-        ({ importer, imported, isOurs }) =>
-          !isOurs && !imported.startsWith('#') && !isBuiltin(imported) && !isDeclared(packageOf(imported), importer),
+        'add it to package.json, to `dependencies` unless only tests or types need it.',
+        (arrow) =>
+          !arrow.isOurs &&
+          !arrow.imported.startsWith('#') &&
+          !isBuiltin(arrow.imported) &&
+          !isDeclared(packageOf(arrow.imported), arrow),
       ),
     ).toEqual([]);
   });

@@ -1,0 +1,72 @@
+import { pointerOf } from '../../contract/issues.ts';
+
+/** One way in which a deployment is not as the contract says. */
+export interface Finding {
+  expected: string;
+  came: string;
+  /** JSON pointer (RFC 6901) into the body of the reply. */
+  at?: string;
+  /** The `X-Request-Id` of the request, by which the operator finds it in the log. */
+  requestId?: string;
+}
+
+/** Findings of one check beyond this number say nothing new. */
+const MAX_FINDINGS = 5;
+const MAX_SHOWN = 100;
+
+/** What a check throws when what it proves is not so. */
+export class Mismatch extends Error {
+  readonly findings: readonly Finding[];
+
+  constructor(findings: readonly Finding[]) {
+    super('The deployment is not as the contract says.');
+    this.name = 'Mismatch';
+    const more = findings.length - MAX_FINDINGS;
+    const rest = { expected: 'no more differences', came: `${more} more` };
+    this.findings = more > 0 ? [...findings.slice(0, MAX_FINDINGS), rest] : findings;
+  }
+}
+
+/** What a check throws when it cannot be made here; the message says why. */
+export class Skip extends Error {}
+
+/** A value in at most 100 characters. */
+export const show = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
+};
+
+/** A finding in one line. */
+export const sentenceOf = ({ expected, came, at, requestId }: Finding): string =>
+  `${at === undefined ? '' : `${at}: `}expected ${expected}, came ${came}` +
+  (requestId === undefined ? '' : ` (request ${requestId})`);
+
+type Members = Record<string, unknown>;
+
+const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+/** What is at a path, or undefined. */
+export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (holder, member) => (isMembers(holder) && Object.hasOwn(holder, member) ? holder[String(member)] : undefined),
+    value,
+  );
+
+/**
+ * The differences of two JSON values, each with a pointer that begins with `at`. With `more: 'allowed'`, objects may
+ * have members that are not expected.
+ */
+export const differences = (
+  expected: unknown,
+  came: unknown,
+  at: string,
+  { more }: { more: 'allowed' | 'refused' } = { more: 'refused' },
+): Finding[] => {
+  const alike = isMembers(expected) && isMembers(came) && Array.isArray(expected) === Array.isArray(came);
+  if (!alike) return Object.is(expected, came) ? [] : [{ expected: show(expected), came: show(came), at }];
+  const names = new Set(Object.keys(expected));
+  if (more === 'refused' || Array.isArray(expected)) Object.keys(came).forEach((name) => names.add(name));
+  return [...names].flatMap((name) =>
+    differences(expected[name], came[name], at + pointerOf([name]), { more }),
+  );
+};

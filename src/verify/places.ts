@@ -1,0 +1,57 @@
+import { valueAt } from './finding.ts';
+import type { JsonSchema, Operation } from './operation.ts';
+
+/** A place in a request: a member, or an element of an array. */
+export interface Place {
+  /** Where it is in the body: `['json', 'title']`. */
+  at: readonly string[];
+  /** What may be there, null aside. */
+  schema: JsonSchema;
+  required: boolean;
+  /** What the example has there. */
+  sample: unknown;
+}
+
+/** A member of a map, where the example has none. */
+const ANY_NAME = 'name';
+
+const childrenOf = ({ at, schema, sample }: Place): Place[] => {
+  const child = (name: string, one: JsonSchema, required = false): Place => ({
+    at: [...at, name],
+    schema: one,
+    required,
+    sample: valueAt(sample, [name]),
+  });
+  const { properties = {}, required = [], items, additionalProperties: values } = schema;
+  return [
+    ...Object.entries(properties).map(([name, one]) => child(name, one as JsonSchema, required.includes(name))),
+    ...(items === undefined ? [] : [child('0', items as JsonSchema)]),
+    ...(typeof values === 'object' ? [child(Object.keys(sample ?? {})[0] ?? ANY_NAME, values)] : []),
+  ];
+};
+
+/** All places of an operation's request, the body itself first. */
+export const placesOf = ({ bodySchema, example }: Operation): Place[] => {
+  const definitions = bodySchema.$defs ?? {};
+  const resolved = (schema: JsonSchema): JsonSchema => {
+    const { $ref, anyOf } = schema;
+    if ($ref !== undefined) return resolved(definitions[$ref.split('/').at(-1) ?? ''] ?? {});
+    const value = anyOf?.find(({ type }) => type !== 'null');
+    return value ? resolved(value) : schema;
+  };
+  const walk = (place: Place): Place[] => {
+    const here = { ...place, schema: resolved(place.schema) };
+    return [here, ...childrenOf(here).flatMap(walk)];
+  };
+  return walk({ at: [], schema: bodySchema, required: true, sample: { json: example.input } });
+};
+
+/** A copy of a JSON value that has another value at a place; holders that are missing are made. */
+export const withValue = (value: unknown, [name, ...rest]: readonly string[], replacement: unknown): unknown => {
+  if (name === undefined) return replacement;
+  const member = withValue(valueAt(value, [name]), rest, replacement);
+  if (Array.isArray(value) || (value === undefined && name === '0')) {
+    return Object.assign([...((value as unknown[] | undefined) ?? [])], { [name]: member });
+  }
+  return { ...(value as object | undefined), [name]: member };
+};
