@@ -97,11 +97,10 @@ export const SocialLink = text(
 );
 
 /** A whole number from `min` to `max`; a fault names the range. */
-export const wholeNumber = (min: number, max?: number) => {
-  const range = `must be a whole number from ${min}${max === undefined ? '' : ` to ${max}`}`;
+export const wholeNumber = (min: number, max: number) => {
+  const range = `must be a whole number from ${min} to ${max}`;
   const error = ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : range);
-  const number = z.int({ error, abort: true }).min(min, range);
-  return max === undefined ? number : number.max(max, range);
+  return z.int({ error, abort: true }).min(min, range).max(max, range);
 };
 
 /** An identifier, opaque to callers: anything of 1–64 characters is accepted and looked up. */
@@ -156,10 +155,13 @@ export const contentInput = {
   tagNames: z.array(text(1, 50)).max(20).describe('Names of tags; unknown ones are made, duplicates merge'),
 };
 
+/** The number of a page: beyond any that there is, and no larger than an `int` of most languages. */
+const pageNumber = wholeNumber(1, 2_147_483_647);
+
 /** Input members that every list shares. */
 export const listInput = {
   limit: wholeNumber(1, 100).describe('Items per page'),
-  page: wholeNumber(1).describe(
+  page: pageNumber.describe(
     'The page, from 1. page × limit reaches to 10000, deeper pages need `cursor`; ignored beside a `cursor`',
   ),
   cursor: text(1, 1000)
@@ -178,7 +180,7 @@ export const listInput = {
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item).describe('The records of this page'),
-    page: wholeNumber(1).describe('The page asked for'),
+    page: pageNumber.describe('The page asked for'),
     limit: z.int().min(1).max(100).describe('The page size asked for'),
     total: Count.describe('How many records match; see totalRelation'),
     totalRelation: z

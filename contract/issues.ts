@@ -4,7 +4,8 @@ import type { Issue } from './errors.ts';
 /** Faults beyond this number are left out of a reply, so that a hostile body cannot make it larger than itself. */
 export const MAX_ISSUES = 1000;
 
-const pointerOf = (path: readonly PropertyKey[]): string =>
+/** A JSON pointer (RFC 6901). */
+export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((member) => `/${String(member).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /** zod's path begins in the envelope, ours in `json`. */

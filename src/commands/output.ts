@@ -20,7 +20,8 @@ export const printJsonLines = (values: readonly object[]): void => {
 /** Control characters, and those that turn the direction of writing: a nickname must not command the terminal. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
 
-const printable = (text: string): string =>
+/** A text without what would command the terminal. */
+export const printable = (text: string): string =>
   text.replaceAll(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**

@@ -1,17 +1,18 @@
 import { SingleBar } from 'cli-progress';
 
-/** Shows on the standard error how far `work` is with so many rows, if that is a terminal. */
+/** Shows on the standard error how far `work` is with so many rows, or what the `unit` is, if that is a terminal. */
 export const withProgress = async <T>(
-  rows: number,
-  work: (advance: (rows: number) => void) => Promise<T>,
+  total: number,
+  work: (advance: (more: number) => void) => Promise<T>,
+  unit = 'rows',
 ): Promise<T> => {
   const bar = new SingleBar({
-    format: '[{bar}] {percentage} % of {total} rows, {eta_formatted} left',
+    format: `[{bar}] {percentage} % of {total} ${unit}, {eta_formatted} left`,
     clearOnComplete: true,
     // Else Ctrl-C would leave a terminal that no longer wraps lines.
     linewrap: true,
   });
-  bar.start(rows, 0);
+  bar.start(total, 0);
   try {
     return await work((more) => bar.increment(more));
   } finally {

