@@ -66,10 +66,14 @@ export const runCli = async (
  * Starts the service on a free port with the database `url`, migrated first, and resolves when it listens.
  * @throws Error with the program's own words when it ends before
  */
-export const startServe = async ({ url, env }: { url: string; env?: Environment }): Promise<ServeProcess> => {
-  const child = startCli(['serve'], {
-    DATABASE_URL: url,
-    AUTO_MIGRATE: 'true',
+export const startServe = ({ url, env }: { url: string; env?: Environment }): Promise<ServeProcess> =>
+  start(['serve'], { DATABASE_URL: url, AUTO_MIGRATE: 'true', ...env });
+
+/** Starts the sandbox, likewise. */
+export const startSandbox = (): Promise<ServeProcess> => start(['serve', '--sandbox'], {});
+
+const start = async (args: readonly string[], env: Environment): Promise<ServeProcess> => {
+  const child = startCli(args, {
     HOST: '127.0.0.1',
     PORT: '0',
     ...env,
