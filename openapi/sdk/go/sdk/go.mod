@@ -1,0 +1,3 @@
+module example.com/contentgateway
+
+go 1.24

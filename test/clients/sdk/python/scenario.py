@@ -1,0 +1,68 @@
+import os
+from collections.abc import Callable
+
+from content_gateway_sdk import ContentGateway, GatewayError
+from content_gateway_sdk.models import DownloadInput, ExtraInfoInput, GameInput
+
+url = os.environ["GATEWAY_URL"]
+gateway = ContentGateway(url, api_key=os.environ["GATEWAY_KEY"])
+anyone = ContentGateway(url)
+reader = ContentGateway(url, api_key=os.environ["GATEWAY_READ_KEY"])
+
+me = gateway.user.me()
+print(f"me: {me.nickname}, may {', '.join(me.api_key.scopes)}")
+
+empty = anyone.game.list(limit=20, page=1)
+print(f"list: {len(empty.items)} of {empty.total}")
+
+created = gateway.game.create(
+    title="星の伝説 〜𠮷野の丘〜",
+    description="失われた星を探す。",
+    game_type="RPG",
+    tag_names=["ファンタジー", "Dragons", "长篇"],
+    extra_info=ExtraInfoInput(
+        original_author="青い丘工房",
+        downloads=[DownloadInput(name="Mirror 1", url="https://files.example.com/hoshi.zip")],
+    ),
+)
+print(f"create: {created.title}, {created.game_type}, tagged {', '.join(tag.name for tag in created.tags)}")
+
+read = anyone.game.get_by_id(id=created.id)
+mirrors = ", ".join(download.name for download in read.extra_info.downloads)
+print(f"read: {read.description} By {read.extra_info.original_author}, from {mirrors}")
+
+for _ in range(2):
+    favorite = gateway.game.toggle_favorite(game_id=created.id)
+    print(f"favorite: {str(favorite.favorited).lower()}, {favorite.favorite_count}")
+
+batch = gateway.game.batch_create(games=[GameInput("一の巻"), GameInput("二の巻"), GameInput("三の巻")])
+print(f"batch: {', '.join(game.title for game in batch.items)}")
+
+found = anyone.game.list(limit=20, page=1, search="巻", sort_by="oldest")
+print(f"search 巻: {len(found.items)} of {found.total}")
+
+post = gateway.image.create(
+    title="路地裏",
+    images=["https://images.example.com/rain.webp"],
+    description="雨の夜",
+)
+print(f"describe: {post.description}")
+
+cleared = gateway.image.update(id=post.id, description=None)
+print(f"clear: {cleared.description or 'none'}")
+
+
+def refused(call: Callable[[], object]) -> None:
+    try:
+        call()
+    except GatewayError as error:
+        issues = [f"{issue.path} {issue.code} {issue.message}" for issue in error.issues]
+        print(f"{error.status} {error.reason}" + (f": {'; '.join(issues)}" if issues else ""))
+    else:
+        raise AssertionError("The gateway refused nothing.")
+
+
+refused(lambda: gateway.game.create(title="", cover_url="cover"))
+refused(lambda: anyone.game.create(title="無名"))
+refused(lambda: reader.game.create(title="読者"))
+refused(lambda: anyone.game.get_by_id(id="nothing"))

@@ -1,0 +1,105 @@
+use std::{env, error::Error};
+
+use content_gateway_sdk::{
+    Change, ContentGateway, Error as GatewayError,
+    types::{
+        DownloadInput, ExtraInfoInput, GameBatchCreateInput, GameGetByIdInput, GameInput, GameListInput,
+        GameListInputSortBy, GameToggleFavoriteInput, ImagePostInput, ImageUpdateInput,
+    },
+};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let url = env::var("GATEWAY_URL")?;
+    let gateway = ContentGateway::new(&url, Some(&env::var("GATEWAY_KEY")?))?;
+    let anyone = ContentGateway::new(&url, None)?;
+    let reader = ContentGateway::new(&url, Some(&env::var("GATEWAY_READ_KEY")?))?;
+
+    let me = gateway.user().me().await?;
+    println!("me: {}, may {}", me.nickname, join(&me.api_key.scopes, ", ", ToString::to_string));
+
+    let page = GameListInput { limit: 20, page: 1, ..Default::default() };
+    let empty = anyone.game().list(page.clone()).await?;
+    println!("list: {} of {}", empty.items.len(), empty.total);
+
+    let created = gateway
+        .game()
+        .create(GameInput {
+            title: "星の伝説 〜𠮷野の丘〜".into(),
+            description: Some("失われた星を探す。".into()),
+            game_type: Some("RPG".into()),
+            tag_names: vec!["ファンタジー".into(), "Dragons".into(), "长篇".into()],
+            extra_info: Some(ExtraInfoInput {
+                original_author: Some("青い丘工房".into()),
+                downloads: vec![DownloadInput {
+                    name: "Mirror 1".into(),
+                    url: "https://files.example.com/hoshi.zip".into(),
+                    ..Default::default()
+                }],
+                ..Default::default()
+            }),
+            ..Default::default()
+        })
+        .await?;
+    let tags = join(&created.tags, ", ", |tag| tag.name.clone());
+    println!("create: {}, {}, tagged {tags}", created.title, created.game_type.unwrap_or_default());
+
+    let read = anyone.game().get_by_id(GameGetByIdInput { id: created.id.clone() }).await?;
+    let mirrors = join(&read.extra_info.downloads, ", ", |download| download.name.clone());
+    let author = read.extra_info.original_author.unwrap_or_default();
+    println!("read: {} By {author}, from {mirrors}", read.description.unwrap_or_default());
+
+    for _ in 0..2 {
+        let favorite = gateway.game().toggle_favorite(GameToggleFavoriteInput { game_id: created.id.clone() }).await?;
+        println!("favorite: {}, {}", favorite.favorited, favorite.favorite_count);
+    }
+
+    let games = ["一の巻", "二の巻", "三の巻"].map(|title| GameInput { title: title.into(), ..Default::default() });
+    let batch = gateway.game().batch_create(GameBatchCreateInput { games: games.into() }).await?;
+    println!("batch: {}", join(&batch.items, ", ", |game| game.title.clone()));
+
+    let search = GameListInput { search: Some("巻".into()), sort_by: Some(GameListInputSortBy::Oldest), ..page };
+    let found = anyone.game().list(search).await?;
+    println!("search 巻: {} of {}", found.items.len(), found.total);
+
+    let post = gateway
+        .image()
+        .create(ImagePostInput {
+            title: "路地裏".into(),
+            images: vec!["https://images.example.com/rain.webp".into()],
+            description: Some("雨の夜".into()),
+            ..Default::default()
+        })
+        .await?;
+    println!("describe: {}", post.description.unwrap_or_default());
+
+    let update = ImageUpdateInput { id: post.id, description: Some(Change::Clear), ..Default::default() };
+    let cleared = gateway.image().update(update).await?;
+    println!("clear: {}", cleared.description.unwrap_or("none".into()));
+
+    let faulty = GameInput { title: "".into(), cover_url: Some("cover".into()), ..Default::default() };
+    refused(gateway.game().create(faulty).await)?;
+    refused(anyone.game().create(GameInput { title: "無名".into(), ..Default::default() }).await)?;
+    refused(reader.game().create(GameInput { title: "読者".into(), ..Default::default() }).await)?;
+    refused(anyone.game().get_by_id(GameGetByIdInput { id: "nothing".into() }).await)?;
+    Ok(())
+}
+
+/// Prints why the gateway refused a call.
+fn refused<T>(result: Result<T, GatewayError>) -> Result<(), Box<dyn Error>> {
+    match result {
+        Err(GatewayError::Refused(failure)) => {
+            let data = failure.data;
+            let issues = join(&data.issues, "; ", |issue| format!("{} {} {}", issue.path, issue.code, issue.message));
+            let separator = if issues.is_empty() { "" } else { ": " };
+            println!("{} {}{separator}{issues}", data.http_status, data.reason);
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+        Ok(_) => Err("The gateway refused nothing.".into()),
+    }
+}
+
+fn join<T>(items: &[T], separator: &str, text: impl Fn(&T) -> String) -> String {
+    items.iter().map(text).collect::<Vec<_>>().join(separator)
+}
