@@ -11,6 +11,8 @@ type Filters = Omit<Input<'game.list'>, 'page' | 'limit' | 'cursor'>;
 
 const BATCH = 100;
 const SEARCHES = 300;
+/** Searches that find more are compared by their first page and total: their walks would take most of the time. */
+const LONGEST_WALK = 500;
 
 const inputs = gunzipSync(readFileSync('test/data/games.jsonl.gz'))
   .toString()
@@ -42,8 +44,8 @@ const walkPages = async (filters: Filters): Promise<string[]> => {
   }
 };
 
-/** The ids of all matches, from cursor to cursor, and the total that the first page told. */
-const walkCursors = async (filters: Filters): Promise<{ ids: string[]; total: number }> => {
+/** The ids of all matches, from cursor to cursor. */
+const walkCursors = async (filters: Filters): Promise<string[]> => {
   const first = await app.call('game.list', { ...filters, limit: BATCH, page: 1 });
   const ids = first.items.map((game) => game.id);
   for (let cursor = first.nextCursor; cursor !== null;) {
@@ -51,7 +53,7 @@ const walkCursors = async (filters: Filters): Promise<{ ids: string[]; total: nu
     ids.push(...next.items.map((game) => game.id));
     cursor = next.nextCursor;
   }
-  return { ids, total: first.total };
+  return ids;
 };
 
 test('all 2 425 games are stored', () => {
@@ -90,8 +92,7 @@ test.each(['latest', 'oldest', 'views', 'likes', 'favorites'] as const)(
   'sorted by %s, pages and cursors show every game exactly once, in the same order',
   async (sortBy) => {
     const pages = await walkPages({ sortBy });
-    const { ids, total } = await walkCursors({ sortBy });
-    expect(total).toBe(games.length);
+    const ids = await walkCursors({ sortBy });
     expect(ids).toEqual(pages);
     expect(ids.toSorted()).toEqual(games.map((game) => game.id).toSorted());
   },
@@ -109,12 +110,14 @@ const createRandom = (seed: number) => {
   };
 };
 
-/** What a search looks at, game by game. */
+/** What a search looks at, game by game, the latest first. */
 const searchable = (): { id: string; texts: string[] }[] =>
-  games.map(({ id, title, extraInfo: { originalName, originalAuthor }, tags }) => ({
-    id,
-    texts: [title, originalName ?? '', originalAuthor ?? '', ...tags.map((tag) => tag.name)].map(normalise),
-  }));
+  games
+    .toSorted((a, b) => (a.createdAt + a.id < b.createdAt + b.id ? 1 : -1))
+    .map(({ id, title, extraInfo: { originalName, originalAuthor }, tags }) => ({
+      id,
+      texts: [title, originalName ?? '', originalAuthor ?? '', ...tags.map((tag) => tag.name)].map(normalise),
+    }));
 
 /** What a search has to find: all its words, each anywhere in one of the texts. */
 const scan = (search: string, all: ReturnType<typeof searchable>): string[] => {
@@ -136,12 +139,15 @@ test('300 random pieces of titles find what a plain scan finds', async () => {
     const start = Math.floor(random() * Math.max(title.length - length, 1));
     const search = title.slice(start, start + length).join('');
     const expected = scan(search, all);
-    const { ids, total } = await walkCursors({ search });
-    expect({ search, ids: ids.toSorted(), total }).toEqual({
+    const { items, total } = await app.call('game.list', { search, limit: BATCH, page: 1 });
+    expect({ search, total, ids: items.map((game) => game.id) }).toEqual({
       search,
-      ids: expected.toSorted(),
       total: expected.length,
+      ids: expected.slice(0, BATCH),
     });
+    if (total > BATCH && total <= LONGEST_WALK) {
+      expect({ search, ids: await walkCursors({ search }) }).toEqual({ search, ids: expected });
+    }
     found += total;
   }
   expect(found).toBeGreaterThan(SEARCHES);
