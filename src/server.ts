@@ -63,6 +63,19 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
     for (const name of STOP_SIGNALS) process.on(name, onSignal);
   });
 
+/** Says where the service is, then waits for the signal to stop. */
+const run = async ({ config, db, log, now }: Context, port: number, isReady: boolean): Promise<void> => {
+  const stopped = stopSignal();
+  const isEmbedded = db.dialect.engine === 'sqlite';
+  // Only now, since the key is shown only once, and not by a start that fails.
+  const demoKey = isReady && isEmbedded ? await createDemo(db, now()) : undefined;
+  const url = config.publicUrl ?? localUrl({ ...config, port });
+  log.info({ url, engine: db.dialect.engine }, 'listening');
+  process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
+  const signal = await stopped;
+  log.info({ signal }, 'stopping');
+};
+
 /**
  * Runs the service until it is told to stop by SIGTERM or SIGINT: then it accepts nothing more, finishes what runs,
  * stores what is buffered, and closes the database. The log goes to the standard error, as JSON lines.
@@ -72,22 +85,16 @@ export const serve = async (config: Config): Promise<void> => {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const context = await openContext(config, log);
   try {
-    const ready = await prepareDatabase(context);
+    const isReady = await prepareDatabase(context);
     if (config.sandbox) await fillSandbox(context.db);
     const listener = new Listener(createApp(context));
     const port = await listen(listener, config);
-    const stopped = stopSignal();
-    const isEmbedded = context.db.dialect.engine === 'sqlite';
-    // Only now, since the key is shown only once, and not by a start that fails.
-    const demoKey = ready && isEmbedded ? await createDemo(context.db, context.now()) : undefined;
-    const url = config.publicUrl ?? localUrl({ ...config, port });
-    log.info({ url, engine: context.db.dialect.engine }, 'listening');
-    process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
-
-    const signal = await stopped;
-    log.info({ signal }, 'stopping');
-    const complete = await listener.stop(config.shutdownTimeoutMs);
-    if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');
+    try {
+      await run(context, port, isReady);
+    } finally {
+      const complete = await listener.stop(config.shutdownTimeoutMs);
+      if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');
+    }
   } finally {
     await closeContext(context);
   }

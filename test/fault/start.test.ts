@@ -6,6 +6,7 @@ import { expectExactCounts } from '../support/counts.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { aKey, withDatabase } from '../support/load.ts';
 import { type Environment, runCli, type ServeProcess, startServe } from '../support/program.ts';
+import { holdWriteLock } from '../support/sqlite-lock.ts';
 
 // How the program starts, alone and beside others, and how it says that it cannot.
 
@@ -151,6 +152,14 @@ const onServers = (): void => {
 };
 
 const onSqlite = (): void => {
+  test('whose demo user cannot be made ends the program, which listens already', async () => {
+    await withDatabase(database.url, (db) => db.migrate());
+    const release = await holdWriteLock(database.url);
+    const faults = await faultsOf({ DATABASE_URL: database.url, AUTO_MIGRATE: 'false', LOG_LEVEL: 'silent' });
+    await release();
+    expect(faults).toEqual([expect.stringMatching(/^error: The service is too busy/)]);
+  });
+
   test('that is a folder, or another kind of file, is refused in one line', async () => {
     const path = database.url.slice('sqlite:'.length);
     await mkdir(`${path}.folder`);
