@@ -176,6 +176,10 @@ export const listInput = {
   tagSlugs: z.array(text(1, 200)).max(10).optional().describe('Slugs of tags that must all be there'),
 };
 
+const TotalRelation = z
+  .enum(['eq', 'gte'])
+  .meta({ id: 'TotalRelation', description: 'Whether a total is exact, `eq`, or the least there may be, `gte`.' });
+
 /** A page of items, as every list answers it. */
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
@@ -183,9 +187,9 @@ export const page = <T extends z.ZodType>(item: T) =>
     page: pageNumber.describe('The page asked for'),
     limit: z.int().min(1).max(100).describe('The page size asked for'),
     total: Count.describe('How many records match; see totalRelation'),
-    totalRelation: z
-      .enum(['eq', 'gte'])
-      .describe('`eq`: total is exact. `gte`: there are at least so many; counting stops at 10000'),
+    totalRelation: TotalRelation.describe(
+      '`eq`: total is exact. `gte`: there are at least so many; counting stops at 10000',
+    ),
     hasMore: z.boolean().describe('Whether more records follow this page'),
     nextCursor: z.string().nullable().describe('Pass it as `cursor` for the records that follow; null at the end'),
   });

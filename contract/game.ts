@@ -114,6 +114,15 @@ const Game = z
   })
   .meta({ id: 'Game', description: 'A game with all that is known of it.' });
 
+const GameSort = z.enum(['latest', 'oldest', 'views', 'likes', 'favorites']).meta({
+  id: 'GameSort',
+  description: 'The order of games: newest or oldest first, or most viewed, liked or favorited first.',
+});
+
+const TimeRange = z
+  .enum(['day', 'week', 'month', 'year', 'all'])
+  .meta({ id: 'TimeRange', description: 'A span that ends now: 24 hours, 7, 30 or 365 days; or all time.' });
+
 const gameId = Id.describe('The id of the game');
 
 export const game = router('game', {
@@ -126,14 +135,10 @@ export const game = router('game', {
     input: z.strictObject({
       ...listInput,
       gameType: GameType.optional(),
-      sortBy: z
-        .enum(['latest', 'oldest', 'views', 'likes', 'favorites'])
-        .default('latest')
-        .describe('Newest or oldest first, or most viewed, liked or favorited first; ties by date, then id'),
-      timeRange: z
-        .enum(['day', 'week', 'month', 'year', 'all'])
-        .default('all')
-        .describe('Only games published in the last 24 hours, 7, 30 or 365 days'),
+      sortBy: GameSort.default('latest').describe(
+        'Newest or oldest first, or most viewed, liked or favorited first; ties by date, then id',
+      ),
+      timeRange: TimeRange.default('all').describe('Only games published in the last 24 hours, 7, 30 or 365 days'),
     }),
     output: page(GameSummary),
     errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],

@@ -48,6 +48,10 @@ const ImagePost = z
   .object({ ...summaryMembers, description: z.string().nullable().describe('A longer text about it') })
   .meta({ id: 'ImagePost', description: 'An image post with all that is known of it.' });
 
+const ImageSort = z
+  .enum(['latest', 'views'])
+  .meta({ id: 'ImageSort', description: 'The order of image posts: newest first, or most viewed first.' });
+
 const imagePostId = Id.describe('The id of the image post');
 
 export const image = router('image', {
@@ -59,7 +63,7 @@ export const image = router('image', {
     effect: 'read',
     input: z.strictObject({
       ...listInput,
-      sortBy: z.enum(['latest', 'views']).default('latest').describe('Newest first, or most viewed first'),
+      sortBy: ImageSort.default('latest').describe('Newest first, or most viewed first'),
     }),
     output: page(ImagePostSummary),
     errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],

@@ -61,6 +61,10 @@ const UserProfile = z
   .object(profileMembers)
   .meta({ id: 'UserProfile', description: 'A user as everyone may see them.' });
 
+const Scope = z
+  .enum(scopes)
+  .meta({ id: 'Scope', description: 'What a key may be used for; no scope implies another.' });
+
 const CurrentUser = z
   .object({
     ...profileMembers,
@@ -69,7 +73,7 @@ const CurrentUser = z
       .object({
         id: z.string().describe('The id of the key, not the key'),
         name: z.string().describe('The name its owner gave it'),
-        scopes: z.array(z.enum(scopes)).describe('What the key allows'),
+        scopes: z.array(Scope).describe('What the key allows'),
         expiresAt: Timestamp.nullable().describe('When it stops working; null for never'),
       })
       .meta({ id: 'ApiKeyInfo', description: 'The key that this request used.' }),

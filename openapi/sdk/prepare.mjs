@@ -28,6 +28,8 @@ const limits = new Set(['minLength', 'maxLength', 'minItems', 'maxItems', 'minim
 
 const isTyped = (value) => typeof value?.type === 'string' || Array.isArray(value?.type);
 
+const isReference = (value) => typeof value?.$ref === 'string' || Array.isArray(value?.allOf);
+
 const withoutRules = ({ default: fallback, ...schema }) => ({
   ...Object.fromEntries(Object.entries(schema).filter(([member]) => !limits.has(member))),
   ...(fallback !== undefined && { description: `${schema.description}. Default: ${fallback}` }),
@@ -38,7 +40,9 @@ const withoutRules = ({ default: fallback, ...schema }) => ({
  * same would have a type of their own for each text, and send defaults that the service may have changed.
  */
 const withRulesLeftToService = (schemas) =>
-  JSON.parse(JSON.stringify(schemas), (_, value) => (isTyped(value) ? withoutRules(value) : value));
+  JSON.parse(JSON.stringify(schemas), (_, value) =>
+    isTyped(value) || isReference(value) ? withoutRules(value) : value,
+  );
 
 /** The schema at a path of members, through references. */
 const memberOf = (schemas, schema, ...path) =>

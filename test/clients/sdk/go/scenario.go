@@ -27,7 +27,7 @@ func scenario(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	scopes := join(me.APIKey.Scopes, ", ", func(scope gateway.APIKeyInfoScopes) string { return string(scope) })
+	scopes := join(me.APIKey.Scopes, ", ", func(scope gateway.Scope) string { return string(scope) })
 	fmt.Printf("me: %s, may %s\n", me.Nickname, scopes)
 
 	page := gateway.GameListInput{Limit: 20, Page: 1}
@@ -77,7 +77,7 @@ func scenario(ctx context.Context, url string) error {
 	fmt.Printf("batch: %s\n", join(batch.Items, ", ", func(game gateway.Game) string { return game.Title }))
 
 	page.Search = gateway.Ptr("巻")
-	page.SortBy = gateway.Ptr(gateway.GameListInputSortByOldest)
+	page.SortBy = gateway.Ptr(gateway.GameSortOldest)
 	found, err := anyone.Game.List(ctx, page)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ final class Scenario {
     var reader = new ContentGateway(url, System.getenv("GATEWAY_READ_KEY"));
 
     CurrentUser me = gateway.user().me();
-    out.printf("me: %s, may %s%n", me.getNickname(), join(me.getApiKey().getScopes(), ", ", ApiKeyInfo.ScopesEnum::getValue));
+    out.printf("me: %s, may %s%n", me.getNickname(), join(me.getApiKey().getScopes(), ", ", Scope::getValue));
 
     GameListOutput empty = anyone.game().list(new GameListInput().limit(20).page(1));
     out.printf("list: %d of %d%n", empty.getItems().size(), empty.getTotal());
@@ -53,7 +53,7 @@ final class Scenario {
     var batch = gateway.game().batchCreate(new GameBatchCreateInput().games(games));
     out.printf("batch: %s%n", join(batch.getItems(), ", ", Game::getTitle));
 
-    var search = new GameListInput().limit(20).page(1).search("巻").sortBy(GameListInput.SortByEnum.OLDEST);
+    var search = new GameListInput().limit(20).page(1).search("巻").sortBy(GameSort.OLDEST);
     GameListOutput found = anyone.game().list(search);
     out.printf("search 巻: %d of %d%n", found.getItems().size(), found.getTotal());
 

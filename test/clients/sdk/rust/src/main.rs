@@ -4,7 +4,7 @@ use content_gateway_sdk::{
     Change, ContentGateway, Error as GatewayError,
     types::{
         DownloadInput, ExtraInfoInput, GameBatchCreateInput, GameGetByIdInput, GameInput, GameListInput,
-        GameListInputSortBy, GameToggleFavoriteInput, ImagePostInput, ImageUpdateInput,
+        GameSort, GameToggleFavoriteInput, ImagePostInput, ImageUpdateInput,
     },
 };
 
@@ -58,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let batch = gateway.game().batch_create(GameBatchCreateInput { games: games.into() }).await?;
     println!("batch: {}", join(&batch.items, ", ", |game| game.title.clone()));
 
-    let search = GameListInput { search: Some("巻".into()), sort_by: Some(GameListInputSortBy::Oldest), ..page };
+    let search = GameListInput { search: Some("巻".into()), sort_by: Some(GameSort::Oldest), ..page };
     let found = anyone.game().list(search).await?;
     println!("search 巻: {} of {}", found.items.len(), found.total);
 
