@@ -1,9 +1,10 @@
 // Plain JavaScript: Jest reads a TypeScript configuration on Node 20 only with the help of another package.
-import { findChromium, findEngines } from './test/support/available.mjs';
+import { findChromium, findEngines, findOasdiff } from './test/support/available.mjs';
 
 const { engines, notices: engineNotices } = findEngines();
 const { chromium, notices: chromiumNotices } = findChromium();
-const notices = [...engineNotices, ...chromiumNotices];
+const { oasdiff, notices: oasdiffNotices } = findOasdiff();
+const notices = [...engineNotices, ...chromiumNotices, ...oasdiffNotices];
 if (process.env.CI === 'true' && notices.length > 0) {
   throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...notices.flat()].join('\n'));
 }
@@ -15,7 +16,7 @@ const project = (name, color, folders, more = {}) => ({
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }] },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],
   ...more,
 });
 
@@ -27,7 +28,11 @@ export default {
   // Two cores are worth two workers here: a test mostly waits for its database.
   maxWorkers: '100%',
   testTimeout: 30_000,
-  reporters: ['default', ['<rootDir>/test/support/summary-reporter.mjs', { notices }]],
+  reporters: [
+    'default',
+    '<rootDir>/test/support/coverage-reporter.mjs',
+    ['<rootDir>/test/support/summary-reporter.mjs', { notices }],
+  ],
   globalSetup: '<rootDir>/test/support/setup/build.ts',
   globalTeardown: '<rootDir>/test/support/teardown.ts',
   projects: [
@@ -38,6 +43,7 @@ export default {
         globals: { TEST_ENGINE: engine },
       }),
     ),
+    ...(oasdiff ? [project('compatibility', 'green', ['compatibility'], { globals: { TEST_OASDIFF: oasdiff } })] : []),
     ...(chromium
       ? [
           project('browser', 'yellow', ['browser'], {

@@ -11,7 +11,7 @@ import { createKey, revokeKey } from '../../src/key/service.ts';
 import { createUser } from '../../src/user/service.ts';
 import type { z } from 'zod';
 import { createDatabase } from './database.ts';
-import { checkReply } from './published.ts';
+import { observe } from './observer.ts';
 
 type RouterName = keyof Contract;
 type Procedures = {
@@ -54,7 +54,7 @@ export interface TestApp {
   context: Context;
   /** Any request, by supertest. */
   http: Agent;
-  /** Sends an input; whatever comes back has been held against the published document. */
+  /** Sends an input. @throws Error if what comes back is not as the published document says */
   send(id: ProcedureId, input: unknown, key?: string): Promise<Reply>;
   /** Calls a procedure. @throws Error if it does not answer 200 */
   call<Id extends ProcedureId>(id: Id, input: Input<Id>, key?: string): Promise<Output<Id>>;
@@ -68,18 +68,36 @@ export interface TestApp {
   aGame(input?: Partial<Input<'game.create'>>, author?: TestUser): Promise<Output<'game.create'>>;
   /** A new image post of a new user, or of this one. */
   anImagePost(input?: Partial<Input<'image.create'>>, author?: TestUser): Promise<Output<'image.create'>>;
+  /** @throws Error that names each reply that was not as the published document says */
   stop(): Promise<void>;
 }
 
 let serial = 0;
 
-/** Starts the service over HTTP on an empty database of its own. `now` is its clock. */
-export const startApp = async ({ now = () => new Date() } = {}): Promise<TestApp> => {
+interface Options {
+  /** Its clock. */
+  now?: () => Date;
+  /** Whether it fails on demand, as the sandbox does. */
+  sandbox?: boolean;
+  /** By which address it reaches the database of this address: its own, unless told. */
+  reach?: (databaseUrl: string) => Promise<string>;
+}
+
+/**
+ * Starts the service over HTTP on an empty database of its own. Whatever it answers to calls of procedures, to whichever
+ * client, is held against the published document; a difference fails the call by `send`, else `stop`.
+ */
+export const startApp = async ({
+  now = () => new Date(),
+  sandbox = false,
+  reach = (url) => Promise.resolve(url),
+}: Options = {}): Promise<TestApp> => {
   const database = await createDatabase();
-  const config = readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'silent' });
+  const config = { ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent' }), sandbox };
   const context = await openContext(config, pino({ level: 'silent' }), now);
   await context.db.migrate();
-  const listener = new Listener(createApp(context));
+  const observed = observe(createApp(context));
+  const listener = new Listener(observed.listener);
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 
@@ -91,7 +109,7 @@ export const startApp = async ({ now = () => new Date() } = {}): Promise<TestApp
     });
     const { status, headers } = response;
     const body = (await response.json()) as Reply['body'];
-    checkReply(id, status, body);
+    observed.expectAsPublished();
     return { status, headers: Object.fromEntries(headers), body };
   };
 
@@ -146,6 +164,7 @@ export const startApp = async ({ now = () => new Date() } = {}): Promise<TestApp
       await listener.stop(5000);
       await closeContext(context);
       await database.drop();
+      observed.expectAsPublished();
     },
   };
   return app;

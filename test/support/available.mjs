@@ -26,11 +26,14 @@ const isExecutable = (path) => {
   }
 };
 
+/** Where the scripts of .ci/ keep what they unpack or build. */
+const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'content-gateway');
+
 /** The server that .ci/mysql unpacked. `MYSQL_ROOT` names its folder; empty means: not that one. */
 const unpackedMysql = () => {
   const named = process.env.MYSQL_ROOT;
   if (named === '') return undefined;
-  const folder = named ?? join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'content-gateway/mysql');
+  const folder = named ?? join(cacheFolder(), 'mysql');
   const [binary, template] = [join(folder, 'mysqld'), join(folder, 'template')];
   if (isExecutable(binary) && existsSync(template)) return { binary, template };
   if (named) throw new Error(`MYSQL_ROOT=${named} holds no MySQL. Make it with: .ci/mysql ${named}`);
@@ -86,6 +89,18 @@ const missingServer = (mysql) => [
   '  bash .ci/mysql                                           (MySQL beside the system, on Debian, no root needed)',
   '  TEST_DATABASE_URL=mariadb://user:password@host:3306      (a server of yours; the account must create databases)',
 ];
+
+/** The path of the oasdiff that .ci/oasdiff built, and what to say if there is none. */
+export const findOasdiff = () => {
+  const path = join(cacheFolder(), 'oasdiff/oasdiff');
+  const oasdiff = isExecutable(path) ? path : undefined;
+  return {
+    oasdiff,
+    notices: oasdiff
+      ? []
+      : [['No oasdiff found: the tests of the compatibility check did not run.', '  bash .ci/oasdiff   (builds it)']],
+  };
+};
 
 /** The path of a Chromium for the browser tests, and what to say if there is none. */
 export const findChromium = () => {

@@ -1,15 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import type { ErrorResponse } from '../../contract/index.ts';
 
 interface Content {
-  content: { 'application/json': { schema: { $ref: string } } };
+  content: { 'application/json': { schema: { $ref: string }; examples?: Record<string, unknown> } };
 }
 
 interface Operation {
   operationId: string;
   requestBody: Content;
-  responses: Record<string, Content>;
+  responses: Record<string, Content & { headers: Record<string, unknown> }>;
+}
+
+/** A reply; the names of its headers are in lower case. */
+export interface PublishedReply {
+  status: number;
+  headers: Readonly<Record<string, unknown>>;
+  body: unknown;
 }
 
 const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as {
@@ -23,6 +31,8 @@ addFormats.default(ajv);
 ajv.addSchema({ $id: 'document', components: document.components });
 
 const ERROR = '#/components/schemas/ErrorResponse';
+/** What is no operation's: the document describes POST, of requests that are well-formed HTTP. */
+const UNDOCUMENTED = new Set(['METHOD_NOT_SUPPORTED', 'BAD_HTTP_REQUEST', 'PROCEDURE_NOT_FOUND']);
 
 const validatorOf = (ref: string) => {
   const validate = ajv.getSchema(`document${ref}`);
@@ -38,19 +48,37 @@ export const isPublishedInput = (procedure: string, json: unknown): boolean => {
   return validate(JSON.parse(JSON.stringify({ json }))) === true;
 };
 
+/** Why a reply failed, if it did. */
+export const reasonOf = (body: unknown): string | undefined => {
+  const { error } = (body ?? {}) as Partial<ErrorResponse>;
+  return error?.json?.data?.reason;
+};
+
+const expectFit = (what: string, ref: string, body: unknown): void => {
+  const validate = validatorOf(ref);
+  if (!validate(body)) throw new Error(`${what} is not as the document says: ${ajv.errorsText(validate.errors)}`);
+};
+
 /**
- * Holds a reply against the published document: its status must be one the operation declares, and its body must fit
- * the schema of that status. Failures that no operation declares need only be the error envelope.
+ * Holds a reply against the published document: the operation must declare its status and, for that status, its reason;
+ * its body must fit the schema, and its headers must be there. What no operation declares need only be the envelope of
+ * all failures.
  * @throws Error that names each difference
  */
-export const checkReply = (procedure: string, status: number, body: unknown): void => {
-  const operation = operations.get(procedure);
-  const declared = operation?.responses[status];
-  const undeclaredIsFine = !operation || status === 405;
-  if (!declared && !undeclaredIsFine) throw new Error(`${procedure} does not declare the status ${status}`);
-  const ref = declared?.content['application/json'].schema.$ref ?? ERROR;
-  const validate = validatorOf(ref);
-  if (!validate(body)) {
-    throw new Error(`${procedure} ${status} is not as the document says: ${ajv.errorsText(validate.errors)}`);
+export const checkReply = (procedure: string, { status, headers, body }: PublishedReply): void => {
+  const reason = reasonOf(body);
+  const what = `${procedure} ${status} ${reason ?? ''}`.trim();
+  if (reason !== undefined && UNDOCUMENTED.has(reason)) {
+    expectFit(what, ERROR, body);
+    return;
   }
+  const declared = operations.get(procedure)?.responses[status];
+  if (!declared) throw new Error(`${what}: the document does not declare this status`);
+  const { schema, examples = {} } = declared.content['application/json'];
+  expectFit(what, schema.$ref, body);
+  if (reason !== undefined && !(reason in examples)) {
+    throw new Error(`${what}: the document does not declare this reason`);
+  }
+  const missing = Object.keys(declared.headers).filter((name) => headers[name.toLowerCase()] === undefined);
+  if (missing.length > 0) throw new Error(`${what} lacks the headers ${missing.join(', ')}`);
 };

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { contract, type ProcedureMetadata, type Reason } from '../../contract/index.ts';
+import { createDemo } from '../../src/demo.ts';
+import { proceduresOf } from '../../src/http/procedures.ts';
+import { startApp, type TestApp } from '../support/app.ts';
+import { engine } from '../support/database.ts';
+import { withDatabase } from '../support/load.ts';
+import { type Proxy, startProxy } from '../support/proxy.ts';
+import { breakDisk } from '../support/sqlite-failure.ts';
+
+// The failures that every operation declares and that have nothing to do with what it does. Those of credentials and
+// inputs are in walk.test.ts.
+
+const operations = proceduresOf(contract).map(({ metadata }) => metadata as ProcedureMetadata);
+
+interface Sent {
+  body?: string;
+  headers?: Record<string, string>;
+}
+
+const post = (app: TestApp, key: string, { id, example }: ProcedureMetadata, { body, headers = {} }: Sent = {}) =>
+  app.http
+    .post(`/api/trpc/${id}`)
+    .set({ 'Content-Type': 'application/json', Authorization: `Bearer ${key}`, ...headers })
+    .send(body ?? JSON.stringify({ json: example.input }));
+
+const expectFailure = async (
+  sent: ReturnType<typeof post>,
+  { status, reason, retryAfter }: { status: number; reason: Reason; retryAfter?: string },
+): Promise<void> => {
+  const reply = await sent;
+  expect([reply.status, reply.body.error?.json.data.reason]).toEqual([status, reason]);
+  expect(reply.headers['retry-after']).toBe(retryAfter);
+};
+
+describe('a request that cannot be read', () => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    app = await startApp();
+    ({ key } = await app.aUser());
+  });
+  afterAll(() => app.stop());
+
+  test.each(operations)('is refused by $id', async (operation) => {
+    await expectFailure(post(app, key, operation, { body: '{"json":' }), { status: 400, reason: 'MALFORMED_JSON' });
+    await expectFailure(post(app, key, operation, { body: ' '.repeat(operation.bodyLimit + 1) }), {
+      status: 413,
+      reason: 'PAYLOAD_TOO_LARGE',
+    });
+    await expectFailure(post(app, key, operation, { headers: { 'Content-Type': 'text/plain' } }), {
+      status: 415,
+      reason: 'UNSUPPORTED_MEDIA_TYPE',
+    });
+  });
+});
+
+describe('a fault on demand', () => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    app = await startApp({ sandbox: true });
+    ({ key } = await app.aUser());
+  });
+  afterAll(() => app.stop());
+
+  test.each(operations)('is had from $id', async (operation) => {
+    const ask = (status: number) => post(app, key, operation, { headers: { 'X-Sandbox-Status': String(status) } });
+    await expectFailure(ask(429), { status: 429, reason: 'RATE_LIMITED', retryAfter: '1' });
+    await expectFailure(ask(500), { status: 500, reason: 'INTERNAL' });
+    await expectFailure(ask(503), { status: 503, reason: 'OVERLOADED', retryAfter: '1' });
+  });
+});
+
+describe('a database that has gone away', () => {
+  let app: TestApp;
+  let key: string;
+  let proxy: Proxy | undefined;
+
+  const goAway = async (): Promise<void> => {
+    if (proxy) {
+      await proxy.cut();
+      return;
+    }
+    breakDisk(app.databaseUrl);
+    await withDatabase(app.databaseUrl, (db) => db.transaction((tx) => tx.execute('DELETE FROM game_favorites')));
+  };
+
+  beforeAll(async () => {
+    app = await startApp({
+      reach: async (url) => {
+        if (engine === 'sqlite') return url;
+        proxy = await startProxy(url);
+        return proxy.url;
+      },
+    });
+    key = (await createDemo(app.context.db, app.context.now())) ?? '';
+    // A connection to SQLite takes note of the tables at its first read, and would afterwards know of none.
+    await app.call('game.getTypeStats', {});
+    await goAway();
+  });
+  afterAll(async () => {
+    await proxy?.restore();
+    await app.stop();
+    await proxy?.cut();
+  });
+
+  test.each(operations)('is told by $id', async (operation) => {
+    await expectFailure(post(app, key, operation), { status: 503, reason: 'DATABASE_UNAVAILABLE', retryAfter: '1' });
+  });
+});
