@@ -8,6 +8,7 @@ import { reconcileCommand } from './commands/reconcile.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { usersCommand } from './commands/users.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { ConfigError } from './config.ts';
 import { AppError } from './errors.ts';
 
@@ -25,7 +26,8 @@ const createProgram = (): Command =>
     .addCommand(usersCommand())
     .addCommand(keysCommand())
     .addCommand(seedCommand())
-    .addCommand(reconcileCommand());
+    .addCommand(reconcileCommand())
+    .addCommand(verifyCommand());
 
 /** The full name of a command, with the program. */
 const callOf = (command: Command): string =>

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Finding, Mismatch, Skip } from './finding.ts';
+import { Mismatch, Skip } from './finding.ts';
 
 export interface Request {
   /** POST, unless given. */
@@ -11,6 +11,7 @@ export interface Request {
 export interface Reply {
   /** What the request was about: the id of an operation, or `service`. */
   subject: string;
+  method: string;
   /** The `X-Request-Id` that was sent. */
   requestId: string;
   status: number;
@@ -25,7 +26,7 @@ export interface ClientOptions {
   baseUrl: string;
   /** The site whose scripts the requests pretend to come from. */
   origin: string;
-  /** Begins each request id. */
+  /** The name of the run, part of each request id. */
   run: string;
   timeoutMs: number;
   /** Told how many seconds the deployment wants to be left alone. */
@@ -51,6 +52,17 @@ const secondsToWait = ({ status, headers }: Reply): number | undefined => {
   return status === TOO_MANY_REQUESTS && /^[0-9]+$/.test(seconds) ? Math.max(1, Number(seconds)) : undefined;
 };
 
+/** A request got no reply, or not the whole of it. */
+export class NoReply extends Mismatch {
+  /** Why: `connect ECONNREFUSED 127.0.0.1:3000`. */
+  readonly fault: string;
+
+  constructor(fault: string, request: Pick<Reply, 'subject' | 'requestId'>) {
+    super([{ expected: 'a reply', came: `none: ${fault}`, request }]);
+    this.fault = fault;
+  }
+}
+
 /** Speaks HTTP with the deployment and remembers every reply. */
 export class Client {
   readonly replies: Reply[] = [];
@@ -62,9 +74,15 @@ export class Client {
     this.#options = options;
   }
 
+  /** The site whose scripts the requests pretend to come from. */
+  get origin(): string {
+    return this.#options.origin;
+  }
+
   /**
-   * Sends a request. Where the deployment limits rates, waits as it asks to, and sends it again.
-   * @throws Mismatch when no whole reply comes in time, Skip when that has happened too often
+   * Sends a request, with a request id of its own unless it brings one. Where the deployment limits rates, waits as it
+   * asks to, and sends it again.
+   * @throws NoReply, and Skip when that has happened too often
    */
   async send(subject: string, path: string, request: Request): Promise<Reply> {
     for (let waited = 0; ;) {
@@ -82,7 +100,7 @@ export class Client {
     if (silence >= MAX_SILENCE) throw new Skip(`${MAX_SILENCE} requests in a row got no reply`);
     const { baseUrl, origin, run, timeoutMs } = this.#options;
     this.#sent += 1;
-    const requestId = `verify-${run}-${this.#sent}`;
+    const requestId = headers?.['X-Request-Id'] ?? `verify-${run}-${this.#sent}`;
     try {
       const response = await fetch(baseUrl + path, {
         method,
@@ -92,20 +110,20 @@ export class Client {
         ...(body !== undefined && { body }),
       });
       const text = await response.text();
-      const reply = { subject, requestId, status: response.status, headers: response.headers, text, json: parsed(text) };
+      const { status, headers: received } = response;
+      const reply = { subject, method, requestId, status, headers: received, text, json: parsed(text) };
       this.#silence.delete(subject);
       this.replies.push(reply);
       return reply;
     } catch (error) {
       this.#silence.set(subject, silence + 1);
-      throw new Mismatch([{ ...this.#silenceFinding(error), requestId }]);
+      throw new NoReply(this.#faultOf(error), { subject, requestId });
     }
   }
 
-  #silenceFinding(error: unknown): Finding {
+  #faultOf(error: unknown): string {
     const { name, message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
-    const timedOut = name === 'TimeoutError';
-    const fault = timedOut ? `none within ${this.#options.timeoutMs / 1000} s` : (cause?.code ?? cause?.message ?? message);
-    return { expected: 'a reply', came: fault };
+    if (name === 'TimeoutError') return `it took more than ${this.#options.timeoutMs / 1000} s`;
+    return cause?.message || cause?.code || message;
   }
 }

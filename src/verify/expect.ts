@@ -11,17 +11,29 @@ export const OUTPUT = '/result/data/json';
 const FAILURE = '/error/json';
 const Failure = strict(ErrorResponse);
 
-/** @throws Mismatch if there are findings */
-export const demand = ({ requestId }: Pick<Reply, 'requestId'>, findings: readonly Finding[]): void => {
-  if (findings.length > 0) throw new Mismatch(findings.map((finding) => ({ requestId, ...finding })));
+/** @throws Mismatch if there are findings, about this reply unless they name another one */
+export const demand = ({ subject, requestId }: Reply, findings: readonly Finding[]): void => {
+  const request = { subject, requestId };
+  if (findings.length > 0) throw new Mismatch(findings.map((finding) => ({ request, ...finding })));
 };
+
+/** @throws Mismatch with the finding unless something holds */
+export const demandThat = (holds: boolean, reply: Reply, finding: Finding): void =>
+  demand(reply, holds ? [] : [finding]);
+
+/** @throws Mismatch if an output lacks what is expected of it; it may hold more */
+export const demandOutput = (reply: Reply, expected: object, output: unknown): void =>
+  demand(reply, differences(expected, output, OUTPUT, { more: 'allowed' }));
 
 /** A reply in a few words. */
 export const describeReply = ({ status, headers, text, json }: Reply): string => {
   const reason = valueAt(json, ['error', 'json', 'data', 'reason']);
   if (typeof reason === 'string') return `status ${status} ${show(reason)}`;
   if (valueAt(json, ['result']) !== undefined) return `status ${status} with a result`;
-  return `status ${status}, ${headers.get('content-type') ?? 'no content type'}, ${show(json ?? text)}`;
+  const type = headers.get('content-type') ?? 'no content type';
+  return json === undefined
+    ? `status ${status}, ${type}, no JSON: ${show(text)}`
+    : `status ${status}, ${type}, ${show(json)}`;
 };
 
 /** `/items/0/title` and `/items/1/title` are one difference, not two. */
@@ -39,7 +51,7 @@ const schemaFinding = (issue: z.core.$ZodIssue, path: readonly PropertyKey[], bo
 };
 
 /** How a body differs from a schema; what differs likewise in every item of a list is told once. */
-export const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => {
+const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => {
   const found = new Map<string, Finding>();
   for (const issue of schema.safeParse(body).error?.issues ?? []) {
     const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
@@ -51,12 +63,14 @@ export const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => {
   return [...found.values()];
 };
 
+/** How a body differs from the envelope of all failures. */
+export const failureFindings = (body: unknown): Finding[] => schemaFindings(Failure, body);
+
 /** The output in a reply that has to be a success, strictly as the contract says. @throws Mismatch */
 export const expectSuccess = ({ success }: Operation, reply: Reply): unknown => {
   const { status, json } = reply;
-  if (status !== 200 || json === undefined) {
-    demand(reply, [{ expected: 'status 200 with a result', came: describeReply(reply) }]);
-  }
+  const isResult = status === 200 && json !== undefined;
+  demandThat(isResult, reply, { expected: 'status 200 with a result', came: describeReply(reply) });
   demand(reply, schemaFindings(success, json));
   return valueAt(json, ['result', 'data', 'json']);
 };
@@ -69,10 +83,9 @@ export const expectFailure = (
 ): ErrorResponse['error']['json']['data'] => {
   const { status, code, number } = errorOf(reason);
   const { json } = reply;
-  if (reply.status !== status || json === undefined) {
-    demand(reply, [{ expected: `status ${status} "${reason}"`, came: describeReply(reply) }]);
-  }
-  demand(reply, schemaFindings(Failure, json));
+  const isFailure = reply.status === status && json !== undefined;
+  demandThat(isFailure, reply, { expected: `status ${status} "${reason}"`, came: describeReply(reply) });
+  demand(reply, failureFindings(json));
   const failure = (json as ErrorResponse).error.json;
   const expected = { code: number, data: { code, httpStatus: status, path, reason } };
   demand(reply, differences(expected, failure, FAILURE, { more: 'allowed' }));

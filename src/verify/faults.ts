@@ -21,13 +21,16 @@ const UNKNOWN = 'unknownMember';
 
 type Wrong = [name: string, value: unknown];
 
-const wrongTexts = ({ minLength = 0, maxLength }: Place['schema']): Wrong[] => [
-  ...(minLength > 0 ? [['no characters', ''] satisfies Wrong] : []),
-  ...(maxLength === undefined ? [] : [[`${maxLength + 1} characters`, WIDE.repeat(maxLength + 1)] satisfies Wrong]),
-  ['a lone surrogate', LONE_SURROGATE],
-  ['U+0000', 'a\0b'],
-  ['another form', ' ! '],
-];
+const wrongTexts = ({ minLength = 0, maxLength, enum: words }: Place['schema']): Wrong[] => {
+  if (words) return [['another word', 'no such word']];
+  return [
+    ...(minLength > 0 ? [['no characters', ''] satisfies Wrong] : []),
+    ...(maxLength === undefined ? [] : [[`${maxLength + 1} characters`, WIDE.repeat(maxLength + 1)] satisfies Wrong]),
+    ['a lone surrogate', LONE_SURROGATE],
+    ['U+0000', 'a\0b'],
+    ['another form', ' ! '],
+  ];
+};
 
 const wrongNumbers = ({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: Place['schema']): Wrong[] => [
   [String(minimum - 1), minimum - 1],
@@ -76,7 +79,9 @@ const faultsAt = (place: Place): Omit<Fault, 'issues'>[] => {
   const unknown = [...at, UNKNOWN];
   return [
     ...wrongValues(place).map(([what, value]) => ({ name: `${nameOf(at)}: ${what}`, at, value })),
-    ...(schema.additionalProperties === false ? [{ name: `${nameOf(unknown)}: not known`, at: unknown, value: 1 }] : []),
+    ...(schema.additionalProperties === false
+      ? [{ name: `${nameOf(unknown)}: not known`, at: unknown, value: 1 }]
+      : []),
   ];
 };
 
@@ -89,10 +94,11 @@ export const faultsOf = (operation: Operation): Fault[] => {
       const { error } = operation.body.safeParse(withValue(sample, fault.at, fault.value));
       return { ...fault, issues: issuesOf(error?.issues ?? []) };
     })
-    .filter(({ at, issues }) => issues.length > 0 && !(at.length === 0 && operation.inputOptional && issues.length === 0));
+    .filter(({ issues }) => issues.length > 0);
 };
 
-const isWithin = (a: readonly string[], b: readonly string[]): boolean => b.every((member, index) => a[index] === member);
+const isWithin = (a: readonly string[], b: readonly string[]): boolean =>
+  b.every((member, index) => a[index] === member);
 
 /** Whether two faults can be in one request. */
 const areApart = (a: Fault, b: Fault): boolean => !isWithin(a.at, b.at) && !isWithin(b.at, a.at);
@@ -112,15 +118,14 @@ export const roundsOf = (faults: readonly Fault[]): Fault[][] => {
 export const faultyBody = (body: unknown, round: readonly Fault[]): unknown =>
   round.reduce((changed, { at, value }) => withValue(changed, at, value), body);
 
-/** Texts that have every length that they may have, by the places where they are free: no fault to the contract. */
-export const longestTexts = (operation: Operation): Pick<Fault, 'name' | 'at' | 'value'>[] => {
-  const sample = { json: operation.example.input };
-  return placesOf(operation)
-    .filter(({ schema: { type, maxLength } }) => type === 'string' && maxLength !== undefined)
-    .map(({ at, schema: { maxLength = 0 } }) => ({
-      name: `${nameOf(at)}: ${maxLength} characters`,
-      at,
-      value: WIDE.repeat(maxLength),
-    }))
-    .filter(({ at, value }) => operation.body.safeParse(withValue(sample, at, value)).success);
-};
+/** Whether a text may hold anything. */
+const isFree = ({ schema: { type, enum: words, pattern } }: Place): boolean =>
+  type === 'string' && words === undefined && new RegExp(pattern ?? '').test('  ');
+
+/** The free texts of an input at their longest, which whoever counts UTF-16 units or bytes takes for too long. */
+export const longestTexts = (operation: Operation): Pick<Fault, 'name' | 'at' | 'value'>[] =>
+  placesOf(operation).flatMap((place) => {
+    const { maxLength } = place.schema;
+    if (!isFree(place) || maxLength === undefined) return [];
+    return [{ name: `${nameOf(place.at)}: ${maxLength} characters`, at: place.at, value: WIDE.repeat(maxLength) }];
+  });

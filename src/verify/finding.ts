@@ -6,8 +6,8 @@ export interface Finding {
   came: string;
   /** JSON pointer (RFC 6901) into the body of the reply. */
   at?: string;
-  /** The `X-Request-Id` of the request, by which the operator finds it in the log. */
-  requestId?: string;
+  /** The request: what it was about, and its `X-Request-Id`, by which the operator finds it in the log. */
+  request?: { subject: string; requestId: string };
 }
 
 /** Findings of one check beyond this number say nothing new. */
@@ -36,10 +36,19 @@ export const show = (value: unknown): string => {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
 };
 
-/** A finding in one line. */
-export const sentenceOf = ({ expected, came, at, requestId }: Finding): string =>
-  `${at === undefined ? '' : `${at}: `}expected ${expected}, came ${came}` +
-  (requestId === undefined ? '' : ` (request ${requestId})`);
+/** What a finding says, wherever it was made. */
+export const differenceOf = ({ expected, came, at }: Finding): string => {
+  const place = at === '' ? 'the body' : at;
+  return `${place === undefined ? '' : `${place}: `}expected ${expected}, came ${came}`;
+};
+
+/** A finding about a subject in one line. */
+export const sentenceOf = (finding: Finding, about: string): string => {
+  const { request } = finding;
+  if (!request) return differenceOf(finding);
+  const to = request.subject === about ? '' : ` to ${request.subject}`;
+  return `${differenceOf(finding)} (request ${request.requestId}${to})`;
+};
 
 type Members = Record<string, unknown>;
 
@@ -66,7 +75,5 @@ export const differences = (
   if (!alike) return Object.is(expected, came) ? [] : [{ expected: show(expected), came: show(came), at }];
   const names = new Set(Object.keys(expected));
   if (more === 'refused' || Array.isArray(expected)) Object.keys(came).forEach((name) => names.add(name));
-  return [...names].flatMap((name) =>
-    differences(expected[name], came[name], at + pointerOf([name]), { more }),
-  );
+  return [...names].flatMap((name) => differences(expected[name], came[name], at + pointerOf([name]), { more }));
 };

@@ -8,6 +8,8 @@ export interface Place {
   /** What may be there, null aside. */
   schema: JsonSchema;
   required: boolean;
+  /** Whether null may be there. */
+  nullable: boolean;
   /** What the example has there. */
   sample: unknown;
 }
@@ -15,8 +17,11 @@ export interface Place {
 /** A member of a map, where the example has none. */
 const ANY_NAME = 'name';
 
-const childrenOf = ({ at, schema, sample }: Place): Place[] => {
-  const child = (name: string, one: JsonSchema, required = false): Place => ({
+/** A place whose schema may be a reference or allow null. */
+type RawPlace = Omit<Place, 'nullable'>;
+
+const childrenOf = ({ at, schema, sample }: Place): RawPlace[] => {
+  const child = (name: string, one: JsonSchema, required = false): RawPlace => ({
     at: [...at, name],
     schema: one,
     required,
@@ -39,11 +44,13 @@ export const placesOf = ({ bodySchema, example }: Operation): Place[] => {
     const value = anyOf?.find(({ type }) => type !== 'null');
     return value ? resolved(value) : schema;
   };
-  const walk = (place: Place): Place[] => {
-    const here = { ...place, schema: resolved(place.schema) };
+  const walk = (place: RawPlace): Place[] => {
+    const nullable = place.schema.anyOf?.some(({ type }) => type === 'null') ?? false;
+    const here = { ...place, nullable, schema: resolved(place.schema) };
     return [here, ...childrenOf(here).flatMap(walk)];
   };
-  return walk({ at: [], schema: bodySchema, required: true, sample: { json: example.input } });
+  // Nothing at all is as good as `{}`.
+  return walk({ at: [], schema: bodySchema, required: false, sample: { json: example.input } });
 };
 
 /** A copy of a JSON value that has another value at a place; holders that are missing are made. */
@@ -55,3 +62,10 @@ export const withValue = (value: unknown, [name, ...rest]: readonly string[], re
   }
   return { ...(value as object | undefined), [name]: member };
 };
+
+/** The members of an operation's input. */
+export const inputMembers = (operation: Operation): (Place & { name: string })[] =>
+  placesOf(operation).flatMap((place) => {
+    const [root, name, ...rest] = place.at;
+    return root === 'json' && name !== undefined && rest.length === 0 ? [{ ...place, name }] : [];
+  });

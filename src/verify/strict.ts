@@ -14,7 +14,8 @@ export const strict = (schema: z.ZodType): z.ZodType => {
     const shape = Object.fromEntries(Object.entries<z.ZodType>(schema.shape).map(([name, one]) => [name, strict(one)]));
     return schema.clone({ ...schema.def, shape: shape satisfies Shape, catchall: z.never() });
   }
-  if (schema instanceof z.ZodArray) return schema.clone({ ...schema.def, element: strict(schema.element as z.ZodType) });
+  if (schema instanceof z.ZodArray)
+    return schema.clone({ ...schema.def, element: strict(schema.element as z.ZodType) });
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
     return (schema as z.ZodNullable).clone({ ...schema.def, innerType: strict(schema.unwrap() as z.ZodType) } as never);
   }
@@ -22,5 +23,7 @@ export const strict = (schema: z.ZodType): z.ZodType => {
     return schema.clone({ ...schema.def, valueType: strict(schema.valueType as z.ZodType) });
   }
   if (leaves.some((leaf) => schema instanceof leaf)) return schema;
-  throw new Error(`A reply has a schema of type ${schema.type}: teach strict() in src/verify/strict.ts how to close it.`);
+  throw new Error(
+    `A reply has a schema of type ${schema.type}: teach strict() in src/verify/strict.ts how to close it.`,
+  );
 };

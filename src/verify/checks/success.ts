@@ -1,0 +1,63 @@
+import { type Check, checkOf } from '../check.ts';
+import { expectSuccess } from '../expect.ts';
+import { longestTexts } from '../faults.ts';
+import { valueAt } from '../finding.ts';
+import type { Operation } from '../operation.ts';
+import { inputMembers, withValue } from '../places.ts';
+import type { Session } from '../session.ts';
+
+/** Bodies that all mean: no parameters. The last one is how superjson writes that. */
+const emptyBodies = ['', '{}', '{"json":null,"meta":{"values":["undefined"],"v":1}}'];
+
+const emptyInput = (operation: Operation, session: Session): Check[] =>
+  emptyBodies.map((body) =>
+    checkOf(operation, 'form', `takes ${body === '' ? 'an empty body' : body}`, async () => {
+      expectSuccess(operation, await session.send(operation, { body }));
+    }),
+  );
+
+/** How superjson writes an input with these members undefined. */
+const withUndefined = (input: object, names: readonly string[]): string => {
+  const nulls = Object.fromEntries(names.map((name) => [name, null]));
+  const values = Object.fromEntries(names.map((name) => [name, ['undefined']]));
+  return JSON.stringify({ json: { ...input, ...nulls }, meta: { values, v: 1 } });
+};
+
+const undefinedMembers = (operation: Operation, session: Session): Check[] => {
+  const names = inputMembers(operation).flatMap(({ name, required, nullable }) => (required || nullable ? [] : [name]));
+  const check = checkOf(operation, 'form', `takes as undefined what superjson marks: ${names.join(', ')}`, async () => {
+    const body = withUndefined(await session.input(operation), names);
+    expectSuccess(operation, await session.send(operation, { body }));
+  });
+  return names.length > 0 ? [check] : [];
+};
+
+/** Long texts are no faults, but may be no cursor, or the id of nothing. */
+const longTexts = (operation: Operation, session: Session): Check[] =>
+  longestTexts(operation).map(({ name, at, value }) =>
+    checkOf(operation, 'form', `takes ${name}`, async () => {
+      const body = withValue({ json: operation.example.input }, at, value);
+      const reply = await session.send(operation, { body: JSON.stringify(body) });
+      const reason = valueAt(reply.json, ['error', 'json', 'data', 'reason']);
+      const isRefused = reason === 'VALIDATION_FAILED' || !operation.reasons.some((one) => one === reason);
+      if (isRefused) expectSuccess(operation, reply);
+    }),
+  );
+
+const readByGet = (operation: Operation, session: Session): Check =>
+  checkOf(operation, 'form', 'answers tRPC’s GET', async () => {
+    const input = encodeURIComponent(JSON.stringify({ json: await session.input(operation) }));
+    const path = `${operation.path}?input=${input}`;
+    expectSuccess(operation, await session.send({ ...operation, path }, { method: 'GET' }));
+  });
+
+/** Checks of the ways to call an operation that have to succeed. */
+export const successChecks = (operation: Operation, session: Session): Check[] => [
+  checkOf(operation, 'output', 'answers its example as the contract says', async () => {
+    await session.call(operation, await session.input(operation));
+  }),
+  ...(operation.inputOptional ? emptyInput(operation, session) : []),
+  ...(operation.effect === 'read'
+    ? [readByGet(operation, session), ...undefinedMembers(operation, session), ...longTexts(operation, session)]
+    : []),
+];
