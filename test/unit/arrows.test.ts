@@ -232,6 +232,16 @@ describe('the rest', () => {
     ).toEqual([]);
   });
 
+  test('the conformance kit stands on the contract alone', () => {
+    expect(
+      broken(
+        'src/verify/ proves deployments from outside and must not share what it proves; only contract/ may be imported.',
+        ({ importer, imported, isOurs }) =>
+          isIn(importer, 'src/verify') && isOurs && !isIn(imported, 'src/verify') && !isIn(imported, 'contract'),
+      ),
+    ).toEqual([]);
+  });
+
   test('migrations stand on the database layer alone', () => {
     expect(
       broken(
