@@ -74,9 +74,10 @@ export const verifyCommand = (): Command =>
       'Calls every operation of a running deployment, holds all replies against the contract of this package, and ' +
         'prints how many checks of each operation passed, failed and were skipped. Each failure is one line: what was ' +
         'expected, what came, where in the reply, and the id of the request. The exit status is 1 if any check failed. ' +
-        'Without a key, only public operations and the refusals of all others are checked. With a key, games and ' +
-        'image posts are published by its user, with titles that begin with "[verify" and the tag "verify"; they stay, ' +
-        'since the API deletes nothing. The profile of the user is changed and put back.',
+        'Without a key, only public operations and the refusals of all others are checked. With a key that may ' +
+        'publish, its user publishes about 30 games and 30 image posts with titles that begin with "[verify" and the ' +
+        'tag "verify"; they stay, since the API deletes nothing. With one that may change the profile of its user, ' +
+        'that is changed and put back.',
     )
     .addArgument(
       new Argument('<base-url>', 'where the deployment is, such as https://api.example.com').argParser(parseBaseUrl),

@@ -15,8 +15,8 @@ export const planChecks = (session: Session, only?: readonly string[]): Check[] 
   const operations = session.operations.filter(({ id }) => isWanted(id));
   const ofOperations = operations.flatMap((operation) => [
     ...successChecks(operation, session),
-    ...refusalChecks(operation, session),
     ...effectChecks(operation, session),
+    ...refusalChecks(operation, session),
   ]);
   return [...serviceChecks(session), ...ofOperations, ...replyChecks(session)].filter(({ subject }) =>
     isWanted(subject),

@@ -116,7 +116,9 @@ describe('on the service itself', () => {
   });
 
   test('leaves the caller as it was, and marks what it publishes', async () => {
-    const before = await app.call('user.me', {}, user.key);
+    const profile = { bio: '紹介', pronouns: 'they', website: 'https://example.com/', location: '京都' };
+    await app.call('user.updateProfile', { ...profile, socialLinks: { pixiv: '@tester' } }, user.key);
+    const before = await app.call('user.updateAvatar', { avatar: '/avatars/tester.png' }, user.key);
     await run({ key: user.key, only: ['user.updateProfile', 'user.updateAvatar', 'game.create', 'image.batchCreate'] });
     const { updatedAt: _, gameCount: __, imagePostCount: ___, ...after } = await app.call('user.me', {}, user.key);
     expect(before).toMatchObject(after);
