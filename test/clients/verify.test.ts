@@ -54,6 +54,9 @@ const reasonsOf = (results: readonly Result[]): string[] => [
   ...new Set(skipsOf(results).map(({ reason }) => `${reason}`)),
 ];
 
+/** What a key may do is decided before any database is asked: each scope by itself on SQLite, one elsewhere. */
+const single = engine === 'sqlite' ? scopes : scopes.slice(0, 1);
+
 describe('on the service itself', () => {
   test(
     'is green with a key of all scopes, and skips nothing but what such a key cannot see',
@@ -70,7 +73,7 @@ describe('on the service itself', () => {
     RUN_MS,
   );
 
-  test.each(scopes.map((scope) => [scope] as const))(
+  test.each(single.map((scope) => [scope] as const))(
     'is green with a key of %s, and says what that leaves out',
     async (scope) => {
       const { key } = await app.aUser({ scopes: [scope] });
