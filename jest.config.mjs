@@ -1,4 +1,5 @@
 // Plain JavaScript: Jest reads a TypeScript configuration on Node 20 only with the help of another package.
+import { availableParallelism } from 'node:os';
 import { findChromium, findEngines, findOasdiff } from './test/support/available.mjs';
 
 const { engines, notices: engineNotices } = findEngines();
@@ -27,7 +28,7 @@ const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue' };
 export default {
   // More than there are cores, since many a test waits: for its database, for a process, for a second to pass. Measured
   // on two cores: 3 workers take 181 s where 2 take 222.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testTimeout: 30_000,
   reporters: [
     'default',
