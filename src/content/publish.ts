@@ -91,7 +91,7 @@ const addToAuthorCounts = (
     tx,
     'users',
     countColumn,
-    [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([id, n]) => [ownIdToBytes(id), n]),
+    [...additions].map(([id, n]) => [ownIdToBytes(id), n]),
   );
 
 /** Stores new records of an author, dated `now`, and returns their ids in the order of the drafts. */

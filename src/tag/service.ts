@@ -81,13 +81,7 @@ export const addToTagCounts = (
   tx: Transaction,
   { countColumn }: ContentKind,
   additions: ReadonlyMap<number, number>,
-): Promise<void> =>
-  increment(
-    tx,
-    'tags',
-    countColumn,
-    [...additions].toSorted(([a], [b]) => a - b),
-  );
+): Promise<void> => increment(tx, 'tags', countColumn, additions);
 
 /** The tags of a record, in the author's order. */
 export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string): Promise<Tag[]> =>
