@@ -5,8 +5,6 @@ interface Details {
   hint?: string;
   /** The faults of the input, with reason `VALIDATION_FAILED`. */
   issues?: Issue[];
-  /** Seconds after which a retry makes sense. */
-  retryAfter?: number;
   cause?: unknown;
 }
 

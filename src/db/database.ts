@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityManager, EntitySchema, MigrationInterface, QueryRunner } from 'typeorm';
 import { AppError } from '../errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
+import { inTransaction } from './in-transaction.ts';
 import { openMysql } from './mysql.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -50,7 +51,6 @@ export interface Transaction extends Reader {
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
-const RETRY_AFTER_S = 1;
 
 /** The service's one way to its database, of whatever engine. Failures of the server come out as `AppError`s. */
 export class Database implements Reader {
@@ -149,18 +149,10 @@ export class Database implements Reader {
     await this.#connection.close();
   }
 
-  /** Not by TypeORM's own calls, whose state on SQLite outlives a transaction that the file refused. */
   async #attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const runner = this.#connection.writer.createQueryRunner();
     try {
-      await runner.query(this.dialect.begin);
-      const result = await work(this.#transactionOn(runner));
-      await runner.query('COMMIT');
-      return result;
-    } catch (error) {
-      // A broken connection cannot roll back, and need not; nor can what the engine has rolled back already.
-      await runner.query('ROLLBACK').catch(() => undefined);
-      throw error;
+      return await inTransaction(runner, this.dialect, () => work(this.#transactionOn(runner)));
     } finally {
       await runner.release();
     }
@@ -177,12 +169,8 @@ export class Database implements Reader {
 
   #translate(error: unknown): unknown {
     if (error instanceof AppError) return error;
-    if (this.#connection.isTransient(error)) {
-      return new AppError('OVERLOADED', { retryAfter: RETRY_AFTER_S, cause: error });
-    }
-    if (this.#connection.isUnreachable(error)) {
-      return new AppError('DATABASE_UNAVAILABLE', { retryAfter: RETRY_AFTER_S, cause: error });
-    }
+    if (this.#connection.isTransient(error)) return new AppError('OVERLOADED', { cause: error });
+    if (this.#connection.isUnreachable(error)) return new AppError('DATABASE_UNAVAILABLE', { cause: error });
     return error;
   }
 }

@@ -1,4 +1,5 @@
 import { DatabaseSync } from '@photostructure/sqlite';
+import { timeToDb } from './values.ts';
 
 interface OpenOptions {
   readonly?: boolean;
@@ -10,7 +11,7 @@ type Bindable = string | number | bigint | null | NodeJS.ArrayBufferView;
 const toBindable = (value: unknown): Bindable => {
   if (value === undefined) return null;
   if (typeof value === 'boolean') return Number(value);
-  if (value instanceof Date) return value.toISOString().slice(0, -1).replace('T', ' ');
+  if (value instanceof Date) return timeToDb(value);
   return value as Bindable;
 };
 

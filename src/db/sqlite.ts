@@ -3,6 +3,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
 import type { Connection, Schema } from './database.ts';
 import { dialectOf } from './dialect.ts';
+import { inTransaction } from './in-transaction.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 /** How long opening and reading wait for another process. */
@@ -68,6 +69,7 @@ const IN_MEMORY = ':memory:';
  * is its connection's own, so there the readers take turns with the writers.
  */
 export const openSqlite = async (url: string, schema: Schema): Promise<Connection> => {
+  const dialect = dialectOf('sqlite');
   const file = url.slice('sqlite:'.length);
   const options = {
     type: 'better-sqlite3',
@@ -107,12 +109,13 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
     return turn(() => whenFree(deadline, transaction));
   };
   return {
-    dialect: dialectOf('sqlite'),
+    dialect,
     writer,
     read: (sql, parameters) =>
       reader ? reader.query(sql, [...parameters]) : turn(() => writer.query(sql, [...parameters])),
     exclusive: (work) => exclusive(WRITE_PATIENCE_MS, work),
-    whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => inOneTransaction(writer, work)),
+    // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
+    whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => inTransaction(writer, dialect, work)),
     isTransient: isBusy,
     isUnreachable: (error) => SQLITE_UNREACHABLE.includes(primaryCode(error) ?? 0),
     close: async () => {
@@ -120,18 +123,4 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
       await turn(() => writer.destroy());
     },
   };
-};
-
-/** The file's own write lock keeps other processes out, and work that fails leaves nothing behind. */
-const inOneTransaction = async <T>(writer: DataSource, work: () => Promise<T>): Promise<T> => {
-  await writer.query(dialectOf('sqlite').begin);
-  try {
-    const result = await work();
-    await writer.query('COMMIT');
-    return result;
-  } catch (error) {
-    // After some errors SQLite has done so by itself.
-    await writer.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
 };

@@ -5,6 +5,9 @@ import type { z } from 'zod';
 import { errorOf, type ErrorResponse, issuesOf, MAX_ISSUES } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 
+/** What makes us refuse for want of capacity is mostly over by then. */
+const RETRY_AFTER_S = '1';
+
 /** Errors of Express and its body parser by their `type` or status. */
 const foreignReason = (error: { type?: unknown; status?: unknown }) => {
   switch (error.type) {
@@ -48,12 +51,11 @@ export interface Failure {
 export const errorReply = ({ reason, details }: AppError, path: string | null, requestId: string): Failure => {
   const { status, code, number, message, hint: defaultHint } = errorOf(reason);
   const hint = details.hint ?? defaultHint;
-  const retryAfter = details.retryAfter ?? (status === 429 || status === 503 ? 1 : undefined);
   return {
     status,
     headers: {
       ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
-      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+      ...((status === 429 || status === 503) && { 'Retry-After': RETRY_AFTER_S }),
     },
     body: {
       error: {
