@@ -12,4 +12,4 @@ export type Contract = typeof contract;
 
 export * from './errors.ts';
 export { issuesOf, MAX_ISSUES } from './issues.ts';
-export { type Access, type ProcedureMetadata, type Scope, scopes } from './procedure.ts';
+export { type Access, BATCH_BODY_LIMIT, type ProcedureMetadata, type Scope, scopes } from './procedure.ts';

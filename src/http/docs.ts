@@ -5,7 +5,7 @@ import { contentSecurityPolicy } from 'helmet';
 import swaggerUi from 'swagger-ui-express';
 import type { Config } from '../config.ts';
 import { etagOf } from './etag.ts';
-import { allowMethods } from './guard.ts';
+import { readOnly } from './guard.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -55,7 +55,7 @@ const docsPage = (): Router => {
   const html = swaggerUi.generateHTML(undefined, page);
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(
-    allowMethods('GET', 'HEAD'),
+    readOnly,
     contentSecurityPolicy({
       useDefaults: false,
       directives: {
@@ -88,15 +88,11 @@ const revalidated = (type: string, text: string): RequestHandler => {
 /** The documentation: `/docs/`, `/openapi.json`, `/openapi-3.0.json`, and `/` and `/docs`, which lead there. */
 export const docs = ({ publicUrl }: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  const readOnly = allowMethods('GET', 'HEAD');
   for (const [path, document] of Object.entries(documents)) {
     const served = publicUrl === undefined ? document : { ...document, servers: [{ url: publicUrl }] };
     router.all(path, readOnly, revalidated('json', JSON.stringify(served)));
   }
-  router.all('/', readOnly, (_request, response) => {
-    response.redirect('docs/');
-  });
-  router.all('/docs', readOnly, (_request, response) => {
+  router.all(['/', '/docs'], readOnly, (_request, response) => {
     response.redirect('docs/');
   });
   router.use('/docs/', docsPage());

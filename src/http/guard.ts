@@ -39,6 +39,9 @@ export const allowMethods =
     next();
   };
 
+/** Lets through what only reads, on paths that are no procedures. @throws as `demandMethod` */
+export const readOnly = allowMethods('GET', 'HEAD');
+
 /** Lets through JSON in UTF-8, and requests without a body. @throws as `demandJson` */
 export const requireJson: RequestHandler = (request, _response, next) => {
   demandJson(request);

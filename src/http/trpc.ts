@@ -3,7 +3,7 @@
  * https://trpc.io/docs/rpc
  */
 import type { Request, RequestHandler, Response } from 'express';
-import type { ErrorResponse } from '../../contract/index.ts';
+import { BATCH_BODY_LIMIT, type ErrorResponse } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../key/verifier.ts';
@@ -16,7 +16,6 @@ import { call, type Procedure } from './procedures.ts';
 import { removeUndefined } from './superjson.ts';
 
 const MAX_CALLS = 20;
-const BATCH_BODY_LIMIT = 4 * 1024 * 1024;
 const readBatch = jsonReader(BATCH_BODY_LIMIT);
 const CACHED = 'public, max-age=1';
 const MULTI_STATUS = 207;
