@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { gameKind, imageKind } from './content/kind.ts';
-import { viewCounts } from './content/views.ts';
+import { gameKind } from './game/kind.ts';
+import { imageKind } from './image/kind.ts';
+import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import type { WriteBehind } from './db/write-behind.ts';

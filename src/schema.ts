@@ -1,6 +1,6 @@
 import { migrations } from '../migrations/index.ts';
 import { counterEntity } from './content/counters.ts';
-import type { Schema } from './db/database.ts';
+import type { Schema } from './db/connection.ts';
 import { gameEntities } from './game/entity.ts';
 import { imageEntities } from './image/entity.ts';
 import { apiKeyEntity } from './key/entity.ts';

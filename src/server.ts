@@ -2,10 +2,10 @@ import { pino } from 'pino';
 import { createApp } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
-import { createDemo } from './demo.ts';
+import { createDemo } from './demo/records.ts';
 import { Listener } from './http/listener.ts';
-import { fillSandbox } from './sandbox.ts';
-import { sandboxWelcome, welcome } from './welcome.ts';
+import { fillSandbox } from './demo/sandbox.ts';
+import { sandboxWelcome, welcome } from './demo/welcome.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 

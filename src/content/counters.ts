@@ -1,6 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes } from '../db/columns.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Reader, Transaction } from '../db/connection.ts';
 import type { Engine } from '../db/dialect.ts';
 
 /** How many records there are, all and by type, so that no list has to count them. */
@@ -10,11 +10,6 @@ export const counterEntity = (engine: Engine): EntitySchema =>
     tableName: 'counters',
     columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
   });
-
-const TYPE_PREFIX = 'games:';
-
-/** The counter of the games of a type; the counter of games without one ends in a colon. */
-export const typeCounter = (gameType: string | null): string => `${TYPE_PREFIX}${gameType ?? ''}`;
 
 /** Adds to counters, which begin at 0. In the order of their names, so that transactions do not lock crosswise. */
 export const addToCounters = async (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<void> => {
@@ -28,16 +23,11 @@ export const addToCounters = async (tx: Transaction, additions: ReadonlyMap<stri
 };
 
 /** The value of a counter. */
-export const readCounter = async (db: Database, name: string): Promise<number> => {
+export const readCounter = async (db: Reader, name: string): Promise<number> => {
   const [row] = await db.read<{ n: number }>('SELECT n FROM counters WHERE name = ?', [name]);
   return row?.n ?? 0;
 };
 
-/** The number of games of each type that has any. */
-export const readTypeCounters = async (db: Database): Promise<{ gameType: string | null; count: number }[]> => {
-  const rows = await db.read<{ name: string; n: number }>(
-    `SELECT name, n FROM counters WHERE name >= ? AND name < ? AND n > 0`,
-    [TYPE_PREFIX, 'games;'],
-  );
-  return rows.map(({ name, n }) => ({ gameType: name.slice(TYPE_PREFIX.length) || null, count: n }));
-};
+/** The counters above 0 whose names begin with `prefix`, which ends in a colon. */
+export const readCounters = async (db: Reader, prefix: string): Promise<{ name: string; n: number }[]> =>
+  db.read('SELECT name, n FROM counters WHERE name >= ? AND name < ? AND n > 0', [prefix, `${prefix.slice(0, -1)};`]);

@@ -1,6 +1,7 @@
 import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import type { Bytes } from '../db/values.ts';
 import type { ContentKind } from './kind.ts';
 
 /** The columns that games and image posts share. */
@@ -18,6 +19,26 @@ export interface ContentRow {
   /** Also the timestamp of the id, so that ids sort by it. */
   createdAt: Date;
   updatedAt: Date;
+}
+
+/** The columns of a record that games and image posts share, as the drivers return them. */
+export interface SharedColumns {
+  id: Bytes;
+  title: string;
+  view_count: number;
+  like_count: number;
+  dislike_count: number;
+  favorite_count: number;
+  created_at: string;
+  updated_at: string;
+  author_id: Bytes;
+  author_nickname: string;
+  author_avatar: string | null;
+  /** Ids in the author's order, with commas; null for none. */
+  tag_ids: string | null;
+  /** 0 or 1; missing without a viewer. */
+  favorited?: number;
+  reaction?: 'like' | 'dislike' | null;
 }
 
 export const contentColumns = (engine: Engine) => {

@@ -19,29 +19,3 @@ export interface ContentKind {
   detailColumns: readonly string[];
   notFound: Reason;
 }
-
-export const gameKind: ContentKind = {
-  entity: 'Game',
-  table: 'games',
-  foreignKey: 'game_id',
-  tagTable: 'game_tags',
-  favoriteTable: 'game_favorites',
-  reactionTable: 'game_reactions',
-  countColumn: 'game_count',
-  summaryColumns: ['cover_url', 'game_type', 'is_free', 'version'],
-  detailColumns: ['description', 'original_author', 'extra_info'],
-  notFound: 'GAME_NOT_FOUND',
-};
-
-export const imageKind: ContentKind = {
-  entity: 'ImagePost',
-  table: 'image_posts',
-  foreignKey: 'image_post_id',
-  tagTable: 'image_post_tags',
-  favoriteTable: 'image_post_favorites',
-  reactionTable: 'image_post_reactions',
-  countColumn: 'image_post_count',
-  summaryColumns: ['images'],
-  detailColumns: ['description'],
-  notFound: 'IMAGE_POST_NOT_FOUND',
-};

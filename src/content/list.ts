@@ -1,16 +1,24 @@
-import type { Database, Parameter } from '../db/database.ts';
-import { idFromBytes, idToBytes, ownIdToBytes, placeholders, timeFromDb, timeToDb } from '../db/values.ts';
+import type { Parameter } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { idFromBytes, idToBytes, storedIdToBytes, placeholders, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { searchTerms } from '../search/text.ts';
 import type { TagDictionary } from '../tag/service.ts';
-import { readCounter, typeCounter } from './counters.ts';
+import { readCounter } from './counters.ts';
 import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
 import type { ContentKind } from './kind.ts';
 import { type ContentRecord, readRecords } from './records.ts';
 
 /** Pages end here, and so does counting. */
-const DEEPEST = 10_000;
+const MAX_PAGE_DEPTH = 10_000;
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** A filter that only one kind knows: one of its columns equals a value, and a counter may know how many do. */
+export interface ColumnFilter {
+  column: string;
+  value: string;
+  counter: string;
+}
 
 /** What a list is asked for; `since` is the beginning of its time range. */
 export interface ListQuery {
@@ -18,7 +26,7 @@ export interface ListQuery {
   page: number;
   cursor?: string | undefined;
   search?: string | undefined;
-  gameType?: string | undefined;
+  where?: ColumnFilter | undefined;
   tagSlugs?: readonly string[] | undefined;
   timeRange?: string;
   since?: Date | undefined;
@@ -100,7 +108,7 @@ const tagJoins = (
 };
 
 const filterConditions = (query: ListQuery, terms: readonly string[]): Condition[] => [
-  ...(query.gameType === undefined ? [] : [{ sql: 'r.game_type = ?', parameters: [query.gameType] }]),
+  ...(query.where ? [{ sql: `r.${query.where.column} = ?`, parameters: [query.where.value] }] : []),
   ...(query.since === undefined ? [] : [{ sql: 'r.created_at >= ?', parameters: [timeToDb(query.since)] }]),
   ...terms.map((term) => ({ sql: 'INSTR(r.search_text, ?) > 0', parameters: [term] })),
 ];
@@ -127,15 +135,15 @@ const countMatches = async (
   const filters = conditions.filter((condition) => condition.sql !== '').length;
   const [tag] = tags;
   if (filters === 0) return exact(await readCounter(db, kind.table));
-  if (filters === 1 && query.gameType !== undefined) return exact(await readCounter(db, typeCounter(query.gameType)));
+  if (filters === 1 && query.where) return exact(await readCounter(db, query.where.counter));
   if (filters === 1 && tag && tags.length === 1) return exact(tag.n);
   const where = joinConditions(conditions);
   const [row] = await db.read<{ n: number }>(
-    `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${from} ${where.sql} LIMIT ${DEEPEST + 1}) matches`,
+    `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${from} ${where.sql} LIMIT ${MAX_PAGE_DEPTH + 1}) matches`,
     where.parameters,
   );
   const n = row?.n ?? 0;
-  return n > DEEPEST ? { total: DEEPEST, totalRelation: 'gte' } : exact(n);
+  return n > MAX_PAGE_DEPTH ? { total: MAX_PAGE_DEPTH, totalRelation: 'gte' } : exact(n);
 };
 
 /**
@@ -150,12 +158,12 @@ export const listRecords = async <Columns>(
   viewerId: string | undefined,
 ): Promise<ListPage<Columns>> => {
   const { limit, page, cursor, sortBy, timeRange } = query;
-  if (cursor === undefined && page * limit > DEEPEST) throw new AppError('PAGE_TOO_DEEP');
+  if (cursor === undefined && page * limit > MAX_PAGE_DEPTH) throw new AppError('PAGE_TOO_DEEP');
   const { counter, direction } = orders[sortBy];
   const columns = [...(counter ? [counter] : []), 'created_at', 'id'];
   const terms = searchTerms(query.search);
   const slugs = [...new Set(query.tagSlugs)].toSorted();
-  const filters = [kind.table, sortBy, timeRange, query.gameType, terms.toSorted(), slugs];
+  const filters = [kind.table, sortBy, timeRange, query.where?.value, terms.toSorted(), slugs];
   const position =
     cursor === undefined ? undefined : decodeCursor(cursor, filters, [...(counter ? [isCount] : []), isTime, isId]);
 
@@ -204,12 +212,12 @@ const after = (
   position: CursorValue[],
 ): Condition => {
   const [createdAt, id] = position.slice(-2);
-  const values = [...position.slice(0, -2), timeToDb(new Date(Number(createdAt))), ownIdToBytes(String(id))];
+  const values = [...position.slice(0, -2), timeToDb(new Date(Number(createdAt))), storedIdToBytes(String(id))];
   return {
-    sql: db.dialect.after(
+    sql: db.dialect.seek(
       columns.map((column) => `r.${column}`),
       direction,
     ),
-    parameters: db.dialect.afterValues(values),
+    parameters: db.dialect.seekParameters(values),
   };
 };

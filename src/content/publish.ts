@@ -1,7 +1,7 @@
-import type { Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/connection.ts';
 import { increment } from '../db/increment.ts';
 import { insertRows } from '../db/insert.ts';
-import { newId, ownIdToBytes } from '../db/values.ts';
+import { newId, storedIdToBytes } from '../db/values.ts';
 import { searchText } from '../search/text.ts';
 import { addToTagCounts, ensureTags, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
@@ -74,9 +74,9 @@ export const publishAll = async (
     createdAt,
     updatedAt: createdAt,
   })) satisfies Partial<ContentRow>[];
-  await insertRows(tx.manager, kind.entity, rows);
+  await insertRows(tx, kind.entity, rows);
   await insertRows(
-    tx.manager,
+    tx,
     kind.tagTable,
     rows.flatMap((row, index) => tagLinks(row.id, tags[index] ?? [])),
   );
@@ -91,7 +91,7 @@ const addToAuthorCounts = (
     tx,
     'users',
     countColumn,
-    [...additions].map(([id, n]) => [ownIdToBytes(id), n]),
+    [...additions].map(([id, n]) => [storedIdToBytes(id), n]),
   );
 
 /** Stores new records of an author, dated `now`, and returns their ids in the order of the drafts. */

@@ -1,28 +1,9 @@
-import type { Parameter, Reader } from '../db/database.ts';
-import { type Bytes, idFromBytes, idToBytes, ownIdToBytes, placeholders } from '../db/values.ts';
+import type { Parameter, Reader } from '../db/connection.ts';
+import { idFromBytes, idToBytes, storedIdToBytes, placeholders } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { Tag, TagDictionary } from '../tag/service.ts';
+import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
-
-/** The columns of a record that games and image posts share, as the drivers return them. */
-export interface SharedColumns {
-  id: Bytes;
-  title: string;
-  view_count: number;
-  like_count: number;
-  dislike_count: number;
-  favorite_count: number;
-  created_at: string;
-  updated_at: string;
-  author_id: Bytes;
-  author_nickname: string;
-  author_avatar: string | null;
-  /** Ids in the author's order, with commas; null for none. */
-  tag_ids: string | null;
-  /** 0 or 1; missing without a viewer. */
-  favorited?: number;
-  reaction?: 'like' | 'dislike' | null;
-}
 
 /** A record with its tags: what the views make the wire shapes from. */
 export interface ContentRecord<Columns> {
@@ -59,7 +40,7 @@ export const readRecords = async <Columns>(
   { detail, viewerId }: Shape,
   ids: { sql: string; parameters: readonly Parameter[]; orderBy?: string },
 ): Promise<ContentRecord<Columns>[]> => {
-  const viewer = viewerId === undefined ? undefined : ownIdToBytes(viewerId);
+  const viewer = viewerId === undefined ? undefined : storedIdToBytes(viewerId);
   const own = [...sharedColumns, ...kind.summaryColumns, ...(detail ? kind.detailColumns : [])];
   const columns = [
     ...own.map((column) => `r.${column}`),

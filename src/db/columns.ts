@@ -1,6 +1,6 @@
 import type { ColumnType, ValueTransformer } from 'typeorm';
 import type { Engine } from './dialect.ts';
-import { idFromBytes, ownIdToBytes } from './values.ts';
+import { idFromBytes, storedIdToBytes } from './values.ts';
 
 /** The part of a column's description that entities and migrations share. */
 interface Column {
@@ -36,7 +36,7 @@ export const columnTypes = (engine: Engine) => {
 
 /** Ids are texts in the code, bytes in the database. */
 export const idTransformer: ValueTransformer = {
-  to: (id: string | null | undefined) => (id ? ownIdToBytes(id) : id),
+  to: (id: string | null | undefined) => (id ? storedIdToBytes(id) : id),
   from: (bytes: Uint8Array | null | undefined) => (bytes ? idFromBytes(bytes) : bytes),
 };
 

@@ -16,9 +16,9 @@ export interface Dialect {
    * A condition on rows that come after a given one in the order of `columns`, with as many parameters as `values`
    * returns. MySQL plans ranges for spelled-out comparisons only, SQLite for row values only.
    */
-  after(columns: readonly string[], direction: 'ASC' | 'DESC'): string;
-  /** The parameters of `after` for the columns' values of the given row. */
-  afterValues<T>(values: readonly T[]): T[];
+  seek(columns: readonly string[], direction: 'ASC' | 'DESC'): string;
+  /** The parameters of `seek` for the columns' values of the given row. */
+  seekParameters<T>(values: readonly T[]): T[];
 }
 
 const sqlite: Dialect = {
@@ -29,9 +29,9 @@ const sqlite: Dialect = {
   forUpdate: '',
   insertIgnore: 'INSERT OR IGNORE',
   joinInOrder: 'CROSS JOIN',
-  after: (columns, direction) =>
+  seek: (columns, direction) =>
     `(${columns.join(', ')}) ${direction === 'ASC' ? '>' : '<'} (${columns.map(() => '?').join(', ')})`,
-  afterValues: (values) => [...values],
+  seekParameters: (values) => [...values],
 };
 
 const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
@@ -40,14 +40,14 @@ const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   forUpdate: 'FOR UPDATE',
   insertIgnore: 'INSERT IGNORE',
   joinInOrder: 'STRAIGHT_JOIN',
-  after: (columns, direction) => {
+  seek: (columns, direction) => {
     const sign = direction === 'ASC' ? '>' : '<';
     const cases = columns.map((column, index) =>
       [...columns.slice(0, index).map((equal) => `${equal} = ?`), `${column} ${sign} ?`].join(' AND '),
     );
     return `(${cases.map((one) => `(${one})`).join(' OR ')})`;
   },
-  afterValues: (values) => values.flatMap((_, index) => values.slice(0, index + 1)),
+  seekParameters: (values) => values.flatMap((_, index) => values.slice(0, index + 1)),
 });
 
 export const dialectOf = (engine: Engine): Dialect => (engine === 'sqlite' ? sqlite : mysql(engine));

@@ -1,4 +1,4 @@
-import type { Transaction } from './database.ts';
+import type { Transaction } from './connection.ts';
 import { placeholders } from './values.ts';
 
 /** Rows in a statement: the database looks each of them up among all the others. */

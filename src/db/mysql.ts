@@ -2,7 +2,7 @@ import mysql from 'mysql2';
 import mysqlPromise from 'mysql2/promise';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
-import type { Connection, Parameter, Schema } from './database.ts';
+import type { Connection, Parameter, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
 
 const POOL_SIZE = 16;

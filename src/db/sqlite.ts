@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
-import type { Connection, Schema } from './database.ts';
+import type { Connection, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
 import { inTransaction } from './in-transaction.ts';
 import { SqliteConnection } from './sqlite-connection.ts';

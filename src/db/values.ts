@@ -16,7 +16,7 @@ export const idToBytes = (id: string): Buffer | undefined =>
   UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : undefined;
 
 /** The 16 bytes of an id that came from the database. */
-export const ownIdToBytes = (id: string): Buffer => {
+export const storedIdToBytes = (id: string): Buffer => {
   const bytes = idToBytes(id);
   if (!bytes) throw new TypeError(`not an id: ${id}`);
   return bytes;

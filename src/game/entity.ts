@@ -1,6 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
-import { gameKind } from '../content/kind.ts';
+import { gameKind } from './kind.ts';
 import { columnTypes, jsonTransformer } from '../db/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 
@@ -20,6 +20,22 @@ export interface GameRow extends ContentRow {
   version: string | null;
   originalAuthor: string | null;
   extraInfo: StoredExtraInfo;
+}
+
+/** The columns of a game that lists show, as the drivers return them. */
+export interface GameSummaryColumns {
+  cover_url: string | null;
+  game_type: string | null;
+  is_free: number;
+  version: string | null;
+}
+
+/** The columns of a whole game. */
+export interface GameColumns extends GameSummaryColumns {
+  description: string | null;
+  original_author: string | null;
+  /** JSON of `StoredExtraInfo`. */
+  extra_info: string;
 }
 
 export const gameEntities = (engine: Engine): EntitySchema[] => {

@@ -1,5 +1,5 @@
-import { gameKind } from '../content/kind.ts';
-import type { Reader } from '../db/database.ts';
+import { gameKind } from './kind.ts';
+import type { Reader } from '../db/connection.ts';
 import { type Bytes, idFromBytes, idToBytes, placeholders } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 

@@ -1,6 +1,6 @@
 import type { Contract } from '../../contract/index.ts';
-import { readTypeCounters, typeCounter } from '../content/counters.ts';
-import { gameKind } from '../content/kind.ts';
+
+import { gameKind } from './kind.ts';
 import { type ListPage, type ListQuery, listRecords } from '../content/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
@@ -8,7 +8,8 @@ import type { Context } from '../context.ts';
 import type { InputOf } from '../procedure.ts';
 import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
 import { findRelated } from './related.ts';
-import type { GameColumns, GameSummaryColumns } from './view.ts';
+import { readTypeCounters, typeCounter } from './type-counters.ts';
+import type { GameColumns, GameSummaryColumns } from './entity.ts';
 
 type GameInput = InputOf<Contract['game']['create']>;
 type ListInput = InputOf<Contract['game']['list']>;
@@ -47,9 +48,11 @@ export const listGames = (
   viewerId: string | undefined,
 ): Promise<ListPage<GameSummaryColumns>> => {
   const { timeRange } = input;
+  const gameType = upperCaseType(input.gameType);
   const query: ListQuery = {
     ...input,
-    gameType: upperCaseType(input.gameType),
+    where:
+      gameType === undefined ? undefined : { column: 'game_type', value: gameType, counter: typeCounter(gameType) },
     since: timeRange === 'all' ? undefined : new Date(now().getTime() - rangeDays[timeRange] * DAY_MS),
   };
   return listRecords(db, tags, gameKind, query, viewerId);

@@ -2,23 +2,7 @@ import type { Contract } from '../../contract/index.ts';
 import type { ContentRecord } from '../content/records.ts';
 import { contentView } from '../content/view.ts';
 import type { OutputOf } from '../procedure.ts';
-import type { StoredExtraInfo } from './entity.ts';
-
-/** The columns of a game that lists show, as the drivers return them. */
-export interface GameSummaryColumns {
-  cover_url: string | null;
-  game_type: string | null;
-  is_free: number;
-  version: string | null;
-}
-
-/** The columns of a whole game. */
-export interface GameColumns extends GameSummaryColumns {
-  description: string | null;
-  original_author: string | null;
-  /** JSON of `StoredExtraInfo`. */
-  extra_info: string;
-}
+import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
 
 type GameSummary = OutputOf<Contract['game']['list']>['items'][number];
 type Game = OutputOf<Contract['game']['getById']>;

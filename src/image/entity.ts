@@ -1,11 +1,22 @@
 import { EntitySchema } from 'typeorm';
 import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
-import { imageKind } from '../content/kind.ts';
+import { imageKind } from './kind.ts';
 import { columnTypes, jsonTransformer } from '../db/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 
 export interface ImagePostRow extends ContentRow {
   images: string[];
+}
+
+/** The columns of an image post that lists show, as the drivers return them. */
+export interface ImagePostSummaryColumns {
+  /** JSON of the URLs. */
+  images: string;
+}
+
+/** The columns of a whole image post. */
+export interface ImagePostColumns extends ImagePostSummaryColumns {
+  description: string | null;
 }
 
 export const imageEntities = (engine: Engine): EntitySchema[] => [

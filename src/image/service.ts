@@ -1,19 +1,18 @@
 import type { Contract } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
-import { imageKind } from '../content/kind.ts';
+import { imageKind } from './kind.ts';
 import { type ListPage, listRecords } from '../content/list.ts';
 import { type Draft, publish, recordSearchText, tagLinks } from '../content/publish.ts';
 import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
 import type { Context } from '../context.ts';
-import type { Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/connection.ts';
 import { insertRows } from '../db/insert.ts';
 import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { InputOf } from '../procedure.ts';
 import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
 import { addToTagCounts, ensureTags, type Tag, tagsOf } from '../tag/service.ts';
-import type { ImagePostRow } from './entity.ts';
-import type { ImagePostColumns, ImagePostSummaryColumns } from './view.ts';
+import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
 
 type ImagePostInput = InputOf<Contract['image']['create']>;
 type ListInput = InputOf<Contract['image']['list']>;
@@ -103,7 +102,7 @@ const replaceTags = async (tx: Transaction, id: string, tagNames: readonly strin
   for (const tag of earlier) additions.set(tag.id, (additions.get(tag.id) ?? 0) - 1);
   await addToTagCounts(tx, imageKind, new Map([...additions].filter(([, n]) => n !== 0)));
   await tx.manager.delete(imageKind.tagTable, { recordId: id });
-  await insertRows(tx.manager, imageKind.tagTable, tagLinks(id, wanted));
+  await insertRows(tx, imageKind.tagTable, tagLinks(id, wanted));
   return wanted;
 };
 

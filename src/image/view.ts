@@ -2,17 +2,7 @@ import type { Contract } from '../../contract/index.ts';
 import type { ContentRecord } from '../content/records.ts';
 import { contentView } from '../content/view.ts';
 import type { OutputOf } from '../procedure.ts';
-
-/** The columns of an image post that lists show, as the drivers return them. */
-export interface ImagePostSummaryColumns {
-  /** JSON of the URLs. */
-  images: string;
-}
-
-/** The columns of a whole image post. */
-export interface ImagePostColumns extends ImagePostSummaryColumns {
-  description: string | null;
-}
+import type { ImagePostColumns, ImagePostSummaryColumns } from './entity.ts';
 
 type ImagePostSummary = OutputOf<Contract['image']['list']>['items'][number];
 type ImagePost = OutputOf<Contract['image']['getById']>;

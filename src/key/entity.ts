@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import type { Bytes } from '../db/values.ts';
 
 export interface ApiKeyRow {
   id: string;
@@ -16,6 +17,19 @@ export interface ApiKeyRow {
   revokedAt: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
+}
+
+/** The columns of a key that may be shown, as the drivers return them. */
+export interface KeyColumns {
+  id: Bytes;
+  user_id: Bytes;
+  prefix: string;
+  name: string;
+  scopes: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  created_at: string;
 }
 
 export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {

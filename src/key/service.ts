@@ -1,8 +1,10 @@
 import type { Scope } from '../../contract/index.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
-import { type Bytes, idFromBytes, idToBytes, newId, timeFromDb, timeToDb } from '../db/values.ts';
+import { idFromBytes, idToBytes, newId, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import type { KeyColumns } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 
 /** A key as it may be shown: never the key itself. */
@@ -16,18 +18,6 @@ export interface KeyInfo {
   revokedAt: Date | null;
   lastUsedAt: Date | null;
   createdAt: Date;
-}
-
-export interface KeyColumns {
-  id: Bytes;
-  user_id: Bytes;
-  prefix: string;
-  name: string;
-  scopes: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  last_used_at: string | null;
-  created_at: string;
 }
 
 export const KEY_COLUMNS = 'id, user_id, prefix, name, scopes, expires_at, revoked_at, last_used_at, created_at';
@@ -62,7 +52,7 @@ export const insertKey = async (
   key = generateKey(),
 ): Promise<{ id: string; key: string }> => {
   const id = newId(now);
-  await insertRows(tx.manager, 'ApiKey', [
+  await insertRows(tx, 'ApiKey', [
     {
       id,
       userId: wanted.userId,

@@ -4,8 +4,9 @@ import type { Scope } from '../../contract/index.ts';
 import type { Database } from '../db/database.ts';
 import { WriteBehind } from '../db/write-behind.ts';
 import { AppError } from '../errors.ts';
+import type { KeyColumns } from './entity.ts';
 import { hashKey, isWellFormedKey } from './format.ts';
-import { KEY_COLUMNS, type KeyColumns, keyInfo, type KeyInfo, storeLastUses } from './service.ts';
+import { KEY_COLUMNS, keyInfo, type KeyInfo, storeLastUses } from './service.ts';
 
 /** Who calls: a user by one of their keys. */
 export interface Caller {

@@ -1,6 +1,7 @@
 import type { ContentKind } from '../content/kind.ts';
-import type { Database, Transaction } from '../db/database.ts';
-import { idToBytes, ownIdToBytes } from '../db/values.ts';
+import type { Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 
 type Reaction = 'like' | 'dislike';
@@ -36,7 +37,7 @@ export const toggleFavorite = (
 ): Promise<{ favorited: boolean; favoriteCount: number }> =>
   db.transaction(async (tx) => {
     const { key, counts } = await lockRecord(tx, kind, id);
-    const pair = [ownIdToBytes(userId), key];
+    const pair = [storedIdToBytes(userId), key];
     const removed = await tx.execute(
       `DELETE FROM ${kind.favoriteTable} WHERE user_id = ? AND ${kind.foreignKey} = ?`,
       pair,
@@ -59,7 +60,7 @@ export const toggleReaction = (
 ): Promise<{ reaction: Reaction | null; likeCount: number; dislikeCount: number }> =>
   db.transaction(async (tx) => {
     const { key, counts } = await lockRecord(tx, kind, id);
-    const pair = [ownIdToBytes(userId), key];
+    const pair = [storedIdToBytes(userId), key];
     const mine = `FROM ${kind.reactionTable} WHERE user_id = ? AND ${kind.foreignKey} = ?`;
     const [earlier] = await tx.read<{ type: Reaction }>(`SELECT type ${mine}`, pair);
     const reaction = earlier?.type === type ? null : type;

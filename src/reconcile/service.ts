@@ -1,6 +1,9 @@
-import { typeCounter } from '../content/counters.ts';
-import { type ContentKind, gameKind, imageKind } from '../content/kind.ts';
-import type { Database, Reader, Transaction } from '../db/database.ts';
+import { typeCounter } from '../game/type-counters.ts';
+import type { ContentKind } from '../content/kind.ts';
+import { gameKind } from '../game/kind.ts';
+import { imageKind } from '../image/kind.ts';
+import type { Reader, Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
 import { type Bytes, idFromBytes, placeholders } from '../db/values.ts';
 
 /** A stored counter that differs from the rows it stands for. */

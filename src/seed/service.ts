@@ -1,9 +1,11 @@
 import type { ContentKind } from '../content/kind.ts';
-import { gameKind, imageKind } from '../content/kind.ts';
+import { gameKind } from '../game/kind.ts';
+import { imageKind } from '../image/kind.ts';
 import { publishAll } from '../content/publish.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
-import { type Bytes, idFromBytes, ownIdToBytes } from '../db/values.ts';
+import { type Bytes, idFromBytes, storedIdToBytes } from '../db/values.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';
 
 /** Rows that are stored in one transaction, with all that hangs on them. */
@@ -26,7 +28,7 @@ export const seed = async (db: Database, options: SeedOptions, onStored: (rows: 
       onStored(batch.length);
     }
   };
-  await store(seedUsers(options), (tx, users) => insertRows(tx.manager, 'User', users));
+  await store(seedUsers(options), (tx, users) => insertRows(tx, 'User', users));
   const userIds = await publishers(db, options);
   await store(seedGames(options, userIds), (tx, games) => insertRecords(tx, gameKind, games));
   await store(seedImagePosts(options, userIds), (tx, posts) => insertRecords(tx, imageKind, posts));
@@ -36,7 +38,7 @@ const refuseRepetition = async (db: Database, options: SeedOptions): Promise<voi
   const tables = { users: 'users', games: gameKind.table, images: imageKind.table } as const;
   for (const kind of ['users', 'games', 'images'] as const) {
     const [first] = creations(options, kind);
-    const found = first && (await db.read(`SELECT 1 FROM ${tables[kind]} WHERE id = ?`, [ownIdToBytes(first.id)]));
+    const found = first && (await db.read(`SELECT 1 FROM ${tables[kind]} WHERE id = ?`, [storedIdToBytes(first.id)]));
     if (found?.length) {
       throw new SeedError(
         `This database holds ${kind} of random seed ${options.randomSeed}: choose another --random-seed.`,
@@ -58,12 +60,12 @@ const publishers = async (db: Database, options: SeedOptions): Promise<string[]>
 const insertRecords = async (tx: Transaction, kind: ContentKind, records: readonly SeedRecord[]): Promise<void> => {
   await publishAll(tx, kind, records);
   await insertRows(
-    tx.manager,
+    tx,
     kind.favoriteTable,
     records.flatMap(({ id, favoritedBy }) => favoritedBy.map((userId) => ({ userId, recordId: id }))),
   );
   await insertRows(
-    tx.manager,
+    tx,
     kind.reactionTable,
     records.flatMap(({ id, likedBy, dislikedBy }) => [
       ...likedBy.map((userId) => ({ userId, recordId: id, type: 'like' })),

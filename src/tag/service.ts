@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../content/kind.ts';
-import type { Database, Reader, Transaction } from '../db/database.ts';
+import type { Reader, Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
 import { increment } from '../db/increment.ts';
-import { ownIdToBytes, placeholders } from '../db/values.ts';
+import { storedIdToBytes, placeholders } from '../db/values.ts';
 import { slugOf } from './slug.ts';
 
 export interface Tag {
@@ -88,5 +89,5 @@ export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string
   reader.read<Tag>(
     `SELECT g.id, g.name, g.slug FROM ${kind.tagTable} t JOIN tags g ON g.id = t.tag_id
     WHERE t.${kind.foreignKey} = ? ORDER BY t.position`,
-    [ownIdToBytes(recordId)],
+    [storedIdToBytes(recordId)],
   );

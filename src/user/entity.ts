@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer, jsonTransformer } from '../db/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import type { Bytes } from '../db/values.ts';
 
 export interface UserRow {
   id: string;
@@ -18,6 +19,25 @@ export interface UserRow {
   createdAt: Date;
   updatedAt: Date;
 }
+
+/** The columns of a profile, as the drivers return them. */
+export interface UserColumns {
+  id: Bytes;
+  nickname: string;
+  bio: string | null;
+  pronouns: string | null;
+  website: string | null;
+  location: string | null;
+  /** JSON of a map. */
+  social_links: string;
+  avatar: string | null;
+  game_count: number;
+  image_post_count: number;
+  created_at: string;
+  updated_at: string;
+}
+
+export type UserSummaryColumns = Pick<UserColumns, 'id' | 'nickname' | 'avatar'>;
 
 export const userEntity = (engine: Engine): EntitySchema<UserRow> => {
   const { id, text, longText, count, time } = columnTypes(engine);

@@ -1,31 +1,13 @@
 import type { Contract } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
-import type { Database, Reader, Transaction } from '../db/database.ts';
+import type { Reader, Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
-import { type Bytes, idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
+import { idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { InputOf } from '../procedure.ts';
 import { normalise } from '../search/text.ts';
-import type { UserRow } from './entity.ts';
-
-/** The columns of a profile, as the drivers return them. */
-export interface UserColumns {
-  id: Bytes;
-  nickname: string;
-  bio: string | null;
-  pronouns: string | null;
-  website: string | null;
-  location: string | null;
-  /** JSON of a map. */
-  social_links: string;
-  avatar: string | null;
-  game_count: number;
-  image_post_count: number;
-  created_at: string;
-  updated_at: string;
-}
-
-export type UserSummaryColumns = Pick<UserColumns, 'id' | 'nickname' | 'avatar'>;
+import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
 
 const COLUMNS =
   'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
@@ -33,7 +15,7 @@ const COLUMNS =
 type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
 export const insertUser = (tx: Transaction, user: NewUser, now: Date): Promise<void> =>
-  insertRows(tx.manager, 'User', [
+  insertRows(tx, 'User', [
     { socialLinks: {}, searchText: normalise(user.nickname), createdAt: now, updatedAt: now, ...user },
   ]);
 

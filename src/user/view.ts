@@ -2,7 +2,7 @@ import type { Contract } from '../../contract/index.ts';
 import { idFromBytes, timeFromDb } from '../db/values.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { OutputOf } from '../procedure.ts';
-import type { UserColumns, UserSummaryColumns } from './service.ts';
+import type { UserColumns, UserSummaryColumns } from './entity.ts';
 
 type UserProfile = OutputOf<Contract['user']['getProfile']>;
 type CurrentUser = OutputOf<Contract['user']['me']>;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { gameKind, imageKind } from '../../src/content/kind.ts';
+import { gameKind } from '../../src/game/kind.ts';
+import { imageKind } from '../../src/image/kind.ts';
 import { type Draft, type Publication, publishAll } from '../../src/content/publish.ts';
 import { newId } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { createDemo } from '../../src/demo.ts';
+import { createDemo } from '../../src/demo/records.ts';
 import { startApp } from '../support/app.ts';
 
 declare global {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
-import { gameKind } from '../../src/content/kind.ts';
+import { gameKind } from '../../src/game/kind.ts';
 import { publish } from '../../src/content/publish.ts';
-import { Database, type Transaction } from '../../src/db/database.ts';
+import type { Transaction } from '../../src/db/connection.ts';
+import { Database } from '../../src/db/database.ts';
 import { idToBytes } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
 import { schema } from '../../src/schema.ts';

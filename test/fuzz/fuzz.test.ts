@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createDemo } from '../../src/demo.ts';
+import { createDemo } from '../../src/demo/records.ts';
 import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { withDatabase } from '../support/load.ts';
 import { type ServeProcess, startServe } from '../support/program.ts';

@@ -1,7 +1,9 @@
 import { expect } from '@jest/globals';
-import { typeCounter } from '../../src/content/counters.ts';
-import { type ContentKind, gameKind, imageKind } from '../../src/content/kind.ts';
-import type { Reader } from '../../src/db/database.ts';
+import { typeCounter } from '../../src/game/type-counters.ts';
+import type { ContentKind } from '../../src/content/kind.ts';
+import { gameKind } from '../../src/game/kind.ts';
+import { imageKind } from '../../src/image/kind.ts';
+import type { Reader } from '../../src/db/connection.ts';
 import { type Bytes, idFromBytes } from '../../src/db/values.ts';
 
 /** Numbers by what they count, such as `games 019a… favorite_count`. Zeros are left out. */

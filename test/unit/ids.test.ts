@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { idFromBytes, idToBytes, newId, ownIdToBytes } from '../../src/db/values.ts';
+import { idFromBytes, idToBytes, newId, storedIdToBytes } from '../../src/db/values.ts';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -21,7 +21,7 @@ test('later ids sort after earlier ones, as texts and as bytes', () => {
   const start = Date.parse('2032-01-01T00:00:00.000Z');
   const ids = Array.from({ length: 1000 }, (_, index) => newId(new Date(start + index)));
   expect(ids.toSorted()).toEqual(ids);
-  expect(ids.map(ownIdToBytes).toSorted(Buffer.compare).map(idFromBytes)).toEqual(ids);
+  expect(ids.map(storedIdToBytes).toSorted(Buffer.compare).map(idFromBytes)).toEqual(ids);
 });
 
 test('a clock that goes back by some seconds changes nothing of the order', () => {
@@ -38,14 +38,14 @@ test('a clock that goes back by more is believed', () => {
 
 test('bytes are 16, and go back to the same text', () => {
   const id = newId(new Date('2035-01-01T00:00:00.000Z'));
-  expect(ownIdToBytes(id)).toHaveLength(16);
-  expect(idFromBytes(ownIdToBytes(id))).toBe(id);
+  expect(storedIdToBytes(id)).toHaveLength(16);
+  expect(idFromBytes(storedIdToBytes(id))).toBe(id);
 });
 
 test.each(['', 'x', '1', '019A3C5E-B150-7E85-9F52-9D40CE61A205', '019a3c5eb1507e859f529d40ce61a205', "' OR 1=1 --"])(
   '%j is no id of ours',
   (text) => {
     expect(idToBytes(text)).toBeUndefined();
-    expect(() => ownIdToBytes(text)).toThrow(TypeError);
+    expect(() => storedIdToBytes(text)).toThrow(TypeError);
   },
 );

@@ -5,7 +5,7 @@ import { createApp } from '../../src/app.ts';
 import { readConfig, sandboxOf } from '../../src/config.ts';
 import { closeContext, openContext } from '../../src/context.ts';
 import { Listener } from '../../src/http/listener.ts';
-import { fillSandbox, sandboxKeys } from '../../src/sandbox.ts';
+import { fillSandbox, sandboxKeys } from '../../src/demo/sandbox.ts';
 import { checkReply } from '../support/published.ts';
 
 /** The sandbox, in this process. */

@@ -27,7 +27,7 @@ type ServiceReason = 'ROUTE_NOT_FOUND' | 'BATCH_TOO_LARGE';
 type Provocation = (operation: Operation, session: Session) => Check[];
 
 /** Where pages end: page × limit. The contract says so in words. */
-const DEEPEST = 10_000;
+const MAX_PAGE_DEPTH = 10_000;
 /** How far to look for a record of another author. */
 const MAX_PAGES = 10;
 const PAGE_SIZE = 100;
@@ -122,8 +122,8 @@ const ofAnotherAuthor = async (operation: Operation, session: Session): Promise<
 
 const tooDeep = refused('PAGE_TOO_DEEP', ({ example }) => [
   {
-    what: `page ${DEEPEST + 1} of 1 record each`,
-    request: { body: bodyOf({ ...example.input, page: DEEPEST + 1, limit: 1 }) },
+    what: `page ${MAX_PAGE_DEPTH + 1} of 1 record each`,
+    request: { body: bodyOf({ ...example.input, page: MAX_PAGE_DEPTH + 1, limit: 1 }) },
   },
 ]);
 
@@ -196,8 +196,8 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
 
   PAGE_TOO_DEEP: (operation, session) => [
     ...tooDeep(operation, session),
-    checkOf(operation, 'output', `answers page ${DEEPEST} of 1 record each`, async () => {
-      await session.call(operation, { ...operation.example.input, page: DEEPEST, limit: 1 });
+    checkOf(operation, 'output', `answers page ${MAX_PAGE_DEPTH} of 1 record each`, async () => {
+      await session.call(operation, { ...operation.example.input, page: MAX_PAGE_DEPTH, limit: 1 });
     }),
   ],
 

@@ -6,15 +6,16 @@ import {
   exampleUser,
   plainGame,
   plainGameInput,
-} from '../contract/examples.ts';
-import { scopes } from '../contract/index.ts';
-import { gameKind, imageKind } from './content/kind.ts';
-import { publish } from './content/publish.ts';
-import type { Database } from './db/database.ts';
-import { gameDraft } from './game/service.ts';
-import { imagePostDraft } from './image/service.ts';
-import { insertKey } from './key/service.ts';
-import { insertUser } from './user/service.ts';
+} from '../../contract/examples.ts';
+import { scopes } from '../../contract/index.ts';
+import { gameKind } from '../game/kind.ts';
+import { imageKind } from '../image/kind.ts';
+import { publish } from '../content/publish.ts';
+import type { Database } from '../db/database.ts';
+import { gameDraft } from '../game/service.ts';
+import { imagePostDraft } from '../image/service.ts';
+import { insertKey } from '../key/service.ts';
+import { insertUser } from '../user/service.ts';
 
 /**
  * Fills a database without users with what the contract's examples talk about: the user `demo` and their records, under

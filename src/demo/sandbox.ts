@@ -1,10 +1,10 @@
-import { exampleUser } from '../contract/examples.ts';
-import { scopes, type Scope } from '../contract/index.ts';
-import type { Database } from './db/database.ts';
-import { createDemo } from './demo.ts';
-import { keyOf } from './key/format.ts';
-import { insertKey } from './key/service.ts';
-import { seed } from './seed/service.ts';
+import { exampleUser } from '../../contract/examples.ts';
+import { scopes, type Scope } from '../../contract/index.ts';
+import type { Database } from '../db/database.ts';
+import { createDemo } from './records.ts';
+import { keyOf } from '../key/format.ts';
+import { insertKey } from '../key/service.ts';
+import { seed } from '../seed/service.ts';
 
 const RANDOM_LENGTH = 32;
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import { increment } from '../db/increment.ts';
 import { WriteBehind } from '../db/write-behind.ts';
-import { ownIdToBytes } from '../db/values.ts';
+import { storedIdToBytes } from '../db/values.ts';
 import type { ContentKind } from './kind.ts';
 
 const DELAY_MS = 1000;
@@ -18,7 +18,7 @@ export const viewCounts = (db: Database, log: Logger, kind: ContentKind): WriteB
           tx,
           kind.table,
           'view_count',
-          [...views].map(([id, n]) => [ownIdToBytes(id), n]),
+          [...views].map(([id, n]) => [storedIdToBytes(id), n]),
         ),
       ),
     log,

@@ -1,0 +1,44 @@
+import type { DataSource, EntityManager, EntitySchema, MigrationInterface } from 'typeorm';
+import type { Dialect, Engine } from './dialect.ts';
+
+/** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
+export type Parameter = string | number | null | Uint8Array;
+
+/** The tables of the service: its entities for an engine, and the migrations that make them. */
+export interface Schema {
+  entities(engine: Engine): EntitySchema[];
+  migrations: (new () => MigrationInterface)[];
+}
+
+/** What an engine's own file provides. */
+export interface Connection {
+  dialect: Dialect;
+  /** TypeORM's connection for writing and migrating. */
+  writer: DataSource;
+  /** Runs a SELECT outside of any transaction. */
+  read: (sql: string, parameters: readonly Parameter[]) => Promise<unknown[]>;
+  /** Runs `work` when the engine can begin a writing transaction. */
+  exclusive: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Runs `work` while no other process migrates. */
+  whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Whether the transaction that met this error can succeed when run again. */
+  isTransient: (error: unknown) => boolean;
+  /** Whether this error means that the database cannot be reached. */
+  isUnreachable: (error: unknown) => boolean;
+  close: () => Promise<void>;
+}
+
+/** What a SELECT can be run on: the database, or a transaction under way. */
+export interface Reader {
+  dialect: Dialect;
+  /** Runs a SELECT and returns its rows. */
+  read: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+}
+
+/** A transaction under way. */
+export interface Transaction extends Reader {
+  /** For simple writes through entities. */
+  manager: EntityManager;
+  /** Runs a write and returns the number of rows it changed. */
+  execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
+}

@@ -1,0 +1,14 @@
+import type { ContentKind } from '../content/kind.ts';
+
+export const gameKind: ContentKind = {
+  entity: 'Game',
+  table: 'games',
+  foreignKey: 'game_id',
+  tagTable: 'game_tags',
+  favoriteTable: 'game_favorites',
+  reactionTable: 'game_reactions',
+  countColumn: 'game_count',
+  summaryColumns: ['cover_url', 'game_type', 'is_free', 'version'],
+  detailColumns: ['description', 'original_author', 'extra_info'],
+  notFound: 'GAME_NOT_FOUND',
+};

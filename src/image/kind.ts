@@ -1,0 +1,14 @@
+import type { ContentKind } from '../content/kind.ts';
+
+export const imageKind: ContentKind = {
+  entity: 'ImagePost',
+  table: 'image_posts',
+  foreignKey: 'image_post_id',
+  tagTable: 'image_post_tags',
+  favoriteTable: 'image_post_favorites',
+  reactionTable: 'image_post_reactions',
+  countColumn: 'image_post_count',
+  summaryColumns: ['images'],
+  detailColumns: ['description'],
+  notFound: 'IMAGE_POST_NOT_FOUND',
+};
