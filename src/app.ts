@@ -1,4 +1,6 @@
 import express, { type Express } from 'express';
+import { Calls } from './call/calls.ts';
+import { servedProcedures } from './call/procedures.ts';
 import type { Context } from './context.ts';
 import { AppError } from './errors.ts';
 import { api } from './http/api.ts';
@@ -6,9 +8,11 @@ import { docs } from './http/docs.ts';
 import { errorHandler } from './http/errors.ts';
 import { requireHost } from './http/guard.ts';
 import { health } from './http/health.ts';
+import { withCommonHeaders } from './http/reply.ts';
 import { requestLog } from './http/request-log.ts';
 import { sandboxFaults } from './http/sandbox.ts';
 import { security } from './http/security.ts';
+import { tsRestFrame } from './http/ts-rest.ts';
 
 /** The service as an Express app: what happens to a request, from top to bottom. It does not listen. */
 export const createApp = (c: Context): Express => {
@@ -20,10 +24,12 @@ export const createApp = (c: Context): Express => {
   app.set('trust proxy', c.config.trustProxy);
 
   app.use(requestLog(c.log));
-  app.use(...security(c.config.corsOrigins));
+  app.use(security(c.config.corsOrigins));
   app.use(requireHost);
   if (c.config.sandbox) app.use(sandboxFaults);
-  app.use(api(c));
+  const procedures = servedProcedures(c);
+  app.use(api(new Calls(c, procedures, tsRestFrame(procedures)), c));
+  app.use(withCommonHeaders);
   app.use(health(c));
   app.use(docs(c.config));
   app.use(() => {

@@ -87,7 +87,8 @@ export const serve = async (config: Config): Promise<void> => {
   try {
     const isReady = await prepareDatabase(context);
     if (config.sandbox) await fillSandbox(context.db);
-    const listener = new Listener(createApp(context));
+    const app = createApp(context);
+    const listener = new Listener(app, app);
     const port = await listen(listener, config);
     try {
       await run(context, port, isReady);

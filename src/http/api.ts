@@ -1,63 +1,52 @@
-import { createExpressEndpoints } from '@ts-rest/express';
-import express, { type RequestHandler, type Response, type Router } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Admitted, Calls, Sent } from '../call/calls.ts';
 import type { Context } from '../context.ts';
-import { AppError } from '../errors.ts';
-import type { KeyVerifier } from '../key/verifier.ts';
-import { authorise } from './auth.ts';
-import { readBody } from './body.ts';
-import { allowMethods, methodsOf, requireJson } from './guard.ts';
-import { type Envelope, type Procedure, reply, servedProcedures } from './procedures.ts';
-import { answerBatch, answerRead } from './trpc.ts';
+import { parseJson, readText } from './body.ts';
+import { queryText, sendToGet } from './get.ts';
+import { assertJson, assertMethod, methodsOf } from './guard.ts';
+import { sendJson } from './reply.ts';
+import { removeUndefined } from './superjson.ts';
+import { answerBatch } from './batch.ts';
 
 const API = '/api/trpc/';
 
-/** The checks of a procedure, in the order of their precedence, then ts-rest: parse, handle, check the reply. */
-const procedureRouter = (keys: KeyVerifier, procedure: Procedure): Router => {
-  const { id, access, bodyLimit, route } = procedure;
-  const router = express.Router({ caseSensitive: true, strict: true });
-  router.use(
-    (_request, response, next) => {
-      response.locals.procedure = id;
-      next();
-    },
-    allowMethods(...methodsOf(procedure)),
-  );
-  if (procedure.effect === 'read') router.get(route.path, authorise(keys, access), answerRead(procedure));
-  router.use(requireJson, authorise(keys, access), readBody(bodyLimit));
-  const implementation = async ({ body, res }: { body: Envelope; res: Response }) => ({
-    status: 200 as const,
-    body: await reply(procedure, body, res.locals.caller),
-  });
-  createExpressEndpoints({ [id]: route }, { [id]: implementation }, router, {
-    responseValidation: true,
-    // Only `http/errors.ts` words failures.
-    requestValidationErrorHandler: (error, _request, _response, next) => next(error),
-  });
-  return router;
-};
+/** What a request carries as text. */
+const sentAs = (text: string): Sent => ({
+  text,
+  parse: () => (text === '' ? {} : removeUndefined(parseJson(text))),
+});
 
 /**
- * The procedures of the contract. A map finds the procedure of a path: the checks that come before the body need it
- * early, and twenty Express routes would be tried one after the other.
+ * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (c: Context): RequestHandler => {
-  const procedures = servedProcedures(c);
-  const routers = new Map(
-    [...procedures.values()].map((procedure) => [procedure.route.path, procedureRouter(c.keys, procedure)]),
-  );
-  const batch = answerBatch(procedures, c);
+export const api = (calls: Calls, { log }: Context): RequestHandler => {
+  const batch = answerBatch(calls, log);
+
+  const admit = async (id: string, request: Request, response: Response): Promise<Admitted> => {
+    const procedure = calls.find(id);
+    response.locals.procedure = id;
+    assertMethod(request, response, methodsOf(procedure));
+    if (request.method === 'POST') assertJson(request);
+    return calls.admit(procedure, request.headers.authorization, (caller) => {
+      response.locals.caller = caller;
+    });
+  };
+
+  const single = async (id: string, request: Request, response: Response): Promise<void> => {
+    const admitted = await admit(id, request, response);
+    if (request.method === 'POST') {
+      const text = await readText(request, response, admitted.procedure.bodyLimit);
+      sendJson(response, 200, await calls.perform(admitted, sentAs(text)));
+    } else {
+      sendToGet(response, 200, await calls.perform(admitted, sentAs(queryText(request))));
+    }
+  };
+
   return async (request, response, next) => {
     const { path } = request;
-    if (!path.startsWith(API)) {
-      next();
-      return;
-    }
-    if (request.query['batch'] === '1') {
+    if (!path.startsWith(API)) next();
+    else if (request.url.length > path.length && request.query['batch'] === '1') {
       await batch(path.slice(API.length), request, response);
-      return;
-    }
-    const router = routers.get(path);
-    if (!router) throw new AppError('PROCEDURE_NOT_FOUND');
-    router(request, response, next);
+    } else await single(path.slice(API.length), request, response);
   };
 };

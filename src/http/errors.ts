@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { errorOf, type ErrorResponse, issuesOf, MAX_ISSUES } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
+import { sendJson } from './reply.ts';
 
 /** What makes us refuse for want of capacity is mostly over by then. */
 const RETRY_AFTER_S = '1';
@@ -23,7 +24,7 @@ const foreignReason = (error: { type?: unknown; status?: unknown }) => {
 };
 
 /** The faults that zod found in a request, as an error of the catalogue. */
-export const validationError = (found: readonly z.core.$ZodIssue[]): AppError => {
+const validationError = (found: readonly z.core.$ZodIssue[]): AppError => {
   const issues = issuesOf(found);
   return new AppError('VALIDATION_FAILED', {
     issues,
@@ -107,5 +108,5 @@ export const errorHandler =
       next(thrown);
       return;
     }
-    response.status(status).set(headers).json(body);
+    sendJson(response, status, JSON.stringify(body), Object.entries(headers).flat());
   };

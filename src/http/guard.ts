@@ -3,6 +3,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ProcedureMetadata } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 
+const READ_METHODS = ['GET', 'HEAD', 'POST'];
+const WRITE_METHODS = ['POST'];
 const ENCODINGS = new Set(['identity', 'gzip', 'deflate', 'br']);
 
 /** Lets through what names a host, as HTTP/1.1 demands (RFC 9112, section 3.2). @throws AppError BAD_HTTP_REQUEST */
@@ -12,18 +14,18 @@ export const requireHost: RequestHandler = (request, _response, next) => {
 };
 
 /** The methods that a procedure answers to; tRPC clients send reads by GET. */
-export const methodsOf = ({ effect }: Pick<ProcedureMetadata, 'effect'>): string[] =>
-  effect === 'read' ? ['GET', 'HEAD', 'POST'] : ['POST'];
+export const methodsOf = ({ effect }: Pick<ProcedureMetadata, 'effect'>): readonly string[] =>
+  effect === 'read' ? READ_METHODS : WRITE_METHODS;
 
 /** @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`, for a request by another method */
-export const demandMethod = (request: Request, response: Response, methods: readonly string[]): void => {
+export const assertMethod = (request: Request, response: Response, methods: readonly string[]): void => {
   if (methods.includes(request.method)) return;
-  response.set('Allow', methods.join(', '));
+  response.setHeader('Allow', methods.join(', '));
   throw new AppError('METHOD_NOT_SUPPORTED');
 };
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE for a body that is not JSON in UTF-8 */
-export const demandJson = ({ headers }: Request): void => {
+export const assertJson = ({ headers }: Request): void => {
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = headers;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
   const usable =
@@ -31,20 +33,9 @@ export const demandJson = ({ headers }: Request): void => {
   if (!usable) throw new AppError('UNSUPPORTED_MEDIA_TYPE');
 };
 
-/** Lets through what has one of these methods. @throws as `demandMethod` */
-export const allowMethods =
-  (...methods: string[]): RequestHandler =>
-  (request, response, next) => {
-    demandMethod(request, response, methods);
-    next();
-  };
-
-/** Lets through what only reads, on paths that are no procedures. @throws as `demandMethod` */
-export const readOnly = allowMethods('GET', 'HEAD');
-
-/** Lets through JSON in UTF-8, and requests without a body. @throws as `demandJson` */
-export const requireJson: RequestHandler = (request, _response, next) => {
-  demandJson(request);
+/** Lets through what only reads, on paths that are no procedures. @throws as `assertMethod` */
+export const readOnly: RequestHandler = (request, response, next) => {
+  assertMethod(request, response, ['GET', 'HEAD']);
   next();
 };
 

@@ -5,6 +5,8 @@ declare global {
   namespace Express {
     interface Locals {
       requestId: string;
+      /** Headers that every reply has besides the request id: names and values in turn. */
+      headers: readonly string[];
       /** The id of the procedure called, once it is known. */
       procedure?: string;
       caller?: Caller | undefined;

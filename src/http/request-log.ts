@@ -10,10 +10,9 @@ export const requestLog =
   (log: Logger): RequestHandler =>
   (request, response, next) => {
     const started = performance.now();
-    const given = request.get('x-request-id') ?? '';
-    const requestId = USABLE_ID.test(given) ? given : randomUUID();
+    const given = request.headers['x-request-id'];
+    const requestId = typeof given === 'string' && USABLE_ID.test(given) ? given : randomUUID();
     response.locals.requestId = requestId;
-    response.set('X-Request-Id', requestId);
     response.once('close', () => {
       const { procedure, caller, reason } = response.locals;
       log.info(

@@ -1,22 +1,57 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import cors from 'cors';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
+import { setCommonHeaders } from './reply.ts';
 
 const PREFLIGHT_MAX_AGE_S = 86_400;
 
 /** Response headers that scripts of other origins may read. */
 const EXPOSED = ['ETag', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'];
 
-/** Security headers for replies that are no pages, and CORS: keys are no cookies, so any origin may call. */
-export const security = (origins: readonly string[]): RequestHandler[] => [
-  helmet({
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    crossOriginResourcePolicy: { policy: 'cross-origin' },
-  }),
-  cors({
-    origin: origins.includes('*') ? '*' : [...origins],
+/** Names and values in turn, as `writeHead` takes them. */
+export type HeaderList = readonly string[];
+
+/** The headers that middleware sets on the reply to a GET from this origin. */
+const headersSetBy = (middleware: readonly RequestHandler[], origin: string | undefined): HeaderList => {
+  const request = new IncomingMessage(new Socket());
+  request.method = 'GET';
+  if (origin !== undefined) request.headers.origin = origin;
+  const response = new ServerResponse(request);
+  for (const one of middleware) void one(request as Request, response as Response, () => undefined);
+  return response.getHeaderNames().flatMap((name) => [name, String(response.getHeader(name))]);
+};
+
+/**
+ * Names the security headers of replies that are no pages, and those of CORS: keys are no cookies, so any origin may call.
+ * helmet and cors say what they are; they are asked once for each origin allowed, not for every request. Answers
+ * preflights.
+ */
+export const security = (origins: readonly string[]): RequestHandler => {
+  const isOpen = origins.includes('*');
+  const preflight = cors({
+    origin: isOpen ? '*' : [...origins],
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED,
     maxAge: PREFLIGHT_MAX_AGE_S,
-  }),
-];
+  });
+  const middleware = [
+    helmet({
+      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+      crossOriginResourcePolicy: { policy: 'cross-origin' },
+    }),
+    preflight,
+  ];
+  const headersOfOthers = headersSetBy(middleware, undefined);
+  const headersOf = new Map(isOpen ? [] : origins.map((origin) => [origin, headersSetBy(middleware, origin)]));
+  return (request, response, next) => {
+    response.locals.headers = headersOf.get(request.headers.origin ?? '') ?? headersOfOthers;
+    if (request.method !== 'OPTIONS') {
+      next();
+      return;
+    }
+    setCommonHeaders(response);
+    preflight(request, response, next);
+  };
+};

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { contract, type ProcedureMetadata, type Reason } from '../../contract/index.ts';
 import { createDemo } from '../../src/demo/records.ts';
-import { proceduresOf } from '../../src/http/procedures.ts';
+import { proceduresOf } from '../../src/call/procedures.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { engine } from '../support/database.ts';
 import { withDatabase } from '../support/load.ts';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { contract } from '../../contract/index.ts';
 import { createDemo } from '../../src/demo/records.ts';
-import { proceduresOf } from '../../src/http/procedures.ts';
+import { proceduresOf } from '../../src/call/procedures.ts';
 import type { ProcedureMetadata } from '../../contract/index.ts';
 import { type ProcedureId, startApp } from '../support/app.ts';
 

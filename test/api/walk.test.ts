@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { contract, type ProcedureMetadata, scopes } from '../../contract/index.ts';
 import { newId } from '../../src/db/values.ts';
 import { createDemo } from '../../src/demo/records.ts';
-import { proceduresOf } from '../../src/http/procedures.ts';
+import { proceduresOf } from '../../src/call/procedures.ts';
 import { type ProcedureId, startApp } from '../support/app.ts';
 
 // What every operation owes its callers. The cases follow from the contract, so that a new operation has them at once.

@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { checkReply, reasonOf } from './published.ts';
 
@@ -19,13 +19,16 @@ const note = (procedure: string, status: number, reason = 'ok'): void => {
   appendFileSync(join(SEEN_REPLIES, globalThis.TEST_ENGINE.name), line);
 };
 
-const check = (request: IncomingMessage, response: ServerResponse, text: string): void => {
+const check = (
+  request: IncomingMessage,
+  { statusCode: status }: ServerResponse,
+  headers: OutgoingHttpHeaders,
+  text: string,
+): void => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-  const type = String(response.getHeader('content-type'));
+  const type = String(headers['content-type']);
   if (!pathname.startsWith(API) || text === '' || !type.startsWith('application/json')) return;
   const procedure = pathname.slice(API.length);
-  const { statusCode: status } = response;
-  const headers = response.getHeaders();
   const body: unknown = JSON.parse(text);
   if (searchParams.get('batch') !== '1') {
     checkReply(procedure, { status, headers, body });
@@ -36,6 +39,16 @@ const check = (request: IncomingMessage, response: ServerResponse, text: string)
       checkReply(procedures[index] ?? '', { status: statusOfCall(one), headers, body: one });
     }
   }
+};
+
+/** The headers that `writeHead` was given, in whichever form, beside those set before. */
+const headersOf = (response: ServerResponse, given: unknown): OutgoingHttpHeaders => {
+  const list = Array.isArray(given) ? (given as string[]) : Object.entries(given as object).flat();
+  const names = list.filter((_, index) => index % 2 === 0);
+  return {
+    ...response.getHeaders(),
+    ...Object.fromEntries(names.map((name, index) => [name.toLowerCase(), list[2 * index + 1]])),
+  };
 };
 
 /** The app under observation: whatever it answers to calls of procedures is held against the published document. */
@@ -51,12 +64,18 @@ export const observe = (app: RequestListener): Observed => {
   return {
     listener: (request, response) => {
       const { url = '' } = request;
+      let headers: OutgoingHttpHeaders = {};
+      const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+      response.writeHead = (...args: unknown[]) => {
+        headers = headersOf(response, args.at(-1));
+        return writeHead(...args);
+      };
       const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
       response.end = (...args: unknown[]) => {
         const [chunk] = args;
         const text = typeof chunk === 'string' || Buffer.isBuffer(chunk) ? chunk.toString() : '';
         try {
-          check(request, response, text);
+          check(request, response, { ...response.getHeaders(), ...headers }, text);
         } catch (error) {
           faults.push(`${request.method} ${url}: ${(error as Error).message}`);
         }

@@ -1,4 +1,3 @@
-import type { RequestHandler } from 'express';
 import type { Access } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
@@ -6,7 +5,8 @@ import type { Caller, KeyVerifier } from '../key/verifier.ts';
 const BEARER = /^Bearer +([^ ]+)$/i;
 
 /**
- * Finds out from an `Authorization` header who calls: undefined for nobody in particular, who sends none.
+ * Finds out from an `Authorization` header who calls: undefined for nobody in particular, who sends none. A credential
+ * that does not work is refused on public procedures too, so that nobody is taken for anonymous without knowing.
  * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
  */
 export const identify = async (keys: KeyVerifier, authorization: string | undefined): Promise<Caller | undefined> => {
@@ -17,7 +17,7 @@ export const identify = async (keys: KeyVerifier, authorization: string | undefi
 };
 
 /** @throws AppError KEY_MISSING, SCOPE_MISSING when the caller may not call a procedure of this access */
-export const demandAccess = (access: Access, caller: Caller | undefined): void => {
+export const assertAccess = (access: Access, caller: Caller | undefined): void => {
   if (access === 'public') return;
   if (!caller) throw new AppError('KEY_MISSING');
   const { scopes } = caller.key;
@@ -27,17 +27,3 @@ export const demandAccess = (access: Access, caller: Caller | undefined): void =
     });
   }
 };
-
-/**
- * Finds out who calls, and whether they may. A credential that does not work is refused on public procedures too, so
- * that nobody is taken for anonymous without knowing.
- * @throws AppError KEY_…, SCOPE_MISSING
- */
-export const authorise =
-  (keys: KeyVerifier, access: Access): RequestHandler =>
-  async (request, response, next) => {
-    const caller = await identify(keys, request.headers.authorization);
-    response.locals.caller = caller;
-    demandAccess(access, caller);
-    next();
-  };

@@ -1,0 +1,77 @@
+import type { Context } from '../context.ts';
+import { AppError } from '../errors.ts';
+import type { Caller, KeyVerifier } from '../key/verifier.ts';
+import { assertAccess, identify } from './access.ts';
+import type { Procedure, Procedures } from './procedures.ts';
+import { SharedReads } from './shared-reads.ts';
+
+/**
+ * What is done with a call that may be done: parse what was sent by the contract, handle it, check and strip the reply.
+ * @throws AppError VALIDATION_FAILED and whatever the handler throws
+ */
+export type Frame = (procedure: Procedure, sent: unknown, caller: Caller | undefined) => Promise<unknown>;
+
+/** What came with a call. */
+export interface Sent {
+  /** Equal texts are equal inputs. */
+  text: string;
+  /** The envelope, `{}` for nothing. @throws AppError MALFORMED_JSON */
+  parse: () => unknown;
+}
+
+/** A call that may be made. */
+export interface Admitted {
+  procedure: Procedure;
+  /** Undefined for nobody in particular. */
+  caller: Caller | undefined;
+}
+
+/** Reads of one record count its views and meet in the database layer, so they are not shared here. */
+const isShared = ({ procedure: { id, effect }, caller }: Admitted): boolean =>
+  effect === 'read' && caller === undefined && !/\.(getById|getProfile)$/.test(id);
+
+/**
+ * The one way of a call, whichever door it came through: find the procedure → who calls → may they → parse → handle →
+ * check → reply. What a door demands or reads by its own rules it does between these steps.
+ */
+export class Calls {
+  readonly #procedures: Procedures;
+  readonly #keys: KeyVerifier;
+  readonly #frame: Frame;
+  readonly #shared = new SharedReads<string>();
+
+  constructor({ keys }: Pick<Context, 'keys'>, procedures: Procedures, frame: Frame) {
+    this.#procedures = procedures;
+    this.#keys = keys;
+    this.#frame = frame;
+  }
+
+  /** The procedure with this id. @throws AppError PROCEDURE_NOT_FOUND */
+  find(id: string): Procedure {
+    const procedure = this.#procedures.get(id);
+    if (!procedure) throw new AppError('PROCEDURE_NOT_FOUND');
+    return procedure;
+  }
+
+  /**
+   * Finds out from an `Authorization` header who calls; `learn` hears of it before it is known whether they may.
+   * @throws AppError KEY_…, SCOPE_MISSING
+   */
+  async admit(
+    procedure: Procedure,
+    authorization: string | undefined,
+    learn: (caller: Caller | undefined) => void,
+  ): Promise<Admitted> {
+    const caller = await identify(this.#keys, authorization);
+    learn(caller);
+    assertAccess(procedure.access, caller);
+    return { procedure, caller };
+  }
+
+  /** Makes the call. Returns the JSON of the reply. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
+  perform(admitted: Admitted, sent: Sent): Promise<string> {
+    const { procedure, caller } = admitted;
+    const run = async () => JSON.stringify(await this.#frame(procedure, sent.parse(), caller));
+    return isShared(admitted) ? this.#shared.answer(`${procedure.id} ${sent.text}`, run) : run();
+  }
+}

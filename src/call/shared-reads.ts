@@ -1,0 +1,53 @@
+/** How many different reads run at once. */
+const RUNNING = 8;
+
+/** Equal reads that wait for the run that answers them all. */
+class Group<T> {
+  readonly run: () => Promise<T>;
+  settle!: (answer: Promise<T>) => void;
+  readonly answer = new Promise<T>((resolve) => {
+    this.settle = resolve;
+  });
+
+  constructor(run: () => Promise<T>) {
+    this.run = run;
+  }
+}
+
+/**
+ * Answers equal reads that wait together with one run. Reads wait while their equal runs, or while many others run; a
+ * group takes members only until its own run begins, so no answer is older than its request: what was stored before
+ * somebody asked, they see. Nothing is kept once it is answered. There are never more groups than requests under way.
+ */
+export class SharedReads<T> {
+  /** In the order in which their first members came. */
+  readonly #waiting = new Map<string, Group<T>>();
+  readonly #running = new Set<string>();
+
+  /** The answer of `run`, or of the equal one that waits under the same key. Rejects as that rejects. */
+  answer(key: string, run: () => Promise<T>): Promise<T> {
+    const joined = this.#waiting.get(key);
+    if (joined) return joined.answer;
+    if (this.#running.size < RUNNING && !this.#running.has(key)) return this.#start(key, run);
+    const group = new Group(run);
+    this.#waiting.set(key, group);
+    return group.answer;
+  }
+
+  #start(key: string, run: () => Promise<T>): Promise<T> {
+    this.#running.add(key);
+    return run().finally(() => {
+      this.#running.delete(key);
+      this.#startNext();
+    });
+  }
+
+  #startNext(): void {
+    for (const [key, { run, settle }] of this.#waiting) {
+      if (this.#running.has(key)) continue;
+      this.#waiting.delete(key);
+      settle(this.#start(key, run));
+      return;
+    }
+  }
+}

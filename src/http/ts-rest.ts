@@ -1,0 +1,60 @@
+import { createExpressEndpoints } from '@ts-rest/express';
+import type { Request, RequestHandler, Response, Router } from 'express';
+import { contract } from '../../contract/index.ts';
+import type { Frame } from '../call/calls.ts';
+import type { Procedures } from '../call/procedures.ts';
+import type { Caller } from '../key/verifier.ts';
+
+interface Envelope {
+  json?: unknown;
+}
+
+/**
+ * ts-rest's handlers for Express as the frame of every call: they parse by the contract, call the procedure, check and
+ * strip its reply. They are collected by path instead of being mounted: a map finds them sooner than Express' routes, and
+ * reads by GET and the members of a batch, which have no Express request of their own, pass through the very same ones.
+ */
+export const tsRestFrame = (procedures: Procedures): Frame => {
+  const handlers = new Map<string, RequestHandler>();
+  const collector = {
+    post: (path: string, ...added: RequestHandler[]) => handlers.set(path, added.at(-1) as RequestHandler),
+    use: () => undefined,
+  };
+  const implementation =
+    (id: string) =>
+    async ({ body: { json }, res }: { body: Envelope; res: Response }) => ({
+      status: 200 as const,
+      body: { result: { data: { json: await procedures.get(id)?.handle(json, res.locals.caller) } } },
+    });
+  const implementations = Object.fromEntries(
+    Object.entries(contract).map(([router, routes]) => [
+      router,
+      Object.fromEntries(Object.keys(routes).map((name) => [name, implementation(`${router}.${name}`)])),
+    ]),
+  );
+  createExpressEndpoints(contract, implementations as never, collector as unknown as Router, {
+    responseValidation: true,
+  });
+
+  return ({ route }, sent, caller) =>
+    new Promise((resolve, reject) => {
+      const response = new Place(caller, resolve);
+      const handle = handlers.get(route.path) as RequestHandler;
+      void handle({ body: sent } as Request, response as unknown as Response, reject);
+    });
+};
+
+/** Where ts-rest puts a reply. */
+class Place {
+  readonly locals: { caller: Caller | undefined };
+  readonly json: (body: unknown) => void;
+
+  constructor(caller: Caller | undefined, json: (body: unknown) => void) {
+    this.locals = { caller };
+    this.json = json;
+  }
+
+  status(): this {
+    return this;
+  }
+}
