@@ -1,6 +1,4 @@
-import { isAppRoute, type AppRoute, type AppRouter } from '@ts-rest/core';
-import type { z } from 'zod';
-import { type Contract, contract, type ProcedureMetadata } from '../../contract/index.ts';
+import { type Contract, type Procedure as ContractProcedure, procedures } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
@@ -12,8 +10,7 @@ import { validationError } from './errors.ts';
 type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
 
 /** A procedure as it is served. */
-export interface Procedure extends ProcedureMetadata {
-  route: AppRoute;
+export interface Procedure extends ContractProcedure {
   handle: (input: unknown, caller: Caller | undefined) => Promise<unknown>;
 }
 
@@ -22,18 +19,13 @@ export interface Envelope {
   json?: unknown;
 }
 
-/** Every procedure of a contract, wherever it is nested. */
-export const proceduresOf = (routes: AppRouter): AppRoute[] =>
-  Object.values(routes).flatMap((entry) => (isAppRoute(entry) ? [entry] : proceduresOf(entry)));
-
 /** The procedures of the contract with their handlers, by their ids. */
 export const servedProcedures = (c: Context): ReadonlyMap<string, Procedure> => {
   const handlers: AllHandlers = { game: gameHandlers(c), image: imageHandlers(c), user: userHandlers(c) };
   return new Map(
-    proceduresOf(contract).map((route) => {
-      const metadata = route.metadata as ProcedureMetadata;
-      const [router, name] = metadata.id.split('.') as [keyof AllHandlers, never];
-      return [metadata.id, { ...metadata, route, handle: handlers[router][name] }];
+    procedures.map((procedure) => {
+      const { id, router, name } = procedure;
+      return [id, { ...procedure, handle: handlers[router as keyof AllHandlers][name as never] }];
     }),
   );
 };
@@ -53,11 +45,8 @@ export const call = async (
   sent: unknown,
   caller: Caller | undefined,
 ): Promise<Awaited<ReturnType<typeof reply>>> => {
-  const { body, responses } = procedure.route as unknown as {
-    body: z.ZodType<Envelope>;
-    responses: { 200: z.ZodType };
-  };
+  const { body, responses } = procedure.route;
   const request = body.safeParse(sent);
   if (!request.success) throw validationError(request.error.issues);
-  return responses[200].parse(await reply(procedure, request.data, caller)) as Awaited<ReturnType<typeof reply>>;
+  return responses[200].parse(await reply(procedure, request.data, caller));
 };

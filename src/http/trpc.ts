@@ -3,7 +3,7 @@
  * https://trpc.io/docs/rpc
  */
 import type { Request, RequestHandler, Response } from 'express';
-import { BATCH_BODY_LIMIT, type ErrorResponse } from '../../contract/index.ts';
+import { BATCH_BODY_LIMIT, type ErrorResponse, MAX_BATCH_CALLS } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../key/verifier.ts';
@@ -15,7 +15,6 @@ import { demandJson, demandMethod, methodsOf } from './guard.ts';
 import { call, type Procedure } from './procedures.ts';
 import { removeUndefined } from './superjson.ts';
 
-const MAX_CALLS = 20;
 const readBatch = jsonReader(BATCH_BODY_LIMIT);
 const CACHED = 'public, max-age=1';
 const MULTI_STATUS = 207;
@@ -82,7 +81,7 @@ export const answerBatch =
   (procedures: ReadonlyMap<string, Procedure>, { keys, log }: Context) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
-    if (ids.length > MAX_CALLS) throw new AppError('BATCH_TOO_LARGE');
+    if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
     demandMethod(request, response, ['GET', 'HEAD', 'POST']);
     if (request.method === 'POST') demandJson(request);
 
