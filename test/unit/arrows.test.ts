@@ -101,6 +101,17 @@ describe('the contract', () => {
   });
 });
 
+describe('the document', () => {
+  test('is read, not made, by the service', () => {
+    expect(
+      broken(
+        'openapi/ makes the documents with packages that the service lacks; read openapi/*.json.',
+        ({ importer, imported, isTypeOnly }) => isIn(importer, 'src') && isIn(imported, 'openapi') && !isTypeOnly,
+      ),
+    ).toEqual([]);
+  });
+});
+
 describe('HTTP', () => {
   test('is known to src/http and app.ts only', () => {
     const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
@@ -277,11 +288,13 @@ describe('the rest', () => {
       'dependencies' | 'devDependencies',
       Record<string, string>
     >;
-    const isDeclared = (name: string, { importer, isTypeOnly }: Arrow): boolean =>
-      name in dependencies || ((isTypeOnly || isIn(importer, 'test')) && name in devDependencies);
+    const isForDevelopers = ({ importer, isTypeOnly }: Arrow): boolean =>
+      isTypeOnly || isIn(importer, 'test') || isIn(importer, 'openapi');
+    const isDeclared = (name: string, arrow: Arrow): boolean =>
+      name in dependencies || (isForDevelopers(arrow) && name in devDependencies);
     expect(
       broken(
-        'add it to package.json, to `dependencies` unless only tests or types need it.',
+        'add it to package.json, to `dependencies` unless only tests, types or the making of the document need it.',
         (arrow) =>
           !arrow.isOurs &&
           !arrow.imported.startsWith('#') &&
