@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
 
 const LONE_SURROGATE = 'must be well-formed Unicode: it holds a lone surrogate';
 const NULL_CHARACTER = 'must not hold the character U+0000';
@@ -72,26 +73,26 @@ const segment =
 
 const URL_RULE = 'must be an absolute http or https URL without spaces';
 
-/** An absolute http(s) URL of at most 2048 characters; the service never fetches it. */
-export const HttpUrl = text(1, 2048, new RegExp(`^${httpUrl}$`), URL_RULE);
+/** An absolute http(s) URL; the service never fetches it. */
+export const HttpUrl = text(1, lengths.url, new RegExp(`^${httpUrl}$`), URL_RULE);
 /** A download link: http(s) or magnet. */
 export const DownloadUrl = text(
   1,
-  4096,
+  lengths.downloadUrl,
   new RegExp(`^(${httpUrl}|[Mm][Aa][Gg][Nn][Ee][Tt]:\\?[^\\x00-\\x20\\x7f]+)$`),
   'must be an http, https or magnet URL without spaces',
 );
 /** An avatar: an http(s) URL, or an absolute path on the reader's own site. */
 export const AvatarUrl = text(
   1,
-  2048,
+  lengths.url,
   new RegExp(`^(${httpUrl}|/|(/${segment})+/?)$`),
   'must be an http or https URL, or a path that starts with one "/" and has no ".." segment',
 );
 /** A social link: an http(s) URL, or a handle such as `@nickname`. */
 export const SocialLink = text(
   1,
-  300,
+  lengths.socialLink,
   new RegExp(`^(${httpUrl}|[^\\x00-\\x20\\x7f:]+)$`),
   'must be an http or https URL, or a handle without spaces or ":"',
 );
@@ -103,8 +104,8 @@ export const wholeNumber = (min: number, max: number) => {
   return z.int({ error, abort: true }).min(min, range).max(max, range);
 };
 
-/** An identifier, opaque to callers: anything of 1–64 characters is accepted and looked up. */
-export const Id = text(1, 64);
+/** An identifier, opaque to callers: any text that is not too long is accepted and looked up. */
+export const Id = text(1, lengths.id);
 
 /** An instant in UTC with milliseconds: `2026-04-01T09:30:00.000Z`. */
 export const Timestamp = z.iso.datetime({ precision: 3 });
@@ -150,30 +151,36 @@ export const contentMembers = {
 
 /** Input members that games and image posts share. */
 export const contentInput = {
-  title: text(1, 200).describe('The title'),
-  description: text(0, 5000).describe('A longer text about it'),
-  tagNames: z.array(text(1, 50)).max(20).describe('Names of tags; unknown ones are made, duplicates merge'),
+  title: text(1, lengths.title).describe('The title'),
+  description: text(0, lengths.description).describe('A longer text about it'),
+  tagNames: z
+    .array(text(1, lengths.tagName))
+    .max(MAX_TAGS)
+    .describe('Names of tags; unknown ones are made, duplicates merge'),
 };
 
-/** The number of a page: beyond any that there is, and no larger than an `int` of most languages. */
-const pageNumber = wholeNumber(1, 2_147_483_647);
+const pageNumber = wholeNumber(1, MAX_PAGE);
 
 /** Input members that every list shares. */
 export const listInput = {
-  limit: wholeNumber(1, 100).describe('Items per page'),
+  limit: wholeNumber(1, MAX_PAGE_SIZE).describe('Items per page'),
   page: pageNumber.describe(
-    'The page, from 1. page × limit reaches to 10000, deeper pages need `cursor`; ignored beside a `cursor`',
+    `The page, from 1. page × limit reaches to ${MAX_PAGE_DEPTH}, deeper pages need \`cursor\`; ignored beside a \`cursor\``,
   ),
-  cursor: text(1, 1000)
+  cursor: text(1, lengths.cursor)
     .optional()
     .describe('The `nextCursor` of the previous page, with the same filters and sort mode. Reaches any depth'),
-  search: text(1, 100)
+  search: text(1, lengths.search)
     .optional()
     .describe(
       'Words that must all occur, each anywhere in the title, the tags or, on games, the original name or author. ' +
         'Width, case and kana form do not matter. Blank means no filter',
     ),
-  tagSlugs: z.array(text(1, 200)).max(10).optional().describe('Slugs of tags that must all be there'),
+  tagSlugs: z
+    .array(text(1, lengths.tagSlug))
+    .max(MAX_FILTER_TAGS)
+    .optional()
+    .describe('Slugs of tags that must all be there'),
 };
 
 const TotalRelation = z
@@ -185,10 +192,10 @@ export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item).describe('The records of this page'),
     page: pageNumber.describe('The page asked for'),
-    limit: z.int().min(1).max(100).describe('The page size asked for'),
+    limit: z.int().min(1).max(MAX_PAGE_SIZE).describe('The page size asked for'),
     total: Count.describe('How many records match; see totalRelation'),
     totalRelation: TotalRelation.describe(
-      '`eq`: total is exact. `gte`: there are at least so many; counting stops at 10000',
+      `\`eq\`: total is exact. \`gte\`: there are at least so many; counting stops at ${MAX_PAGE_DEPTH}`,
     ),
     hasMore: z.boolean().describe('Whether more records follow this page'),
     nextCursor: z.string().nullable().describe('Pass it as `cursor` for the records that follow; null at the end'),

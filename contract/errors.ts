@@ -1,4 +1,13 @@
 import { z } from 'zod';
+import {
+  BATCH_BODY_LIMIT,
+  BODY_LIMIT,
+  inMebibytes,
+  KEY_LENGTH,
+  KEY_PREFIX,
+  MAX_BATCH_CALLS,
+  MAX_PAGE_DEPTH,
+} from './limits.ts';
 
 /**
  * The error catalogue: every `data.reason` the service can answer, with what goes on the wire for it.
@@ -35,7 +44,7 @@ export const errors = {
   },
   PAGE_TOO_DEEP: {
     ...badRequest,
-    message: 'Pages end at page × limit = 10000.',
+    message: `Pages end at page × limit = ${MAX_PAGE_DEPTH}.`,
     hint: 'Walk deeper with `cursor`: pass the `nextCursor` of the previous reply.',
   },
   CURSOR_INVALID: {
@@ -51,7 +60,7 @@ export const errors = {
   KEY_MALFORMED: {
     ...unauthorized,
     message: 'The Authorization header does not hold a well-formed API key.',
-    hint: 'A key is `cgk_` followed by 38 letters and digits, sent as `Authorization: Bearer <API_KEY>`. Check for a typo.',
+    hint: `A key is \`${KEY_PREFIX}\` followed by ${KEY_LENGTH} letters and digits, sent as \`Authorization: Bearer <API_KEY>\`. Check for a typo.`,
   },
   KEY_UNKNOWN: { ...unauthorized, message: 'This API key does not exist.' },
   KEY_EXPIRED: { ...unauthorized, message: 'This API key has expired.', hint: 'Ask the operator for a new key.' },
@@ -87,7 +96,7 @@ export const errors = {
     code: 'PAYLOAD_TOO_LARGE',
     number: -32013,
     message: 'The request body is too large.',
-    hint: 'The limit is 1 MiB, for batchCreate 4 MiB.',
+    hint: `The limit is ${inMebibytes(BODY_LIMIT)}, for batchCreate ${inMebibytes(BATCH_BODY_LIMIT)}.`,
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -102,7 +111,7 @@ export const errors = {
   },
   BATCH_TOO_LARGE: {
     ...badRequest,
-    message: 'A batch holds at most 20 calls.',
+    message: `A batch holds at most ${MAX_BATCH_CALLS} calls.`,
     hint: 'Send several batches: tRPC clients take the option `maxItems` of their batch links.',
   },
   RATE_LIMITED: {

@@ -23,34 +23,54 @@ import {
   singlePage,
   untouchedViewer,
 } from './examples.ts';
-import { BATCH_BODY_LIMIT, noInput, procedure, router } from './procedure.ts';
+import {
+  BATCH_BODY_LIMIT,
+  DEFAULT_RELATED,
+  lengths,
+  MAX_BATCH_RECORDS,
+  MAX_DOWNLOADS,
+  MAX_PLATFORMS,
+  MAX_RELATED,
+  MAX_SCREENSHOTS,
+  timeRangeDays,
+} from './limits.ts';
+import { noInput, procedure, router } from './procedure.ts';
 
 const word = '[^\\x00 ]+';
 const GameType = text(
   1,
-  32,
+  lengths.gameType,
   new RegExp(`^${word}( ${word})*$`),
   'must not start or end with a space, nor have two in a row',
 ).describe('The type, such as ADV, SLG, RPG or ACT; an open list. ASCII letters are upper-cased');
 
 const Download = z.strictObject({
-  name: text(1, 200).describe('What the link is called'),
+  name: text(1, lengths.downloadName).describe('What the link is called'),
   url: DownloadUrl.describe('http, https or magnet URL'),
-  password: text(0, 200).optional().describe('Password of the archive'),
+  password: text(0, lengths.password).optional().describe('Password of the archive'),
 });
 
 const ExtraInfoInput = z
   .strictObject({
-    originalName: text(0, 200).optional().describe('Name of the original work'),
-    originalAuthor: text(0, 200).optional().describe('Author of the original work'),
-    fileSize: text(1, 32, /^[0-9]+(\.[0-9]+)? ?(B|KB|MB|GB|TB)$/, 'must be a number with a unit: B, KB, MB, GB or TB')
+    originalName: text(0, lengths.originalName).optional().describe('Name of the original work'),
+    originalAuthor: text(0, lengths.originalAuthor).optional().describe('Author of the original work'),
+    fileSize: text(
+      1,
+      lengths.fileSize,
+      /^[0-9]+(\.[0-9]+)? ?(B|KB|MB|GB|TB)$/,
+      'must be a number with a unit: B, KB, MB, GB or TB',
+    )
       .optional()
       .describe('Size with unit, for example 1.5GB'),
-    platforms: z.array(text(1, 32)).max(20).optional().describe('Platforms, for example Windows or Android'),
-    screenshots: z.array(HttpUrl).max(50).optional().describe('URLs of screenshots'),
+    platforms: z
+      .array(text(1, lengths.platform))
+      .max(MAX_PLATFORMS)
+      .optional()
+      .describe('Platforms, for example Windows or Android'),
+    screenshots: z.array(HttpUrl).max(MAX_SCREENSHOTS).optional().describe('URLs of screenshots'),
     downloads: z
       .array(Download.meta({ id: 'DownloadInput', description: 'A download link.' }))
-      .max(50)
+      .max(MAX_DOWNLOADS)
       .optional()
       .describe('Download links'),
   })
@@ -63,7 +83,7 @@ const GameInput = z
     coverUrl: HttpUrl.optional().describe('URL of the cover image'),
     gameType: GameType.optional(),
     isFree: z.boolean().default(true).describe('Whether it costs nothing'),
-    version: text(1, 32, /^Ver[0-9]+(\.[0-9]+)*$/, 'must be "Ver" and a number, for example Ver1.2')
+    version: text(1, lengths.version, /^Ver[0-9]+(\.[0-9]+)*$/, 'must be "Ver" and a number, for example Ver1.2')
       .optional()
       .describe('Version label, for example Ver1.2'),
     tagNames: contentInput.tagNames.optional(),
@@ -119,9 +139,13 @@ const GameSort = z.enum(['latest', 'oldest', 'views', 'likes', 'favorites']).met
   description: 'The order of games: newest or oldest first, or most viewed, liked or favorited first.',
 });
 
+const { day, week, month, year } = timeRangeDays;
+/** `24 hours, 7, 30 or 365 days` */
+const spans = `${day * 24} hours, ${week}, ${month} or ${year} days`;
+
 const TimeRange = z
   .enum(['day', 'week', 'month', 'year', 'all'])
-  .meta({ id: 'TimeRange', description: 'A span that ends now: 24 hours, 7, 30 or 365 days; or all time.' });
+  .meta({ id: 'TimeRange', description: `A span that ends now: ${spans}; or all time.` });
 
 const gameId = Id.describe('The id of the game');
 
@@ -138,7 +162,7 @@ export const game = router('game', {
       sortBy: GameSort.default('latest').describe(
         'Newest or oldest first, or most viewed, liked or favorited first; ties by date, then id',
       ),
-      timeRange: TimeRange.default('all').describe('Only games published in the last 24 hours, 7, 30 or 365 days'),
+      timeRange: TimeRange.default('all').describe(`Only games published in the last ${spans}`),
     }),
     output: page(GameSummary),
     errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],
@@ -171,11 +195,13 @@ export const game = router('game', {
   }),
 
   batchCreate: procedure({
-    summary: 'Publish up to 100 games',
+    summary: `Publish up to ${MAX_BATCH_RECORDS} games`,
     description: 'Publishes all games or, if any is faulty, none; the reply then lists every fault of every item.',
     access: 'content:write',
     effect: 'write',
-    input: z.strictObject({ games: z.array(GameInput).min(1).max(100).describe('The games, 1 to 100') }),
+    input: z.strictObject({
+      games: z.array(GameInput).min(1).max(MAX_BATCH_RECORDS).describe(`The games, 1 to ${MAX_BATCH_RECORDS}`),
+    }),
     output: z.object({ items: z.array(Game).describe('The games, in the order of the input') }),
     errors: [],
     bodyLimit: BATCH_BODY_LIMIT,
@@ -268,10 +294,10 @@ export const game = router('game', {
     effect: 'read',
     input: z.strictObject({
       gameId,
-      limit: wholeNumber(1, 24).default(6).describe('The number of games'),
+      limit: wholeNumber(1, MAX_RELATED).default(DEFAULT_RELATED).describe('The number of games'),
     }),
     output: z.object({ items: z.array(GameSummary).describe('The related games, closest first') }),
     errors: ['GAME_NOT_FOUND'],
-    example: { input: { gameId: plainGame.id, limit: 6 }, output: { items: [exampleGameSummary] } },
+    example: { input: { gameId: plainGame.id, limit: DEFAULT_RELATED }, output: { items: [exampleGameSummary] } },
   }),
 });

@@ -18,9 +18,10 @@ import {
   singlePage,
   untouchedViewer,
 } from './examples.ts';
-import { BATCH_BODY_LIMIT, procedure, router } from './procedure.ts';
+import { BATCH_BODY_LIMIT, MAX_BATCH_RECORDS, MAX_IMAGES } from './limits.ts';
+import { procedure, router } from './procedure.ts';
 
-const images = z.array(HttpUrl).min(1).max(100).describe('URLs of the images, 1 to 100');
+const images = z.array(HttpUrl).min(1).max(MAX_IMAGES).describe(`URLs of the images, 1 to ${MAX_IMAGES}`);
 
 const ImagePostInput = z
   .strictObject({
@@ -96,11 +97,17 @@ export const image = router('image', {
   }),
 
   batchCreate: procedure({
-    summary: 'Publish up to 100 image posts',
+    summary: `Publish up to ${MAX_BATCH_RECORDS} image posts`,
     description: 'Publishes all posts or, if any is faulty, none; the reply then lists every fault of every item.',
     access: 'content:write',
     effect: 'write',
-    input: z.strictObject({ posts: z.array(ImagePostInput).min(1).max(100).describe('The image posts, 1 to 100') }),
+    input: z.strictObject({
+      posts: z
+        .array(ImagePostInput)
+        .min(1)
+        .max(MAX_BATCH_RECORDS)
+        .describe(`The image posts, 1 to ${MAX_BATCH_RECORDS}`),
+    }),
     output: z.object({ items: z.array(ImagePost).describe('The image posts, in the order of the input') }),
     errors: [],
     bodyLimit: BATCH_BODY_LIMIT,

@@ -1,6 +1,7 @@
 import { initContract } from '@ts-rest/core';
 import { game } from './game.ts';
 import { image } from './image.ts';
+import { type Procedure, proceduresOf } from './procedure.ts';
 import { user } from './user.ts';
 
 // Built before `c.router`: helpers called inside it lose `strictStatusCodes`.
@@ -10,6 +11,21 @@ const routes = { game, image, user };
 export const contract = initContract().router(routes, { strictStatusCodes: true });
 export type Contract = typeof contract;
 
+/** All procedures of the API, router by router. */
+export const procedures: readonly Procedure[] = proceduresOf(contract);
+
 export * from './errors.ts';
-export { issuesOf, MAX_ISSUES } from './issues.ts';
-export { type Access, BATCH_BODY_LIMIT, type ProcedureMetadata, type Scope, scopes } from './procedure.ts';
+export { issuesOf } from './issues.ts';
+export * from './limits.ts';
+export {
+  type Access,
+  type InputOf,
+  type OutputOf,
+  type Procedure,
+  type ProcedureMetadata,
+  proceduresOf,
+  type Route,
+  type Scope,
+  scopes,
+  type SentOf,
+} from './procedure.ts';

@@ -1,8 +1,6 @@
 import type { z } from 'zod';
 import type { Issue } from './errors.ts';
-
-/** Faults beyond this number are left out of a reply, so that a hostile body cannot make it larger than itself. */
-export const MAX_ISSUES = 1000;
+import { MAX_ISSUES } from './limits.ts';
 
 /** A JSON pointer (RFC 6901). */
 export const pointerOf = (path: readonly PropertyKey[]): string =>

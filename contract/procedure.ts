@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { commonReasons, ErrorResponse, errorOf, protectedReasons, type Reason, type StatusOf } from './errors.ts';
+import { BODY_LIMIT } from './limits.ts';
 
 /** The scopes a key can hold; none implies another. */
 export const scopes = ['content:write', 'user:read', 'user:write'] as const;
@@ -10,12 +11,6 @@ export type Access = 'public' | Scope;
 
 /** A `read` changes nothing but view counts. */
 export type Effect = 'read' | 'write';
-
-const KIB = 1024;
-/** Largest request body of most procedures, in bytes. */
-const BODY_LIMIT = 1024 * KIB;
-/** Largest request body of a batch of up to 100 records, in bytes. */
-export const BATCH_BODY_LIMIT = 4096 * KIB;
 
 /** A procedure as its block in `game.ts`, `image.ts` or `user.ts` describes it. */
 interface Spec<
@@ -35,7 +30,7 @@ interface Spec<
   output: O;
   /** What it can answer beyond `commonReasons` and `protectedReasons`. */
   errors: readonly R[];
-  /** Largest request body in bytes, where it is not 1 MiB. */
+  /** Largest request body in bytes, where it is not `BODY_LIMIT`. */
   bodyLimit?: number;
   example: { input: z.input<I>; output: z.output<O> };
 }
@@ -52,6 +47,35 @@ export interface ProcedureMetadata {
   /** Whether the input may be left out altogether. */
   inputOptional: boolean;
   example: { input: unknown; output: unknown };
+}
+
+/** A route of the contract, as far as all are alike. */
+export interface Route {
+  method: 'POST';
+  path: string;
+  summary: string;
+  description: string;
+  /** The request envelope: the parameters are in `json`. */
+  body: z.ZodType<{ json?: unknown }, { json?: unknown }>;
+  /** The reply envelope at 200, `ErrorResponse` at all others. */
+  responses: { 200: z.ZodType<{ result: { data: { json: unknown } } }> };
+  metadata: ProcedureMetadata;
+}
+
+/** What a caller may send: members with a default may be left out. */
+export type SentOf<R extends Route> = z.input<R['body']>['json'];
+/** The input of a procedure as its contract parses it, with the defaults. */
+export type InputOf<R extends Route> = z.output<R['body']>['json'];
+/** The output of a procedure as its contract describes it. */
+export type OutputOf<R extends Route> = z.output<R['responses'][200]>['result']['data']['json'];
+
+/** A procedure of the contract: all that is known of it. */
+export interface Procedure extends ProcedureMetadata {
+  /** `game` of `game.list` */
+  router: string;
+  /** `list` of `game.list` */
+  name: string;
+  route: Route;
 }
 
 /** Describes a procedure: an identity function that ties the example to the schemas. */
@@ -97,7 +121,7 @@ type ReasonsOf<S> =
     : never;
 
 /** The ts-rest route of a spec. */
-type Route<N extends string, S extends AnySpec> = {
+type RouteOf<N extends string, S extends AnySpec> = {
   method: 'POST';
   path: `/api/trpc/${N}`;
   summary: string;
@@ -115,7 +139,7 @@ const named = <T extends z.ZodType>(schema: T, id: string, description: string):
     ? schema
     : schema.meta({ description, ...schema.meta(), id });
 
-const route = (id: string, name: string, spec: AnySpec) => {
+const routeOf = (id: string, name: string, spec: AnySpec) => {
   const reasons: Reason[] = [...commonReasons, ...(spec.access === 'public' ? [] : protectedReasons), ...spec.errors];
   const failures = reasons.map((reason) => [errorOf(reason).status, ErrorResponse]);
   return {
@@ -147,10 +171,16 @@ const route = (id: string, name: string, spec: AnySpec) => {
 export const router = <N extends string, S extends Record<string, AnySpec>>(
   name: N,
   specs: S,
-): { [K in keyof S & string]: Route<`${N}.${K}`, S[K]> } =>
+): { [K in keyof S & string]: RouteOf<`${N}.${K}`, S[K]> } =>
   Object.fromEntries(
     Object.entries(specs).map(([key, spec]) => [
       key,
-      route(`${name}.${key}`, capitalise(name) + capitalise(key), spec),
+      routeOf(`${name}.${key}`, capitalise(name) + capitalise(key), spec),
     ]),
   ) as never;
+
+/** The procedures of these routers, in their order. */
+export const proceduresOf = (routers: Record<string, Record<string, Route>>): Procedure[] =>
+  Object.entries(routers).flatMap(([prefix, routes]) =>
+    Object.entries(routes).map(([name, route]) => ({ ...route.metadata, router: prefix, name, route })),
+  );

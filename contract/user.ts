@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, text, Timestamp, wholeNumber } from './common.ts';
 import { exampleUser } from './examples.ts';
+import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
 import { noInput, procedure, router, scopes } from './procedure.ts';
-
-const MAX_SOCIAL_LINKS = 20;
 
 /** zod passes over a member of this name, and whoever sent it would take it for stored. */
 const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
@@ -18,11 +17,15 @@ const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
   return value;
 };
 
+const SiteName = text(
+  1,
+  lengths.siteName,
+  new RegExp(`^[a-z0-9_-]{1,${lengths.siteName}}$`),
+  `must be 1 to ${lengths.siteName} of a-z, 0-9, "_" and "-"`,
+);
+
 const SocialLinksInput = z
-  .preprocess(
-    refuseProto,
-    z.record(text(1, 32, /^[a-z0-9_-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9, "_" and "-"'), SocialLink),
-  )
+  .preprocess(refuseProto, z.record(SiteName, SocialLink))
   .check((ctx) => {
     const count = Object.keys(ctx.value).length;
     if (count > MAX_SOCIAL_LINKS) {
@@ -133,11 +136,11 @@ export const user = router('user', {
     access: 'user:write',
     effect: 'write',
     input: z.strictObject({
-      nickname: text(1, 50).optional().describe('The display name'),
-      bio: text(0, 2000).nullable().optional().describe('Personal introduction'),
-      pronouns: text(0, 50).nullable().optional().describe('Pronouns'),
+      nickname: text(1, lengths.nickname).optional().describe('The display name'),
+      bio: text(0, lengths.bio).nullable().optional().describe('Personal introduction'),
+      pronouns: text(0, lengths.pronouns).nullable().optional().describe('Pronouns'),
       website: HttpUrl.nullable().optional().describe('Personal website'),
-      location: text(0, 100).nullable().optional().describe('Location'),
+      location: text(0, lengths.location).nullable().optional().describe('Location'),
       socialLinks: SocialLinksInput.optional(),
     }),
     output: CurrentUser,
@@ -167,8 +170,8 @@ export const user = router('user', {
     access: 'user:read',
     effect: 'read',
     input: z.strictObject({
-      query: text(1, 100).describe('A part of the nickname'),
-      limit: wholeNumber(1, 50).describe('The number of users'),
+      query: text(1, lengths.search).describe('A part of the nickname'),
+      limit: wholeNumber(1, MAX_FOUND_USERS).describe('The number of users'),
     }),
     output: z.object({
       items: z.array(Author).describe('Users whose nickname starts with the query come first'),

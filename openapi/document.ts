@@ -1,5 +1,7 @@
-import { contract } from '../contract/index.ts';
-import { type Operation, operation, type Route } from './operation.ts';
+import { generateOpenApiAsync } from '@ts-rest/open-api';
+import type { z } from 'zod';
+import { contract, KEY_LENGTH, KEY_PREFIX, type Route } from '../contract/index.ts';
+import { type GeneratedOperation, type Operation, operation } from './operation.ts';
 import { introduction, tagDescriptions } from './prose.ts';
 import { SchemaComponents, type Target } from './schemas.ts';
 
@@ -24,8 +26,8 @@ const securitySchemes = {
   ApiKey: {
     type: 'http',
     scheme: 'bearer',
-    bearerFormat: 'cgk_[0-9A-Za-z]{38}',
-    description: 'An API key: `cgk_` and 38 letters and digits. What it allows, its scopes tell.',
+    bearerFormat: `${KEY_PREFIX}[0-9A-Za-z]{${KEY_LENGTH}}`,
+    description: `An API key: \`${KEY_PREFIX}\` and ${KEY_LENGTH} letters and digits. What it allows, its scopes tell.`,
   },
 } as const;
 
@@ -46,21 +48,15 @@ function sorted(value: unknown, areNames = false): unknown {
 
 /**
  * The OpenAPI document of the whole API, derived from the contract alone. Two calls give equal documents.
+ * `@ts-rest/open-api` makes the paths; it knows neither JSON Schema of zod 4, nor components, examples, headers or scopes.
  *
  * @param version the semantic version of the API, for `info.version`
  * @param target `3.1` for the document proper; `3.0` for readers that know no better, in the dialect of 3.0.3
  * @throws Error if a schema of the contract has no name, or two have the same
  */
-export const buildDocument = (version: string, target: Target) => {
+export const buildDocument = async (version: string, target: Target) => {
   const components = new SchemaComponents(target);
-  const paths: Record<string, { post: Operation }> = {};
-  for (const [tag, routes] of Object.entries(contract)) {
-    for (const route of Object.values<Route>(routes)) {
-      paths[route.path] = { post: operation(tag, route, components, target) };
-    }
-  }
-  return {
-    openapi: target === '3.1' ? '3.1.1' : '3.0.3',
+  const head = {
     info: {
       title: 'Content Gateway',
       version,
@@ -73,12 +69,23 @@ export const buildDocument = (version: string, target: Target) => {
     },
     servers: [{ url: '/', description: 'The service that hosts this document.' }],
     tags: Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })),
-    paths: sorted(paths),
+  };
+  const { paths } = await generateOpenApiAsync(contract, head, {
+    setOperationId: 'concatenated-path',
+    // It asks for parameters of path, query and headers too, which no route has.
+    schemaTransformer: async ({ schema, type }) =>
+      schema === undefined ? null : components.ref(schema as z.ZodType, type === 'response' ? 'output' : 'input'),
+    operationMapper: (generated, route) => operation(generated as GeneratedOperation, route as Route, target),
+  });
+  return {
+    openapi: target === '3.1' ? '3.1.1' : '3.0.3',
+    ...head,
+    paths: sorted(paths as Record<string, { post: Operation }>),
     components: sorted({ headers, schemas: components.schemas, securitySchemes }),
   };
 };
 
-export type Document = ReturnType<typeof buildDocument>;
+export type Document = Awaited<ReturnType<typeof buildDocument>>;
 
 /** A document as its file holds it. */
 export const formatDocument = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;

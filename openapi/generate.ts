@@ -4,5 +4,5 @@ import { buildDocument, formatDocument } from './document.ts';
 
 const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-writeFileSync('openapi/openapi.json', formatDocument(buildDocument(version, '3.1')));
-writeFileSync('openapi/openapi-3.0.json', formatDocument(buildDocument(version, '3.0')));
+writeFileSync('openapi/openapi.json', formatDocument(await buildDocument(version, '3.1')));
+writeFileSync('openapi/openapi-3.0.json', formatDocument(await buildDocument(version, '3.0')));

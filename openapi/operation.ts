@@ -1,18 +1,37 @@
 import type { z } from 'zod';
-import { errorOf, ErrorResponse, issuesOf, type ProcedureMetadata, type Reason } from '../contract/index.ts';
-import type { SchemaComponents, Target } from './schemas.ts';
+import {
+  errorOf,
+  type ErrorResponse,
+  inMebibytes,
+  issuesOf,
+  type ProcedureMetadata,
+  type Reason,
+  type Route,
+} from '../contract/index.ts';
+import type { Reference, Target } from './schemas.ts';
 
-/** A route of the contract, as far as the document looks at it. */
-export interface Route {
-  path: string;
-  summary: string;
-  description: string;
-  body: z.ZodType;
-  responses: { 200: z.ZodType };
-  metadata: ProcedureMetadata;
+interface Generated {
+  content: { 'application/json': { schema: Reference } };
 }
 
-const MIB = 1024 * 1024;
+/** An operation as `@ts-rest/open-api` makes it of a route, as far as it goes into the document. */
+export interface GeneratedOperation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description: string;
+  requestBody: Generated;
+  responses: Record<string, Generated>;
+}
+
+interface Response {
+  description: string;
+  headers: Record<string, Reference>;
+  content: {
+    'application/json': { schema: Reference; example?: unknown; examples?: Record<string, { value: unknown }> };
+  };
+}
+
 const REQUEST_ID = '019a3c5e-c260-7f96-8a63-ae51df72b306';
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
@@ -39,7 +58,13 @@ const exampleError = (reason: Reason, route: Route): ErrorResponse => {
   };
 };
 
-const errorResponse = (status: number, route: Route, schema: { $ref: string }) => {
+const success = ({ metadata: { example } }: Route, schema: Reference): Response => ({
+  description: 'The output is in `result.data.json`.',
+  headers: headersOf(200),
+  content: { 'application/json': { schema, example: { result: { data: { json: example.output } } } } },
+});
+
+const failure = (route: Route, schema: Reference, status: number): Response => {
   const reasons = route.metadata.reasons.filter((reason) => errorOf(reason).status === status);
   const examples = Object.fromEntries(reasons.map((reason) => [reason, { value: exampleError(reason, route) }]));
   return {
@@ -61,37 +86,31 @@ const securityOf = ({ access }: ProcedureMetadata, target: Target): Security => 
   return { security: [{ ApiKey: [] }], 'x-required-scopes': [access] };
 };
 
-/** The operation object of one route; adds the schemas it needs to `components`. */
-export const operation = (tag: string, route: Route, components: SchemaComponents, target: Target) => {
-  const { id, reasons, bodyLimit, inputOptional, example } = route.metadata;
-  const statuses = [...new Set(reasons.map((reason) => errorOf(reason).status))];
-  const errorSchema = components.ref(ErrorResponse, 'output');
+/** The operation object of one route: what was generated, with who may call, what a body may be, headers and examples. */
+export const operation = (
+  { operationId, tags, summary, description, requestBody, responses }: GeneratedOperation,
+  route: Route,
+  target: Target,
+) => {
+  const { bodyLimit, inputOptional, example } = route.metadata;
+  const { schema } = requestBody.content['application/json'];
   return {
-    operationId: id,
-    tags: [tag],
-    summary: route.summary,
-    description: route.description,
+    operationId,
+    tags,
+    summary,
+    description,
     ...securityOf(route.metadata, target),
     requestBody: {
-      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${bodyLimit / MIB} MiB.`,
+      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inMebibytes(bodyLimit)}.`,
       required: !inputOptional,
-      content: {
-        'application/json': { schema: components.ref(route.body, 'input'), example: { json: example.input } },
-      },
+      content: { 'application/json': { schema, example: { json: example.input } } },
     },
-    responses: {
-      200: {
-        description: 'The output is in `result.data.json`.',
-        headers: headersOf(200),
-        content: {
-          'application/json': {
-            schema: components.ref(route.responses[200], 'output'),
-            example: { result: { data: { json: example.output } } },
-          },
-        },
-      },
-      ...Object.fromEntries(statuses.map((status) => [status, errorResponse(status, route, errorSchema)])),
-    },
+    responses: Object.fromEntries(
+      Object.entries(responses).map(([status, { content }]) => {
+        const reply = content['application/json'].schema;
+        return [status, status === '200' ? success(route, reply) : failure(route, reply, Number(status))];
+      }),
+    ),
   };
 };
 export type Operation = ReturnType<typeof operation>;

@@ -1,4 +1,14 @@
-import { contract, errors, type Scope, scopes } from '../contract/index.ts';
+import {
+  type Contract,
+  errors,
+  KEY_LENGTH,
+  KEY_PREFIX,
+  MAX_BATCH_CALLS,
+  MAX_PAGE_DEPTH,
+  procedures,
+  type Scope,
+  scopes,
+} from '../contract/index.ts';
 
 const code = (text: string | number): string => `\`${text}\``;
 
@@ -7,10 +17,9 @@ const table = (head: string[], rows: string[][]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 const operationsOf = (scope: Scope): string =>
-  Object.values(contract)
-    .flatMap((routes) => Object.values(routes))
-    .filter(({ metadata }) => metadata.access === scope)
-    .map(({ metadata }) => code(metadata.id))
+  procedures
+    .filter(({ access }) => access === scope)
+    .map(({ id }) => code(id))
     .join(', ');
 
 const scopeTable = () =>
@@ -32,7 +41,7 @@ const errorTable = () =>
   );
 
 /** What each tag, that is each router, is about. */
-export const tagDescriptions: Record<keyof typeof contract, string> = {
+export const tagDescriptions: Record<keyof Contract, string> = {
   game: 'Publish, list, read and favor games, react to them, count their types and find related ones.',
   image: 'Publish, list, read, change and favor image posts, and react to them.',
   user: 'Read and search users, and change one’s own profile.',
@@ -45,7 +54,7 @@ Every operation is \`POST /api/trpc/<router>.<procedure>\`.
 
 ## Authentication
 
-Send the API key as \`Authorization: Bearer <API_KEY>\`. A key is ${code('cgk_')} followed by 38 letters and digits; the operator of
+Send the API key as \`Authorization: Bearer <API_KEY>\`. A key is ${code(KEY_PREFIX)} followed by ${KEY_LENGTH} letters and digits; the operator of
 the service issues it, with one or more scopes. None implies another:
 
 ${scopeTable()}
@@ -78,7 +87,7 @@ UTC, in ISO 8601 with milliseconds. Ids are opaque.
 
 ## Paging
 
-\`game.list\` and \`image.list\` take \`limit\` and \`page\`, which starts at 1; page × limit reaches to 10000. For deeper pages, and to
+\`game.list\` and \`image.list\` take \`limit\` and \`page\`, which starts at 1; page × limit reaches to ${MAX_PAGE_DEPTH}. For deeper pages, and to
 walk through all records without missing one, pass the \`nextCursor\` of each reply as \`cursor\` of the next request, with the same
 filters and sort mode, until it is \`null\`. \`total\` counts the matches: exactly where \`totalRelation\` is ${code('eq')}, at least so many
 where it is ${code('gte')}.
@@ -109,7 +118,7 @@ there are also:
 
 - reads by GET, with \`?input=\` and the URL-encoded \`{"json": {…}}\`. Without a key the reply may be cached for a second and has
   an \`ETag\`.
-- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most 20 calls. The reply is a
+- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most ${MAX_BATCH_CALLS} calls. The reply is a
   list in the order of the calls; its status is theirs where all agree, else 207.
 - batches as JSON lines, with the request header \`trpc-accept: application/jsonl\`.
 - the annotation \`undefined\` in \`meta\`. All others are ignored.

@@ -6,6 +6,11 @@ type Io = 'input' | 'output';
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 type Definitions = Record<string, JsonSchema>;
 
+/** A reference to a component. */
+export interface Reference {
+  $ref: string;
+}
+
 const COMPONENTS = '#/components/schemas/';
 
 /** Integers are int64 where zod bounds them only by what a double holds; those bounds themselves say nothing. */
@@ -61,7 +66,7 @@ export class SchemaComponents {
    *
    * @throws Error if the schema has no id, or if one id means two different schemas
    */
-  ref(schema: z.ZodType, io: Io): { $ref: string } {
+  ref(schema: z.ZodType, io: Io): Reference {
     const id = schema.meta()?.id;
     if (!id) throw new Error('A request or response of the contract has no `.meta({ id })`');
     const { $defs = {}, definitions = $defs } = z.toJSONSchema(schema, {

@@ -1,19 +1,10 @@
 import type { TRPCBuiltRouter, TRPCMutationProcedure, TRPCQueryProcedure } from '@trpc/server';
-import type { z } from 'zod';
-import type { Contract, ErrorResponse, ProcedureMetadata } from '../contract/index.ts';
-
-interface Route {
-  body: z.ZodType<{ json?: unknown }, { json?: unknown }>;
-  responses: { 200: z.ZodType<{ result: { data: { json?: unknown } } }> };
-  metadata: Pick<ProcedureMetadata, 'effect'>;
-}
-
-type InputOf<R extends Route> = z.input<R['body']>['json'];
+import type { Contract, ErrorResponse, OutputOf, Route, SentOf } from '../contract/index.ts';
 
 interface Signature<R extends Route> {
   /** `void` lets callers leave out what may be left out. */
-  input: undefined extends InputOf<R> ? InputOf<R> | void : InputOf<R>;
-  output: z.output<R['responses'][200]>['result']['data']['json'];
+  input: undefined extends SentOf<R> ? SentOf<R> | void : SentOf<R>;
+  output: OutputOf<R>;
   meta: unknown;
 }
 

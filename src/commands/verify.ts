@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { contract } from '../../contract/index.ts';
+import { procedures } from '../../contract/index.ts';
 import { generateKey } from '../key/format.ts';
 import { unprovoked } from '../verify/checks/refusals.ts';
 import { SERVICE } from '../verify/check.ts';
@@ -15,12 +15,7 @@ import { withProgress } from './progress.ts';
 
 const ORIGIN = 'https://verify.example.com';
 
-const subjects = [
-  SERVICE,
-  ...Object.values(contract)
-    .flatMap((routes) => Object.values(routes))
-    .map(({ metadata }) => metadata.id),
-];
+const subjects = [SERVICE, ...procedures.map(({ id }) => id)];
 
 const parseBaseUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -1,3 +1,4 @@
+import { MAX_PAGE_DEPTH } from '../../contract/index.ts';
 import type { Parameter } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { idFromBytes, idToBytes, storedIdToBytes, placeholders, timeFromDb, timeToDb } from '../db/values.ts';
@@ -9,8 +10,6 @@ import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
 import type { ContentKind } from './kind.ts';
 import { type ContentRecord, readRecords } from './records.ts';
 
-/** Pages end here, and so does counting. */
-const MAX_PAGE_DEPTH = 10_000;
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** A filter that only one kind knows: one of its columns equals a value, and a counter may know how many do. */

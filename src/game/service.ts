@@ -1,11 +1,9 @@
-import type { Contract } from '../../contract/index.ts';
-
+import { type Contract, type InputOf, timeRangeDays } from '../../contract/index.ts';
 import { gameKind } from './kind.ts';
 import { type ListPage, type ListQuery, listRecords } from '../content/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
 import type { Context } from '../context.ts';
-import type { InputOf } from '../procedure.ts';
 import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
 import { findRelated } from './related.ts';
 import { readTypeCounters, typeCounter } from './type-counters.ts';
@@ -15,7 +13,6 @@ type GameInput = InputOf<Contract['game']['create']>;
 type ListInput = InputOf<Contract['game']['list']>;
 
 const DAY_MS = 86_400_000;
-const rangeDays = { day: 1, week: 7, month: 30, year: 365 };
 
 /** Game types compare and are stored with their ASCII letters in upper case. */
 const upperCaseType = (gameType: string | undefined): string | undefined =>
@@ -53,7 +50,7 @@ export const listGames = (
     ...input,
     where:
       gameType === undefined ? undefined : { column: 'game_type', value: gameType, counter: typeCounter(gameType) },
-    since: timeRange === 'all' ? undefined : new Date(now().getTime() - rangeDays[timeRange] * DAY_MS),
+    since: timeRange === 'all' ? undefined : new Date(now().getTime() - timeRangeDays[timeRange] * DAY_MS),
   };
   return listRecords(db, tags, gameKind, query, viewerId);
 };

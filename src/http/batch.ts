@@ -1,7 +1,7 @@
 /** Batches of tRPC's clients, in one reply or as JSON lines: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { BATCH_BODY_LIMIT, type ErrorResponse } from '../../contract/index.ts';
+import { BATCH_BODY_LIMIT, type ErrorResponse, MAX_BATCH_CALLS } from '../../contract/index.ts';
 import type { Admitted, Calls, Sent } from '../call/calls.ts';
 import { AppError } from '../errors.ts';
 import { parseJson, readText } from './body.ts';
@@ -11,7 +11,6 @@ import { assertJson, assertMethod, methodsOf } from './guard.ts';
 import { sendJson } from './reply.ts';
 import { removeUndefined } from './superjson.ts';
 
-const MAX_CALLS = 20;
 const MULTI_STATUS = 207;
 
 /** The reply to one call of a batch. */
@@ -56,7 +55,7 @@ const commonStatus = (replies: readonly Reply[]): number => {
 
 const send = (request: Request, response: Response, replies: readonly Reply[]): void => {
   for (const { headers } of replies) response.set(headers);
-  if (request.headers['trpc-accept'] === 'application/jsonl; charset=utf-8') {
+  if (request.headers['trpc-accept'] === 'application/jsonl') {
     const headers = ['Vary', 'trpc-accept', 'Cache-Control', 'no-store'];
     sendJson(response, 200, asJsonLine(replies), headers, 'application/jsonl; charset=utf-8');
     return;
@@ -75,7 +74,7 @@ export const answerBatch =
   (calls: Calls, log: Logger) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
-    if (ids.length > MAX_CALLS) throw new AppError('BATCH_TOO_LARGE');
+    if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
     assertMethod(request, response, ['GET', 'HEAD', 'POST']);
     if (request.method === 'POST') assertJson(request);
 

@@ -1,13 +1,19 @@
 import { createExpressEndpoints } from '@ts-rest/express';
 import type { Request, RequestHandler, Response, Router } from 'express';
-import { contract } from '../../contract/index.ts';
 import type { Frame } from '../call/calls.ts';
-import type { Procedures } from '../call/procedures.ts';
+import type { Procedure, Procedures } from '../call/procedures.ts';
 import type { Caller } from '../key/verifier.ts';
 
 interface Envelope {
   json?: unknown;
 }
+
+const implementation =
+  ({ handle }: Procedure) =>
+  async ({ body: { json }, res }: { body: Envelope; res: Response }) => ({
+    status: 200 as const,
+    body: { result: { data: { json: await handle(json, res.locals.caller) } } },
+  });
 
 /**
  * ts-rest's handlers for Express as the frame of every call: they parse by the contract, call the procedure, check and
@@ -20,21 +26,13 @@ export const tsRestFrame = (procedures: Procedures): Frame => {
     post: (path: string, ...added: RequestHandler[]) => handlers.set(path, added.at(-1) as RequestHandler),
     use: () => undefined,
   };
-  const implementation =
-    (id: string) =>
-    async ({ body: { json }, res }: { body: Envelope; res: Response }) => ({
-      status: 200 as const,
-      body: { result: { data: { json: await procedures.get(id)?.handle(json, res.locals.caller) } } },
-    });
-  const implementations = Object.fromEntries(
-    Object.entries(contract).map(([router, routes]) => [
-      router,
-      Object.fromEntries(Object.keys(routes).map((name) => [name, implementation(`${router}.${name}`)])),
-    ]),
+  const all = [...procedures.values()];
+  createExpressEndpoints(
+    Object.fromEntries(all.map(({ id, route }) => [id, route])),
+    Object.fromEntries(all.map((procedure) => [procedure.id, implementation(procedure)])) as never,
+    collector as unknown as Router,
+    { responseValidation: true },
   );
-  createExpressEndpoints(contract, implementations as never, collector as unknown as Router, {
-    responseValidation: true,
-  });
 
   return ({ route }, sent, caller) =>
     new Promise((resolve, reject) => {

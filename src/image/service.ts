@@ -1,4 +1,4 @@
-import type { Contract } from '../../contract/index.ts';
+import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import { type ListPage, listRecords } from '../content/list.ts';
@@ -9,7 +9,6 @@ import type { Transaction } from '../db/connection.ts';
 import { insertRows } from '../db/insert.ts';
 import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { InputOf } from '../procedure.ts';
 import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
 import { addToTagCounts, ensureTags, type Tag, tagsOf } from '../tag/service.ts';
 import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';

@@ -1,7 +1,6 @@
-import type { Contract } from '../../contract/index.ts';
+import type { Contract, OutputOf } from '../../contract/index.ts';
 import type { ContentRecord } from '../content/records.ts';
 import { contentView } from '../content/view.ts';
-import type { OutputOf } from '../procedure.ts';
 import type { ImagePostColumns, ImagePostSummaryColumns } from './entity.ts';
 
 type ImagePostSummary = OutputOf<Contract['image']['list']>['items'][number];

@@ -1,11 +1,11 @@
 import { createHash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { KEY_LENGTH, KEY_PREFIX } from '../../contract/index.ts';
 
-const PREFIX = 'cgk_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
-const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const RANDOM_LENGTH = KEY_LENGTH - CHECKSUM_LENGTH;
+const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${KEY_LENGTH}}$`);
 
 const checksum = (text: string): string => {
   let rest = crc32(text);
@@ -18,7 +18,7 @@ const checksum = (text: string): string => {
 };
 
 /** The key with these 32 base62 characters between prefix and checksum. */
-export const keyOf = (characters: string): string => PREFIX + characters + checksum(PREFIX + characters);
+export const keyOf = (characters: string): string => KEY_PREFIX + characters + checksum(KEY_PREFIX + characters);
 
 /**
  * A new key: `cgk_`, 32 random base62 characters (190 bits) and the CRC-32 of all that as 6 base62 characters, so that

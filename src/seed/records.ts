@@ -1,9 +1,8 @@
 import { V7Generator } from 'uuidv7';
-import type { Contract } from '../../contract/index.ts';
+import type { Contract, InputOf } from '../../contract/index.ts';
 import type { Draft, Publication } from '../content/publish.ts';
 import { gameDraft } from '../game/service.ts';
 import { imagePostDraft } from '../image/service.ts';
-import type { InputOf } from '../procedure.ts';
 import { normalise } from '../search/text.ts';
 import type { UserRow } from '../user/entity.ts';
 import { compose, type Language, languages } from './language.ts';

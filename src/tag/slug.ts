@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
+import { lengths } from '../../contract/index.ts';
 
 const SEPARATORS = /[^\p{L}\p{M}\p{N}]+/gu;
-/** Characters in `tags.slug`. NFKC can make a name of 50 characters into one of 900. */
-const MAX_LENGTH = 200;
 
 /**
  * The slug of a tag name: NFKC, trimmed, lower case, each run of what is neither letter, mark nor number as `-`. A name
@@ -10,6 +9,6 @@ const MAX_LENGTH = 200;
  */
 export const slugOf = (name: string): string => {
   const slug = name.normalize('NFKC').trim().toLowerCase().replaceAll(SEPARATORS, '-').replaceAll(/^-|-$/g, '');
-  if (slug !== '' && Array.from(slug).length <= MAX_LENGTH) return slug;
+  if (slug !== '' && Array.from(slug).length <= lengths.tagSlug) return slug;
   return `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 };

@@ -1,11 +1,10 @@
-import type { Contract } from '../../contract/index.ts';
+import type { Contract, InputOf } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
 import { idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { InputOf } from '../procedure.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
 

@@ -1,7 +1,6 @@
-import type { Contract } from '../../contract/index.ts';
+import type { Contract, OutputOf } from '../../contract/index.ts';
 import { idFromBytes, timeFromDb } from '../db/values.ts';
 import type { Caller } from '../key/verifier.ts';
-import type { OutputOf } from '../procedure.ts';
 import type { UserColumns, UserSummaryColumns } from './entity.ts';
 
 type UserProfile = OutputOf<Contract['user']['getProfile']>;

@@ -1,24 +1,12 @@
 import { z } from 'zod';
-import { contract, type ProcedureMetadata, type Reason, type Scope } from '../../contract/index.ts';
+import type { Procedure, Reason, Scope } from '../../contract/index.ts';
 import { strict } from './strict.ts';
-
-/** A route of the contract, as far as the kit looks at it. */
-interface Route {
-  path: string;
-  body: z.ZodType;
-  responses: { 200: z.ZodType };
-  metadata: ProcedureMetadata;
-}
 
 /** A JSON Schema. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** An operation of the contract with what is needed to try it. */
-export interface Operation extends ProcedureMetadata {
-  /** `game` of `game.list` */
-  router: string;
-  /** `list` of `game.list` */
-  name: string;
+/** A procedure of the contract with what is needed to try it. */
+export interface Operation extends Omit<Procedure, 'route'> {
   path: string;
   /** What a request is parsed by. */
   body: z.ZodType;
@@ -35,14 +23,13 @@ export interface Operation extends ProcedureMetadata {
   needs: readonly Scope[];
 }
 
-const operationOf = ({ path, body, responses, metadata }: Route): Operation => {
-  const { id, access, reasons } = metadata;
-  const [router = '', name = ''] = id.split('.');
-  const example = metadata.example as Operation['example'];
+/** A procedure with what is needed to try it. */
+export const operationOf = ({ route, ...procedure }: Procedure): Operation => {
+  const { path, body, responses } = route;
+  const { access, reasons } = procedure;
+  const example = procedure.example as Operation['example'];
   return {
-    ...metadata,
-    router,
-    name,
+    ...procedure,
     path,
     body,
     bodySchema: z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }),
@@ -53,7 +40,3 @@ const operationOf = ({ path, body, responses, metadata }: Route): Operation => {
     needs: access === 'public' ? [] : [access],
   };
 };
-
-/** The operations of a contract, in its order. */
-export const operationsOf = (routers: Record<string, object> = contract): Operation[] =>
-  Object.values(routers).flatMap((routes) => Object.values<Route>(routes as Record<string, Route>).map(operationOf));

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { z } from 'zod';
-import type { Access, Contract, Reason, Scope } from '../../contract/index.ts';
+import type { Access, Contract, OutputOf, Reason, Scope } from '../../contract/index.ts';
 import type { Client, Reply, Request } from './client.ts';
 import { expectSuccess } from './expect.ts';
 import { Mismatch, Skip } from './finding.ts';
@@ -12,20 +11,14 @@ export interface Answer<T> {
   reply: Reply;
 }
 
-type Output<R extends keyof Contract, P extends keyof Contract[R]> = Contract[R][P] extends {
-  responses: { 200: infer S extends z.ZodType<{ result: { data: { json: unknown } } }> };
-}
-  ? z.output<S>['result']['data']['json']
-  : never;
-
 /** A game or an image post. */
-export type Content = Output<'game', 'getById'> | Output<'image', 'getById'>;
+export type Content = OutputOf<Contract['game']['getById'] | Contract['image']['getById']>;
 /** A page of either. */
-export type Page = Output<'game', 'list'> | Output<'image', 'list'>;
-export type TypeStats = Output<'game', 'getTypeStats'>;
-export type CurrentUser = Output<'user', 'me'>;
-export type UserProfile = Output<'user', 'getProfile'>;
-export type FoundUsers = Output<'user', 'search'>;
+export type Page = OutputOf<Contract['game']['list'] | Contract['image']['list']>;
+export type TypeStats = OutputOf<Contract['game']['getTypeStats']>;
+export type CurrentUser = OutputOf<Contract['user']['me']>;
+export type UserProfile = OutputOf<Contract['user']['getProfile']>;
+export type FoundUsers = OutputOf<Contract['user']['search']>;
 
 type Input = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
-import { type Scope, scopes } from '../../contract/index.ts';
+import { procedures, type Scope, scopes } from '../../contract/index.ts';
 import { type Check, SERVICE } from './check.ts';
 import { DOCUMENT } from './checks/service.ts';
 import { Client, NoReply } from './client.ts';
 import { describeReply } from './expect.ts';
 import { type Finding, Mismatch, show, Skip } from './finding.ts';
-import { type Operation, operationsOf } from './operation.ts';
+import { type Operation, operationOf } from './operation.ts';
 import { planChecks } from './plan.ts';
 import { newRun, Session } from './session.ts';
 
@@ -116,7 +116,7 @@ export const verify = async (
   const { baseUrl, key, unknownKey, origin, document, only, timeoutMs = TIMEOUT_MS } = target;
   const run = newRun();
   const client = new Client({ baseUrl, origin, run, timeoutMs, onWait });
-  const operations = operationsOf();
+  const operations = procedures.map(operationOf);
   await reach(client, baseUrl);
   const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations);
   const session = new Session({ operations, client, run, document, caller: { key, unknownKey, scopes: held } });

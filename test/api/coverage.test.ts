@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { contract, type ProcedureMetadata, type Reason } from '../../contract/index.ts';
+import { type ProcedureMetadata, procedures, type Reason } from '../../contract/index.ts';
 import { createDemo } from '../../src/demo/records.ts';
-import { proceduresOf } from '../../src/call/procedures.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { engine } from '../support/database.ts';
 import { withDatabase } from '../support/load.ts';
@@ -10,8 +9,6 @@ import { breakDisk } from '../support/sqlite-failure.ts';
 
 // The failures that every operation declares and that have nothing to do with what it does. Those of credentials and
 // inputs are in walk.test.ts.
-
-const operations = proceduresOf(contract).map(({ metadata }) => metadata as ProcedureMetadata);
 
 interface Sent {
   body?: string;
@@ -42,7 +39,7 @@ describe('a request that cannot be read', () => {
   });
   afterAll(() => app.stop());
 
-  test.each(operations)('is refused by $id', async (operation) => {
+  test.each(procedures)('is refused by $id', async (operation) => {
     await expectFailure(post(app, key, operation, { body: '{"json":' }), { status: 400, reason: 'MALFORMED_JSON' });
     await expectFailure(post(app, key, operation, { body: ' '.repeat(operation.bodyLimit + 1) }), {
       status: 413,
@@ -64,7 +61,7 @@ describe('a fault on demand', () => {
   });
   afterAll(() => app.stop());
 
-  test.each(operations)('is had from $id', async (operation) => {
+  test.each(procedures)('is had from $id', async (operation) => {
     const ask = (status: number) => post(app, key, operation, { headers: { 'X-Sandbox-Status': String(status) } });
     await expectFailure(ask(429), { status: 429, reason: 'RATE_LIMITED', retryAfter: '1' });
     await expectFailure(ask(500), { status: 500, reason: 'INTERNAL' });
@@ -105,7 +102,7 @@ describe('a database that has gone away', () => {
     await proxy?.cut();
   });
 
-  test.each(operations)('is told by $id', async (operation) => {
+  test.each(procedures)('is told by $id', async (operation) => {
     await expectFailure(post(app, key, operation), { status: 503, reason: 'DATABASE_UNAVAILABLE', retryAfter: '1' });
   });
 });

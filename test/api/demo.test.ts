@@ -1,15 +1,12 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { contract } from '../../contract/index.ts';
+import { procedures } from '../../contract/index.ts';
 import { createDemo } from '../../src/demo/records.ts';
-import { proceduresOf } from '../../src/call/procedures.ts';
-import type { ProcedureMetadata } from '../../contract/index.ts';
 import { type ProcedureId, startApp } from '../support/app.ts';
 
 const app = await startApp();
 afterAll(() => app.stop());
 
 const key = (await createDemo(app.context.db, new Date())) ?? '';
-const procedures = proceduresOf(contract).map((route) => route.metadata as ProcedureMetadata);
 
 test.each(procedures)('the example of $id works as it stands', async ({ id, example }) => {
   const { status, body } = await app.send(id as ProcedureId, example.input, key);

@@ -1,8 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { contract, type ProcedureMetadata, scopes } from '../../contract/index.ts';
+import { procedures, scopes } from '../../contract/index.ts';
 import { newId } from '../../src/db/values.ts';
 import { createDemo } from '../../src/demo/records.ts';
-import { proceduresOf } from '../../src/call/procedures.ts';
 import { type ProcedureId, startApp } from '../support/app.ts';
 
 // What every operation owes its callers. The cases follow from the contract, so that a new operation has them at once.
@@ -13,8 +12,7 @@ afterAll(() => app.stop());
 const demoKey = (await createDemo(app.context.db, app.context.now())) ?? '';
 const badKeys = Object.entries(await app.badKeys());
 
-const operations = proceduresOf(contract).map((route) => {
-  const { id, access, reasons, example } = route.metadata as ProcedureMetadata;
+const operations = procedures.map(({ id, access, reasons, example }) => {
   const input = example.input as Record<string, unknown>;
   return {
     id: id as ProcedureId,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { contract, type Scope, scopes } from '../../contract/index.ts';
+import { procedures, type Scope, scopes } from '../../contract/index.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { differenceOf } from '../../src/verify/finding.ts';
 import { type Result, type Target, verify } from '../../src/verify/verify.ts';
@@ -25,7 +25,7 @@ afterAll(async () => {
 afterEach(() => meddler.meddle(undefined));
 
 const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as object;
-const ids = Object.values(contract).flatMap((routes) => Object.values(routes).map(({ metadata }) => metadata.id));
+const ids = procedures.map(({ id }) => id);
 let user: TestUser;
 
 beforeAll(async () => {
@@ -140,11 +140,7 @@ describe('on the service itself', () => {
 
 /** The operations that need one of these scopes. */
 const idsWith = (...needed: Scope[]): string[] =>
-  Object.values(contract).flatMap((routes) =>
-    Object.values(routes).flatMap(({ metadata }) =>
-      (needed as string[]).includes(metadata.access) ? [metadata.id] : [],
-    ),
-  );
+  procedures.flatMap(({ id, access }) => ((needed as string[]).includes(access) ? [id] : []));
 
 type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- faults are planted anywhere
 

@@ -1,7 +1,15 @@
 import type { Agent } from 'supertest';
 import supertest from 'supertest';
 import { pino } from 'pino';
-import { type Contract, type ErrorResponse, type Issue, type Scope, scopes } from '../../contract/index.ts';
+import {
+  type Contract,
+  type ErrorResponse,
+  type Issue,
+  type OutputOf,
+  type Scope,
+  scopes,
+  type SentOf,
+} from '../../contract/index.ts';
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { closeContext, type Context, openContext } from '../../src/context.ts';
@@ -9,7 +17,6 @@ import { Listener } from '../../src/http/listener.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { createKey, revokeKey } from '../../src/key/service.ts';
 import { createUser } from '../../src/user/service.ts';
-import type { z } from 'zod';
 import { createDatabase } from './database.ts';
 import { observe } from './observer.ts';
 
@@ -23,9 +30,9 @@ type AllProcedures = Intersection<Procedures>;
 /** `game.list`, `user.me`, … */
 export type ProcedureId = keyof AllProcedures;
 /** What a caller may send. */
-export type Input<Id extends ProcedureId> = z.input<AllProcedures[Id]['body']>['json'];
+export type Input<Id extends ProcedureId> = SentOf<AllProcedures[Id]>;
 /** What a caller gets. */
-export type Output<Id extends ProcedureId> = z.output<AllProcedures[Id]['responses'][200]>['result']['data']['json'];
+export type Output<Id extends ProcedureId> = OutputOf<AllProcedures[Id]>;
 
 /** A user with a key. */
 export interface TestUser {

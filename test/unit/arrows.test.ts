@@ -101,6 +101,17 @@ describe('the contract', () => {
   });
 });
 
+describe('the document', () => {
+  test('is read, not made, by the service', () => {
+    expect(
+      broken(
+        'openapi/ makes the documents with packages that the service lacks; read openapi/*.json.',
+        ({ importer, imported, isTypeOnly }) => isIn(importer, 'src') && isIn(imported, 'openapi') && !isTypeOnly,
+      ),
+    ).toEqual([]);
+  });
+});
+
 describe('HTTP', () => {
   test('is known to src/http and app.ts only', () => {
     const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
@@ -134,9 +145,9 @@ describe('HTTP', () => {
     const folders = [...FEATURES, 'content', 'reaction', 'tag', 'search'].map((folder) => `src/${folder}`);
     expect(
       broken(
-        'src/http/ calls handlers, which translate; what decides or stores is theirs to call.',
+        'src/call/ calls handlers, which translate; what decides or stores is theirs to call.',
         ({ importer, imported }) =>
-          isIn(importer, 'src/http') &&
+          (isIn(importer, 'src/http') || isIn(importer, 'src/call')) &&
           folders.some((folder) => isIn(imported, folder)) &&
           !isNamed(imported, 'handlers'),
       ),
@@ -156,12 +167,12 @@ describe('a router’s folder', () => {
     ).toEqual([]);
   });
 
-  test('has handlers that only HTTP calls', () => {
+  test('has handlers that only calls reach', () => {
     expect(
       broken(
-        'handlers are for src/http/; share through a service instead.',
+        'handlers are for src/call/; share through a service instead.',
         ({ importer, imported }) =>
-          isIn(importer, 'src') && isNamed(imported, 'handlers') && !isIn(importer, 'src/http'),
+          isIn(importer, 'src') && isNamed(imported, 'handlers') && !isIn(importer, 'src/call'),
       ),
     ).toEqual([]);
   });
@@ -277,11 +288,13 @@ describe('the rest', () => {
       'dependencies' | 'devDependencies',
       Record<string, string>
     >;
-    const isDeclared = (name: string, { importer, isTypeOnly }: Arrow): boolean =>
-      name in dependencies || ((isTypeOnly || isIn(importer, 'test')) && name in devDependencies);
+    const isForDevelopers = ({ importer, isTypeOnly }: Arrow): boolean =>
+      isTypeOnly || isIn(importer, 'test') || isIn(importer, 'openapi');
+    const isDeclared = (name: string, arrow: Arrow): boolean =>
+      name in dependencies || (isForDevelopers(arrow) && name in devDependencies);
     expect(
       broken(
-        'add it to package.json, to `dependencies` unless only tests or types need it.',
+        'add it to package.json, to `dependencies` unless only tests, types or the making of the document need it.',
         (arrow) =>
           !arrow.isOurs &&
           !arrow.imported.startsWith('#') &&

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { issuesOf, MAX_ISSUES } from '../../contract/issues.ts';
+import { issuesOf, MAX_ISSUES } from '../../contract/index.ts';
 
 /** The faults of an envelope whose `json` is this. */
 const issuesIn = (input: unknown, json: z.ZodType, beside: object = {}) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { text } from '../../contract/common.ts';
-import { contract, issuesOf, type Reason } from '../../contract/index.ts';
+import { contract, issuesOf, procedures, proceduresOf, type Reason } from '../../contract/index.ts';
 import { procedure, router } from '../../contract/procedure.ts';
 import type { Check } from '../../src/verify/check.ts';
 import { unprovoked } from '../../src/verify/checks/refusals.ts';
@@ -9,7 +9,7 @@ import { Client } from '../../src/verify/client.ts';
 import { faultsOf, faultyBody, roundsOf } from '../../src/verify/faults.ts';
 import { differences, Mismatch, sentenceOf, show } from '../../src/verify/finding.ts';
 import { junitOf } from '../../src/verify/junit.ts';
-import { type Operation, operationsOf } from '../../src/verify/operation.ts';
+import { type Operation, operationOf } from '../../src/verify/operation.ts';
 import { placesOf, withValue } from '../../src/verify/places.ts';
 import { planChecks } from '../../src/verify/plan.ts';
 import { failureLines, rowsOf, skipLines, summaryOf } from '../../src/verify/report.ts';
@@ -45,7 +45,7 @@ const gapsOf = (operations: readonly Operation[]): string[] => {
   });
 };
 
-const operations = operationsOf();
+const operations = procedures.map(operationOf);
 
 describe('the plan', () => {
   test('proves of each operation its success, its refusals and, if it writes, its effect', () => {
@@ -84,7 +84,7 @@ describe('the plan', () => {
         example: { input: { gameId: 'x', words: 'Well done' }, output: { id: 'y' } },
       }),
     });
-    const all = operationsOf({ ...contract, comment });
+    const all = proceduresOf({ ...contract, comment }).map(operationOf);
     const names = planOf(all).flatMap(({ subject, name }) => (subject === 'comment.add' ? [name] : []));
     expect(names).toEqual(
       expect.arrayContaining([

@@ -1,3 +1,4 @@
+import { MAX_RELATED } from '../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
 import { demand, demandThat, OUTPUT } from '../expect.ts';
 import { differences, type Finding, show } from '../finding.ts';
@@ -5,7 +6,6 @@ import type { Operation } from '../operation.ts';
 import type { Page, Session, TypeStats } from '../session.ts';
 
 const FEW_RELATED = 3;
-const MOST_RELATED = 24;
 
 /** Checks of what counting types does. */
 export const typeStatsChecks = (typeStats: Operation, session: Session): Check[] => {
@@ -39,7 +39,7 @@ export const typeStatsChecks = (typeStats: Operation, session: Session): Check[]
 
 /** Checks of what listing related games does. */
 export const relatedChecks = (getRelated: Operation, session: Session): Check[] =>
-  [FEW_RELATED, MOST_RELATED].map((limit) =>
+  [FEW_RELATED, MAX_RELATED].map((limit) =>
     checkOf(getRelated, 'effect', `names ${limit} others, each once, or all there are`, async () => {
       const { id } = await session.record(getRelated);
       const all = await session.prepare<Page>(session.partner(getRelated, 'list'), { limit: 1, page: 1 });

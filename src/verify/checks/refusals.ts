@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Reason, Scope } from '../../../contract/index.ts';
+import { lengths, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, type Reason, type Scope } from '../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
 import type { Request } from '../client.ts';
 import { demandThat, expectFailure } from '../expect.ts';
@@ -26,11 +26,8 @@ type ServiceReason = 'ROUTE_NOT_FOUND' | 'BATCH_TOO_LARGE';
 /** The checks that provoke a reason. */
 type Provocation = (operation: Operation, session: Session) => Check[];
 
-/** Where pages end: page × limit. The contract says so in words. */
-const MAX_PAGE_DEPTH = 10_000;
 /** How far to look for a record of another author. */
 const MAX_PAGES = 10;
-const PAGE_SIZE = 100;
 const NO_JSON = '{"json":';
 
 interface Attempt {
@@ -90,7 +87,7 @@ const missingScope: Provocation = (operation, session) => {
 const unknownIds = {
   'an id that nothing has': randomUUID(),
   'an id of another form': 'no such id',
-  'an id of 64 characters': '𠮷'.repeat(64),
+  [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
 };
 
 const notFound = (reason: Reason): Provocation =>
@@ -112,12 +109,12 @@ const ofAnotherAuthor = async (operation: Operation, session: Session): Promise<
   const { author: me } = await session.record(operation);
   const list = session.partner(operation, 'list');
   for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const { items, hasMore } = await session.prepare<Page>(list, { limit: PAGE_SIZE, page });
+    const { items, hasMore } = await session.prepare<Page>(list, { limit: MAX_PAGE_SIZE, page });
     const record = items.find(({ author }) => author.id !== me.id);
     if (record) return record.id;
     if (!hasMore) break;
   }
-  throw new Skip(`none of the latest ${MAX_PAGES * PAGE_SIZE} records is of another author`);
+  throw new Skip(`none of the latest ${MAX_PAGES * MAX_PAGE_SIZE} records is of another author`);
 };
 
 const tooDeep = refused('PAGE_TOO_DEEP', ({ example }) => [

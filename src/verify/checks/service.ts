@@ -1,3 +1,4 @@
+import { MAX_BATCH_CALLS } from '../../../contract/index.ts';
 import { pointerOf } from '../../../contract/issues.ts';
 import { type Check, checkOf, once, type Proof, SERVICE } from '../check.ts';
 import type { Reply } from '../client.ts';
@@ -7,8 +8,8 @@ import type { Session } from '../session.ts';
 
 /** The path of the published document. */
 export const DOCUMENT = '/openapi.json';
-/** One more than a batch may hold. The contract says so in words. */
-const TOO_MANY_CALLS = 21;
+/** One more than a batch may hold. */
+const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
 const MULTI_STATUS = 207;
 /** An id with a space is of no use to a log. */
 const UNUSABLE_ID = 'not usable';

@@ -1,3 +1,4 @@
+import { MAX_FOUND_USERS } from '../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
 import { demand, OUTPUT } from '../expect.ts';
 import { longestTexts } from '../faults.ts';
@@ -5,9 +6,6 @@ import { differences } from '../finding.ts';
 import type { Operation } from '../operation.ts';
 import { inputMembers } from '../places.ts';
 import type { CurrentUser, FoundUsers, Session, UserProfile } from '../session.ts';
-
-/** As many as a search for users answers at most. */
-const MOST_USERS = 50;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -36,7 +34,7 @@ export const getProfileChecks = (getProfile: Operation, session: Session): Check
 export const searchChecks = (search: Operation, session: Session): Check[] => [
   checkOf(search, 'effect', 'finds the key’s user by the nickname', async () => {
     const { id, nickname, avatar } = await session.me();
-    const input = { query: nickname, limit: MOST_USERS };
+    const input = { query: nickname, limit: MAX_FOUND_USERS };
     const { output, reply } = await session.call<FoundUsers>(search, input);
     const found = output.items.find((user) => user.id === id);
     // Namesakes beyond the limit are not to be seen.

@@ -1,0 +1,108 @@
+// Every number that the API sets to its callers, once: schemas, messages, the document, the service and the conformance
+// kit take it from here. To lower one breaks callers; to raise one needs a look at the reason beside it.
+
+/**
+ * Pages end at page × limit = this, and counting stops at it: the work for a page grows with the records before it, that
+ * for a total with the records counted. A cursor has neither, and reaches any depth.
+ */
+export const MAX_PAGE_DEPTH = 10_000;
+/** The number of a page: beyond any that there is, and no larger than an `int` of most languages. */
+export const MAX_PAGE = 2_147_483_647;
+/** Records per page: more than a screen shows. */
+export const MAX_PAGE_SIZE = 100;
+/** Tags to filter by: each is one more join, and so many have next to no record in common. */
+export const MAX_FILTER_TAGS = 10;
+
+/** Related games: the two to four rows that a page shows beside a game. */
+export const MAX_RELATED = 24;
+/** One row of related games. */
+export const DEFAULT_RELATED = 6;
+/** Users that a search finds: whoever has not found the one by then types another letter. */
+export const MAX_FOUND_USERS = 50;
+
+/** Records per batch: they are stored in one transaction, which holds locks and a connection for as long as it lasts. */
+export const MAX_BATCH_RECORDS = 100;
+/** Calls in a batch of tRPC's: they run side by side, and one request is not to take all connections for long. */
+export const MAX_BATCH_CALLS = 20;
+
+const MIB = 1024 * 1024;
+/** Largest request body of most procedures, in bytes: a game with every member at its longest has 340 KB of ASCII. */
+export const BODY_LIMIT = 1 * MIB;
+/** Largest request body of a batch of records or of calls, in bytes: 100 records of 40 KB each. */
+export const BATCH_BODY_LIMIT = 4 * MIB;
+/** `4 MiB` */
+export const inMebibytes = (bytes: number): string => `${bytes / MIB} MiB`;
+
+/** Faults beyond this number are left out of a reply, so that a hostile body cannot make it larger than itself. */
+export const MAX_ISSUES = 1000;
+
+/** Tags of a record: enough to describe it, too few to have it found under everything. */
+export const MAX_TAGS = 20;
+/** Platforms of a game: more than there are in use. */
+export const MAX_PLATFORMS = 20;
+/** Screenshots of a game: a long page of them; a collection is an image post. */
+export const MAX_SCREENSHOTS = 50;
+/** Download links of a game: a few mirrors of a few parts. */
+export const MAX_DOWNLOADS = 50;
+/** Images of a post: every list shows all of them. */
+export const MAX_IMAGES = 100;
+/** Social links of a user: more than a profile shows. */
+export const MAX_SOCIAL_LINKS = 20;
+
+/** The longest texts, in Unicode code points. Those that are columns of their own are as wide there. */
+export const lengths = {
+  /** Ours have 36 characters; there is room for ids of another making, since callers hold them for opaque. */
+  id: 64,
+  /** What servers and proxies are sure to take in a request line. */
+  url: 2048,
+  /** A magnet link names its trackers, each a URL. */
+  downloadUrl: 4096,
+  /** A handle, or the URL of a profile, which is short. */
+  socialLink: 300,
+  /** The name of a site, the key of a social link. */
+  siteName: 32,
+  /** Ours are shorter; there is room to put more into one. */
+  cursor: 1000,
+  /** A search looks for each of its words: half a title is more than anyone types. */
+  search: 100,
+  /** A few lines of a card; the subtitles of light novels fit. */
+  title: 200,
+  /** A few screens of text. */
+  description: 5000,
+  /** A word or a few: what is longer is a description. */
+  tagName: 50,
+  /** Four times a name, as NFKC can make a character into eighteen; the slug of what is longer is a hash. */
+  tagSlug: 200,
+  /** A short word: types are an open list, but a list. */
+  gameType: 32,
+  /** `Ver` and the numbers of a build. */
+  version: 32,
+  /** As a title. */
+  originalName: 200,
+  /** A name, or those of a few. */
+  originalAuthor: 200,
+  /** A number and a unit. */
+  fileSize: 32,
+  /** The name of an operating system or a console. */
+  platform: 32,
+  /** What a link is called: the name of a mirror or a part. */
+  downloadName: 200,
+  /** Of an archive; some are sentences. */
+  password: 200,
+  /** Has to fit beside an avatar. */
+  nickname: 50,
+  /** One screen of text. */
+  bio: 2000,
+  /** A few words. */
+  pronouns: 50,
+  /** A place as people write it, with its region and country. */
+  location: 100,
+} as const;
+
+/** How many days back from now each time range reaches. */
+export const timeRangeDays = { day: 1, week: 7, month: 30, year: 365 } as const;
+
+/** What an API key begins with, so that scanners for secrets know one when they see it. */
+export const KEY_PREFIX = 'cgk_';
+/** How many letters and digits follow: 32 random ones, which is 190 bits, and 6 for a checksum. */
+export const KEY_LENGTH = 38;
