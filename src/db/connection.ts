@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager, EntitySchema, MigrationInterface } from 'typeorm';
+import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface } from 'typeorm';
 import type { Dialect, Engine } from './dialect.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
@@ -37,8 +37,8 @@ export interface Reader {
 
 /** A transaction under way. */
 export interface Transaction extends Reader {
-  /** For simple writes through entities. */
-  manager: EntityManager;
+  /** How an entity is stored. */
+  metadataOf: (entity: string) => EntityMetadata;
   /** Runs a write and returns the number of rows it changed. */
   execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }

@@ -119,7 +119,7 @@ export class Database implements Reader {
 
   #transactionOn(runner: QueryRunner): Transaction {
     return {
-      manager: runner.manager,
+      metadataOf: (entity) => this.#connection.writer.getMetadata(entity),
       dialect: this.dialect,
       read: async (sql, parameters = []) => (await runner.query(sql, [...parameters], true)).records,
       execute: async (sql, parameters = []) => (await runner.query(sql, [...parameters], true)).affected ?? 0,
