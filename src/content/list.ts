@@ -1,7 +1,8 @@
 import { MAX_PAGE_DEPTH } from '../../contract/index.ts';
 import type { Parameter } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { idFromBytes, idToBytes, storedIdToBytes, placeholders, timeFromDb, timeToDb } from '../db/values.ts';
+import { inList } from '../db/in-list.ts';
+import { idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { searchTerms } from '../search/text.ts';
 import type { TagDictionary } from '../tag/service.ts';
@@ -71,10 +72,11 @@ const isId = (value: unknown): boolean => typeof value === 'string' && idToBytes
 /** The tags with these slugs, the rarest first, or undefined when one does not exist. */
 const findTags = async (db: Database, kind: ContentKind, slugs: readonly string[]): Promise<FoundTag[] | undefined> => {
   if (slugs.length === 0) return [];
+  const among = inList(slugs);
   const rows = await db.read<FoundTag>(
     `SELECT id, slug, ${kind.countColumn} AS n, COALESCE((SELECT n FROM counters WHERE name = ?), 0) AS total
-    FROM tags WHERE slug IN (${placeholders(slugs.length)})`,
-    [kind.table, ...slugs],
+    FROM tags WHERE slug IN (${among.sql})`,
+    [kind.table, ...among.parameters],
   );
   // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
   const tags = rows.filter((tag) => slugs.includes(tag.slug));

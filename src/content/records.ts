@@ -1,5 +1,6 @@
 import type { Parameter, Reader } from '../db/connection.ts';
-import { idFromBytes, idToBytes, storedIdToBytes, placeholders } from '../db/values.ts';
+import { inList } from '../db/in-list.ts';
+import { idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { Tag, TagDictionary } from '../tag/service.ts';
 import type { SharedColumns } from './entity.ts';
@@ -79,9 +80,10 @@ export const readRecordsById = async <Columns>(
 ): Promise<ContentRecord<Columns>[]> => {
   const known = ids.map(idToBytes).filter((bytes) => bytes !== undefined);
   if (known.length === 0) return [];
+  const among = inList(known);
   const found = await readRecords<Columns>(reader, dictionary, kind, shape, {
-    sql: `SELECT id FROM ${kind.table} WHERE id IN (${placeholders(known.length)})`,
-    parameters: known,
+    sql: `SELECT id FROM ${kind.table} WHERE id IN (${among.sql})`,
+    parameters: among.parameters,
   });
   const byId = new Map(found.map((record) => [idFromBytes(record.row.id), record]));
   return ids.map((id) => byId.get(id)).filter((record) => record !== undefined);

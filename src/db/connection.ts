@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager, EntitySchema, MigrationInterface } from 'typeorm';
+import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface } from 'typeorm';
 import type { Dialect, Engine } from './dialect.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
@@ -13,13 +13,13 @@ export interface Schema {
 /** What an engine's own file provides. */
 export interface Connection {
   dialect: Dialect;
-  /** TypeORM's connection for writing and migrating. */
-  writer: DataSource;
+  /** TypeORM's own handle: it knows how entities are stored, and migrates. */
+  dataSource: DataSource;
   /** Runs a SELECT outside of any transaction. */
   read: (sql: string, parameters: readonly Parameter[]) => Promise<unknown[]>;
-  /** Runs `work` when the engine can begin a writing transaction. */
-  exclusive: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Runs `work` while no other process migrates. */
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
+  transaction: <T>(work: (statements: Statements) => Promise<T>) => Promise<T>;
+  /** Runs `work`, which migrates, while no other process does. */
   whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;
@@ -28,17 +28,21 @@ export interface Connection {
   close: () => Promise<void>;
 }
 
-/** What a SELECT can be run on: the database, or a transaction under way. */
-export interface Reader {
-  dialect: Dialect;
+/** The statements of a transaction under way. All parameters are bound by the server. */
+export interface Statements {
   /** Runs a SELECT and returns its rows. */
   read: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+  /** Runs a write and returns the number of rows it changed. */
+  execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
+}
+
+/** What a SELECT can be run on: the database, or a transaction under way. */
+export interface Reader extends Pick<Statements, 'read'> {
+  dialect: Dialect;
 }
 
 /** A transaction under way. */
-export interface Transaction extends Reader {
-  /** For simple writes through entities. */
-  manager: EntityManager;
-  /** Runs a write and returns the number of rows it changed. */
-  execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
+export interface Transaction extends Reader, Statements {
+  /** How an entity is stored. */
+  metadataOf: (entity: string) => EntityMetadata;
 }

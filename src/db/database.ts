@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { DataSource, EntityMetadata } from 'typeorm';
 import { AppError } from '../errors.ts';
 import type { Connection, Parameter, Reader, Schema, Transaction } from './connection.ts';
 import type { Dialect } from './dialect.ts';
-import { inTransaction } from './in-transaction.ts';
 import { openMysql } from './mysql.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -33,7 +32,7 @@ export class Database implements Reader {
 
   /** TypeORM's own handle, for tests and tools that look at the schema. */
   get dataSource(): DataSource {
-    return this.#connection.writer;
+    return this.#connection.dataSource;
   }
 
   /** Runs a SELECT outside of any transaction and returns its rows. Run once more if the connection broke. */
@@ -55,9 +54,11 @@ export class Database implements Reader {
    * @throws AppError OVERLOADED when it kept losing, DATABASE_UNAVAILABLE, and whatever `work` throws
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { dialect } = this;
+    const metadataOf = (entity: string): EntityMetadata => this.dataSource.getMetadata(entity);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#connection.exclusive(() => this.#attempt(work));
+        return await this.#connection.transaction((statements) => work({ ...statements, dialect, metadataOf }));
       } catch (error) {
         if (!this.#connection.isTransient(error) || attempt === MAX_ATTEMPTS) throw this.#translate(error);
         const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
@@ -68,17 +69,17 @@ export class Database implements Reader {
 
   /** Applies the migrations that are due and returns their names. Safe when several processes start at once. */
   async migrate(): Promise<string[]> {
-    const { writer, whileMigrating } = this.#connection;
-    const applied = await whileMigrating(() => writer.runMigrations({ transaction: 'none' }));
+    const { dataSource, whileMigrating } = this.#connection;
+    const applied = await whileMigrating(() => dataSource.runMigrations({ transaction: 'none' }));
     return applied.map((migration) => migration.name);
   }
 
   /** Takes back the migration applied last, with all its tables hold, and returns its name if there was one. */
   async revert(): Promise<string | undefined> {
-    const { writer, whileMigrating } = this.#connection;
+    const { dataSource, whileMigrating } = this.#connection;
     return whileMigrating(async () => {
       const last = (await this.appliedMigrations()).at(-1);
-      if (last !== undefined) await writer.undoLastMigration({ transaction: 'none' });
+      if (last !== undefined) await dataSource.undoLastMigration({ transaction: 'none' });
       return last;
     });
   }
@@ -86,7 +87,7 @@ export class Database implements Reader {
   /** The names of the migrations that are due. */
   async pendingMigrations(): Promise<string[]> {
     const applied = new Set(await this.appliedMigrations());
-    return this.#connection.writer.migrations
+    return this.dataSource.migrations
       .map((migration) => migration.name ?? migration.constructor.name)
       .filter((name) => !applied.has(name));
   }
@@ -106,24 +107,6 @@ export class Database implements Reader {
   /** Waits for nothing: whoever calls it has seen its queries finish. */
   async close(): Promise<void> {
     await this.#connection.close();
-  }
-
-  async #attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const runner = this.#connection.writer.createQueryRunner();
-    try {
-      return await inTransaction(runner, this.dialect, () => work(this.#transactionOn(runner)));
-    } finally {
-      await runner.release();
-    }
-  }
-
-  #transactionOn(runner: QueryRunner): Transaction {
-    return {
-      manager: runner.manager,
-      dialect: this.dialect,
-      read: async (sql, parameters = []) => (await runner.query(sql, [...parameters], true)).records,
-      execute: async (sql, parameters = []) => (await runner.query(sql, [...parameters], true)).affected ?? 0,
-    };
   }
 
   #translate(error: unknown): unknown {

@@ -4,8 +4,6 @@ export type Engine = 'sqlite' | 'mysql' | 'mariadb';
 /** The SQL that differs between the engines. All other SQL of the service is common to them. */
 export interface Dialect {
   engine: Engine;
-  /** Begins a transaction that writes. */
-  begin: string;
   /** Appended to a SELECT whose rows are to be locked until the transaction ends. */
   forUpdate: string;
   /** An INSERT that passes over rows whose key exists. */
@@ -23,8 +21,6 @@ export interface Dialect {
 
 const sqlite: Dialect = {
   engine: 'sqlite',
-  // A transaction that begins by reading may find that another process has written since.
-  begin: 'BEGIN IMMEDIATE',
   // Writing transactions exclude each other from their beginning.
   forUpdate: '',
   insertIgnore: 'INSERT OR IGNORE',
@@ -36,7 +32,6 @@ const sqlite: Dialect = {
 
 const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   engine,
-  begin: 'START TRANSACTION',
   forUpdate: 'FOR UPDATE',
   insertIgnore: 'INSERT IGNORE',
   joinInOrder: 'STRAIGHT_JOIN',

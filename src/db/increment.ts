@@ -1,8 +1,8 @@
 import type { Transaction } from './connection.ts';
-import { placeholders } from './values.ts';
+import { inList, padded } from './in-list.ts';
 
 /** Rows in a statement: the database looks each of them up among all the others. */
-const BATCH_ROWS = 200;
+const BATCH_ROWS = 256;
 
 type Id = number | Uint8Array;
 
@@ -21,11 +21,13 @@ export const increment = async (
 ): Promise<void> => {
   const sorted = [...additions].toSorted(byId);
   for (let start = 0; start < sorted.length; start += BATCH_ROWS) {
-    const batch = sorted.slice(start, start + BATCH_ROWS);
+    // Of what the padding repeats, CASE takes the first.
+    const batch = padded(sorted.slice(start, start + BATCH_ROWS));
+    const ids = inList(batch.map(([id]) => id));
     await tx.execute(
       `UPDATE ${table} SET ${column} = ${column} + CASE id ${batch.map(() => 'WHEN ? THEN ?').join(' ')} ELSE 0 END
-      WHERE id IN (${placeholders(batch.length)})`,
-      [...batch.flat(), ...batch.map(([id]) => id)],
+      WHERE id IN (${ids.sql})`,
+      [...batch.flat(), ...ids.parameters],
     );
   }
 };

@@ -1,26 +1,23 @@
-import type { ObjectLiteral } from 'typeorm';
 import type { Parameter, Transaction } from './connection.ts';
-
-const BATCH_ROWS = 500;
+import { chunksOf, placeholders } from './in-list.ts';
 
 /**
- * Inserts rows of an entity, all with the members of the first one, in as few statements as the engines take. TypeORM
- * prepares the values; its insert builder would take four times as long.
+ * Inserts rows of an entity, all with the members of the first one, in few statements. TypeORM prepares the values; its
+ * insert builder would take four times as long.
  */
 export const insertRows = async (tx: Transaction, entity: string, rows: readonly object[]): Promise<void> => {
-  const { columns, tableName, connection } = tx.manager.connection.getMetadata(entity);
   const [first] = rows;
   if (!first) return;
+  const { columns, tableName, connection } = tx.metadataOf(entity);
   const { driver } = connection;
   const used = columns.filter(({ propertyName }) => propertyName in first);
   const names = used.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
-  const places = `(${used.map(() => '?').join(', ')})`;
-  for (let start = 0; start < rows.length; start += BATCH_ROWS) {
-    const batch: readonly ObjectLiteral[] = rows.slice(start, start + BATCH_ROWS);
+  const row = `(${placeholders(used.length)})`;
+  for (const chunk of chunksOf(rows as readonly Record<string, unknown>[])) {
     await tx.execute(
-      `INSERT INTO ${driver.escape(tableName)} (${names}) VALUES ${batch.map(() => places).join(', ')}`,
-      batch.flatMap((row) =>
-        used.map((column) => driver.preparePersistentValue(row[column.propertyName], column) as Parameter),
+      `INSERT INTO ${driver.escape(tableName)} (${names}) VALUES ${chunk.map(() => row).join(', ')}`,
+      chunk.flatMap((values) =>
+        used.map((column) => driver.preparePersistentValue(values[column.propertyName], column) as Parameter),
       ),
     );
   }

@@ -1,11 +1,18 @@
 import mysql from 'mysql2';
-import mysqlPromise from 'mysql2/promise';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
-import type { Connection, Parameter, Schema } from './connection.ts';
+import type { Connection, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
+import { SessionPool } from './mysql-pool.ts';
+import { transactionOn } from './mysql-transaction.ts';
 
-const POOL_SIZE = 16;
+const READING_CONNECTIONS = 12;
+const WRITING_CONNECTIONS = 10;
+/** A server allows 16 382 to all who connect to it, unless told otherwise. */
+const MAX_PREPARED_STATEMENTS = 1500;
+const STATEMENTS_PER_CONNECTION = Math.floor(MAX_PREPARED_STATEMENTS / (READING_CONNECTIONS + WRITING_CONNECTIONS));
+/** Those of TypeORM: one that holds the lock, one that migrates. */
+const MIGRATING_CONNECTIONS = 2;
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIGRATION_LOCK_WAIT_S = 120;
 /** Lock wait timeout, deadlock, and snapshot conflict (MariaDB 11.8). */
@@ -31,29 +38,25 @@ const driverError = (error: unknown): { code?: string; errno?: number; message?:
   (error as { driverError?: object } | null)?.driverError ?? error ?? {};
 
 /**
- * mysql2 with one addition: each connection starts in READ COMMITTED. The service locks the rows it depends on; the gap
- * locks of REPEATABLE READ would only add deadlocks between toggles of different records.
+ * What holds on every connection, whatever the server was told. The service locks the rows it depends on; the gap locks of
+ * REPEATABLE READ would only add deadlocks between toggles of different records.
  */
+const SETTINGS = [
+  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+  `SET SESSION time_zone = '+00:00', sql_mode =
+    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`,
+];
+
+/** mysql2 for TypeORM, with the settings sent ahead on each connection. */
 const driver = {
   ...mysql,
   createPool: (options: mysql.PoolOptions) => {
     const pool = mysql.createPool(options);
     pool.on('connection', (connection) => {
-      connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED', () => undefined);
+      for (const setting of SETTINGS) connection.query(setting, () => undefined);
     });
     return pool;
   },
-};
-
-/** MariaDB and MySQL differ in how TypeORM sees their schema, so the server is asked, whatever the URL says. */
-const serverEngine = async (url: URL): Promise<'mysql' | 'mariadb'> => {
-  const connection = await mysqlPromise.createConnection({ ...credentials(url), connectTimeout: CONNECT_TIMEOUT_MS });
-  try {
-    const [rows] = await connection.query<mysql.RowDataPacket[]>('SELECT VERSION() AS version');
-    return /mariadb/i.test(String(rows[0]?.['version'])) ? 'mariadb' : 'mysql';
-  } finally {
-    connection.destroy();
-  }
 };
 
 const credentials = (url: URL) => ({
@@ -64,48 +67,80 @@ const credentials = (url: URL) => ({
   database: decodeURIComponent(url.pathname.slice(1)),
 });
 
+/** How values travel: texts in UTF-8, instants as texts in UTC, whole numbers as numbers. */
+const FORMAT = {
+  charset: 'utf8mb4',
+  timezone: 'Z',
+  dateStrings: true,
+  supportBigNumbers: true,
+  bigNumberStrings: false,
+} as const;
+
+const openPools = (url: URL) => {
+  const statements = { max: STATEMENTS_PER_CONNECTION };
+  const connection = { ...credentials(url), ...FORMAT, connectTimeout: CONNECT_TIMEOUT_MS, enableKeepAlive: true };
+  return {
+    reads: new SessionPool({
+      connection: { ...connection, connectionLimit: READING_CONNECTIONS },
+      settings: SETTINGS,
+      statements,
+    }),
+    // Without autocommit a transaction needs no trip to begin.
+    writes: new SessionPool({
+      connection: { ...connection, connectionLimit: WRITING_CONNECTIONS },
+      settings: [...SETTINGS, 'SET SESSION autocommit = 0'],
+      statements,
+    }),
+  };
+};
+
+/** MariaDB and MySQL differ in how TypeORM sees their schema, so the server is asked, whatever the URL says. */
+const serverEngine = async (pool: SessionPool): Promise<'mysql' | 'mariadb'> => {
+  const [row] = (await pool.read('SELECT VERSION() AS version', [])) as { version: string }[];
+  return /mariadb/i.test(row?.version ?? '') ? 'mariadb' : 'mysql';
+};
+
+const openDataSource = (url: URL, engine: 'mysql' | 'mariadb', schema: Schema): Promise<DataSource> => {
+  const { user, ...rest } = credentials(url);
+  return new DataSource({
+    ...rest,
+    ...FORMAT,
+    type: engine,
+    username: user,
+    driver,
+    poolSize: MIGRATING_CONNECTIONS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    entities: schema.entities(engine),
+    migrations: schema.migrations,
+    extra: { enableKeepAlive: true },
+  } satisfies DataSourceOptions).initialize();
+};
+
 /** Connects to MySQL or MariaDB. */
 export const openMysql = async (address: string, schema: Schema): Promise<Connection> => {
   const url = new URL(address);
-  const { user, ...rest } = credentials(url);
+  const { reads, writes } = openPools(url);
+  const closePools = () => Promise.all([reads.close(), writes.close()]);
   try {
-    const engine = await serverEngine(url);
-    const writer = new DataSource({
-      ...rest,
-      type: engine,
-      username: user,
-      driver,
-      poolSize: POOL_SIZE,
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      charset: 'utf8mb4',
-      timezone: 'Z',
-      dateStrings: true,
-      supportBigNumbers: true,
-      bigNumberStrings: false,
-      entities: schema.entities(engine),
-      migrations: schema.migrations,
-      extra: { enableKeepAlive: true },
-    } satisfies DataSourceOptions);
-    await writer.initialize();
-    const pool = (writer.driver as unknown as { pool: mysql.Pool }).pool.promise();
+    const engine = await serverEngine(reads);
+    const dataSource = await openDataSource(url, engine, schema);
     return {
       dialect: dialectOf(engine),
-      writer,
-      // Prepared statements of the pool cost less than half of TypeORM's own path.
-      read: async (sql, parameters) => {
-        const [rows] = await pool.execute<mysql.RowDataPacket[]>(sql, parameters as Parameter[]);
-        return rows;
-      },
-      exclusive: (work) => work(),
-      whileMigrating: (work) => withLock(writer, work),
+      dataSource,
+      read: (sql, parameters) => reads.read(sql, parameters),
+      transaction: (work) => transactionOn(writes, work),
+      whileMigrating: (work) => withLock(dataSource, work),
       isTransient: (error) => TRANSIENT_ERRNO.includes(driverError(error).errno ?? 0),
       isUnreachable: (error) => {
         const { code, message } = driverError(error);
         return UNREACHABLE.has(code ?? '') || /closed state|Pool is closed/.test(message ?? '');
       },
-      close: () => writer.destroy(),
+      close: async () => {
+        await Promise.all([closePools(), dataSource.destroy()]);
+      },
     };
   } catch (error) {
+    await closePools();
     const { code, message } = driverError(error);
     throw new AppError('DATABASE_UNAVAILABLE', {
       hint: `cannot use the database at ${url.host}${url.pathname}: ${message || code}`,
@@ -114,8 +149,8 @@ export const openMysql = async (address: string, schema: Schema): Promise<Connec
   }
 };
 
-const withLock = async <T>(writer: DataSource, work: () => Promise<T>): Promise<T> => {
-  const holder = writer.createQueryRunner();
+const withLock = async <T>(dataSource: DataSource, work: () => Promise<T>): Promise<T> => {
+  const holder = dataSource.createQueryRunner();
   // Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
   const name = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
   try {

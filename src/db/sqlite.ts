@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
-import type { Connection, Schema } from './connection.ts';
+import type { Connection, Parameter, Schema, Statements } from './connection.ts';
 import { dialectOf } from './dialect.ts';
-import { inTransaction } from './in-transaction.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 /** How long opening and reading wait for another process. */
@@ -12,6 +11,8 @@ const BUSY_TIMEOUT_MS = 5000;
 const WRITE_PATIENCE_MS = 5000;
 const MIGRATION_PATIENCE_MS = 120_000;
 const RETRY_PAUSE_MS = 10;
+/** Callers that wait for their turn; beyond, they are refused. */
+const MAX_WAITING = 2000;
 // Primary result codes, https://sqlite.org/rescode.html
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
@@ -34,13 +35,27 @@ const primaryCode = (error: unknown): number | undefined => {
   return errcode === undefined ? CODES.get(message) : errcode & 0xff;
 };
 
-/** A queue of one: TypeORM's SQLite driver has a single connection, so its transactions must take turns. */
-const createMutex = () => {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
+/**
+ * A queue for a connection that one caller has at a time. Between two of them it lets the event loop turn: what SQLite does
+ * takes no turn of its own, so that those who always wait would keep out everything else.
+ */
+const createQueue = () => {
+  let last: Promise<void> = Promise.resolve();
+  let waiting = 0;
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (waiting >= MAX_WAITING) throw new AppError('OVERLOADED');
+    const before = last;
+    let finish = (): void => undefined;
+    last = new Promise((resolve) => (finish = resolve));
+    waiting += 1;
+    try {
+      await before;
+      return await work();
+    } finally {
+      waiting -= 1;
+      if (waiting === 0) finish();
+      else setImmediate(finish);
+    }
   };
 };
 
@@ -62,16 +77,81 @@ const whenFree = async <T>(deadline: number, transaction: () => Promise<T>): Pro
   }
 };
 
+const rollBack = (connection: SqliteConnection): void => {
+  // What the engine has rolled back already is over.
+  if (connection.isInTransaction) connection.run('ROLLBACK');
+};
+
+/** Runs `work` as one transaction. Not by TypeORM's own calls, whose state outlives a transaction that the file refused. */
+const transactionOn = async <T>(
+  connection: SqliteConnection,
+  work: (statements: Statements) => Promise<T>,
+): Promise<T> => {
+  let isOpen = true;
+  const onOpen =
+    <R>(run: (sql: string, parameters?: readonly Parameter[]) => R) =>
+    async (sql: string, parameters?: readonly Parameter[]): Promise<R> => {
+      if (!isOpen) throw new Error('the transaction has ended');
+      return run(sql, parameters);
+    };
+  const statements: Statements = {
+    read: onOpen((sql, parameters) => connection.all(sql, parameters)) as Statements['read'],
+    execute: onOpen((sql, parameters) => connection.run(sql, parameters)),
+  };
+  // First what an earlier one could not. And one that begins by reading may find that another process has written since.
+  rollBack(connection);
+  connection.run('BEGIN IMMEDIATE');
+  try {
+    const result = await work(statements);
+    connection.run('COMMIT');
+    return result;
+  } catch (error) {
+    rollBack(connection);
+    throw error;
+  } finally {
+    isOpen = false;
+  }
+};
+
+/**
+ * Runs `work`, which migrates, as one transaction without foreign keys, which are checked at its end: to change a table,
+ * TypeORM makes it anew and drops the old one, which would take with it all rows that refer to it.
+ */
+const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> => {
+  const changes = () => JSON.stringify(connection.all('SELECT total_changes()'));
+  // Only outside of a transaction does this have an effect.
+  connection.pragma('foreign_keys = OFF');
+  try {
+    return await transactionOn(connection, async () => {
+      const before = changes();
+      const result = await work();
+      const orphans = changes() === before ? [] : (connection.pragma('foreign_key_check') as { table: string }[]);
+      if (orphans.length > 0) {
+        const tables = [...new Set(orphans.map(({ table }) => table))].join(', ');
+        throw new Error(`the migration leaves rows that refer to nothing in: ${tables}`);
+      }
+      return result;
+    });
+  } finally {
+    connection.pragma('foreign_keys = ON');
+  }
+};
+
 const IN_MEMORY = ':memory:';
+
+const openReader = (file: string): SqliteConnection => {
+  const reader = new SqliteConnection(file, { timeout: BUSY_TIMEOUT_MS });
+  reader.pragma('query_only = 1');
+  return reader;
+};
 
 /**
  * Opens an SQLite file: one connection that writes, in turns, and one that reads what is committed. A database in memory
  * is its connection's own, so there the readers take turns with the writers.
  */
 export const openSqlite = async (url: string, schema: Schema): Promise<Connection> => {
-  const dialect = dialectOf('sqlite');
   const file = url.slice('sqlite:'.length);
-  const options = {
+  const dataSource = new DataSource({
     type: 'better-sqlite3',
     driver: SqliteConnection,
     database: file,
@@ -79,48 +159,37 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
     enableWAL: true,
     entities: schema.entities('sqlite'),
     migrations: schema.migrations,
-  } satisfies DataSourceOptions;
-  const writer = new DataSource(options);
-  const reader =
-    file === IN_MEMORY
-      ? undefined
-      : new DataSource({
-          ...options,
-          entities: [],
-          migrations: [],
-          statementCacheSize: 500,
-          prepareDatabase: (connection: SqliteConnection): void => {
-            connection.pragma('query_only = 1');
-          },
-        });
+  } satisfies DataSourceOptions);
+  let reader: SqliteConnection | undefined;
   try {
-    await writer.initialize();
-    await reader?.initialize();
-    await writer.query('PRAGMA busy_timeout = 0');
+    await dataSource.initialize();
+    reader = file === IN_MEMORY ? undefined : openReader(file);
   } catch (error) {
     throw new AppError('DATABASE_UNAVAILABLE', {
       hint: `cannot open the SQLite file ${file}: ${(error as Error).message}`,
       cause: error,
     });
   }
-  const turn = createMutex();
-  const exclusive = <T>(patience: number, transaction: () => Promise<T>): Promise<T> => {
+  const { databaseConnection: writer } = dataSource.driver as unknown as { databaseConnection: SqliteConnection };
+  writer.pragma('busy_timeout = 0');
+  const inTurn = createQueue();
+  const exclusive = <T>(patience: number, work: () => Promise<T>): Promise<T> => {
     const deadline = Date.now() + patience;
-    return turn(() => whenFree(deadline, transaction));
+    return inTurn(() => whenFree(deadline, work));
   };
   return {
-    dialect,
-    writer,
-    read: (sql, parameters) =>
-      reader ? reader.query(sql, [...parameters]) : turn(() => writer.query(sql, [...parameters])),
-    exclusive: (work) => exclusive(WRITE_PATIENCE_MS, work),
+    dialect: dialectOf('sqlite'),
+    dataSource,
+    read: async (sql, parameters) =>
+      reader ? reader.all(sql, parameters) : inTurn(async () => writer.all(sql, parameters)),
+    transaction: (work) => exclusive(WRITE_PATIENCE_MS, () => transactionOn(writer, work)),
     // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
-    whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => inTransaction(writer, dialect, work)),
+    whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => migrateOn(writer, work)),
     isTransient: isBusy,
     isUnreachable: (error) => SQLITE_UNREACHABLE.includes(primaryCode(error) ?? 0),
     close: async () => {
-      await reader?.destroy();
-      await turn(() => writer.destroy());
+      reader?.close();
+      await inTurn(() => dataSource.destroy());
     },
   };
 };

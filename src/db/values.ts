@@ -36,6 +36,3 @@ export const timeToDb = (time: Date): string => time.toISOString().slice(0, -1).
  * of a whole second.
  */
 export const timeFromDb = (stored: string): string => new Date(`${stored.replace(' ', 'T')}Z`).toISOString();
-
-/** `?, ?, ?` for n parameters. */
-export const placeholders = (n: number): string => Array.from({ length: n }, () => '?').join(', ');

@@ -1,6 +1,7 @@
 import { gameKind } from './kind.ts';
 import type { Reader } from '../db/connection.ts';
-import { type Bytes, idFromBytes, idToBytes, placeholders } from '../db/values.ts';
+import { inList } from '../db/in-list.ts';
+import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 
 /** The newest games of each tag, and of the original author, that are considered. */
@@ -94,11 +95,13 @@ const sharedTagScores = async (
   const scores = new Map<string, number>();
   if (tags.length === 0 || candidates.length === 0) return scores;
   const weights = new Map(tags.map((tag) => [tag.tag_id, Math.log(1 + tag.total / Math.max(tag.game_count, 1))]));
+  const games = inList(candidates.map((candidate) => candidate.id));
+  const tagIds = inList(tags.map((tag) => tag.tag_id));
   const shared = await reader.read<{ game_id: Bytes; tag_id: number }>(
     `SELECT game_id, tag_id FROM game_tags
-    WHERE game_id IN (${placeholders(candidates.length)}) AND tag_id IN (${placeholders(tags.length)})
+    WHERE game_id IN (${games.sql}) AND tag_id IN (${tagIds.sql})
     ORDER BY game_id, tag_id`,
-    [...candidates.map((candidate) => candidate.id), ...tags.map((tag) => tag.tag_id)],
+    [...games.parameters, ...tagIds.parameters],
   );
   for (const { game_id, tag_id } of shared) {
     const id = idFromBytes(game_id);

@@ -7,7 +7,8 @@ import { type ContentRecord, readRecord, readRecordsById } from '../content/reco
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/connection.ts';
 import { insertRows } from '../db/insert.ts';
-import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
+import { updateRow } from '../db/update.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
 import { addToTagCounts, ensureTags, type Tag, tagsOf } from '../tag/service.ts';
@@ -73,7 +74,7 @@ export const updateImagePost = (
         const current = tagNames === undefined ? await tagsOf(tx, imageKind, id) : await replaceTags(tx, id, tagNames);
         update.searchText = recordSearchText(changes.title ?? title, current);
       }
-      await tx.manager.update(imageKind.entity, { id }, update);
+      await updateRow(tx, imageKind.entity, id, update);
     }
     return readRecord(tx, tags, imageKind, id, userId);
   });
@@ -100,7 +101,7 @@ const replaceTags = async (tx: Transaction, id: string, tagNames: readonly strin
   for (const tag of wanted) additions.set(tag.id, 1);
   for (const tag of earlier) additions.set(tag.id, (additions.get(tag.id) ?? 0) - 1);
   await addToTagCounts(tx, imageKind, new Map([...additions].filter(([, n]) => n !== 0)));
-  await tx.manager.delete(imageKind.tagTable, { recordId: id });
+  await tx.execute(`DELETE FROM ${imageKind.tagTable} WHERE ${imageKind.foreignKey} = ?`, [storedIdToBytes(id)]);
   await insertRows(tx, imageKind.tagTable, tagLinks(id, wanted));
   return wanted;
 };

@@ -2,9 +2,10 @@ import type { Scope } from '../../contract/index.ts';
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
+import { updateRow } from '../db/update.ts';
 import { idFromBytes, idToBytes, newId, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { KeyColumns } from './entity.ts';
+import type { ApiKeyRow, KeyColumns } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 
 /** A key as it may be shown: never the key itself. */
@@ -100,7 +101,7 @@ const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
 export const revokeKey = (db: Database, id: string, now: Date): Promise<void> =>
   db.transaction(async (tx) => {
     const key = await lockKey(tx, id);
-    if (key.revokedAt === null) await tx.manager.update('ApiKey', { id }, { revokedAt: now });
+    if (key.revokedAt === null) await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { revokedAt: now });
   });
 
 /**
@@ -119,11 +120,9 @@ export const rotateKey = (
     if (old.expiresAt !== null && old.expiresAt <= now) throw new AppError('KEY_EXPIRED');
     const lifetime = old.expiresAt === null ? null : old.expiresAt.getTime() - old.createdAt.getTime();
     const end = now.getTime() + overlapMs;
-    await tx.manager.update(
-      'ApiKey',
-      { id },
-      { expiresAt: new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY)) },
-    );
+    await updateRow<ApiKeyRow>(tx, 'ApiKey', id, {
+      expiresAt: new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY)),
+    });
     return insertKey(tx, { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) }, now);
   });
 

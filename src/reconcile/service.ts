@@ -4,7 +4,8 @@ import { gameKind } from '../game/kind.ts';
 import { imageKind } from '../image/kind.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { type Bytes, idFromBytes, placeholders } from '../db/values.ts';
+import { chunksOf, inList } from '../db/in-list.ts';
+import { type Bytes, idFromBytes } from '../db/values.ts';
 
 /** A stored counter that differs from the rows it stands for. */
 export interface Difference {
@@ -146,10 +147,11 @@ const mendRows = async (db: Database, counted: CountedTable, wrong: readonly Com
 
 const mendBatch = async (tx: Transaction, counted: CountedTable, ids: readonly (Bytes | number)[]): Promise<void> => {
   const { table, counts } = counted;
-  const among = `WHERE p.id IN (${placeholders(ids.length)})`;
-  await tx.read(`SELECT p.id FROM ${table} p ${among} ORDER BY p.id ${tx.dialect.forUpdate}`, ids);
+  const { sql, parameters } = inList(ids);
+  const among = `WHERE p.id IN (${sql})`;
+  await tx.read(`SELECT p.id FROM ${table} p ${among} ORDER BY p.id ${tx.dialect.forUpdate}`, parameters);
   // A statement of its own: the one that waited for the locks still sees what was there before.
-  const rows = await tx.read<ComparedRow>(`${selectCompared(counted)} ${among}`, ids);
+  const rows = await tx.read<ComparedRow>(`${selectCompared(counted)} ${among}`, parameters);
   const columns = Object.keys(counts);
   const assignments = columns.map((column) => `${column} = ?`).join(', ');
   for (const row of rows) {
@@ -185,15 +187,16 @@ const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
 
 const mendCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Promise<void> => {
   const names = wrong.map(({ name }) => name);
+  const { sql, parameters } = inList(names);
   const found = await tx.read<{ name: string }>(
-    `SELECT name FROM counters WHERE name IN (${placeholders(names.length)}) ORDER BY name ${tx.dialect.forUpdate}`,
-    names,
+    `SELECT name FROM counters WHERE name IN (${sql}) ORDER BY name ${tx.dialect.forUpdate}`,
+    parameters,
   );
   const missing = names.filter((name) => !found.some((row) => row.name === name));
-  if (missing.length > 0) {
+  for (const chunk of chunksOf(missing)) {
     await tx.execute(
-      `${tx.dialect.insertIgnore} INTO counters (name, n) VALUES ${missing.map(() => '(?, 0)').join(', ')}`,
-      missing,
+      `${tx.dialect.insertIgnore} INTO counters (name, n) VALUES ${chunk.map(() => '(?, 0)').join(', ')}`,
+      chunk,
     );
   }
   for (const { name, actual } of await compareCounters(tx)) {

@@ -3,7 +3,8 @@ import type { ContentKind } from '../content/kind.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { increment } from '../db/increment.ts';
-import { storedIdToBytes, placeholders } from '../db/values.ts';
+import { chunksOf, inList } from '../db/in-list.ts';
+import { storedIdToBytes } from '../db/values.ts';
 import { slugOf } from './slug.ts';
 
 export interface Tag {
@@ -33,10 +34,8 @@ export class TagDictionary {
       else missing.push(id);
     }
     if (missing.length > 0) {
-      const rows = await reader.read<Tag>(
-        `SELECT id, name, slug FROM tags WHERE id IN (${placeholders(missing.length)})`,
-        missing,
-      );
+      const { sql, parameters } = inList(missing);
+      const rows = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE id IN (${sql})`, parameters);
       for (const { id, name, slug } of rows) {
         found.set(id, { id, name, slug });
         // What a transaction reads may be its own and be undone.
@@ -59,10 +58,12 @@ export const ensureTags = async (tx: Transaction, lists: readonly (readonly stri
   const tags = await findTags(tx, slugs);
   const missing = slugs.filter((slug) => !tags.has(slug));
   if (missing.length > 0) {
-    await tx.execute(
-      `${tx.dialect.insertIgnore} INTO tags (slug, name) VALUES ${missing.map(() => '(?, ?)').join(', ')}`,
-      missing.flatMap((slug) => [slug, names.get(slug) ?? slug]),
-    );
+    for (const chunk of chunksOf(missing)) {
+      await tx.execute(
+        `${tx.dialect.insertIgnore} INTO tags (slug, name) VALUES ${chunk.map(() => '(?, ?)').join(', ')}`,
+        chunk.flatMap((slug) => [slug, names.get(slug) ?? slug]),
+      );
+    }
     for (const [slug, tag] of await findTags(tx, missing)) tags.set(slug, tag);
   }
   return lists.map((list) => [...new Set(list.map(slugOf))].map((slug) => tags.get(slug) as Tag));
@@ -70,10 +71,8 @@ export const ensureTags = async (tx: Transaction, lists: readonly (readonly stri
 
 const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
   if (slugs.length === 0) return new Map();
-  const rows = await reader.read<Tag>(
-    `SELECT id, name, slug FROM tags WHERE slug IN (${placeholders(slugs.length)})`,
-    slugs,
-  );
+  const { sql, parameters } = inList(slugs);
+  const rows = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE slug IN (${sql})`, parameters);
   return new Map(rows.map((row) => [row.slug, { id: row.id, name: row.name, slug: row.slug }]));
 };
 

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
+import { updateRow } from '../db/update.ts';
 import { idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { normalise } from '../search/text.ts';
@@ -55,15 +56,11 @@ export const updateUser = ({ db, now }: Context, id: string, changes: Changes): 
       Object.entries(changes).filter(([, value]) => value !== undefined),
     );
     if (Object.keys(given).length > 0) {
-      await tx.manager.update(
-        'User',
-        { id },
-        {
-          ...given,
-          ...(given.nickname !== undefined && { searchText: normalise(given.nickname) }),
-          updatedAt: now(),
-        },
-      );
+      await updateRow<UserRow>(tx, 'User', id, {
+        ...given,
+        ...(given.nickname !== undefined && { searchText: normalise(given.nickname) }),
+        updatedAt: now(),
+      });
     }
     return getUser(tx, id);
   });

@@ -1,0 +1,85 @@
+import mysql, { type PoolConnection, type PoolOptions } from 'mysql2';
+import { AppError } from '../errors.ts';
+import type { Parameter } from './connection.ts';
+import { Session, type StatementBound } from './mysql-session.ts';
+
+/** Calls that wait for a connection; beyond, they are refused. */
+const MAX_WAITING = 2000;
+
+interface Options {
+  /** How to connect, and to how many connections at most. */
+  connection: PoolOptions;
+  /** What each connection runs before it is used for the first time. */
+  settings: readonly string[];
+  statements: StatementBound;
+}
+
+/** Connections that are all set up alike and know their prepared statements. */
+export class SessionPool {
+  readonly #pool: mysql.Pool;
+  readonly #options: Options;
+  readonly #sessions = new WeakMap<PoolConnection, Session>();
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#pool = mysql.createPool({ ...options.connection, queueLimit: MAX_WAITING });
+  }
+
+  /** Runs one SELECT on any connection. @throws AppError OVERLOADED when too many wait already */
+  read(sql: string, parameters: readonly Parameter[]): Promise<unknown[]> {
+    return new Promise((resolve, reject) => {
+      this.#acquire(reject, (session) => {
+        session.run(sql, parameters, (error, rows) => {
+          session.connection.release();
+          if (error) reject(error);
+          else resolve(rows as unknown[]);
+        });
+      });
+    });
+  }
+
+  /** A session for whoever calls alone, to be released. @throws AppError OVERLOADED when too many wait already */
+  acquire(): Promise<Session> {
+    return new Promise((resolve, reject) => this.#acquire(reject, resolve));
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#pool.end((error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  #acquire(fail: (error: unknown) => void, use: (session: Session) => void): void {
+    this.#pool.getConnection((error, connection) => {
+      if (error) {
+        fail(error.message === 'Queue limit reached.' ? new AppError('OVERLOADED', { cause: error }) : error);
+        return;
+      }
+      const session = this.#sessions.get(connection);
+      if (session) use(session);
+      else this.#setUp(connection, this.#options.settings, fail, use);
+    });
+  }
+
+  #setUp(
+    connection: PoolConnection,
+    [setting, ...others]: readonly string[],
+    fail: (error: unknown) => void,
+    use: (session: Session) => void,
+  ): void {
+    if (setting === undefined) {
+      const session = new Session(connection, this.#options.statements);
+      this.#sessions.set(connection, session);
+      use(session);
+      return;
+    }
+    connection.query(setting, (error) => {
+      if (error) {
+        connection.destroy();
+        fail(error);
+      } else {
+        this.#setUp(connection, others, fail, use);
+      }
+    });
+  }
+}
