@@ -16,7 +16,9 @@ export interface ContentRow {
   favoriteCount: number;
   /** What search looks at, normalised: see `search/text.ts`. */
   searchText: string;
-  /** Also the timestamp of the id, so that ids sort by it. */
+  /** The ids of its tags in the author's order, with commas; '' for none. */
+  tagIds: string;
+  /** The instant that the id holds, so that ids sort and filter alike. */
   createdAt: Date;
   updatedAt: Date;
 }
@@ -34,12 +36,15 @@ export interface SharedColumns {
   author_id: Bytes;
   author_nickname: string;
   author_avatar: string | null;
-  /** Ids in the author's order, with commas; null for none. */
-  tag_ids: string | null;
+  /** Ids in the author's order, with commas; '' for none. */
+  tag_ids: string;
   /** 0 or 1; missing without a viewer. */
   favorited?: number;
   reaction?: 'like' | 'dislike' | null;
 }
+
+/** 20 ids of 10 digits with commas fit. */
+const TAG_IDS_LENGTH = 220;
 
 export const contentColumns = (engine: Engine) => {
   const { id, text, longText, count, time } = columnTypes(engine);
@@ -53,6 +58,7 @@ export const contentColumns = (engine: Engine) => {
     dislikeCount: { ...count, name: 'dislike_count', default: 0 },
     favoriteCount: { ...count, name: 'favorite_count', default: 0 },
     searchText: { ...longText, name: 'search_text' },
+    tagIds: { ...text(TAG_IDS_LENGTH), name: 'tag_ids', default: '' },
     createdAt: { ...time, name: 'created_at' },
     updatedAt: { ...time, name: 'updated_at' },
   } satisfies Record<string, EntitySchemaColumnOptions>;
@@ -65,6 +71,8 @@ export interface TagLinkRow extends LinkRow {
   tagId: number;
   /** The place of the tag in the author's order. */
   position: number;
+  /** What the record holds in its kind's `typeColumn`. */
+  type?: string | null;
 }
 export interface FavoriteRow extends LinkRow {
   userId: string;
@@ -89,13 +97,21 @@ export const linkEntities = (engine: Engine, kind: ContentKind): EntitySchema[] 
   const { id, serial, small, text } = columnTypes(engine);
   const recordId = { ...id, name: kind.foreignKey, primary: true, transformer: idTransformer } as const;
   const userId = { ...id, name: 'user_id', primary: true, transformer: idTransformer } as const;
-  const { tagTable, favoriteTable, reactionTable } = kind;
+  const { tagTable, favoriteTable, reactionTable, typeColumn } = kind;
   return [
     new EntitySchema<TagLinkRow>({
       name: capitalised(tagTable),
       tableName: tagTable,
-      columns: { recordId, tagId: { ...serial, name: 'tag_id', primary: true }, position: small },
-      indices: [{ name: `${tagTable}_tag`, columns: ['tagId', 'recordId'] }],
+      columns: {
+        recordId,
+        tagId: { ...serial, name: 'tag_id', primary: true },
+        position: small,
+        ...(typeColumn !== undefined && { type: { ...text(32), name: typeColumn, nullable: true } }),
+      },
+      indices: [
+        { name: `${tagTable}_tag`, columns: ['tagId', 'recordId'] },
+        ...(typeColumn === undefined ? [] : [{ name: `${tagTable}_type`, columns: ['tagId', 'type', 'recordId'] }]),
+      ],
       foreignKeys: [foreignKey(tagTable, 'recordId', kind.entity), foreignKey(tagTable, 'tagId', 'Tag')],
     }),
     new EntitySchema<FavoriteRow>({

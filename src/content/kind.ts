@@ -11,6 +11,8 @@ export interface ContentKind {
   tagTable: string;
   favoriteTable: string;
   reactionTable: string;
+  /** A column to filter by, which the rows of the record's tags repeat. */
+  typeColumn?: string;
   /** The column of `users` and `tags` that counts records of this kind. */
   countColumn: string;
   /** Columns beyond the shared ones that lists show. */

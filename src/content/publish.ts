@@ -5,7 +5,7 @@ import { newId, storedIdToBytes } from '../db/values.ts';
 import { searchText } from '../search/text.ts';
 import { addToTagCounts, ensureTags, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
-import type { ContentRow } from './entity.ts';
+import type { ContentRow, TagLinkRow } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 
 /** A record to publish. */
@@ -17,6 +17,8 @@ export interface Draft {
   tagNames: readonly string[];
   /** Texts that search finds it by, besides title and tags. */
   searchable: readonly (string | null | undefined)[];
+  /** What it holds in its kind's `typeColumn`. */
+  type?: string | null;
   /** The counters it belongs to, besides that of its kind. */
   counters: readonly string[];
   /** The columns that only its kind has. */
@@ -33,8 +35,11 @@ const tally = <K>(keys: Iterable<K>): Map<K, number> => {
 export const recordSearchText = (title: string, tags: readonly Tag[], searchable: Draft['searchable'] = []): string =>
   searchText([title, ...searchable, ...tags.map((tag) => tag.name)]);
 
-export const tagLinks = (recordId: string, tags: readonly Tag[]) =>
-  tags.map((tag, position) => ({ recordId, tagId: tag.id, position }));
+/** `type` for kinds with a `typeColumn`. */
+export const tagLinks = (recordId: string, tags: readonly Tag[], type: string | null = null): TagLinkRow[] =>
+  tags.map((tag, position) => ({ recordId, tagId: tag.id, position, type }));
+
+export const joinTagIds = (tags: readonly Tag[]): string => tags.map((tag) => tag.id).join(',');
 
 /** A record on its way into the database. */
 export interface Publication {
@@ -71,6 +76,7 @@ export const publishAll = async (
     title: draft.title,
     description: draft.description,
     searchText: recordSearchText(draft.title, tags[index] ?? [], draft.searchable),
+    tagIds: joinTagIds(tags[index] ?? []),
     createdAt,
     updatedAt: createdAt,
   })) satisfies Partial<ContentRow>[];
@@ -78,7 +84,7 @@ export const publishAll = async (
   await insertRows(
     tx,
     kind.tagTable,
-    rows.flatMap((row, index) => tagLinks(row.id, tags[index] ?? [])),
+    rows.flatMap((row, index) => tagLinks(row.id, tags[index] ?? [], publications[index]?.draft.type)),
   );
 };
 

@@ -21,6 +21,7 @@ const sharedColumns = [
   'favorite_count',
   'created_at',
   'updated_at',
+  'tag_ids',
 ];
 
 export interface Shape {
@@ -48,7 +49,6 @@ export const readRecords = async <Columns>(
     'u.id AS author_id',
     'u.nickname AS author_nickname',
     'u.avatar AS author_avatar',
-    `(SELECT GROUP_CONCAT(t.tag_id ORDER BY t.position) FROM ${kind.tagTable} t WHERE t.${kind.foreignKey} = r.id) AS tag_ids`,
     ...(viewer ? ['f.user_id IS NOT NULL AS favorited', 'x.type AS reaction'] : []),
   ];
   const viewerJoins = `
@@ -62,7 +62,7 @@ export const readRecords = async <Columns>(
     ${ids.orderBy ? `ORDER BY ${ids.orderBy}` : ''}`,
     [...ids.parameters, ...(viewer ? [viewer, viewer] : [])],
   );
-  const tagIds = rows.map((row) => (row.tag_ids === null ? [] : row.tag_ids.split(',').map(Number)));
+  const tagIds = rows.map((row) => (row.tag_ids === '' ? [] : row.tag_ids.split(',').map(Number)));
   const tags = await dictionary.load(reader, tagIds.flat());
   return rows.map((row, index) => ({
     row,

@@ -4,7 +4,8 @@ import { V7Generator } from 'uuidv7';
 export type Bytes = Uint8Array;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const ROLLBACK_ALLOWANCE_MS = 10_000;
+/** An id never holds another instant than its record's `created_at`, even when the clock went back. */
+const ROLLBACK_ALLOWANCE_MS = 0;
 const generator = new V7Generator();
 
 /** A new id (UUIDv7, RFC 9562) whose timestamp is `now`, so that ids and `created_at` sort alike. */

@@ -7,6 +7,7 @@ export const gameKind: ContentKind = {
   tagTable: 'game_tags',
   favoriteTable: 'game_favorites',
   reactionTable: 'game_reactions',
+  typeColumn: 'game_type',
   countColumn: 'game_count',
   summaryColumns: ['cover_url', 'game_type', 'is_free', 'version'],
   detailColumns: ['description', 'original_author', 'extra_info'],

@@ -26,6 +26,7 @@ export const gameDraft = (input: GameInput): Draft => {
     description: input.description ?? null,
     tagNames: input.tagNames ?? [],
     searchable: [extraInfo.originalName, originalAuthor],
+    type: gameType,
     counters: [typeCounter(gameType)],
     columns: {
       coverUrl: input.coverUrl ?? null,

@@ -2,7 +2,7 @@ import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import { type ListPage, listRecords } from '../content/list.ts';
-import { type Draft, publish, recordSearchText, tagLinks } from '../content/publish.ts';
+import { type Draft, joinTagIds, publish, recordSearchText, tagLinks } from '../content/publish.ts';
 import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/connection.ts';
@@ -73,6 +73,7 @@ export const updateImagePost = (
       if (changes.title !== undefined || tagNames !== undefined) {
         const current = tagNames === undefined ? await tagsOf(tx, imageKind, id) : await replaceTags(tx, id, tagNames);
         update.searchText = recordSearchText(changes.title ?? title, current);
+        update.tagIds = joinTagIds(current);
       }
       await updateRow(tx, imageKind.entity, id, update);
     }

@@ -37,7 +37,8 @@ const dump = async (db: Database): Promise<Record<string, string>> => {
       "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name <> ?",
       [RECORD],
     );
-    return Object.fromEntries(rows.map(({ name, sql }) => [name, sql]));
+    // The statements as they were written, TypeORM's with quotes.
+    return Object.fromEntries(rows.map(({ name, sql }) => [name, sql.replaceAll('"', '').trim()]));
   }
   const tables = await db.read<{ name: string }>(
     'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name <> ?',
@@ -46,7 +47,9 @@ const dump = async (db: Database): Promise<Record<string, string>> => {
   const dumped: Record<string, string> = {};
   for (const { name } of tables) {
     const [row] = await db.read<Record<string, string>>(`SHOW CREATE TABLE ${name}`);
-    dumped[name] = row!['Create Table']!.replace(/ AUTO_INCREMENT=\d+/, '');
+    // An index that was made anew comes last.
+    const lines = row!['Create Table']!.replace(/ AUTO_INCREMENT=\d+/, '').split(/,?\n/);
+    dumped[name] = lines.toSorted().join('\n');
   }
   return dumped;
 };
