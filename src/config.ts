@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 
 const MAX_PORT = 65_535;
@@ -59,6 +60,11 @@ const variables = z.object({
       ),
     )
     .default(['*']),
+  WORKERS: z
+    .literal('auto', { error: 'must be auto or a whole number' })
+    .transform(() => availableParallelism())
+    .or(wholeNumber(1, 256))
+    .default(1),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
 });
 
@@ -74,6 +80,8 @@ export interface Config {
   /** How many proxies in front of the service are trusted to name the caller's address. */
   trustProxy: number;
   corsOrigins: string[];
+  /** How many processes answer requests. */
+  workers: number;
   shutdownTimeoutMs: number;
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
   sandbox: boolean;
@@ -84,6 +92,8 @@ export const sandboxOf = (config: Config): Config => ({
   ...config,
   databaseUrl: 'sqlite::memory:',
   autoMigrate: true,
+  // Each process would have a memory of its own.
+  workers: 1,
   sandbox: true,
 });
 
@@ -117,6 +127,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     publicUrl: data.PUBLIC_URL,
     trustProxy: data.TRUST_PROXY,
     corsOrigins: data.CORS_ORIGINS,
+    workers: data.WORKERS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     sandbox: false,
   };

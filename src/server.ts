@@ -4,10 +4,9 @@ import { type Config, ConfigError } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { createDemo } from './demo/records.ts';
 import { Listener } from './http/listener.ts';
+import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './workers.ts';
 import { fillSandbox } from './demo/sandbox.ts';
 import { sandboxWelcome, welcome } from './demo/welcome.ts';
-
-const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /** Why a port cannot be had, in words for the operator. */
 const listenFault = ({ host, port }: Config, error: NodeJS.ErrnoException): Error => {
@@ -53,27 +52,62 @@ const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> =
   return pending.length === 0;
 };
 
-/** Resolves at the first signal that asks to stop. A second one ends the process at once, as it does without us. */
-const stopSignal = (): Promise<NodeJS.Signals> =>
-  new Promise((resolve) => {
-    const onSignal = (signal: NodeJS.Signals) => {
-      for (const name of STOP_SIGNALS) process.off(name, onSignal);
-      resolve(signal);
-    };
-    for (const name of STOP_SIGNALS) process.on(name, onSignal);
-  });
-
-/** Says where the service is, then waits for the signal to stop. */
-const run = async ({ config, db, log, now }: Context, port: number, isReady: boolean): Promise<void> => {
-  const stopped = stopSignal();
-  const isEmbedded = db.dialect.engine === 'sqlite';
-  // Only now, since the key is shown only once, and not by a start that fails.
-  const demoKey = isReady && isEmbedded ? await createDemo(db, now()) : undefined;
+/** Says where the service is. `demoKey` is the key that was just made for the demo, if it was. */
+const announce = ({ config, db, log }: Context, port: number, demoKey: string | undefined): void => {
   const url = config.publicUrl ?? localUrl({ ...config, port });
-  log.info({ url, engine: db.dialect.engine }, 'listening');
+  log.info({ url, engine: db.dialect.engine, workers: config.workers }, 'listening');
   process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
-  const signal = await stopped;
-  log.info({ signal }, 'stopping');
+};
+
+/**
+ * Answers requests until `stopped` resolves to a reason, then accepts nothing more, finishes what runs, and stores what
+ * is buffered. `onListening` hears of the port.
+ */
+const answer = async (
+  context: Context,
+  stopped: Promise<string>,
+  onListening: (port: number) => Promise<void> | void,
+): Promise<void> => {
+  const { config, log } = context;
+  const app = createApp(context);
+  const listener = new Listener(app, app);
+  const port = await listen(listener, config);
+  try {
+    await onListening(port);
+    log.info({ reason: await stopped }, 'stopping');
+  } finally {
+    const complete = await listener.stop(config.shutdownTimeoutMs);
+    if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');
+  }
+};
+
+/** Fills an embedded database that is empty. Returns the key of the demo, if it was made. */
+const fillDemo = async ({ db, now }: Context, isReady: boolean): Promise<string | undefined> =>
+  isReady && db.dialect.engine === 'sqlite' ? createDemo(db, now()) : undefined;
+
+/** One process that does it all. */
+const serveAlone = async (context: Context): Promise<void> => {
+  const isReady = await prepareDatabase(context);
+  if (context.config.sandbox) await fillSandbox(context.db);
+  const stopped = stopSignal();
+  await answer(context, stopped, async (port) => {
+    // Only now, since the key is shown only once, and not by a start that fails.
+    announce(context, port, await fillDemo(context, isReady));
+  });
+};
+
+/** The first of `config.workers` processes: it migrates, keeps the others running, and says where they listen. */
+const superviseWorkers = async (context: Context): Promise<void> => {
+  const { config, log } = context;
+  const isReady = await prepareDatabase(context);
+  const stopped = stopSignal();
+  const workers = new Workers(config.workers, log);
+  try {
+    announce(context, await workers.start(), await fillDemo(context, isReady));
+    log.info({ reason: await stopped }, 'stopping');
+  } finally {
+    await workers.stop(config.shutdownTimeoutMs);
+  }
 };
 
 /**
@@ -85,19 +119,12 @@ export const serve = async (config: Config): Promise<void> => {
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
   const context = await openContext(config, log);
   try {
-    const isReady = await prepareDatabase(context);
-    if (config.sandbox) await fillSandbox(context.db);
-    const app = createApp(context);
-    const listener = new Listener(app, app);
-    const port = await listen(listener, config);
-    try {
-      await run(context, port, isReady);
-    } finally {
-      const complete = await listener.stop(config.shutdownTimeoutMs);
-      if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');
-    }
+    if (isWorker) await answer(context, workerStopped(), () => undefined);
+    else if (config.workers > 1) await superviseWorkers(context);
+    else await serveAlone(context);
   } finally {
     await closeContext(context);
+    leaveSupervisor();
   }
   log.info('stopped');
 };

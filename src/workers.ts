@@ -1,0 +1,108 @@
+/** Several processes that share a port, by node:cluster. */
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const STOP = 'stop';
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+/** A worker that lived so long had started well: the next one starts at once. */
+const SETTLED_MS = 10_000;
+/** What a worker may take beyond the time for its requests: to store what is buffered. */
+const STORE_MS = 5000;
+
+/** Whether this process is one of several, which another one started. */
+export const { isWorker } = cluster;
+
+/** Resolves at the first signal that asks to stop. A second one ends the process at once, as it does without us. */
+export const stopSignal = (): Promise<string> =>
+  new Promise((resolve) => {
+    const onSignal = (signal: NodeJS.Signals) => {
+      for (const name of STOP_SIGNALS) process.off(name, onSignal);
+      resolve(signal);
+    };
+    for (const name of STOP_SIGNALS) process.on(name, onSignal);
+  });
+
+/**
+ * Resolves when this worker is to stop: by a signal, at the word of its supervisor, or when that is gone. Ctrl-C reaches
+ * it by a signal and by a word, which counts as one.
+ */
+export const workerStopped = (): Promise<string> => {
+  // Or else Node ends it at once when the supervisor is gone.
+  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+  const told = new Promise<string>((resolve) => {
+    process.on('message', (message) => {
+      if (message === STOP) resolve('told to');
+    });
+    process.once('disconnect', () => resolve('the supervisor is gone'));
+  });
+  return Promise.race([stopSignal(), told]);
+};
+
+/** Lets a worker that has nothing left to do end. */
+export const leaveSupervisor = (): void => {
+  if (process.connected) process.disconnect();
+};
+
+/** Keeps so many workers running: one that ends is replaced, after a pause that grows while they fail at once. */
+export class Workers {
+  readonly #count: number;
+  readonly #log: Logger;
+  #pause = FIRST_PAUSE_MS;
+  #stopping = false;
+
+  constructor(count: number, log: Logger) {
+    this.#count = count;
+    this.#log = log;
+  }
+
+  /**
+   * Starts the first worker and, when it listens, the others.
+   * @returns the port
+   * @throws Error when the first one fails to start; it has said why
+   */
+  async start(): Promise<number> {
+    const first = this.#fork();
+    const ended = once(first, 'exit').then(() => {
+      throw new Error('No worker could start.');
+    });
+    const [address] = (await Promise.race([once(first, 'listening'), ended])) as [AddressInfo];
+    ended.catch(() => undefined);
+    for (let started = 1; started < this.#count; started += 1) this.#fork();
+    cluster.on('exit', (worker, code, signal) => void this.#replace(worker, code, signal));
+    return address.port;
+  }
+
+  /** Has all workers finish what they do, and waits until they have ended. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopping = true;
+    const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    const ended = running.map((worker) => once(worker, 'exit'));
+    for (const worker of running) worker.send(STOP);
+    const late = setTimeout(() => {
+      for (const worker of running) worker.process.kill('SIGKILL');
+    }, timeoutMs + STORE_MS);
+    await Promise.all(ended);
+    clearTimeout(late);
+  }
+
+  #fork(): Worker {
+    const worker = cluster.fork();
+    const settled = setTimeout(() => (this.#pause = FIRST_PAUSE_MS), SETTLED_MS).unref();
+    worker.once('exit', () => clearTimeout(settled));
+    return worker;
+  }
+
+  async #replace({ process: { pid } }: Worker, code: number | null, signal: string | null): Promise<void> {
+    if (this.#stopping) return;
+    this.#log.error({ pid, code, signal }, 'a worker has ended and is replaced');
+    const pause = this.#pause;
+    this.#pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+    await sleep(pause);
+    if (!this.#stopping) this.#fork();
+  }
+}
