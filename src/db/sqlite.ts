@@ -127,7 +127,7 @@ const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>
       const result = await work();
       const orphans = changes() === before ? [] : (connection.pragma('foreign_key_check') as { table: string }[]);
       if (orphans.length > 0) {
-        const tables = [...new Set(orphans.map(({ table }) => table))].join(', ');
+        const tables = [...new Set(orphans.map(({ table }) => table))].toSorted().join(', ');
         throw new Error(`the migration leaves rows that refer to nothing in: ${tables}`);
       }
       return result;
