@@ -35,12 +35,7 @@ const dump = async (db: Database): Promise<Record<string, string>> => {
       ? // The statements as they were written, TypeORM's with quotes.
         sql.replaceAll('"', '').trim()
       : // An index that was made anew comes last.
-        sql
-          .split(/,?
-/)
-          .toSorted()
-          .join('
-');
+        sql.split(/,?\n/).toSorted().join('\n');
   const dumped = await dumpSchema(db);
   return Object.fromEntries(Object.entries(dumped).map(([name, sql]) => [name, comparable(sql)]));
 };
