@@ -1,6 +1,5 @@
 import { type MigrationInterface, type QueryRunner, Table, type TableOptions } from 'typeorm';
-import { columnTypes } from '../src/db/columns.ts';
-import type { Engine } from '../src/db/dialect.ts';
+import { columnTypes, type Engine, engineOf } from './columns.ts';
 
 type Column = TableOptions['columns'] extends (infer C)[] | undefined ? C : never;
 
@@ -157,11 +156,6 @@ const tables = (engine: Engine): TableOptions[] => {
       ],
     },
   ];
-};
-
-const engineOf = (runner: QueryRunner): Engine => {
-  const { type } = runner.connection.options;
-  return type === 'mysql' || type === 'mariadb' ? type : 'sqlite';
 };
 
 export class Content1763600000001 implements MigrationInterface {

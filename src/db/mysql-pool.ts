@@ -1,7 +1,7 @@
 import mysql, { type PoolConnection, type PoolOptions } from 'mysql2';
 import { AppError } from '../errors.ts';
 import type { Parameter } from './connection.ts';
-import { Session, type StatementBound } from './mysql-session.ts';
+import { Session, type StatementBudget } from './mysql-session.ts';
 
 /** Calls that wait for a connection; beyond, they are refused. */
 const MAX_WAITING = 2000;
@@ -11,7 +11,7 @@ interface Options {
   connection: PoolOptions;
   /** What each connection runs before it is used for the first time. */
   settings: readonly string[];
-  statements: StatementBound;
+  statements: StatementBudget;
 }
 
 /** Connections that are all set up alike and know their prepared statements. */
@@ -30,7 +30,7 @@ export class SessionPool {
     return new Promise((resolve, reject) => {
       this.#acquire(reject, (session) => {
         session.run(sql, parameters, (error, rows) => {
-          session.connection.release();
+          session.release();
           if (error) reject(error);
           else resolve(rows as unknown[]);
         });

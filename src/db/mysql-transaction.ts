@@ -17,7 +17,7 @@ const rollBack = (session: Session): Promise<void> =>
   new Promise((resolve) => {
     session.connection.query('ROLLBACK', (error) => {
       // Nobody else may get what is left of the transaction.
-      if (error) session.connection.destroy();
+      if (error) session.destroy();
       resolve();
     });
   });
@@ -41,6 +41,6 @@ export const transactionOn = async <T>(pool: SessionPool, work: (statements: Sta
     await rollBack(session);
     throw error;
   } finally {
-    session.connection.release();
+    session.release();
   }
 };

@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import type { Connection, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
 import { SessionPool } from './mysql-pool.ts';
+import { StatementBudget, TOO_MANY_STATEMENTS } from './mysql-session.ts';
 import { transactionOn } from './mysql-transaction.ts';
 
 const READING_CONNECTIONS = 12;
@@ -15,8 +16,8 @@ const STATEMENTS_PER_CONNECTION = Math.floor(MAX_PREPARED_STATEMENTS / (READING_
 const MIGRATING_CONNECTIONS = 2;
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIGRATION_LOCK_WAIT_S = 120;
-/** Lock wait timeout, deadlock, and snapshot conflict (MariaDB 11.8). */
-const TRANSIENT_ERRNO = [1205, 1213, 1020];
+/** Lock wait timeout, deadlock, snapshot conflict (MariaDB 11.8), and statements that others close in time. */
+const TRANSIENT_ERRNO = [1205, 1213, 1020, TOO_MANY_STATEMENTS];
 const UNREACHABLE = new Set([
   'EAI_AGAIN',
   'ECONNREFUSED',
@@ -77,7 +78,7 @@ const FORMAT = {
 } as const;
 
 const openPools = (url: URL) => {
-  const statements = { max: STATEMENTS_PER_CONNECTION };
+  const statements = new StatementBudget(STATEMENTS_PER_CONNECTION);
   const connection = { ...credentials(url), ...FORMAT, connectTimeout: CONNECT_TIMEOUT_MS, enableKeepAlive: true };
   return {
     reads: new SessionPool({

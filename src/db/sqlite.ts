@@ -40,21 +40,20 @@ const primaryCode = (error: unknown): number | undefined => {
  * takes no turn of its own, so that those who always wait would keep out everything else.
  */
 const createQueue = () => {
-  let last: Promise<void> = Promise.resolve();
-  let waiting = 0;
+  const waiting: (() => void)[] = [];
+  let isTaken = false;
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (waiting >= MAX_WAITING) throw new AppError('OVERLOADED');
-    const before = last;
-    let finish = (): void => undefined;
-    last = new Promise((resolve) => (finish = resolve));
-    waiting += 1;
+    if (isTaken) {
+      if (waiting.length >= MAX_WAITING) throw new AppError('OVERLOADED');
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    isTaken = true;
     try {
-      await before;
       return await work();
     } finally {
-      waiting -= 1;
-      if (waiting === 0) finish();
-      else setImmediate(finish);
+      const next = waiting.shift();
+      if (next) setImmediate(next);
+      else isTaken = false;
     }
   };
 };
@@ -127,7 +126,7 @@ const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>
       const result = await work();
       const orphans = changes() === before ? [] : (connection.pragma('foreign_key_check') as { table: string }[]);
       if (orphans.length > 0) {
-        const tables = [...new Set(orphans.map(({ table }) => table))].join(', ');
+        const tables = [...new Set(orphans.map(({ table }) => table))].toSorted().join(', ');
         throw new Error(`the migration leaves rows that refer to nothing in: ${tables}`);
       }
       return result;

@@ -6,15 +6,31 @@ export type Bytes = Uint8Array;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** An id never holds another instant than its record's `created_at`, even when the clock went back. */
 const ROLLBACK_ALLOWANCE_MS = 0;
+const WHOLE_SECOND_LENGTH = '2026-04-01 09:30:00'.length;
 const generator = new V7Generator();
 
 /** A new id (UUIDv7, RFC 9562) whose timestamp is `now`, so that ids and `created_at` sort alike. */
 export const newId = (now: Date): string =>
   generator.generateOrResetCore(now.getTime(), ROLLBACK_ALLOWANCE_MS).toString();
 
+// Ids are hot, 40 in a list: a loop over their digits takes a third of the time of Node's own conversion to and from hex.
+const DIGITS = Buffer.from('0123456789abcdef');
+/** Where the two digits of each byte begin. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+const digitValue = (code: number): number => (code <= 57 ? code - 48 : code - 87);
+/** The id that is being written. */
+const draft = Buffer.alloc(36, '-');
+
 /** The 16 bytes of an id, or undefined for a text that no id of ours can be. */
-export const idToBytes = (id: string): Buffer | undefined =>
-  UUID.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex') : undefined;
+export const idToBytes = (id: string): Buffer | undefined => {
+  if (!UUID.test(id)) return undefined;
+  const bytes = Buffer.allocUnsafe(16);
+  for (let index = 0; index < 16; index += 1) {
+    const place = PLACES[index] as number;
+    bytes[index] = (digitValue(id.charCodeAt(place)) << 4) | digitValue(id.charCodeAt(place + 1));
+  }
+  return bytes;
+};
 
 /** The 16 bytes of an id that came from the database. */
 export const storedIdToBytes = (id: string): Buffer => {
@@ -25,8 +41,13 @@ export const storedIdToBytes = (id: string): Buffer => {
 
 /** The id of 16 bytes. */
 export const idFromBytes = (bytes: Bytes): string => {
-  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  for (let index = 0; index < 16; index += 1) {
+    const byte = bytes[index] as number;
+    const place = PLACES[index] as number;
+    draft[place] = DIGITS[byte >> 4] as number;
+    draft[place + 1] = DIGITS[byte & 15] as number;
+  }
+  return draft.toString('latin1');
 };
 
 /** An instant as both engines store it: `2026-04-01 09:30:00.000`, UTC. */
@@ -36,4 +57,5 @@ export const timeToDb = (time: Date): string => time.toISOString().slice(0, -1).
  * A stored instant as ISO 8601: `2026-04-01T09:30:00.000Z`. The prepared statements of mysql2 leave out the milliseconds
  * of a whole second.
  */
-export const timeFromDb = (stored: string): string => new Date(`${stored.replace(' ', 'T')}Z`).toISOString();
+export const timeFromDb = (stored: string): string =>
+  `${stored.replace(' ', 'T')}${stored.length === WHOLE_SECOND_LENGTH ? '.000' : ''}Z`;

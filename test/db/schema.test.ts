@@ -9,6 +9,7 @@ import { Database } from '../../src/db/database.ts';
 import { schema } from '../../src/schema.ts';
 import { createDatabase, engine } from '../support/database.ts';
 import { runCli } from '../support/program.ts';
+import { dumpSchema } from '../support/schema-dump.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -27,31 +28,16 @@ const open = async (url: string, opened: Schema = schema): Promise<Database> => 
   return db;
 };
 
-/** The migration's own record of what is applied is not part of the schema. */
-const RECORD = 'migrations';
-
-/** What the engine says of each table, its indexes and foreign keys included. */
+/** What the engine says of each table, whatever the order in which it was made. */
 const dump = async (db: Database): Promise<Record<string, string>> => {
-  if (engine === 'sqlite') {
-    const rows = await db.read<{ name: string; sql: string }>(
-      "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' AND name <> ?",
-      [RECORD],
-    );
-    // The statements as they were written, TypeORM's with quotes.
-    return Object.fromEntries(rows.map(({ name, sql }) => [name, sql.replaceAll('"', '').trim()]));
-  }
-  const tables = await db.read<{ name: string }>(
-    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name <> ?',
-    [RECORD],
-  );
-  const dumped: Record<string, string> = {};
-  for (const { name } of tables) {
-    const [row] = await db.read<Record<string, string>>(`SHOW CREATE TABLE ${name}`);
-    // An index that was made anew comes last.
-    const lines = row!['Create Table']!.replace(/ AUTO_INCREMENT=\d+/, '').split(/,?\n/);
-    dumped[name] = lines.toSorted().join('\n');
-  }
-  return dumped;
+  const comparable = (sql: string): string =>
+    engine === 'sqlite'
+      ? // The statements as they were written, TypeORM's with quotes.
+        sql.replaceAll('"', '').trim()
+      : // An index that was made anew comes last.
+        sql.split(/,?\n/).toSorted().join('\n');
+  const dumped = await dumpSchema(db);
+  return Object.fromEntries(Object.entries(dumped).map(([name, sql]) => [name, comparable(sql)]));
 };
 
 const names = schema.migrations.map((migration) => migration.name);

@@ -116,6 +116,20 @@ describe('a transaction', () => {
     expect(await valueOf(name)).toBe(50);
   });
 
+  test('runs nothing any more once it has ended, however it did', async () => {
+    const name = await aCounter();
+    const ended: Transaction[] = [];
+    await db.transaction(async (tx) => void ended.push(tx));
+    await expect(
+      db.transaction(async (tx) => {
+        ended.push(tx);
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
+    for (const tx of ended) await expect(add(tx, name)).rejects.toThrow('the transaction has ended');
+    expect([ended.length, await valueOf(name)]).toEqual([2, 0]);
+  });
+
   test('that only reads may run beside another one', async () => {
     const name = await aCounter(7);
     const values = await Promise.all(
@@ -185,16 +199,33 @@ const onServers = (): void => {
 
   test('one that loses again and again ends as OVERLOADED', async () => {
     const name = await aCounter();
+    // What a deadlock looks like, from the server itself.
+    const deadlock = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found'";
+    await rival.query(`CREATE PROCEDURE lose() ${deadlock}`);
     let attempts = 0;
     const work = db.transaction(async (tx) => {
       attempts += 1;
       await add(tx, name);
-      // What a deadlock looks like, from the server itself.
-      await tx.execute("SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found'");
+      await tx.execute('CALL lose()');
     });
     await expect(work).rejects.toEqual(overloaded);
     expect(attempts).toBe(12);
     expect(await valueOf(name)).toBe(0);
+  });
+
+  test('one whose connection is cut ends as DATABASE_UNAVAILABLE, is not run again, and the next one works', async () => {
+    const name = await aCounter();
+    let attempts = 0;
+    const work = db.transaction(async (tx) => {
+      attempts += 1;
+      await add(tx, name);
+      const [row] = await tx.read<{ id: number }>('SELECT CONNECTION_ID() AS id');
+      await rival.query(`KILL ${row!.id}`);
+      await add(tx, name);
+    });
+    await expect(work).rejects.toEqual(expect.objectContaining({ reason: 'DATABASE_UNAVAILABLE' }));
+    await db.transaction((tx) => add(tx, name));
+    expect([attempts, await valueOf(name)]).toEqual([1, 1]);
   });
 
   test('reads wait for no lock', async () => {
@@ -217,6 +248,22 @@ const onSqlite = (): void => {
     await release();
     await work;
     expect(await valueOf(name)).toBe(3);
+  });
+
+  test('many that wait let everything else have its turn', async () => {
+    const name = await aCounter();
+    const works = Promise.all(Array.from({ length: 1500 }, () => db.transaction((tx) => add(tx, name))));
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    await works;
+    isOver = true;
+    expect(turns).toBeGreaterThan(1000);
+    expect(await valueOf(name)).toBe(1500);
   });
 
   test('those that wait too long all end as OVERLOADED, and leave nothing', async () => {

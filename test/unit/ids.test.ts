@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { idFromBytes, idToBytes, newId, storedIdToBytes } from '../../src/db/values.ts';
 
@@ -44,3 +45,12 @@ test.each(['', 'x', '1', '019A3C5E-B150-7E85-9F52-9D40CE61A205', '019a3c5eb1507e
     expect(() => storedIdToBytes(text)).toThrow(TypeError);
   },
 );
+
+test('every byte is written as Node writes it', () => {
+  for (let n = 0; n < 1000; n += 1) {
+    const bytes = randomBytes(16);
+    const id = bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+    expect(idFromBytes(new Uint8Array(bytes))).toBe(id);
+    expect(idToBytes(id)).toEqual(bytes);
+  }
+});
