@@ -21,6 +21,8 @@ const project = (name, color, folders, more = {}) => ({
   ...more,
 });
 
+/** What touches SQL runs on each database; what is decided before any is asked, on one. */
+const everywhere = ['api', 'db', 'fault', 'cli'];
 const setup = (engine) => (engine.server ? { globalSetup: `<rootDir>/test/support/setup/${engine.name}.ts` } : {});
 const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue' };
 
@@ -40,7 +42,7 @@ export default {
   projects: [
     project('unit', 'white', ['contract', 'unit']),
     ...engines.map((engine) =>
-      project(engine.name, colors[engine.name], ['api', 'clients', 'db', 'fault', 'cli'], {
+      project(engine.name, colors[engine.name], [...everywhere, ...(engine.name === 'sqlite' ? ['wire'] : [])], {
         ...setup(engine),
         globals: { TEST_ENGINE: engine },
       }),

@@ -1,6 +1,6 @@
 /**
  * Says which of the replies that the published document declares the tests have seen, by operation, status and reason,
- * on each database; and fails a whole run that has not seen them all. Jest loads reporters untransformed, therefore plain
+ * and fails a whole run that has not seen them all. Jest loads reporters untransformed, therefore plain
  * JavaScript.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -51,9 +51,9 @@ const isPartial = ({ testPathPatterns, testNamePattern, nonFlagArgs, onlyChanged
   nonFlagArgs.length > 0 ||
   Boolean(testNamePattern || onlyChanged || onlyFailures || shard);
 
-/** The database that a project of Jest runs on, if it is there for that. */
-const engineOf = ({ config: { displayName, globals } }) =>
-  globals.TEST_ENGINE?.name === displayName.name ? displayName.name : undefined;
+/** The project that runs every test of what the service answers; the other databases see part of them. */
+const PROJECT = 'sqlite';
+const hasRun = (contexts) => [...contexts].some(({ config: { displayName } }) => displayName.name === PROJECT);
 
 export default class CoverageReporter {
   #isPartial;
@@ -70,7 +70,7 @@ export default class CoverageReporter {
 
   onRunComplete(contexts, { wasInterrupted }) {
     const folder = process.env.SEEN_REPLIES;
-    if (!this.#isPartial && !wasInterrupted) this.#report(folder, [...contexts].map(engineOf).filter(Boolean));
+    if (!this.#isPartial && !wasInterrupted && hasRun(contexts)) this.#report(join(folder, PROJECT));
     rmSync(folder, { recursive: true });
   }
 
@@ -79,14 +79,11 @@ export default class CoverageReporter {
     return this.#error;
   }
 
-  #report(folder, engines) {
+  #report(file) {
     const declared = declaredReplies();
-    const holes = engines.flatMap((engine) => {
-      const file = join(folder, engine);
-      const seen = new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);
-      process.stderr.write(`\nReplies seen on ${engine}, of those declared:\n${table(declared, seen).join('\n')}\n`);
-      return declared.filter((reply) => !seen.has(lineOf(reply))).map((reply) => `${engine}: ${lineOf(reply)}`);
-    });
+    const seen = new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);
+    process.stderr.write(`\nReplies seen, of those declared:\n${table(declared, seen).join('\n')}\n`);
+    const holes = declared.map(lineOf).filter((line) => !seen.has(line));
     if (holes.length === 0) return;
     this.#error = new Error(`Declared replies that no test has seen:\n${holes.join('\n')}`);
     process.stderr.write(`\n${this.#error.message}\n`);

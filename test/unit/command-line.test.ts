@@ -109,7 +109,7 @@ describe('help', () => {
     expect(examples.map(([first]) => first)).toEqual(
       leaves.map(({ command }) => expect.stringMatching(`^${[CALL, ...command].join(' ')}`)),
     );
-    // `verify` has no settings, but a deployment; test/clients/verify.test.ts tries its examples.
+    // `verify` has no settings, but a deployment; test/wire/verify.test.ts tries its examples.
     const configured = examples.flat().filter((example) => !example.startsWith(`${CALL} verify `));
     await Promise.all(
       configured.map(async (example) => {

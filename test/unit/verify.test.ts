@@ -18,7 +18,7 @@ import { strict } from '../../src/verify/strict.ts';
 import type { Result } from '../../src/verify/verify.ts';
 import { runCli } from '../support/program.ts';
 
-// What the conformance kit derives from the contract, and how it reports; test/clients/verify.test.ts lets it run.
+// What the conformance kit derives from the contract, and how it reports; test/wire/verify.test.ts lets it run.
 
 const ORIGIN = 'https://app.example.com';
 

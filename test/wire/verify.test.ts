@@ -9,7 +9,7 @@ import { differenceOf } from '../../src/verify/finding.ts';
 import { type Result, type Target, verify } from '../../src/verify/verify.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { type Meddle, type PassingReply, type PassingRequest, startMeddler } from '../support/meddler.ts';
-import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { runCli, type ServeProcess, startServe } from '../support/program.ts';
 
 // The conformance kit: green on the service itself, and red on each fault that a proxy in front of it plants.
@@ -54,9 +54,6 @@ const reasonsOf = (results: readonly Result[]): string[] => [
   ...new Set(skipsOf(results).map(({ reason }) => `${reason}`)),
 ];
 
-/** What a key may do is decided before any database is asked: each scope by itself on SQLite, one elsewhere. */
-const single = engine === 'sqlite' ? scopes : scopes.slice(0, 1);
-
 describe('on the service itself', () => {
   test(
     'is green with a key of all scopes, and skips nothing but what such a key cannot see',
@@ -73,7 +70,7 @@ describe('on the service itself', () => {
     RUN_MS,
   );
 
-  test.each(single.map((scope) => [scope] as const))(
+  test.each(scopes.map((scope) => [scope] as const))(
     'is green with a key of %s, and says what that leaves out',
     async (scope) => {
       const { key } = await app.aUser({ scopes: [scope] });
@@ -686,17 +683,13 @@ const planted: Planted[] = [
   },
 ];
 
-/** What is planted is in the proxy, whatever the database: these are tried on each of them, the others on SQLite. */
-const everywhere = ['a renamed member', 'another status of successes', 'HTML', 'a record that is dropped'];
-const due = planted.filter(({ fault }) => engine === 'sqlite' || everywhere.includes(fault));
-
 describe('behind a proxy', () => {
   test('is as green as in front of it', async () => {
     const only = ['service', 'game.list', 'image.update', 'user.me'];
     expect(failuresOf(await run({ baseUrl: meddler.url, key: user.key, only }))).toEqual([]);
   });
 
-  test.each(due)(
+  test.each(planted)(
     'finds $fault',
     async ({ only, meddle, found, timeoutMs }) => {
       meddler.meddle(meddle);

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, expect, test } from '@jest/globals';
+import { differenceOf } from '../../src/verify/finding.ts';
+import { verify } from '../../src/verify/verify.ts';
+import { generateKey } from '../../src/key/format.ts';
+import { startApp } from '../support/app.ts';
+
+const app = await startApp();
+afterAll(() => app.stop());
+
+// What the kit finds in services that are not as they should be, `test/wire/verify.test.ts` shows.
+test('the conformance kit finds nothing on this database', async () => {
+  const other = await app.aUser();
+  for (const title of ['one', 'two', 'three', 'four']) {
+    await app.aGame({ title }, other);
+    await app.anImagePost({ title }, other);
+  }
+  const { key } = await app.aUser();
+  const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as object;
+  const results = await verify({
+    baseUrl: app.url,
+    unknownKey: generateKey(),
+    origin: 'https://app.example.com',
+    document,
+    key,
+  });
+  expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
+  expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
+}, 120_000);
