@@ -1,8 +1,5 @@
 import type { Parameter, Transaction } from './connection.ts';
-import { inList, padded } from './in-list.ts';
-
-/** Rows in a statement: the database looks each of them up among all the others. */
-const BATCH_ROWS = 256;
+import { inList, padded, partsOf } from './in-list.ts';
 
 type Id = number | Uint8Array;
 type Additions = readonly (readonly [id: Id, n: number])[];
@@ -26,19 +23,25 @@ interface Update {
   parameters: { sum: Parameter[]; where: Parameter[] };
 }
 
+/** The number that occurs most often. */
+const commonest = (numbers: readonly number[]): number => {
+  const counts = new Map<number, number>();
+  for (const n of numbers) counts.set(n, (counts.get(n) ?? 0) + 1);
+  return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most), [0, 0])[0];
+};
+
 const updateOf = (table: string, column: string, additions: Additions): Update => {
-  // Of what the padding repeats, CASE takes the first.
-  const batch = padded(additions);
-  const ids = inList(batch.map(([id]) => id));
-  const [first] = batch;
-  const isSame = batch.every(([, n]) => n === first?.[1]);
-  const addition = isSame ? '?' : `CASE ${table}.id ${'WHEN ? THEN ? '.repeat(batch.length)}ELSE 0 END`;
+  const ids = inList(additions.map(([id]) => id));
+  // Most rows get the same; CASE looks each row up among the others, one after the other.
+  const usual = commonest(additions.map(([, n]) => n));
+  const others = padded(additions.filter(([, n]) => n !== usual));
+  const addition = others.length === 0 ? '?' : `CASE ${table}.id ${'WHEN ? THEN ? '.repeat(others.length)}ELSE ? END`;
   return {
     table,
     column,
     sum: `${table}.${column} + ${addition}`,
     where: `${table}.id IN (${ids.sql})`,
-    parameters: { sum: isSame ? batch.slice(0, 1).map(([, n]) => n) : batch.flat(), where: ids.parameters },
+    parameters: { sum: [...others.flat(), usual], where: ids.parameters },
   };
 };
 
@@ -59,14 +62,10 @@ const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> =
  * what is small takes one for all tables, where the engine can.
  */
 export const incrementAll = async (tx: Transaction, increments: readonly Increment[]): Promise<void> => {
-  const updates = increments.map(({ table, column, additions }) => {
-    const sorted = [...additions].toSorted(byId);
-    const batches = Array.from({ length: Math.ceil(sorted.length / BATCH_ROWS) }, (_, index) =>
-      sorted.slice(index * BATCH_ROWS, (index + 1) * BATCH_ROWS),
-    );
-    return batches.map((batch) => updateOf(table, column, batch));
-  });
-  if (tx.dialect.updatesTables && updates.every((batches) => batches.length === 1)) {
+  const updates = increments.map(({ table, column, additions }) =>
+    partsOf([...additions].toSorted(byId)).map((part) => updateOf(table, column, part)),
+  );
+  if (tx.dialect.updatesTables && updates.every((parts) => parts.length === 1)) {
     await execute(tx, updates.flat());
   } else {
     for (const update of updates.flat()) await execute(tx, [update]);

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../content/kind.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { chunksOf, inList } from '../db/in-list.ts';
+import { inList, partsOf } from '../db/in-list.ts';
 import { insertValues } from '../db/insert.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { slugOf } from './slug.ts';
@@ -59,8 +59,8 @@ export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string
 /** The tags with these slugs, by slug. */
 export const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
   const tags = new Map<string, Tag>();
-  for (const chunk of chunksOf(slugs)) {
-    const { sql, parameters } = inList(chunk);
+  for (const part of partsOf(slugs)) {
+    const { sql, parameters } = inList(part);
     const rows = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE slug IN (${sql})`, parameters);
     for (const { id, name, slug } of rows) tags.set(slug, { id, name, slug });
   }
