@@ -1,11 +1,11 @@
 import type { Parameter, Transaction } from '../db/connection.ts';
 import { inList } from '../db/in-list.ts';
-import { incrementAll } from '../db/increment.ts';
+import { type Increment, incrementAll } from '../db/increment.ts';
 import { insertValues } from '../db/insert.ts';
 import { type Bytes, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { searchText } from '../search/text.ts';
-import { findTags, makeMissingTags, spellingsOf, type Tag, tagsInOrder } from '../tag/service.ts';
+import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
 import type { ContentRow } from './entity.ts';
 import type { ContentKind } from './kind.ts';
@@ -49,13 +49,11 @@ export interface Publication<Columns extends object = object> {
   counts?: Partial<Pick<ContentRow, 'viewCount' | 'likeCount' | 'dislikeCount' | 'favoriteCount'>>;
 }
 
-/** A record with the tags found for it, ready to be stored. */
-interface Prepared<Columns extends object> extends Publication<Columns> {
-  tags: Tag[];
-}
-
-/** Its row; the names of its members are those of the columns. */
-const rowOf = <Columns extends object>({ id, authorId, createdAt, draft, counts = {}, tags }: Prepared<Columns>) => {
+/** The row of a record; the names of its members are those of the columns. */
+const rowOf = <Columns extends object>(
+  { id, authorId, createdAt, draft, counts = {} }: Publication<Columns>,
+  tags: readonly Tag[],
+) => {
   const time = timeToDb(createdAt);
   return {
     id: storedIdToBytes(id),
@@ -71,6 +69,21 @@ const rowOf = <Columns extends object>({ id, authorId, createdAt, draft, counts 
     updated_at: time,
     ...draft.columns,
   };
+};
+
+interface Stored<Columns extends object> {
+  row: ReturnType<typeof rowOf<Columns>>;
+  tags: Tag[];
+}
+
+/** What tags that exist are to count more records of a kind, as an increment if there are any. */
+export const countTags = (
+  { countColumn }: ContentKind,
+  tags: ReadonlyMap<string, Tag>,
+  counts: ReadonlyMap<string, number>,
+): Increment[] => {
+  const additions = [...tags].map(([slug, { id }]) => [id, counts.get(slug) ?? 0] as const);
+  return additions.length === 0 ? [] : [{ table: 'tags', column: countColumn, additions }];
 };
 
 /** Stores which tags records have, in the author's order. `type` is what a record holds in its kind's `typeColumn`. */
@@ -91,53 +104,51 @@ export const insertTagLinks = (
 /**
  * Stores new records with their tags and everything that counts them, and returns their rows.
  *
- * All who write lock in one order, so that nobody waits in a circle: records, users, tags (new ones by slug, then all by
- * id), `counters` by name. What is counted is locked before rows that refer to it are inserted: these share-lock it, and
- * two who share a lock cannot both go on to change the row.
+ * All who write lock in one order, so that nobody waits in a circle: records, users, tags (those there are by id, then new
+ * ones by slug), `counters` by name. What is counted is locked before rows that refer to it are inserted: these share-lock
+ * it, and two who share a lock cannot both go on to change the row.
  */
 const store = async <Columns extends object>(
   tx: Transaction,
   kind: ContentKind,
   publications: readonly Publication<Columns>[],
   spellings: ReadonlyMap<string, string>,
-  found: Map<string, Tag>,
-): Promise<{ row: ReturnType<typeof rowOf<Columns>>; tags: Tag[] }[]> => {
-  const authors = {
-    table: 'users',
-    column: kind.countColumn,
-    additions: [...tally(publications.map(({ authorId }) => authorId))].map(
-      ([id, n]) => [storedIdToBytes(id), n] as const,
-    ),
-  };
-  const isComplete = found.size === spellings.size;
-  if (!isComplete) {
-    await incrementAll(tx, [authors]);
-    await makeMissingTags(tx, spellings, found);
-  }
-  const records = publications.map((publication) => ({
-    ...publication,
-    tags: tagsInOrder(publication.draft.tagNames, found),
-  }));
-  const tagCounts = {
-    table: 'tags',
-    column: kind.countColumn,
-    additions: tally(records.flatMap(({ tags }) => tags.map((tag) => tag.id))),
-  };
-  const rows = records.map((record) => ({ row: rowOf(record), tags: record.tags }));
-  await incrementAll(tx, [...(isComplete ? [authors] : []), ...(tagCounts.additions.size > 0 ? [tagCounts] : [])]);
+  tags: Map<string, Tag>,
+): Promise<Stored<Columns>[]> => {
+  const slugs = publications.map(({ draft }) => slugsOf(draft.tagNames));
+  const tagCounts = tally(slugs.flat());
+  const authorCounts = tally(publications.map(({ authorId }) => authorId));
+  await incrementAll(tx, [
+    {
+      table: 'users',
+      column: kind.countColumn,
+      additions: [...authorCounts].map(([id, n]) => [storedIdToBytes(id), n] as const),
+    },
+    ...countTags(kind, tags, tagCounts),
+  ]);
+  await makeMissingTags(tx, kind, spellings, tagCounts, tags);
+
+  const records = publications.map((publication, index) => {
+    const own = (slugs[index] ?? []).map((slug) => tags.get(slug) as Tag);
+    return { row: rowOf(publication, own), tags: own };
+  });
   await insertValues(
     tx,
     kind.table,
-    Object.keys(rows[0]?.row ?? {}),
-    rows.map(({ row }) => Object.values(row) as Parameter[]),
+    Object.keys(records[0]?.row ?? {}),
+    records.map(({ row }) => Object.values(row) as Parameter[]),
   );
   await insertTagLinks(
     tx,
     kind,
-    rows.map(({ row, tags }, index) => ({ id: row.id, tags, type: publications[index]?.draft.type ?? null })),
+    records.map(({ row, tags: own }, index) => ({
+      id: row.id,
+      tags: own,
+      type: publications[index]?.draft.type ?? null,
+    })),
   );
   await addToCounters(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])));
-  return rows;
+  return records;
 };
 
 const spellingsIn = (drafts: readonly Draft[]): ReadonlyMap<string, string> =>

@@ -8,10 +8,7 @@ export interface Dialect {
   forUpdate: string;
   /** An INSERT that passes over rows whose key exists. */
   insertIgnore: string;
-  /**
-   * Ends an INSERT, before assignments: what becomes of a row whose `key` exists. Unlike `insertIgnore`, it locks that row
-   * as a write does, so that nobody has to change a shared lock for an exclusive one later.
-   */
+  /** Ends an INSERT, before assignments: what becomes of a row whose `key` exists. */
   onConflict(key: string): string;
   /** Within these assignments, the value that the INSERT brings for a column. */
   inserted(column: string): string;

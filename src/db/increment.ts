@@ -65,6 +65,7 @@ export const incrementAll = async (tx: Transaction, increments: readonly Increme
   const updates = increments.map(({ table, column, additions }) =>
     partsOf([...additions].toSorted(byId)).map((part) => updateOf(table, column, part)),
   );
+  if (updates.length === 0) return;
   if (tx.dialect.updatesTables && updates.every((parts) => parts.length === 1)) {
     await execute(tx, updates.flat());
   } else {

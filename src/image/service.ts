@@ -2,15 +2,15 @@ import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import { type ListPage, listRecords } from '../content/list.ts';
-import { type Draft, insertTagLinks, joinTagIds, publish, recordSearchText } from '../content/publish.ts';
+import { countTags, type Draft, insertTagLinks, joinTagIds, publish, recordSearchText } from '../content/publish.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/connection.ts';
-import { increment } from '../db/increment.ts';
+import { incrementAll } from '../db/increment.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import { findTags, makeMissingTags, spellingsOf, type Tag, tagsInOrder, tagsOf } from '../tag/service.ts';
+import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag, tagsOf } from '../tag/service.ts';
 import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
 
 type ImagePostInput = InputOf<Contract['image']['create']>;
@@ -95,13 +95,15 @@ const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise
 const replaceTags = async (tx: Transaction, id: string, tagNames: readonly string[]): Promise<Tag[]> => {
   const earlier = await tagsOf(tx, imageKind, id);
   const spellings = spellingsOf(tagNames);
-  const found = await findTags(tx, [...spellings.keys()]);
-  await makeMissingTags(tx, spellings, found);
-  const wanted = tagsInOrder(tagNames, found);
+  const slugs = slugsOf(tagNames);
+  const tags = await findTags(tx, slugs);
+  const counts = new Map(slugs.map((slug) => [slug, 1]));
+  for (const { slug } of earlier) counts.set(slug, (counts.get(slug) ?? 0) - 1);
   // Those that stay are locked with the others: see the order of locks in content/publish.ts.
-  const additions = new Map(wanted.map((tag) => [tag.id, 1]));
-  for (const tag of earlier) additions.set(tag.id, (additions.get(tag.id) ?? 0) - 1);
-  if (additions.size > 0) await increment(tx, 'tags', imageKind.countColumn, additions);
+  const existing = new Map([...tags, ...earlier.map((tag) => [tag.slug, tag] as const)]);
+  await incrementAll(tx, countTags(imageKind, existing, counts));
+  await makeMissingTags(tx, imageKind, spellings, counts, tags);
+  const wanted = slugs.map((slug) => tags.get(slug) as Tag);
   const key = storedIdToBytes(id);
   if (earlier.length > 0) {
     await tx.execute(`DELETE FROM ${imageKind.tagTable} WHERE ${imageKind.foreignKey} = ?`, [key]);

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../content/kind.ts';
-import type { Reader, Transaction } from '../db/connection.ts';
+import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { inList, partsOf } from '../db/in-list.ts';
-import { insertValues } from '../db/insert.ts';
+import { chunksOf, inList, partsOf } from '../db/in-list.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { slugOf } from './slug.ts';
 
@@ -56,6 +55,9 @@ export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string
   return new Map([...spellings].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 };
 
+/** The slugs of a record's tags, in its order and without duplicates. */
+export const slugsOf = (names: readonly string[]): string[] => [...new Set(names.map(slugOf))];
+
 /** The tags with these slugs, by slug. */
 export const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
   const tags = new Map<string, Tag>();
@@ -68,24 +70,30 @@ export const findTags = async (reader: Reader, slugs: readonly string[]): Promis
 };
 
 /**
- * Makes the tags that were not found, and adds them. Whoever makes the same ones at once waits; the first spelling wins.
- * Names and slugs never change and tags never go, so what was found needs no lock.
+ * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were. Names
+ * and slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the
+ * first wins; the others begin anew, since others may lock it and what they have locked in the opposite order.
+ * @throws RunAgain when others made one meanwhile
  */
 export const makeMissingTags = async (
   tx: Transaction,
+  { countColumn }: ContentKind,
   spellings: ReadonlyMap<string, string>,
+  counts: ReadonlyMap<string, number>,
   found: Map<string, Tag>,
 ): Promise<void> => {
   const missing = [...spellings].filter(([slug]) => !found.has(slug));
   if (missing.length === 0) return;
-  await insertValues(tx, 'tags', ['slug', 'name'], missing, `${tx.dialect.onConflict('slug')} slug = slug`);
+  for (const chunk of chunksOf(missing)) {
+    const made = await tx.execute(
+      `${tx.dialect.insertIgnore} INTO tags (slug, name, ${countColumn}) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,
+      chunk.flatMap(([slug, name]) => [slug, name, counts.get(slug) ?? 0]),
+    );
+    if (made < chunk.length) throw new RunAgain();
+  }
   const slugs = missing.map(([slug]) => slug);
   for (const [slug, tag] of await findTags(tx, slugs)) found.set(slug, tag);
 };
-
-/** The tags of a list of names, in its order and without duplicates. */
-export const tagsInOrder = (names: readonly string[], tags: ReadonlyMap<string, Tag>): Tag[] =>
-  [...new Set(names.map(slugOf))].map((slug) => tags.get(slug) as Tag);
 
 /** The tags of a record, in the author's order. */
 export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string): Promise<Tag[]> =>
