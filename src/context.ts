@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import type { WriteBehind } from './db/write-behind.ts';
 import { KeyVerifier } from './key/verifier.ts';
+import { Toggles } from './reaction/service.ts';
 import { schema } from './schema.ts';
 import { TagDictionary } from './tag/service.ts';
 
@@ -18,6 +19,7 @@ export interface Context {
   now: () => Date;
   tags: TagDictionary;
   keys: KeyVerifier;
+  toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
 }
@@ -32,6 +34,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     now,
     tags: new TagDictionary(db),
     keys: new KeyVerifier(db, log, now),
+    toggles: new Toggles(db),
     gameViews: viewCounts(db, log, gameKind),
     imageViews: viewCounts(db, log, imageKind),
   };

@@ -2,6 +2,7 @@ import { EntitySchema } from 'typeorm';
 import { columnTypes } from '../db/columns.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Engine } from '../db/dialect.ts';
+import { insertValues } from '../db/insert.ts';
 
 /** How many records there are, all and by type, so that no list has to count them. */
 export const counterEntity = (engine: Engine): EntitySchema =>
@@ -11,16 +12,18 @@ export const counterEntity = (engine: Engine): EntitySchema =>
     columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
   });
 
-/** Adds to counters, which begin at 0. In the order of their names, so that transactions do not lock crosswise. */
-export const addToCounters = async (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<void> => {
-  for (const [name, n] of [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const changed = await tx.execute('UPDATE counters SET n = n + ? WHERE name = ?', [n, name]);
-    if (changed === 0) {
-      await tx.execute(`${tx.dialect.insertIgnore} INTO counters (name, n) VALUES (?, 0)`, [name]);
-      await tx.execute('UPDATE counters SET n = n + ? WHERE name = ?', [n, name]);
-    }
-  }
-};
+/**
+ * Adds to counters, which begin at 0, in the order of their names. Every transaction that publishes locks the same few of
+ * them, so this comes last.
+ */
+export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<void> =>
+  insertValues(
+    tx,
+    'counters',
+    ['name', 'n'],
+    [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    `${tx.dialect.onConflict('name')} n = n + ${tx.dialect.inserted('n')}`,
+  );
 
 /** The value of a counter. */
 export const readCounter = async (db: Reader, name: string): Promise<number> => {

@@ -1,28 +1,30 @@
-import type { Transaction } from '../db/connection.ts';
-import { increment } from '../db/increment.ts';
-import { insertRows } from '../db/insert.ts';
-import { newId, storedIdToBytes } from '../db/values.ts';
+import type { Parameter, Transaction } from '../db/connection.ts';
+import { inList } from '../db/in-list.ts';
+import { type Increment, incrementAll } from '../db/increment.ts';
+import { insertValues } from '../db/insert.ts';
+import { type Bytes, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
+import { AppError } from '../errors.ts';
 import { searchText } from '../search/text.ts';
-import { addToTagCounts, ensureTags, type Tag } from '../tag/service.ts';
+import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
-import type { ContentRow, TagLinkRow } from './entity.ts';
+import type { ContentRow } from './entity.ts';
 import type { ContentKind } from './kind.ts';
+import type { ContentRecord } from './records.ts';
 
 /** A record to publish. */
-export interface Draft {
+export interface Draft<Columns extends object = object> {
   /** A new id unless given. */
   id?: string;
   title: string;
-  description: string | null;
   tagNames: readonly string[];
   /** Texts that search finds it by, besides title and tags. */
   searchable: readonly (string | null | undefined)[];
-  /** What it holds in its kind's `typeColumn`. */
-  type?: string | null;
   /** The counters it belongs to, besides that of its kind. */
   counters: readonly string[];
-  /** The columns that only its kind has. */
-  columns: Record<string, unknown>;
+  /** What it holds in its kind's `typeColumn`. */
+  type?: string | null;
+  /** The columns that only its kind has, as they are stored. */
+  columns: Columns;
 }
 
 /** How often each key occurs. */
@@ -35,80 +37,183 @@ const tally = <K>(keys: Iterable<K>): Map<K, number> => {
 export const recordSearchText = (title: string, tags: readonly Tag[], searchable: Draft['searchable'] = []): string =>
   searchText([title, ...searchable, ...tags.map((tag) => tag.name)]);
 
-/** `type` for kinds with a `typeColumn`. */
-export const tagLinks = (recordId: string, tags: readonly Tag[], type: string | null = null): TagLinkRow[] =>
-  tags.map((tag, position) => ({ recordId, tagId: tag.id, position, type }));
-
 export const joinTagIds = (tags: readonly Tag[]): string => tags.map((tag) => tag.id).join(',');
 
 /** A record on its way into the database. */
-export interface Publication {
+export interface Publication<Columns extends object = object> {
   id: string;
   authorId: string;
   createdAt: Date;
-  draft: Draft;
+  draft: Draft<Columns>;
   /** Counters that do not begin at 0. */
   counts?: Partial<Pick<ContentRow, 'viewCount' | 'likeCount' | 'dislikeCount' | 'favoriteCount'>>;
 }
 
+/** The row of a record; the names of its members are those of the columns. */
+const rowOf = <Columns extends object>(
+  { id, authorId, createdAt, draft, counts = {} }: Publication<Columns>,
+  tags: readonly Tag[],
+) => {
+  const time = timeToDb(createdAt);
+  return {
+    id: storedIdToBytes(id),
+    author_id: storedIdToBytes(authorId),
+    title: draft.title,
+    view_count: counts.viewCount ?? 0,
+    like_count: counts.likeCount ?? 0,
+    dislike_count: counts.dislikeCount ?? 0,
+    favorite_count: counts.favoriteCount ?? 0,
+    search_text: recordSearchText(draft.title, tags, draft.searchable),
+    tag_ids: joinTagIds(tags),
+    created_at: time,
+    updated_at: time,
+    ...draft.columns,
+  };
+};
+
+interface Stored<Columns extends object> {
+  row: ReturnType<typeof rowOf<Columns>>;
+  tags: Tag[];
+}
+
+/** What tags that exist are to count more records of a kind, as an increment if there are any. */
+export const countTags = (
+  { countColumn }: ContentKind,
+  tags: ReadonlyMap<string, Tag>,
+  counts: ReadonlyMap<string, number>,
+): Increment[] => {
+  const additions = [...tags].map(([slug, { id }]) => [id, counts.get(slug) ?? 0] as const);
+  return additions.length === 0 ? [] : [{ table: 'tags', column: countColumn, additions }];
+};
+
+/** Stores which tags records have, in the author's order. `type` is what a record holds in its kind's `typeColumn`. */
+export const insertTagLinks = (
+  tx: Transaction,
+  { tagTable, foreignKey, typeColumn }: ContentKind,
+  records: readonly { id: Bytes; tags: readonly Tag[]; type?: string | null }[],
+): Promise<void> =>
+  insertValues(
+    tx,
+    tagTable,
+    [foreignKey, 'tag_id', 'position', ...(typeColumn === undefined ? [] : [typeColumn])],
+    records.flatMap(({ id, tags, type = null }) =>
+      tags.map((tag, position) => [id, tag.id, position, ...(typeColumn === undefined ? [] : [type])]),
+    ),
+  );
+
 /**
- * Stores new records with their tags and everything that counts them. Tags, authors and counters are locked in this
- * order by everyone, so that nobody waits in a circle.
+ * Stores new records with their tags and everything that counts them, and returns their rows.
+ *
+ * All who write lock in one order, so that nobody waits in a circle: records, users, tags (those there are by id, then new
+ * ones by slug), `counters` by name. What is counted is locked before rows that refer to it are inserted: these share-lock
+ * it, and two who share a lock cannot both go on to change the row.
  */
+const store = async <Columns extends object>(
+  tx: Transaction,
+  kind: ContentKind,
+  publications: readonly Publication<Columns>[],
+  spellings: ReadonlyMap<string, string>,
+  tags: Map<string, Tag>,
+): Promise<Stored<Columns>[]> => {
+  const slugs = publications.map(({ draft }) => slugsOf(draft.tagNames));
+  const tagCounts = tally(slugs.flat());
+  const authorCounts = tally(publications.map(({ authorId }) => authorId));
+  await incrementAll(tx, [
+    {
+      table: 'users',
+      column: kind.countColumn,
+      additions: [...authorCounts].map(([id, n]) => [storedIdToBytes(id), n] as const),
+    },
+    ...countTags(kind, tags, tagCounts),
+  ]);
+  await makeMissingTags(tx, kind, spellings, tagCounts, tags);
+
+  const records = publications.map((publication, index) => {
+    const own = (slugs[index] ?? []).map((slug) => tags.get(slug) as Tag);
+    return { row: rowOf(publication, own), tags: own };
+  });
+  await insertValues(
+    tx,
+    kind.table,
+    Object.keys(records[0]?.row ?? {}),
+    records.map(({ row }) => Object.values(row) as Parameter[]),
+  );
+  await insertTagLinks(
+    tx,
+    kind,
+    records.map(({ row, tags: own }, index) => ({
+      id: row.id,
+      tags: own,
+      type: publications[index]?.draft.type ?? null,
+    })),
+  );
+  await addToCounters(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])));
+  return records;
+};
+
+const spellingsIn = (drafts: readonly Draft[]): ReadonlyMap<string, string> =>
+  spellingsOf(drafts.flatMap(({ tagNames }) => tagNames));
+
+/** Stores new records of any authors with their tags and everything that counts them. */
 export const publishAll = async (
   tx: Transaction,
   kind: ContentKind,
   publications: readonly Publication[],
 ): Promise<void> => {
-  const tags = await ensureTags(
-    tx,
-    publications.map(({ draft }) => draft.tagNames),
-  );
-  await addToTagCounts(tx, kind, tally(tags.flat().map((tag) => tag.id)));
-  await addToAuthorCounts(tx, kind, tally(publications.map(({ authorId }) => authorId)));
-  await addToCounters(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])));
-
-  const rows = publications.map(({ id, authorId, createdAt, draft, counts }, index) => ({
-    ...draft.columns,
-    ...counts,
-    id,
-    authorId,
-    title: draft.title,
-    description: draft.description,
-    searchText: recordSearchText(draft.title, tags[index] ?? [], draft.searchable),
-    tagIds: joinTagIds(tags[index] ?? []),
-    createdAt,
-    updatedAt: createdAt,
-  })) satisfies Partial<ContentRow>[];
-  await insertRows(tx, kind.entity, rows);
-  await insertRows(
-    tx,
-    kind.tagTable,
-    rows.flatMap((row, index) => tagLinks(row.id, tags[index] ?? [], publications[index]?.draft.type)),
-  );
+  const spellings = spellingsIn(publications.map(({ draft }) => draft));
+  await store(tx, kind, publications, spellings, await findTags(tx, [...spellings.keys()]));
 };
 
-const addToAuthorCounts = (
-  tx: Transaction,
-  { countColumn }: ContentKind,
-  additions: ReadonlyMap<string, number>,
-): Promise<void> =>
-  increment(
-    tx,
-    'users',
-    countColumn,
-    [...additions].map(([id, n]) => [storedIdToBytes(id), n]),
-  );
+interface AuthorColumns {
+  nickname: string;
+  avatar: string | null;
+}
 
-/** Stores new records of an author, dated `now`, and returns their ids in the order of the drafts. */
-export const publish = async (
+/** With more tags than these, the author's columns had better not be repeated beside each of them. */
+const MAX_JOINED_TAGS = 32;
+
+const readAuthorAndTags = async (
+  tx: Transaction,
+  authorId: Bytes,
+  slugs: readonly string[],
+): Promise<{ author: AuthorColumns; tags: Map<string, Tag> }> => {
+  const isJoined = slugs.length > 0 && slugs.length <= MAX_JOINED_TAGS;
+  const among = inList(isJoined ? slugs : ['']);
+  const rows = isJoined
+    ? await tx.read<AuthorColumns & Tag>(
+        `SELECT u.nickname, u.avatar, t.id, t.name, t.slug FROM users u LEFT JOIN tags t ON t.slug IN (${among.sql})
+        WHERE u.id = ?`,
+        [...among.parameters, authorId],
+      )
+    : await tx.read<AuthorColumns & Tag>('SELECT nickname, avatar FROM users WHERE id = ?', [authorId]);
+  const [author] = rows;
+  // Keys go with their user.
+  if (!author) throw new AppError('KEY_UNKNOWN');
+  if (!isJoined) return { author, tags: await findTags(tx, slugs) };
+  const tags = rows.filter(({ id }) => id !== null).map(({ id, name, slug }) => [slug, { id, name, slug }] as const);
+  return { author, tags: new Map(tags) };
+};
+
+/** Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. */
+export const publish = async <Columns extends object>(
   tx: Transaction,
   kind: ContentKind,
   authorId: string,
-  drafts: readonly Draft[],
+  drafts: readonly Draft<Columns>[],
   now: Date,
-): Promise<string[]> => {
+): Promise<ContentRecord<Columns>[]> => {
   const publications = drafts.map((draft) => ({ id: draft.id ?? newId(now), authorId, createdAt: now, draft }));
-  await publishAll(tx, kind, publications);
-  return publications.map(({ id }) => id);
+  const spellings = spellingsIn(drafts);
+  const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
+  const stored = await store(tx, kind, publications, spellings, found);
+  return stored.map(({ row, tags }) => ({
+    row: {
+      ...row,
+      author_nickname: author.nickname,
+      author_avatar: author.avatar,
+      favorited: 0,
+      reaction: null,
+    },
+    tags,
+  }));
 };

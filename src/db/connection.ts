@@ -36,6 +36,9 @@ export interface Statements {
   execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }
 
+/** Thrown within a transaction to undo it and run it again, as if it had lost a deadlock. */
+export class RunAgain extends Error {}
+
 /** What a SELECT can be run on: the database, or a transaction under way. */
 export interface Reader extends Pick<Statements, 'read'> {
   dialect: Dialect;

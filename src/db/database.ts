@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { AppError } from '../errors.ts';
-import type { Connection, Parameter, Reader, Schema, Transaction } from './connection.ts';
+import { type Connection, type Parameter, type Reader, RunAgain, type Schema, type Transaction } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import { openMysql } from './mysql.ts';
 import { openSqlite } from './sqlite.ts';
@@ -60,7 +60,7 @@ export class Database implements Reader {
       try {
         return await this.#connection.transaction((statements) => work({ ...statements, dialect, metadataOf }));
       } catch (error) {
-        if (!this.#connection.isTransient(error) || attempt === MAX_ATTEMPTS) throw this.#translate(error);
+        if (!this.#isTransient(error) || attempt === MAX_ATTEMPTS) throw this.#translate(error);
         const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
         await sleep(pause * (0.5 + Math.random()));
       }
@@ -109,9 +109,13 @@ export class Database implements Reader {
     await this.#connection.close();
   }
 
+  #isTransient(error: unknown): boolean {
+    return error instanceof RunAgain || this.#connection.isTransient(error);
+  }
+
   #translate(error: unknown): unknown {
     if (error instanceof AppError) return error;
-    if (this.#connection.isTransient(error)) return new AppError('OVERLOADED', { cause: error });
+    if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });
     if (this.#connection.isUnreachable(error)) return new AppError('DATABASE_UNAVAILABLE', { cause: error });
     return error;
   }

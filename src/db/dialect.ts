@@ -8,6 +8,12 @@ export interface Dialect {
   forUpdate: string;
   /** An INSERT that passes over rows whose key exists. */
   insertIgnore: string;
+  /** Ends an INSERT, before assignments: what becomes of a row whose `key` exists. */
+  onConflict(key: string): string;
+  /** Within these assignments, the value that the INSERT brings for a column. */
+  inserted(column: string): string;
+  /** Whether one UPDATE can change rows of several tables. */
+  updatesTables: boolean;
   /** A join that reads its left side first, whatever the planner thinks. */
   joinInOrder: string;
   /**
@@ -24,6 +30,9 @@ const sqlite: Dialect = {
   // Writing transactions exclude each other from their beginning.
   forUpdate: '',
   insertIgnore: 'INSERT OR IGNORE',
+  onConflict: (key) => `ON CONFLICT (${key}) DO UPDATE SET`,
+  inserted: (column) => `excluded.${column}`,
+  updatesTables: false,
   joinInOrder: 'CROSS JOIN',
   seek: (columns, direction) =>
     `(${columns.join(', ')}) ${direction === 'ASC' ? '>' : '<'} (${columns.map(() => '?').join(', ')})`,
@@ -34,6 +43,9 @@ const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   engine,
   forUpdate: 'FOR UPDATE',
   insertIgnore: 'INSERT IGNORE',
+  onConflict: () => 'ON DUPLICATE KEY UPDATE',
+  inserted: (column) => `VALUES(${column})`,
+  updatesTables: true,
   joinInOrder: 'STRAIGHT_JOIN',
   seek: (columns, direction) => {
     const sign = direction === 'ASC' ? '>' : '<';

@@ -25,6 +25,12 @@ const MAX_CHUNK = 256;
 /** Up to here each length has its statement, so that what is small takes one trip. */
 const EXACT_CHUNK = 16;
 
+/** Splits values into parts for `inList`. */
+export const partsOf = <T>(values: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(values.length / MAX_CHUNK) }, (_, part) =>
+    values.slice(part * MAX_CHUNK, (part + 1) * MAX_CHUNK),
+  );
+
 /** Splits rows into chunks of few different lengths, each for one statement that writes several rows: see `inList`. */
 export const chunksOf = <T>(rows: readonly T[]): T[][] => {
   const chunks: T[][] = [];

@@ -1,33 +1,82 @@
-import type { Transaction } from './connection.ts';
-import { inList, padded } from './in-list.ts';
-
-/** Rows in a statement: the database looks each of them up among all the others. */
-const BATCH_ROWS = 256;
+import type { Parameter, Transaction } from './connection.ts';
+import { inList, padded, partsOf } from './in-list.ts';
 
 type Id = number | Uint8Array;
+type Additions = readonly (readonly [id: Id, n: number])[];
+
+/** What to add to a number column of the rows with these ids. */
+export interface Increment {
+  table: string;
+  column: string;
+  additions: Iterable<readonly [id: Id, n: number]>;
+}
 
 const byId = ([a]: readonly [Id, number], [b]: readonly [Id, number]): number =>
   typeof a === 'number' || typeof b === 'number' ? Number(a) - Number(b) : Buffer.compare(a, b);
 
+/** An UPDATE of one table, in parts. */
+interface Update {
+  table: string;
+  column: string;
+  sum: string;
+  where: string;
+  parameters: { sum: Parameter[]; where: Parameter[] };
+}
+
+/** The number that occurs most often. */
+const commonest = (numbers: readonly number[]): number => {
+  const counts = new Map<number, number>();
+  for (const n of numbers) counts.set(n, (counts.get(n) ?? 0) + 1);
+  return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most), [0, 0])[0];
+};
+
+const updateOf = (table: string, column: string, additions: Additions): Update => {
+  const ids = inList(additions.map(([id]) => id));
+  // Most rows get the same; CASE looks each row up among the others, one after the other.
+  const usual = commonest(additions.map(([, n]) => n));
+  const others = padded(additions.filter(([, n]) => n !== usual));
+  const addition = others.length === 0 ? '?' : `CASE ${table}.id ${'WHEN ? THEN ? '.repeat(others.length)}ELSE ? END`;
+  return {
+    table,
+    column,
+    sum: `${table}.${column} + ${addition}`,
+    where: `${table}.id IN (${ids.sql})`,
+    parameters: { sum: [...others.flat(), usual], where: ids.parameters },
+  };
+};
+
+/** One statement for several tables. SQLite takes one table only, and its column without the table's name. */
+const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> => {
+  const target = ({ table, column }: Update): string => (updates.length === 1 ? column : `${table}.${column}`);
+  return tx.execute(
+    `UPDATE ${updates.map(({ table }) => table).join(', ')}
+    SET ${updates.map((update) => `${target(update)} = ${update.sum}`).join(', ')}
+    WHERE ${updates.map(({ where }) => where).join(' AND ')}`,
+    [...updates.flatMap(({ parameters }) => parameters.sum), ...updates.flatMap(({ parameters }) => parameters.where)],
+  );
+};
+
 /**
- * Adds to a number column of the rows with these ids. Rows are locked in the order of their ids, so that transactions do
- * not lock crosswise. One statement for each row would be as safe, but a round trip each.
+ * Adds to number columns, table after table. Rows are locked in the order of their ids, so that transactions do not lock
+ * crosswise; an addition of 0 is a lock and no more. One statement for each row would be as safe, but a round trip each;
+ * what is small takes one for all tables, where the engine can.
  */
-export const increment = async (
+export const incrementAll = async (tx: Transaction, increments: readonly Increment[]): Promise<void> => {
+  const updates = increments.map(({ table, column, additions }) =>
+    partsOf([...additions].toSorted(byId)).map((part) => updateOf(table, column, part)),
+  );
+  if (updates.length === 0) return;
+  if (tx.dialect.updatesTables && updates.every((parts) => parts.length === 1)) {
+    await execute(tx, updates.flat());
+  } else {
+    for (const update of updates.flat()) await execute(tx, [update]);
+  }
+};
+
+/** As `incrementAll`, for one table. */
+export const increment = (
   tx: Transaction,
   table: string,
   column: string,
-  additions: Iterable<readonly [id: Id, n: number]>,
-): Promise<void> => {
-  const sorted = [...additions].toSorted(byId);
-  for (let start = 0; start < sorted.length; start += BATCH_ROWS) {
-    // Of what the padding repeats, CASE takes the first.
-    const batch = padded(sorted.slice(start, start + BATCH_ROWS));
-    const ids = inList(batch.map(([id]) => id));
-    await tx.execute(
-      `UPDATE ${table} SET ${column} = ${column} + CASE id ${batch.map(() => 'WHEN ? THEN ?').join(' ')} ELSE 0 END
-      WHERE id IN (${ids.sql})`,
-      [...batch.flat(), ...ids.parameters],
-    );
-  }
-};
+  additions: Increment['additions'],
+): Promise<void> => incrementAll(tx, [{ table, column, additions }]);

@@ -5,17 +5,27 @@ interface Options<V> {
   delayMs: number;
   /** Two changes to the same key as one. */
   merge(earlier: V, later: V): V;
-  /** Stores changes; when it rejects, they are kept and tried again. */
+  /** Stores changes of at most `BATCH_KEYS` keys; when it rejects, they are kept and tried again. */
   write(changes: ReadonlyMap<string, V>): Promise<void>;
   log: Logger;
 }
 
+/** Keys that are stored together: few enough that nobody waits long for what this locks. */
+export const BATCH_KEYS = 256;
+/** From here on nobody waits for the delay. */
+export const FULL_KEYS = 4096;
+/** No more keys than these are kept while nothing can be stored. */
+export const MAX_KEYS = 65_536;
+
 /** Collects small changes in memory and stores them together, for what may be lost in a crash. */
 export class WriteBehind<V> {
   readonly #options: Options<V>;
-  #changes = new Map<string, V>();
+  /** The oldest first. */
+  readonly #changes = new Map<string, V>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #isFailing = false;
+  #dropped = 0;
 
   constructor(options: Options<V>) {
     this.#options = options;
@@ -24,7 +34,9 @@ export class WriteBehind<V> {
   add(key: string, value: V): void {
     const earlier = this.#changes.get(key);
     this.#changes.set(key, earlier === undefined ? value : this.#options.merge(earlier, value));
-    this.#schedule();
+    this.#dropOldest();
+    if (this.#changes.size === FULL_KEYS && !this.#isFailing) void this.flush();
+    else this.#schedule();
   }
 
   /** Stores what has been collected so far. Never rejects. */
@@ -40,17 +52,54 @@ export class WriteBehind<V> {
   }
 
   async #write(): Promise<void> {
-    if (this.#changes.size === 0) return;
-    const changes = this.#changes;
-    this.#changes = new Map();
+    this.#isFailing = false;
+    for (let left = this.#changes.size; left > 0 && !this.#isFailing; left -= BATCH_KEYS) {
+      await this.#writeBatch(Math.min(left, BATCH_KEYS));
+    }
+  }
+
+  /** Stores the oldest changes. */
+  async #writeBatch(keys: number): Promise<void> {
+    const batch = new Map<string, V>();
+    for (const [key, value] of this.#changes) {
+      if (batch.size === keys) break;
+      batch.set(key, value);
+      this.#changes.delete(key);
+    }
     try {
-      await this.#options.write(changes);
+      await this.#options.write(batch);
     } catch (error) {
-      this.#options.log.warn({ err: error, changes: changes.size }, 'buffered changes could not be stored yet');
-      const later = this.#changes;
-      this.#changes = changes;
+      this.#isFailing = true;
+      this.#putBack(batch);
+      const dropped = this.#dropped;
+      this.#dropped = 0;
+      this.#options.log.warn(
+        { err: error, changes: this.#changes.size, ...(dropped > 0 && { dropped }) },
+        dropped > 0
+          ? `buffered changes could not be stored yet, and the oldest ${dropped} were dropped`
+          : 'buffered changes could not be stored yet',
+      );
       this.#schedule();
-      for (const [key, value] of later) this.add(key, value);
+    }
+  }
+
+  /** Puts changes before those that came later. */
+  #putBack(batch: ReadonlyMap<string, V>): void {
+    const later = [...this.#changes];
+    this.#changes.clear();
+    for (const [key, value] of batch) this.#changes.set(key, value);
+    for (const [key, value] of later) {
+      const earlier = this.#changes.get(key);
+      this.#changes.set(key, earlier === undefined ? value : this.#options.merge(earlier, value));
+    }
+    this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    for (const key of this.#changes.keys()) {
+      if (this.#changes.size <= MAX_KEYS) return;
+      this.#changes.delete(key);
+      this.#dropped += 1;
     }
   }
 }

@@ -4,10 +4,9 @@ import { type ListPage, type ListQuery, listRecords } from '../content/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
 import type { Context } from '../context.ts';
-import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
 import { findRelated } from './related.ts';
 import { readTypeCounters, typeCounter } from './type-counters.ts';
-import type { GameColumns, GameSummaryColumns } from './entity.ts';
+import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
 
 type GameInput = InputOf<Contract['game']['create']>;
 type ListInput = InputOf<Contract['game']['list']>;
@@ -18,23 +17,23 @@ const DAY_MS = 86_400_000;
 const upperCaseType = (gameType: string | undefined): string | undefined =>
   gameType?.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
-export const gameDraft = (input: GameInput): Draft => {
+export const gameDraft = (input: GameInput): Draft<GameColumns> => {
   const { originalAuthor, ...extraInfo } = input.extraInfo ?? {};
   const gameType = upperCaseType(input.gameType) ?? null;
   return {
     title: input.title,
-    description: input.description ?? null,
     tagNames: input.tagNames ?? [],
     searchable: [extraInfo.originalName, originalAuthor],
-    type: gameType,
     counters: [typeCounter(gameType)],
+    type: gameType,
     columns: {
-      coverUrl: input.coverUrl ?? null,
-      gameType,
-      isFree: input.isFree,
+      description: input.description ?? null,
+      cover_url: input.coverUrl ?? null,
+      game_type: gameType,
+      is_free: Number(input.isFree),
       version: input.version ?? null,
-      originalAuthor: originalAuthor ?? null,
-      extraInfo,
+      original_author: originalAuthor ?? null,
+      extra_info: JSON.stringify(extraInfo satisfies StoredExtraInfo),
     },
   };
 };
@@ -69,22 +68,21 @@ export const getGame = async (
 
 /** Publishes games, all or none, and returns them in the order of the inputs. */
 export const createGames = (
-  { db, tags, now }: Context,
+  { db, now }: Context,
   inputs: readonly GameInput[],
   userId: string,
-): Promise<ContentRecord<GameColumns>[]> =>
-  db.transaction(async (tx) => {
-    const ids = await publish(tx, gameKind, userId, inputs.map(gameDraft), now());
-    return readRecordsById(tx, tags, gameKind, { detail: true, viewerId: userId }, ids);
-  });
+): Promise<ContentRecord<GameColumns>[]> => {
+  const drafts = inputs.map(gameDraft);
+  return db.transaction((tx) => publish(tx, gameKind, userId, drafts, now()));
+};
 
-/** @throws AppError GAME_NOT_FOUND */
-export const toggleGameFavorite = ({ db }: Context, gameId: string, userId: string) =>
-  toggleFavorite(db, gameKind, gameId, userId);
+/** @throws AppError GAME_NOT_FOUND, OVERLOADED */
+export const toggleGameFavorite = ({ toggles }: Context, gameId: string, userId: string) =>
+  toggles.favorite(gameKind, gameId, userId);
 
-/** @throws AppError GAME_NOT_FOUND */
-export const toggleGameReaction = ({ db }: Context, gameId: string, userId: string, type: 'like' | 'dislike') =>
-  toggleReaction(db, gameKind, gameId, userId, type);
+/** @throws AppError GAME_NOT_FOUND, OVERLOADED */
+export const toggleGameReaction = ({ toggles }: Context, gameId: string, userId: string, type: 'like' | 'dislike') =>
+  toggles.react(gameKind, gameId, userId, type);
 
 /** The number of games of each type, most frequent first. */
 export const countTypes = async ({ db }: Context): Promise<{ gameType: string | null; count: number }[]> => {

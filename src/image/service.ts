@@ -2,29 +2,27 @@ import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import { type ListPage, listRecords } from '../content/list.ts';
-import { type Draft, joinTagIds, publish, recordSearchText, tagLinks } from '../content/publish.ts';
-import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
+import { countTags, type Draft, insertTagLinks, joinTagIds, publish, recordSearchText } from '../content/publish.ts';
+import { type ContentRecord, readRecord } from '../content/records.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/connection.ts';
-import { insertRows } from '../db/insert.ts';
+import { incrementAll } from '../db/increment.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import { toggleFavorite, toggleReaction } from '../reaction/service.ts';
-import { addToTagCounts, ensureTags, type Tag, tagsOf } from '../tag/service.ts';
+import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag, tagsOf } from '../tag/service.ts';
 import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
 
 type ImagePostInput = InputOf<Contract['image']['create']>;
 type ListInput = InputOf<Contract['image']['list']>;
 type UpdateInput = InputOf<Contract['image']['update']>;
 
-export const imagePostDraft = ({ title, images, description, tagNames }: ImagePostInput): Draft => ({
+export const imagePostDraft = ({ title, images, description, tagNames }: ImagePostInput): Draft<ImagePostColumns> => ({
   title,
-  description: description ?? null,
   tagNames: tagNames ?? [],
   searchable: [],
   counters: [],
-  columns: { images },
+  columns: { description: description ?? null, images: JSON.stringify(images) },
 });
 
 /** One page of image posts. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
@@ -47,14 +45,13 @@ export const getImagePost = async (
 
 /** Publishes image posts, all or none, and returns them in the order of the inputs. */
 export const createImagePosts = (
-  { db, tags, now }: Context,
+  { db, now }: Context,
   inputs: readonly ImagePostInput[],
   userId: string,
-): Promise<ContentRecord<ImagePostColumns>[]> =>
-  db.transaction(async (tx) => {
-    const ids = await publish(tx, imageKind, userId, inputs.map(imagePostDraft), now());
-    return readRecordsById(tx, tags, imageKind, { detail: true, viewerId: userId }, ids);
-  });
+): Promise<ContentRecord<ImagePostColumns>[]> => {
+  const drafts = inputs.map(imagePostDraft);
+  return db.transaction((tx) => publish(tx, imageKind, userId, drafts, now()));
+};
 
 /**
  * Changes the given members of an image post.
@@ -97,20 +94,28 @@ const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise
 /** Gives a post other tags, keeps the tags' counts right, and returns the tags. */
 const replaceTags = async (tx: Transaction, id: string, tagNames: readonly string[]): Promise<Tag[]> => {
   const earlier = await tagsOf(tx, imageKind, id);
-  const [wanted = []] = await ensureTags(tx, [tagNames]);
-  const additions = new Map<number, number>();
-  for (const tag of wanted) additions.set(tag.id, 1);
-  for (const tag of earlier) additions.set(tag.id, (additions.get(tag.id) ?? 0) - 1);
-  await addToTagCounts(tx, imageKind, new Map([...additions].filter(([, n]) => n !== 0)));
-  await tx.execute(`DELETE FROM ${imageKind.tagTable} WHERE ${imageKind.foreignKey} = ?`, [storedIdToBytes(id)]);
-  await insertRows(tx, imageKind.tagTable, tagLinks(id, wanted));
+  const spellings = spellingsOf(tagNames);
+  const slugs = slugsOf(tagNames);
+  const tags = await findTags(tx, slugs);
+  const counts = new Map(slugs.map((slug) => [slug, 1]));
+  for (const { slug } of earlier) counts.set(slug, (counts.get(slug) ?? 0) - 1);
+  // Those that stay are locked with the others: see the order of locks in content/publish.ts.
+  const existing = new Map([...tags, ...earlier.map((tag) => [tag.slug, tag] as const)]);
+  await incrementAll(tx, countTags(imageKind, existing, counts));
+  await makeMissingTags(tx, imageKind, spellings, counts, tags);
+  const wanted = slugs.map((slug) => tags.get(slug) as Tag);
+  const key = storedIdToBytes(id);
+  if (earlier.length > 0) {
+    await tx.execute(`DELETE FROM ${imageKind.tagTable} WHERE ${imageKind.foreignKey} = ?`, [key]);
+  }
+  await insertTagLinks(tx, imageKind, [{ id: key, tags: wanted }]);
   return wanted;
 };
 
-/** @throws AppError IMAGE_POST_NOT_FOUND */
-export const toggleImagePostFavorite = ({ db }: Context, id: string, userId: string) =>
-  toggleFavorite(db, imageKind, id, userId);
+/** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
+export const toggleImagePostFavorite = ({ toggles }: Context, id: string, userId: string) =>
+  toggles.favorite(imageKind, id, userId);
 
-/** @throws AppError IMAGE_POST_NOT_FOUND */
-export const toggleImagePostReaction = ({ db }: Context, id: string, userId: string, type: 'like' | 'dislike') =>
-  toggleReaction(db, imageKind, id, userId, type);
+/** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
+export const toggleImagePostReaction = ({ toggles }: Context, id: string, userId: string, type: 'like' | 'dislike') =>
+  toggles.react(imageKind, id, userId, type);

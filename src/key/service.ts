@@ -1,9 +1,10 @@
 import type { Scope } from '../../contract/index.ts';
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
+import { inList, padded } from '../db/in-list.ts';
 import { insertRows } from '../db/insert.ts';
 import { updateRow } from '../db/update.ts';
-import { idFromBytes, idToBytes, newId, timeFromDb, timeToDb } from '../db/values.ts';
+import { idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { ApiKeyRow, KeyColumns } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
@@ -126,14 +127,17 @@ export const rotateKey = (
     return insertKey(tx, { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) }, now);
   });
 
-/** Notes when keys were last used. */
+/** Notes when keys were last used, in one statement. Another process may have noted a later use already. */
 export const storeLastUses = (db: Database, uses: ReadonlyMap<string, Date>): Promise<void> =>
   db.transaction(async (tx) => {
-    for (const [id, time] of [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-      // Another process may have stored a later use already.
-      await tx.execute(
-        'UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)',
-        [timeToDb(time), idToBytes(id) ?? null, timeToDb(time)],
-      );
-    }
+    const times = padded([...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))).map(
+      ([id, time]) => [storedIdToBytes(id), timeToDb(time)] as const,
+    );
+    const ids = inList(times.map(([id]) => id));
+    const time = `CASE id ${'WHEN ? THEN ? '.repeat(times.length)}END`;
+    await tx.execute(
+      `UPDATE api_keys SET last_used_at = ${time}
+      WHERE id IN (${ids.sql}) AND (last_used_at IS NULL OR last_used_at < ${time})`,
+      [...times.flat(), ...ids.parameters, ...times.flat()],
+    );
   });

@@ -1,7 +1,9 @@
 import { V7Generator } from 'uuidv7';
 import type { Contract, InputOf } from '../../contract/index.ts';
 import type { Draft, Publication } from '../content/publish.ts';
+import type { GameColumns } from '../game/entity.ts';
 import { gameDraft } from '../game/service.ts';
+import type { ImagePostColumns } from '../image/entity.ts';
 import { imagePostDraft } from '../image/service.ts';
 import { normalise } from '../search/text.ts';
 import type { UserRow } from '../user/entity.ts';
@@ -20,7 +22,7 @@ export interface SeedOptions {
 }
 
 /** A record with the users who liked it, and so on. */
-export interface SeedRecord extends Publication {
+export interface SeedRecord<Columns extends object = object> extends Publication<Columns> {
   favoritedBy: string[];
   likedBy: string[];
   dislikedBy: string[];
@@ -94,7 +96,7 @@ export function* seedUsers(options: SeedOptions): Generator<UserRow> {
 }
 
 /** The games of a seed, oldest first, published, liked and so on by these users. */
-export const seedGames = (options: SeedOptions, userIds: readonly string[]): Generator<SeedRecord> => {
+export const seedGames = (options: SeedOptions, userIds: readonly string[]): Generator<SeedRecord<GameColumns>> => {
   const random = randomOf(options, 'original authors');
   const originalAuthor = zipf(
     several(ORIGINAL_AUTHORS, () => compose(random.pick(languages), 'originalAuthor', random)),
@@ -103,15 +105,18 @@ export const seedGames = (options: SeedOptions, userIds: readonly string[]): Gen
 };
 
 /** The image posts of a seed, oldest first, published, liked and so on by these users. */
-export const seedImagePosts = (options: SeedOptions, userIds: readonly string[]): Generator<SeedRecord> =>
+export const seedImagePosts = (
+  options: SeedOptions,
+  userIds: readonly string[],
+): Generator<SeedRecord<ImagePostColumns>> =>
   records(options, 'images', userIds, (...made) => imagePostDraft(imagePostInput(...made)));
 
-function* records(
+function* records<Columns extends object>(
   options: SeedOptions,
   kind: Kind,
   userIds: readonly string[],
-  draft: (random: Random, tagNames: string[]) => Draft,
-): Generator<SeedRecord> {
+  draft: (random: Random, tagNames: string[]) => Draft<Columns>,
+): Generator<SeedRecord<Columns>> {
   const random = randomOf(options, kind);
   const tag = zipf(tagNames());
   const author = zipf(userIds);

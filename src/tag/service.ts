@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../content/kind.ts';
-import type { Reader, Transaction } from '../db/connection.ts';
+import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { increment } from '../db/increment.ts';
-import { chunksOf, inList } from '../db/in-list.ts';
+import { chunksOf, inList, partsOf } from '../db/in-list.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { slugOf } from './slug.ts';
 
@@ -46,42 +45,55 @@ export class TagDictionary {
   }
 }
 
-/** The tags of each list of names, in its order and without duplicates. Tags that do not exist are made. */
-export const ensureTags = async (tx: Transaction, lists: readonly (readonly string[])[]): Promise<Tag[][]> => {
-  const names = new Map<string, string>();
-  for (const name of lists.flat()) {
+/** The slugs of names, each with the first of its spellings, in the order in which everyone makes tags. */
+export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string> => {
+  const spellings = new Map<string, string>();
+  for (const name of new Set(names)) {
     const slug = slugOf(name);
-    if (!names.has(slug)) names.set(slug, name);
+    if (!spellings.has(slug)) spellings.set(slug, name);
   }
-  // In the order of their slugs, so that transactions that make the same tags do not lock crosswise.
-  const slugs = [...names.keys()].toSorted();
-  const tags = await findTags(tx, slugs);
-  const missing = slugs.filter((slug) => !tags.has(slug));
-  if (missing.length > 0) {
-    for (const chunk of chunksOf(missing)) {
-      await tx.execute(
-        `${tx.dialect.insertIgnore} INTO tags (slug, name) VALUES ${chunk.map(() => '(?, ?)').join(', ')}`,
-        chunk.flatMap((slug) => [slug, names.get(slug) ?? slug]),
-      );
-    }
-    for (const [slug, tag] of await findTags(tx, missing)) tags.set(slug, tag);
-  }
-  return lists.map((list) => [...new Set(list.map(slugOf))].map((slug) => tags.get(slug) as Tag));
+  return new Map([...spellings].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 };
 
-const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
-  if (slugs.length === 0) return new Map();
-  const { sql, parameters } = inList(slugs);
-  const rows = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE slug IN (${sql})`, parameters);
-  return new Map(rows.map((row) => [row.slug, { id: row.id, name: row.name, slug: row.slug }]));
+/** The slugs of a record's tags, in its order and without duplicates. */
+export const slugsOf = (names: readonly string[]): string[] => [...new Set(names.map(slugOf))];
+
+/** The tags with these slugs, by slug. */
+export const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
+  const tags = new Map<string, Tag>();
+  for (const part of partsOf(slugs)) {
+    const { sql, parameters } = inList(part);
+    const rows = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE slug IN (${sql})`, parameters);
+    for (const { id, name, slug } of rows) tags.set(slug, { id, name, slug });
+  }
+  return tags;
 };
 
-/** Adds to the tags' counts of records of a kind. */
-export const addToTagCounts = (
+/**
+ * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were. Names
+ * and slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the
+ * first wins; the others begin anew, since others may lock it and what they have locked in the opposite order.
+ * @throws RunAgain when others made one meanwhile
+ */
+export const makeMissingTags = async (
   tx: Transaction,
   { countColumn }: ContentKind,
-  additions: ReadonlyMap<number, number>,
-): Promise<void> => increment(tx, 'tags', countColumn, additions);
+  spellings: ReadonlyMap<string, string>,
+  counts: ReadonlyMap<string, number>,
+  found: Map<string, Tag>,
+): Promise<void> => {
+  const missing = [...spellings].filter(([slug]) => !found.has(slug));
+  if (missing.length === 0) return;
+  for (const chunk of chunksOf(missing)) {
+    const made = await tx.execute(
+      `${tx.dialect.insertIgnore} INTO tags (slug, name, ${countColumn}) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,
+      chunk.flatMap(([slug, name]) => [slug, name, counts.get(slug) ?? 0]),
+    );
+    if (made < chunk.length) throw new RunAgain();
+  }
+  const slugs = missing.map(([slug]) => slug);
+  for (const [slug, tag] of await findTags(tx, slugs)) found.set(slug, tag);
+};
 
 /** The tags of a record, in the author's order. */
 export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string): Promise<Tag[]> =>

@@ -5,7 +5,7 @@ import { gameKind } from '../../src/game/kind.ts';
 import { publish } from '../../src/content/publish.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
-import { idToBytes } from '../../src/db/values.ts';
+import { idFromBytes, idToBytes } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
 import { schema } from '../../src/schema.ts';
 import { createUser } from '../../src/user/service.ts';
@@ -144,7 +144,7 @@ test('a batch fails as a whole when the database refuses one of its rows', async
   const draft = gameDraft({ title: 'one', isFree: true, gameType: 'rpg', tagNames: ['some tag'] });
   const [taken] = await db.transaction((tx) => publish(tx, gameKind, author, [draft], now));
   const before = await countOf('games');
-  const drafts = [draft, { ...draft, id: taken! }, { ...draft, tagNames: ['other tag'] }];
+  const drafts = [draft, { ...draft, id: idFromBytes(taken!.row.id) }, { ...draft, tagNames: ['other tag'] }];
   await expect(db.transaction((tx) => publish(tx, gameKind, author, drafts, now))).rejects.toThrow(/duplicate|unique/i);
   expect(await countOf('games')).toBe(before);
   expect(await db.read('SELECT name FROM tags')).toEqual([{ name: 'some tag' }]);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { chunksOf, inList } from '../../src/db/in-list.ts';
+import { chunksOf, inList, partsOf } from '../../src/db/in-list.ts';
 
 test('a list is padded with its last value to a power of two', () => {
   expect(inList([7])).toEqual({ sql: '?', parameters: [7] });
@@ -19,4 +19,14 @@ test('chunks hold all rows in their order, in few different lengths', () => {
     for (const chunk of chunks) lengths.add(chunk.length);
   }
   expect(lengths).toEqual(new Set([...Array.from({ length: 16 }, (_, index) => index + 1), 32, 64, 128, 256]));
+});
+
+test('parts hold all values in their order', () => {
+  for (const n of [0, 1, 256, 257, 1000]) {
+    const values = Array.from({ length: n }, (_, index) => index);
+    const parts = partsOf(values);
+    expect(parts.flat()).toEqual(values);
+    expect(parts.map(({ length }) => length).filter((length) => length > 256)).toEqual([]);
+    expect(parts).toHaveLength(Math.ceil(n / 256));
+  }
 });

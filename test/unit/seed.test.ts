@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { contract } from '../../contract/index.ts';
+import type { StoredExtraInfo } from '../../src/game/entity.ts';
 import { compose, type Language, languages } from '../../src/seed/language.ts';
 import { distinct, Random, zipf } from '../../src/seed/random.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, seedUsers } from '../../src/seed/records.ts';
@@ -132,16 +133,25 @@ describe('what is seeded', () => {
       contract.user.updateAvatar.body.parse({ json: { avatar } });
     }
     for (const { draft } of games) {
-      const { originalAuthor, extraInfo, ...columns } = draft.columns;
-      const given = { title: draft.title, description: draft.description, tagNames: draft.tagNames, ...columns };
+      const { description, cover_url, game_type, is_free, version, original_author, extra_info } = draft.columns;
+      const given = {
+        title: draft.title,
+        description,
+        coverUrl: cover_url,
+        gameType: game_type,
+        isFree: is_free === 1,
+        version,
+        tagNames: draft.tagNames,
+      };
       const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
-      const extra = { ...(extraInfo as object), originalAuthor: originalAuthor ?? undefined };
+      const extra = { ...(JSON.parse(extra_info) as StoredExtraInfo), originalAuthor: original_author ?? undefined };
       contract.game.create.body.parse({ json: { ...present, extraInfo: extra } });
     }
     for (const { draft } of posts) {
       const { title, tagNames: names, columns } = draft;
-      const description = draft.description ?? undefined;
-      contract.image.create.body.parse({ json: { title, description, tagNames: names, ...columns } });
+      const images = JSON.parse(columns.images) as string[];
+      const description = columns.description ?? undefined;
+      contract.image.create.body.parse({ json: { title, description, tagNames: names, images } });
     }
   });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { WriteBehind } from '../../src/db/write-behind.ts';
+import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBehind } from '../../src/db/write-behind.ts';
 
 const DELAY_MS = 1000;
 
@@ -12,12 +12,12 @@ afterEach(() => {
 type Changes = Record<string, string>;
 
 /** Buffers texts, which merge to `earlier+later`. `store` gets what is written, and may fail. */
-const collect = (store: (changes: Changes) => Promise<void> | void) =>
+const collect = (store: (changes: Changes) => Promise<void> | void, log = pino({ level: 'silent' })) =>
   new WriteBehind<string>({
     delayMs: DELAY_MS,
     merge: (earlier, later) => `${earlier}+${later}`,
     write: async (changes) => store(Object.fromEntries(changes)),
-    log: pino({ level: 'silent' }),
+    log,
   });
 
 /** A store that fails a number of times, and what reached it. */
@@ -111,6 +111,63 @@ test('what could not be stored stays before what came later', async () => {
   await failed;
   await buffer.flush();
   expect(attempts).toEqual([{ a: '1' }, { a: '1+2', b: '3' }]);
+});
+
+const addMany = (buffer: WriteBehind<string>, from: number, to: number): void => {
+  for (let n = from; n < to; n += 1) buffer.add(`k${n}`, '1');
+};
+const keysOf = (attempts: readonly Changes[]): string[] => attempts.flatMap((changes) => Object.keys(changes));
+const upTo = (n: number): string[] => Array.from({ length: n }, (_, index) => `k${index}`);
+
+test('many changes are stored in batches, the oldest first', async () => {
+  const { attempts, store } = failing(0);
+  const buffer = collect(store);
+  addMany(buffer, 0, 2 * BATCH_KEYS + 1);
+  await buffer.flush();
+  expect(attempts.map((changes) => Object.keys(changes).length)).toEqual([BATCH_KEYS, BATCH_KEYS, 1]);
+  expect(keysOf(attempts)).toEqual(upTo(2 * BATCH_KEYS + 1));
+});
+
+test('when a batch fails, those before it are not stored again, and those after it wait', async () => {
+  const attempts: string[][] = [];
+  const buffer = collect((changes) => {
+    attempts.push(Object.keys(changes));
+    if (attempts.length === 2) throw new Error('the database is away');
+  });
+  addMany(buffer, 0, 3 * BATCH_KEYS);
+  await buffer.flush();
+  expect(attempts).toHaveLength(2);
+  await buffer.flush();
+  expect(attempts).toHaveLength(4);
+  expect(attempts[2]).toEqual(attempts[1]);
+  expect(attempts.toSpliced(1, 1).flat()).toEqual(upTo(3 * BATCH_KEYS));
+});
+
+test('a full buffer is stored before its time', async () => {
+  jest.useFakeTimers();
+  const { attempts, store } = failing(0);
+  const buffer = collect(store);
+  addMany(buffer, 0, FULL_KEYS - 1);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(attempts).toEqual([]);
+  buffer.add('last', '1');
+  await jest.advanceTimersByTimeAsync(0);
+  expect(keysOf(attempts)).toEqual([...upTo(FULL_KEYS - 1), 'last']);
+});
+
+test('while nothing can be stored the oldest changes go, and the log says how many', async () => {
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
+  const { attempts, store } = failing(2);
+  const buffer = collect(store, log);
+  buffer.add('k0', '1');
+  await buffer.flush();
+  addMany(buffer, 1, MAX_KEYS + 10);
+  await buffer.flush();
+  await buffer.flush();
+  expect(lines.map((line) => (JSON.parse(line) as { dropped?: number }).dropped)).toEqual([undefined, 10]);
+  const stored = keysOf(attempts.slice(2));
+  expect([stored[0], stored.length]).toEqual(['k10', MAX_KEYS]);
 });
 
 const withResolver = () => {

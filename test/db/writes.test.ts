@@ -1,0 +1,271 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { gameKind } from '../../src/game/kind.ts';
+import { storeLastUses } from '../../src/key/service.ts';
+import { idFromBytes, storedIdToBytes, timeFromDb } from '../../src/db/values.ts';
+import { Toggles } from '../../src/reaction/service.ts';
+import { startApp, type TestApp, type TestUser } from '../support/app.ts';
+import { expectExactCounts } from '../support/counts.ts';
+import { engine } from '../support/database.ts';
+
+// How writes are stored: in few statements, in one order of locks.
+
+let app: TestApp;
+let users: TestUser[];
+
+beforeAll(async () => {
+  app = await startApp();
+  users = await Promise.all(Array.from({ length: 8 }, () => app.aUser()));
+});
+afterAll(() => app.stop());
+afterEach(() => expectExactCounts(app.context.db));
+
+const IMAGES = ['https://images.example.com/1.webp'];
+
+/** The transactions that `work` runs, each as its statements, but for those that store what was buffered. */
+const transactionsOf = async (work: () => Promise<unknown>): Promise<string[][]> => {
+  const { db } = app.context;
+  const transactions: string[][] = [];
+  const original = db.transaction;
+  db.transaction = (inner) =>
+    original.call(db, (tx) => {
+      const statements: string[] = [];
+      transactions.push(statements);
+      return inner({
+        ...tx,
+        read: (sql, parameters) => {
+          statements.push(sql);
+          return tx.read(sql, parameters);
+        },
+        execute: (sql, parameters) => {
+          statements.push(sql);
+          return tx.execute(sql, parameters);
+        },
+      });
+    }) as never;
+  try {
+    await work();
+  } finally {
+    db.transaction = original;
+  }
+  return transactions.filter(([first = '']) => !/view_count =|SET last_used_at/.test(first));
+};
+
+describe('what is answered is what is read', () => {
+  test('of games, with everything and with nothing', async () => {
+    const inputs = [
+      {
+        title: '  spaces kept  ',
+        description: '説明 🎮',
+        coverUrl: 'https://images.example.com/c.webp',
+        gameType: 'rpg',
+        isFree: false,
+        version: 'Ver1.0',
+        tagNames: ['One', 'two', 'ONE', '三'],
+        extraInfo: { originalName: '原題', originalAuthor: '作者', platforms: ['Windows'] },
+      },
+      { title: 'bare' },
+    ];
+    const { items } = await app.call('game.batchCreate', { games: inputs }, users[0]!.key);
+    for (const item of items) expect(await app.call('game.getById', { id: item.id }, users[0]!.key)).toEqual(item);
+  });
+
+  test('of image posts', async () => {
+    const { items } = await app.call(
+      'image.batchCreate',
+      {
+        posts: [
+          { title: 'a', images: IMAGES, tagNames: ['One'], description: 'b' },
+          { title: 'c', images: IMAGES },
+        ],
+      },
+      users[0]!.key,
+    );
+    for (const item of items) expect(await app.call('image.getById', { id: item.id }, users[0]!.key)).toEqual(item);
+  });
+});
+
+describe('round trips', () => {
+  // SQLite cannot change two tables by one statement, and has no trips to save.
+  const together = engine === 'sqlite' ? 0 : 1;
+
+  test('of a game with known tags: six, COMMIT included', async () => {
+    const tagNames = ['known 1', 'known 2', 'known 3'];
+    await app.aGame({ tagNames, gameType: 'trips' }, users[0]);
+    const transactions = await transactionsOf(() => app.aGame({ tagNames, gameType: 'trips' }, users[0]));
+    expect(transactions.map((statements) => statements.length)).toEqual([6 - together]);
+  });
+
+  test('of a toggle: four, COMMIT included', async () => {
+    const { id: gameId } = await app.aGame();
+    const transactions = await transactionsOf(async () => {
+      await app.call('game.toggleFavorite', { gameId }, users[0]!.key);
+      await app.call('game.toggleReaction', { gameId, type: 'like' }, users[0]!.key);
+      await app.call('game.toggleReaction', { gameId, type: 'dislike' }, users[0]!.key);
+      await app.call('game.toggleReaction', { gameId, type: 'dislike' }, users[0]!.key);
+    });
+    expect(transactions.map((statements) => statements.length)).toEqual([3, 3, 3, 3]);
+  });
+
+  test('of toggles of one game that meet: as many as of one or two', async () => {
+    const { id: gameId } = await app.aGame();
+    const { db, toggles } = app.context;
+    const transactions = await transactionsOf(() =>
+      Promise.all(users.map(({ id }) => toggles.favorite(gameKind, gameId, id))),
+    );
+    expect(transactions.map((statements) => statements.length)).toEqual([3, 3]);
+    const rows = await db.read('SELECT 1 FROM game_favorites WHERE game_id = ?', [storedIdToBytes(gameId)]);
+    expect(rows).toHaveLength(users.length);
+  });
+});
+
+describe('toggles of one record that are done together', () => {
+  test('each see the state after their own, in the order in which they came', async () => {
+    const { id } = await app.aGame();
+    const [one, other] = [users[0]!.id, users[1]!.id];
+    const toggles = new Toggles(app.context.db);
+    const outcomes = await Promise.all([
+      toggles.favorite(gameKind, id, other),
+      toggles.favorite(gameKind, id, one),
+      toggles.react(gameKind, id, one, 'like'),
+      toggles.react(gameKind, id, other, 'like'),
+      toggles.favorite(gameKind, id, one),
+      toggles.react(gameKind, id, one, 'dislike'),
+      toggles.favorite(gameKind, id, one),
+      toggles.react(gameKind, id, other, 'like'),
+    ]);
+    expect(outcomes).toEqual([
+      { favorited: true, favoriteCount: 1 },
+      { favorited: true, favoriteCount: 2 },
+      { reaction: 'like', likeCount: 1, dislikeCount: 0 },
+      { reaction: 'like', likeCount: 2, dislikeCount: 0 },
+      { favorited: false, favoriteCount: 1 },
+      { reaction: 'dislike', likeCount: 1, dislikeCount: 1 },
+      { favorited: true, favoriteCount: 2 },
+      { reaction: null, likeCount: 0, dislikeCount: 1 },
+    ]);
+    expect(await app.call('game.getById', { id }, users[0]!.key)).toMatchObject({
+      viewer: { favorited: true, reaction: 'dislike' },
+      favoriteCount: 2,
+      likeCount: 0,
+      dislikeCount: 1,
+    });
+  });
+
+  test('are stored but for one whose user is gone', async () => {
+    const { id } = await app.aGame();
+    const gone = await app.aUser();
+    await app.context.db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
+    const toggles = new Toggles(app.context.db);
+    const outcomes = await Promise.allSettled(
+      [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, user.id)),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await app.call('game.getById', { id })).toMatchObject({ favoriteCount: 3 });
+  });
+
+  test('all hear that the record is unknown', async () => {
+    const toggles = new Toggles(app.context.db);
+    for (const id of [users[0]!.id, 'nonsense']) {
+      const outcomes = await Promise.allSettled(users.map((user) => toggles.favorite(gameKind, id, user.id)));
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
+    }
+  });
+});
+
+test('a user who is gone publishes nothing', async () => {
+  const gone = await app.aUser();
+  await app.context.db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
+  const { data } = await app.fail('game.create', { title: 'late', tagNames: ['late'] }, 401, gone.key);
+  expect(data.reason).toBe('KEY_UNKNOWN');
+  expect(await app.context.db.read("SELECT 1 FROM tags WHERE slug = 'late'")).toEqual([]);
+});
+
+test('last uses of many keys are stored at once, and never an earlier one over a later one', async () => {
+  const { db } = app.context;
+  const lastUses = async () => {
+    const rows = await db.read<{ id: Uint8Array; last_used_at: string | null }>(
+      'SELECT id, last_used_at FROM api_keys',
+    );
+    return new Map(rows.map((row) => [idFromBytes(row.id), row.last_used_at && timeFromDb(row.last_used_at)]));
+  };
+  await app.context.keys.flush();
+  const time = (n: number) => new Date(Date.UTC(2030, 0, 1, 0, 0, n, 10 * n));
+  await storeLastUses(db, new Map(users.map(({ keyId }, n) => [keyId, time(n + 10)])));
+  await storeLastUses(db, new Map(users.slice(0, 3).map(({ keyId }, n) => [keyId, time(n === 0 ? 50 : 0)])));
+  const stored = await lastUses();
+  expect(users.map(({ keyId }) => stored.get(keyId))).toEqual(
+    users.map((_, n) => time(n === 0 ? 50 : n + 10).toISOString()),
+  );
+});
+
+test('for three seconds everyone writes everything, and nobody fails or loses a deadlock', async () => {
+  const deadlocks = await deadlocksIn(() => writeEverything(Date.now() + 3000));
+  expect(deadlocks).toBe(0);
+});
+
+/** How often a transaction lost a deadlock, and was run again, while `work` ran. */
+const deadlocksIn = async (work: () => Promise<unknown>): Promise<number> => {
+  const { db } = app.context;
+  const original = db.transaction;
+  let deadlocks = 0;
+  db.transaction = (inner) =>
+    original.call(db, async (tx) => {
+      try {
+        return await inner(tx);
+      } catch (error) {
+        if ((error as { errno?: number }).errno === 1213) deadlocks += 1;
+        throw error;
+      }
+    }) as never;
+  try {
+    await work();
+  } finally {
+    db.transaction = original;
+  }
+  return deadlocks;
+};
+
+const writeEverything = async (until: number): Promise<void> => {
+  const [author] = users;
+  const games = await Promise.all([app.aGame({}, author), app.aGame({}, author)]);
+  const posts = await Promise.all([1, 2, 3].map(() => app.anImagePost({ tagNames: ['busy 0'] }, author)));
+  let serial = 0;
+  /** A few of eight tags, in any order, and now and then one that two callers make at once. */
+  const tags = (n: number): string[] => [
+    ...new Set([n % 8, (5 * n + 3) % 8, (3 * n + 1) % 8].map((tag) => `busy ${tag}`)),
+    ...(n % 3 === 0
+      ? [`new ${Math.floor(n / 12)}`, `also new ${Math.floor(n / 12)}`].toSorted(() => (n % 2) - 0.5)
+      : []),
+  ];
+  const next = () => (serial += 1);
+  const acts: ((user: TestUser) => Promise<unknown>)[] = [
+    () => app.aGame({ gameType: `B${next() % 3}`, tagNames: tags(serial) }, author),
+    (user) => app.aGame({ tagNames: tags(next()) }, user),
+    (user) =>
+      app.call(
+        'game.batchCreate',
+        { games: [1, 2, 3, 4].map(() => ({ title: 'batch', gameType: `B${next() % 3}`, tagNames: tags(serial) })) },
+        user.key,
+      ),
+    (user) =>
+      app.call('image.batchCreate', { posts: [{ title: 'p', images: IMAGES, tagNames: tags(next()) }] }, user.key),
+    () => app.call('image.update', { id: posts[next() % 3]!.id, tagNames: tags(serial) }, author!.key),
+    () => app.call('image.update', { id: posts[next() % 3]!.id, title: 'busy', tagNames: [] }, author!.key),
+    (user) => app.call('image.toggleFavorite', { imagePostId: posts[next() % 3]!.id }, user.key),
+    (user) => app.call('game.toggleFavorite', { gameId: games[next() % 2]!.id }, user.key),
+    (user) => app.call('game.toggleReaction', { gameId: games[next() % 2]!.id, type: 'like' }, user.key),
+    (user) => app.call('user.updateProfile', { bio: `busy ${next()}` }, user.key),
+    async () => {
+      await app.call('game.getById', { id: games[next() % 2]!.id });
+      await Promise.all([app.context.gameViews.flush(), app.context.keys.flush()]);
+    },
+  ];
+  await Promise.all(
+    users.flatMap((user, caller) =>
+      [0, 1].map(async (offset) => {
+        for (let n = 5 * caller + offset; Date.now() < until; n += 1) await acts[n % acts.length]!(user);
+      }),
+    ),
+  );
+  expect(serial).toBeGreaterThan(30);
+};

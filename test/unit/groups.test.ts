@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { AppError } from '../../src/errors.ts';
+import { Groups } from '../../src/reaction/groups.ts';
+
+/** Groups of numbers, which are doubled; negative ones fail those they are done with. Notes what was done together. */
+const doubling = (fail = (): unknown => new Error('negative')) => {
+  const done: number[][] = [];
+  const groups = new Groups<number, number>(async (calls) => {
+    done.push([...calls]);
+    await sleep(1);
+    if (calls.some((n) => n < 0)) throw fail();
+    return calls.map((n) => 2 * n);
+  });
+  return { done, groups };
+};
+
+test('a call alone is done at once', async () => {
+  const { done, groups } = doubling();
+  const result = groups.do('a', 1);
+  expect(done).toEqual([[1]]);
+  expect(await result).toBe(2);
+  expect(await groups.do('a', 2)).toBe(4);
+  expect(done).toEqual([[1], [2]]);
+});
+
+test('calls that come while one is done are done together, in order, 64 at most', async () => {
+  const { done, groups } = doubling();
+  const numbers = Array.from({ length: 100 }, (_, n) => n);
+  expect(await Promise.all(numbers.map((n) => groups.do('a', n)))).toEqual(numbers.map((n) => 2 * n));
+  expect(done).toEqual([[0], numbers.slice(1, 65), numbers.slice(65)]);
+});
+
+test('calls that concern different things do not wait for each other', async () => {
+  const { done, groups } = doubling();
+  await Promise.all([groups.do('a', 1), groups.do('b', 2), groups.do('a', 3), groups.do('b', 4)]);
+  expect(done).toEqual([[1], [2], [3], [4]]);
+});
+
+test('one that fails does not fail those it was done with', async () => {
+  const { done, groups } = doubling();
+  const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n)));
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  expect(done).toEqual([[1], [2, -3, 4], [2], [-3], [4]]);
+});
+
+test('what the service refuses by itself, as when it is overloaded, is not tried for each', async () => {
+  const { done, groups } = doubling(() => new AppError('OVERLOADED'));
+  const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n)));
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
+  expect(done).toEqual([[1], [2, -3, 4]]);
+  // And the next one is done as ever.
+  expect(await groups.do('a', 5)).toBe(10);
+});
+
+test('so many wait and no more, and as many again later', async () => {
+  const { groups } = doubling();
+  const room = 1 + 10_000;
+  for (const _ of [1, 2]) {
+    const outcomes = await Promise.allSettled(Array.from({ length: room + 3 }, () => groups.do('a', 1)));
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(3);
+    expect(refused[0]).toMatchObject({ reason: { reason: 'OVERLOADED' } });
+  }
+});
