@@ -3,8 +3,8 @@ import { Calls } from './call/calls.ts';
 import { servedProcedures } from './call/procedures.ts';
 import type { Context } from './context.ts';
 import { AppError } from './errors.ts';
-import { api } from './http/api.ts';
-import { docs } from './http/docs.ts';
+import { api } from './trpc/api.ts';
+import { docs } from './site/docs.ts';
 import { errorHandler } from './http/errors.ts';
 import { requireHost } from './http/guard.ts';
 import { health } from './http/health.ts';
@@ -12,7 +12,7 @@ import { withCommonHeaders } from './http/reply.ts';
 import { requestLog } from './http/request-log.ts';
 import { sandboxFaults } from './http/sandbox.ts';
 import { security } from './http/security.ts';
-import { tsRestFrame } from './http/ts-rest.ts';
+import { tsRestFrame } from './trpc/ts-rest.ts';
 
 /** The service as an Express app: what happens to a request, from top to bottom. It does not listen. */
 export const createApp = (c: Context): Express => {

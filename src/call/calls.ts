@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
 import { assertAccess, identify } from './access.ts';
+import type { Sent } from './envelope.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
 
@@ -10,14 +11,6 @@ import { SharedReads } from './shared-reads.ts';
  * @throws AppError VALIDATION_FAILED and whatever the handler throws
  */
 export type Frame = (procedure: Procedure, sent: unknown, caller: Caller | undefined) => Promise<unknown>;
-
-/** What came with a call. */
-export interface Sent {
-  /** Equal texts are equal inputs. */
-  text: string;
-  /** The envelope, `{}` for nothing. @throws AppError MALFORMED_JSON */
-  parse: () => unknown;
-}
 
 /** A call that may be made. */
 export interface Admitted {

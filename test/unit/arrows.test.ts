@@ -8,6 +8,8 @@ import { describe, expect, test } from '@jest/globals';
 const ROOTS = ['contract', 'openapi', 'migrations', 'src', 'test'];
 /** Generated, or programs that use what is generated: packages of their own. */
 const SDKS = ['openapi/sdk', 'test/clients/sdk'];
+/** The folders that know Express: what every reply has, the wire of the procedures, and the pages. */
+const DOORS = ['src/http', 'src/trpc', 'src/site'];
 const FEATURES = ['game', 'image', 'user'];
 const IMPORT = /^(import|export)\s(type\s)?[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^import\s+'([^']+)'/gm;
 
@@ -20,7 +22,7 @@ interface Arrow {
   isTypeOnly: boolean;
 }
 
-const isIn = (file: string, folder: string): boolean => file.startsWith(`${folder}/`);
+const isIn = (file: string, ...folders: string[]): boolean => folders.some((folder) => file.startsWith(`${folder}/`));
 
 const files = ROOTS.flatMap((root) =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
@@ -113,14 +115,14 @@ describe('the document', () => {
 });
 
 describe('HTTP', () => {
-  test('is known to src/http and app.ts only', () => {
+  test('is known to its doors and app.ts only', () => {
     const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
     expect(
       broken(
-        'only src/http/ and the app know Express and ts-rest; throw an AppError, or move this into src/http/.',
+        'only src/http/, src/trpc/, src/site/ and the app know Express and ts-rest; throw an AppError, or move this there.',
         ({ importer, imported, isOurs }) =>
           isIn(importer, 'src') &&
-          !isIn(importer, 'src/http') &&
+          !isIn(importer, ...DOORS) &&
           !(importer === 'src/app.ts' && imported === 'express') &&
           !isOurs &&
           packages.includes(packageOf(imported)),
@@ -134,8 +136,8 @@ describe('HTTP', () => {
         'what is below HTTP must work without it; hand it over as a parameter or through the context.',
         ({ importer, imported }) =>
           isIn(importer, 'src') &&
-          !isIn(importer, 'src/http') &&
-          isIn(imported, 'src/http') &&
+          !isIn(importer, ...DOORS) &&
+          isIn(imported, ...DOORS) &&
           !isFile(importer, 'src/app.ts', 'src/server.ts'),
       ),
     ).toEqual([]);
@@ -147,9 +149,7 @@ describe('HTTP', () => {
       broken(
         'src/call/ calls handlers, which translate; what decides or stores is theirs to call.',
         ({ importer, imported }) =>
-          (isIn(importer, 'src/http') || isIn(importer, 'src/call')) &&
-          folders.some((folder) => isIn(imported, folder)) &&
-          !isNamed(imported, 'handlers'),
+          isIn(importer, 'src/call', ...DOORS) && isIn(imported, ...folders) && !isNamed(imported, 'handlers'),
       ),
     ).toEqual([]);
   });
@@ -209,8 +209,7 @@ describe('a router’s folder', () => {
     expect(
       broken(
         'what the routers share knows none of them; hand it over as a parameter, as a ContentKind is.',
-        ({ importer, imported }) =>
-          shared.some((folder) => isIn(importer, folder)) && FEATURES.some((name) => isIn(imported, `src/${name}`)),
+        ({ importer, imported }) => isIn(importer, ...shared) && FEATURES.some((name) => isIn(imported, `src/${name}`)),
       ),
     ).toEqual([]);
   });

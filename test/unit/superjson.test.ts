@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { removeUndefined } from '../../src/http/superjson.ts';
+import { removeUndefined } from '../../src/call/superjson.ts';
 
 /** What a body becomes. Written as JSON, since that is what arrives. */
 const received = (body: string): unknown => removeUndefined(JSON.parse(body));

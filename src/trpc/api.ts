@@ -1,20 +1,14 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { Admitted, Calls, Sent } from '../call/calls.ts';
+import type { Admitted, Calls } from '../call/calls.ts';
+import { sentText } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
-import { parseJson, readText } from './body.ts';
+import { readText } from './body.ts';
 import { queryText, sendToGet } from './get.ts';
-import { assertJson, assertMethod, methodsOf } from './guard.ts';
-import { sendJson } from './reply.ts';
-import { removeUndefined } from './superjson.ts';
+import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
+import { sendJson } from '../http/reply.ts';
 import { answerBatch } from './batch.ts';
 
 const API = '/api/trpc/';
-
-/** What a request carries as text. */
-const sentAs = (text: string): Sent => ({
-  text,
-  parse: () => (text === '' ? {} : removeUndefined(parseJson(text))),
-});
 
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
@@ -36,9 +30,9 @@ export const api = (calls: Calls, { log }: Context): RequestHandler => {
     const admitted = await admit(id, request, response);
     if (request.method === 'POST') {
       const text = await readText(request, response, admitted.procedure.bodyLimit);
-      sendJson(response, 200, await calls.perform(admitted, sentAs(text)));
+      sendJson(response, 200, await calls.perform(admitted, sentText(text)));
     } else {
-      sendToGet(response, 200, await calls.perform(admitted, sentAs(queryText(request))));
+      sendToGet(response, 200, await calls.perform(admitted, sentText(queryText(request))));
     }
   };
 

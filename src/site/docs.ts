@@ -4,8 +4,8 @@ import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import swaggerUi from 'swagger-ui-express';
 import type { Config } from '../config.ts';
-import { etagOf } from './etag.ts';
-import { readOnly } from './guard.ts';
+import { etagOf } from '../http/etag.ts';
+import { readOnly } from '../http/guard.ts';
 
 const require = createRequire(import.meta.url);
 

@@ -1,8 +1,8 @@
 /** Reads by GET, as tRPC's clients send them: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import { AppError } from '../errors.ts';
-import { etagOf } from './etag.ts';
-import { setCommonHeaders } from './reply.ts';
+import { etagOf } from '../http/etag.ts';
+import { setCommonHeaders } from '../http/reply.ts';
 
 const CACHED = 'public, max-age=1';
 

@@ -2,14 +2,14 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { BATCH_BODY_LIMIT, type ErrorResponse, MAX_BATCH_CALLS } from '../../contract/index.ts';
-import type { Admitted, Calls, Sent } from '../call/calls.ts';
+import type { Admitted, Calls } from '../call/calls.ts';
+import { parseJson, sentValue } from '../call/envelope.ts';
 import { AppError } from '../errors.ts';
-import { parseJson, readText } from './body.ts';
-import { failureOf } from './errors.ts';
+import { readText } from './body.ts';
+import { failureOf } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
-import { assertJson, assertMethod, methodsOf } from './guard.ts';
-import { sendJson } from './reply.ts';
-import { removeUndefined } from './superjson.ts';
+import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
+import { sendJson } from '../http/reply.ts';
 
 const MULTI_STATUS = 207;
 
@@ -31,11 +31,6 @@ const readInputs = async (request: Request, response: Response): Promise<Record<
     throw new AppError('VALIDATION_FAILED', { issues: [issue] });
   }
   return inputs as Record<string, unknown>;
-};
-
-const sentAs = (inputs: Record<string, unknown>, index: number): Sent => {
-  const value = Object.hasOwn(inputs, index) ? removeUndefined(inputs[index]) : {};
-  return { text: JSON.stringify(value), parse: () => value };
 };
 
 /** A batch as one line of JSON, which superjson and tRPC's decoder of streams take apart. */
@@ -97,7 +92,7 @@ export const answerBatch =
       admitted.map(async (one, index) => {
         if (!('procedure' in one)) return one;
         try {
-          return ok(await calls.perform(one, sentAs(inputs, index)));
+          return ok(await calls.perform(one, sentValue(Object.hasOwn(inputs, index) ? inputs[index] : {})));
         } catch (error) {
           return failed(one.procedure.id, error);
         }

@@ -51,12 +51,3 @@ export const readText = async (request: Request, response: Response, limit: numb
   if (!isUtf8(body)) throw new AppError('MALFORMED_JSON');
   return body.toString();
 };
-
-/** Parses JSON. @throws AppError MALFORMED_JSON */
-export const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new AppError('MALFORMED_JSON', { cause });
-  }
-};

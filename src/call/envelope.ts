@@ -1,0 +1,31 @@
+import { AppError } from '../errors.ts';
+import { removeUndefined } from './superjson.ts';
+
+/** What came with a call. */
+export interface Sent {
+  /** Equal texts are equal inputs. */
+  text: string;
+  /** The envelope, `{}` for nothing. @throws AppError MALFORMED_JSON */
+  parse: () => unknown;
+}
+
+/** Parses JSON. @throws AppError MALFORMED_JSON */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new AppError('MALFORMED_JSON', { cause });
+  }
+};
+
+/** A call that brought a text of its own, empty for nothing. */
+export const sentText = (text: string): Sent => ({
+  text,
+  parse: () => (text === '' ? {} : removeUndefined(parseJson(text))),
+});
+
+/** A call whose envelope came within something larger. */
+export const sentValue = (value: unknown): Sent => {
+  const envelope = removeUndefined(value);
+  return { text: JSON.stringify(envelope), parse: () => envelope };
+};
