@@ -102,9 +102,11 @@ describe('hostile annotations', () => {
   const LIMIT_MS = 2000;
 
   const timed = (body: string): unknown => {
-    const start = performance.now();
+    // Processor time: other work on the machine does not count.
+    const start = process.cpuUsage();
     const result = json(body);
-    expect(performance.now() - start).toBeLessThan(LIMIT_MS);
+    const { user, system } = process.cpuUsage(start);
+    expect((user + system) / 1000).toBeLessThan(LIMIT_MS);
     return result;
   };
 
