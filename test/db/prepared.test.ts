@@ -107,7 +107,7 @@ const onPrivateServer = (name: 'mariadb' | 'mysql', program: ServerProgram): voi
         zone: '+00:00',
         isolation: 'READ-COMMITTED',
       };
-      expect([...read, ...written].flat()).toEqual(Array(6).fill(expected));
+      expect([...read, ...written]).toEqual(Array.from({ length: 6 }, () => [expected]));
     } finally {
       await fresh.close();
       await root.query('SET GLOBAL sql_mode = DEFAULT');
