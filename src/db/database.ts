@@ -3,12 +3,20 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import { AppError } from '../errors.ts';
 import { type Connection, type Parameter, type Reader, RunAgain, type Schema, type Transaction } from './connection.ts';
 import type { Dialect } from './dialect.ts';
-import { openMysql } from './mysql.ts';
-import { openSqlite } from './sqlite.ts';
 
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
+
+/** Loads the driver of one engine only, since a start takes long enough. */
+const open = async (url: string, schema: Schema): Promise<Connection> => {
+  if (url.startsWith('sqlite:')) {
+    const { openSqlite } = await import('./sqlite.ts');
+    return openSqlite(url, schema);
+  }
+  const { openMysql } = await import('./mysql.ts');
+  return openMysql(url, schema);
+};
 
 /** The service's one way to its database, of whatever engine. Failures of the server come out as `AppError`s. */
 export class Database implements Reader {
@@ -23,7 +31,7 @@ export class Database implements Reader {
    * @throws AppError DATABASE_UNAVAILABLE
    */
   static async open(url: string, schema: Schema): Promise<Database> {
-    return new Database(await (url.startsWith('sqlite:') ? openSqlite(url, schema) : openMysql(url, schema)));
+    return new Database(await open(url, schema));
   }
 
   get dialect(): Dialect {
