@@ -9,9 +9,10 @@ import type { TagDictionary } from '../tag/dictionary.ts';
 import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
-import { type ListFilter, matches, orders, type SortBy, sortedMatches, type Source } from './plan.ts';
-import { readRows, type Shape } from './records.ts';
+import { type ListFilter, matches, orders, type SortBy, sortedMatches, type Source, whereOf } from './plan.ts';
+import { readRows } from './records.ts';
 import type { Statistics } from './statistics.ts';
+import { asTotal, type Expression, type Total, type Totals } from './totals.ts';
 
 const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -45,10 +46,8 @@ export interface ParsedQuery extends ListQuery {
   position: CursorValue[] | undefined;
 }
 
-export interface ListPage<Record> {
+export interface ListPage<Record> extends Total {
   records: Record[];
-  total: number;
-  totalRelation: 'eq' | 'gte';
   hasMore: boolean;
   nextCursor: string | null;
 }
@@ -58,6 +57,7 @@ export interface ListSources {
   db: Database;
   tags: TagDictionary;
   statistics: Statistics;
+  totals: Totals;
 }
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -75,31 +75,6 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   const accepts = [...(orders[sortBy].counter ? [isCount] : []), isTime, isId];
   const position = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
   return { ...query, terms, slugs, filters, position };
-};
-
-const whereOf = (conditions: readonly string[]): string =>
-  conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-
-/** The number of matches as an expression: what a counter says where there is one, else counted up to a bound. */
-const totalOf = (
-  dialect: Dialect,
-  kind: ContentKind,
-  query: ListQuery,
-  filter: ListFilter,
-): { sql: string; parameters: Parameter[] } => {
-  const { type, since, tags, terms } = filter;
-  const [tag] = tags;
-  const filters = [type, since].filter((one) => one !== undefined).length + tags.length + terms.length;
-  if (filters === 0 || (filters === 1 && type !== undefined)) {
-    const name = query.type?.counter ?? kind.table;
-    return { sql: '(SELECT n FROM counters WHERE name = ?)', parameters: [name] };
-  }
-  if (filters === 1 && tag) return { sql: `(SELECT ${kind.countColumn} FROM tags WHERE id = ?)`, parameters: [tag.id] };
-  const source = matches(dialect, kind, filter);
-  return {
-    sql: `(SELECT COUNT(*) FROM (SELECT 1 FROM ${source.from} ${whereOf(source.where)} LIMIT ${MAX_PAGE_DEPTH + 1}) m)`,
-    parameters: source.parameters,
-  };
 };
 
 /** A SELECT of the ids on a page, with what they are sorted by. */
@@ -168,46 +143,47 @@ export const listRows = async <Columns>(
   query: ParsedQuery,
   viewerId: string | undefined,
 ): Promise<ListPage<Row<Columns>>> => {
-  const { db } = sources;
+  const { db, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
   if (!tags) return { records: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
 
   const filter: ListFilter = { type: query.type?.value, since: query.since?.(), tags, terms };
   const ids = pageOfIds(db.dialect, await sourceOf(sources, kind, query, filter), query);
-  const total = totalOf(db.dialect, kind, query, filter);
-  const shape: Shape = { detail: false, viewerId };
-  const found = await readRows<Columns & { total: number | null }>(db, kind, shape, {
-    columns: [`${total.sql} AS total`],
-    columnParameters: total.parameters,
-    ids: ids.sql,
-    idParameters: ids.parameters,
-    end: ids.orderBy,
-  });
-  const n = found[0]?.total ?? (await totalOfEmpty(db, query, total));
+  const total = totals.expression(filter, query.type?.counter ?? kind.table);
+  const columns = [{ ...total, sql: `${total.sql} AS total` }, ...totals.columns(filter)];
+  const found = await readRows<Columns & { total: number | null }>(
+    db,
+    kind,
+    { detail: false, viewerId },
+    {
+      columns: columns.map(({ sql }) => sql),
+      columnParameters: columns.flatMap(({ parameters }) => parameters),
+      ids: ids.sql,
+      idParameters: ids.parameters,
+      end: ids.orderBy,
+    },
+  );
+  const [first] = found;
+  const n = first ? Number(first.total ?? 0) : await totalOfEmpty(db, query, total);
+  if (first) totals.remember(filter, n, first as unknown as Record<string, unknown>);
 
   const hasMore = found.length > limit;
   if (hasMore) found.pop();
   const last = found.at(-1);
   return {
     records: found,
-    ...(n > MAX_PAGE_DEPTH && !isExact(filter)
-      ? { total: MAX_PAGE_DEPTH, totalRelation: 'gte' }
-      : { total: n, totalRelation: 'eq' }),
+    ...asTotal(filter, n),
     hasMore,
     nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
   };
 };
 
-/** Whether a counter knows how many match. */
-const isExact = ({ type, since, tags, terms }: ListFilter): boolean =>
-  since === undefined && terms.length === 0 && (type === undefined ? 0 : 1) + tags.length <= 1;
-
 /** Behind the last page there is no row to tell the total. */
 const totalOfEmpty = async (
   db: Database,
   { page, position }: ParsedQuery,
-  { sql, parameters }: { sql: string; parameters: readonly Parameter[] },
+  { sql, parameters }: Expression,
 ): Promise<number> => {
   if (page === 1 && !position) return 0;
   const [row] = await db.read<{ n: number | null }>(`SELECT ${sql} AS n`, parameters);

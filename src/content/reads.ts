@@ -4,9 +4,10 @@ import { idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import type { ContentKind } from './kind.ts';
-import { type ListPage, type ListQuery, listRows, type ParsedQuery, parseQuery } from './list.ts';
+import { type ListPage, type ListQuery, listRows, type ListSources, type ParsedQuery, parseQuery } from './list.ts';
 import { type ContentRecord, readRecordMap, withTags } from './records.ts';
 import { Statistics } from './statistics.ts';
+import { Totals } from './totals.ts';
 import { readViewings, type Viewing } from './viewer.ts';
 
 /** Lists that are read at the same time: more than records, since one may take long. */
@@ -26,7 +27,7 @@ export class ContentReads<Summary, Whole extends Summary> {
   readonly #db: Database;
   readonly #tags: TagDictionary;
   readonly #kind: ContentKind;
-  readonly #statistics: Statistics;
+  readonly #sources: ListSources;
   readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
   readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
 
@@ -34,7 +35,7 @@ export class ContentReads<Summary, Whole extends Summary> {
     this.#db = db;
     this.#tags = tags;
     this.#kind = kind;
-    this.#statistics = new Statistics(db);
+    this.#sources = { db, tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind) };
     this.#records = new Coalescer({ run: (requests) => this.#readRecords(requests) });
     this.#lists = new Coalescer({ run: (requests) => this.#readLists(requests), maxRunning: RUNNING_LISTS });
   }
@@ -72,8 +73,7 @@ export class ContentReads<Summary, Whole extends Summary> {
   async #readLists(requests: readonly ListRequest[]): Promise<ListPage<ContentRecord<Summary>>[]> {
     const { query } = requests[0] as ListRequest;
     const { same } = sharedViewer(requests);
-    const sources = { db: this.#db, tags: this.#tags, statistics: this.#statistics };
-    const { records: rows, ...rest } = await listRows<Summary>(sources, this.#kind, query, same);
+    const { records: rows, ...rest } = await listRows<Summary>(this.#sources, this.#kind, query, same);
     const records = await withTags(this.#db, this.#tags, rows);
     if (same !== undefined || requests.every(({ viewerId }) => viewerId === undefined)) {
       return requests.map(() => ({ records, ...rest }));

@@ -25,12 +25,17 @@ export class Statistics {
   }
 
   /** About how many records of a kind there are since an instant, which the range tells from other ranges. */
-  since({ table }: ContentKind, range: string, since: Date): Promise<number> {
-    return this.#about(
-      `${table} of the ${range}`,
-      `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table} WHERE created_at >= ? LIMIT ${MAX_COUNTED}) counted`,
-      [timeToDb(since)],
-    );
+  async since({ table }: ContentKind, range: string, since: Date): Promise<number> {
+    const [n, all] = await Promise.all([
+      this.#about(
+        `${table} of the ${range}`,
+        `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table} WHERE created_at >= ? LIMIT ${MAX_COUNTED}) counted`,
+        [timeToDb(since)],
+      ),
+      this.counter(table),
+    ]);
+    // Too many to be counted are a good part of all.
+    return n < MAX_COUNTED ? n : Math.max(n, all / 2);
   }
 
   async #about(name: string, sql: string, parameters: readonly Parameter[]): Promise<number> {
