@@ -1,6 +1,9 @@
 import type { Logger } from 'pino';
+import type { GameColumns, GameSummaryColumns } from './game/entity.ts';
 import { gameKind } from './game/kind.ts';
+import type { ImagePostColumns, ImagePostSummaryColumns } from './image/entity.ts';
 import { imageKind } from './image/kind.ts';
+import { ContentReads } from './content/reads.ts';
 import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
@@ -8,7 +11,14 @@ import type { WriteBehind } from './db/write-behind.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema } from './schema.ts';
-import { TagDictionary } from './tag/service.ts';
+import { TagDictionary } from './tag/dictionary.ts';
+import { profileReads, type ProfileReads } from './user/service.ts';
+
+interface Reads {
+  games: ContentReads<GameSummaryColumns, GameColumns>;
+  images: ContentReads<ImagePostSummaryColumns, ImagePostColumns>;
+  profiles: ProfileReads;
+}
 
 /** Everything the service depends on. */
 export interface Context {
@@ -18,6 +28,8 @@ export interface Context {
   /** The clock. */
   now: () => Date;
   tags: TagDictionary;
+  /** How records are read outside of transactions. */
+  reads: Reads;
   keys: KeyVerifier;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
@@ -27,12 +39,18 @@ export interface Context {
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
 export const openContext = async (config: Config, log: Logger, now = () => new Date()): Promise<Context> => {
   const db = await Database.open(config.databaseUrl, schema);
+  const tags = new TagDictionary(db);
   return {
     config,
     db,
     log,
     now,
-    tags: new TagDictionary(db),
+    tags,
+    reads: {
+      games: new ContentReads(db, tags, gameKind),
+      images: new ContentReads(db, tags, imageKind),
+      profiles: profileReads(db),
+    },
     keys: new KeyVerifier(db, log, now),
     toggles: new Toggles(db),
     gameViews: viewCounts(db, log, gameKind),

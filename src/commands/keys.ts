@@ -4,7 +4,7 @@ import { type Scope, scopes } from '../../contract/index.ts';
 import { readConfig } from '../config.ts';
 import { displayPrefix, isWellFormedKey } from '../key/format.ts';
 import { createKey, type KeyInfo, listKeys, revokeKey, rotateKey } from '../key/service.ts';
-import { getUser } from '../user/service.ts';
+import { readUser } from '../user/service.ts';
 import { type Expiry, lengthOf, listOf, parseDuration, parseExpiry, textOf } from './arguments.ts';
 import { CommandError, examples, PROGRAM, withDatabase } from './common.ts';
 import { note, print, printJsonLines, printTable } from './output.ts';
@@ -97,7 +97,7 @@ const list = (): Command =>
     .addHelpText('after', examples('keys list', `keys list --user ${EXAMPLE_ID} --json`))
     .action(({ user, json }: { user?: string; json?: true }) =>
       withDatabase(readConfig(), async (db) => {
-        if (user !== undefined) await getUser(db, user);
+        if (user !== undefined) await readUser(db, user);
         const keys = await listKeys(db, user);
         const now = new Date();
         if (json) printJsonLines(keys.map((key) => ({ ...key, state: stateOf(key, now) })));

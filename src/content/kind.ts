@@ -13,6 +13,10 @@ export interface ContentKind {
   reactionTable: string;
   /** A column to filter by, which the rows of the record's tags repeat. */
   typeColumn?: string;
+  /** Whether no record of it ever loses a tag, or goes away. */
+  tagsAreKept: boolean;
+  /** The sorts that have an index for the records of one type. */
+  typeSorts: readonly string[];
   /** The column of `users` and `tags` that counts records of this kind. */
   countColumn: string;
   /** Columns beyond the shared ones that lists show. */

@@ -2,14 +2,14 @@ import type { Parameter, Reader } from '../db/connection.ts';
 import { inList } from '../db/in-list.ts';
 import { idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { Tag, TagDictionary } from '../tag/service.ts';
+import type { TagDictionary, TagName } from '../tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 
 /** A record with its tags: what the views make the wire shapes from. */
 export interface ContentRecord<Columns> {
   row: Columns & SharedColumns;
-  tags: Tag[];
+  tags: TagName[];
 }
 
 const sharedColumns = [
@@ -31,43 +31,100 @@ export interface Shape {
   viewerId: string | undefined;
 }
 
-/**
- * Reads records in one round trip. `ids` is a SELECT that yields their ids in a column `id`, and its parameters come
- * first; `orderBy` may use its columns as `p.…`.
- */
-export const readRecords = async <Columns>(
-  reader: Reader,
-  dictionary: TagDictionary,
-  kind: ContentKind,
-  { detail, viewerId }: Shape,
-  ids: { sql: string; parameters: readonly Parameter[]; orderBy?: string },
-): Promise<ContentRecord<Columns>[]> => {
-  const viewer = viewerId === undefined ? undefined : storedIdToBytes(viewerId);
-  const own = [...sharedColumns, ...kind.summaryColumns, ...(detail ? kind.detailColumns : [])];
-  const columns = [
-    ...own.map((column) => `r.${column}`),
+interface Select {
+  /** More columns to select, with their parameters. */
+  columns?: readonly string[];
+  columnParameters?: readonly Parameter[];
+  /** Yields the ids of the records in a column `id`: a table by that name, or a SELECT in brackets. */
+  ids: string;
+  idParameters?: readonly Parameter[];
+  /** What follows the joins. `p` is what yields the ids, `r` the records. */
+  end?: string;
+  endParameters?: readonly Parameter[];
+}
+
+const joinsOf = (joinInOrder: string, kind: ContentKind, viewer: boolean): string => `
+  ${joinInOrder} users u ON u.id = r.author_id${
+    viewer
+      ? `
+  LEFT JOIN ${kind.favoriteTable} f ON f.user_id = ? AND f.${kind.foreignKey} = r.id
+  LEFT JOIN ${kind.reactionTable} x ON x.user_id = ? AND x.${kind.foreignKey} = r.id`
+      : ''
+  }`;
+
+const columnsOf = (kind: ContentKind, detail: boolean, viewer: boolean): string =>
+  [
+    ...[...sharedColumns, ...kind.summaryColumns, ...(detail ? kind.detailColumns : [])].map((column) => `r.${column}`),
     'u.id AS author_id',
     'u.nickname AS author_nickname',
     'u.avatar AS author_avatar',
     ...(viewer ? ['f.user_id IS NOT NULL AS favorited', 'x.type AS reaction'] : []),
-  ];
-  const viewerJoins = `
-    LEFT JOIN ${kind.favoriteTable} f ON f.user_id = ? AND f.${kind.foreignKey} = r.id
-    LEFT JOIN ${kind.reactionTable} x ON x.user_id = ? AND x.${kind.foreignKey} = r.id`;
-  const rows = await reader.read<Columns & SharedColumns>(
-    `SELECT ${columns.join(', ')}
-    FROM (${ids.sql}) p
-    JOIN ${kind.table} r ON r.id = p.id
-    JOIN users u ON u.id = r.author_id${viewer ? viewerJoins : ''}
-    ${ids.orderBy ? `ORDER BY ${ids.orderBy}` : ''}`,
-    [...ids.parameters, ...(viewer ? [viewer, viewer] : [])],
+  ].join(', ');
+
+const viewerParameters = (viewerId: string | undefined): Parameter[] => {
+  if (viewerId === undefined) return [];
+  const viewer = storedIdToBytes(viewerId);
+  return [viewer, viewer];
+};
+
+/** Reads the rows of records, those of the viewer included, in one round trip. */
+export const readRows = <Row>(
+  reader: Reader,
+  kind: ContentKind,
+  { detail, viewerId }: Shape,
+  { columns = [], columnParameters = [], ids, idParameters = [], end = '', endParameters = [] }: Select,
+): Promise<(Row & SharedColumns)[]> => {
+  const { joinInOrder } = reader.dialect;
+  const viewer = viewerId !== undefined;
+  return reader.read<Row & SharedColumns>(
+    `SELECT ${[...columns, columnsOf(kind, detail, viewer)].join(', ')}
+    FROM ${ids} p ${joinInOrder} ${kind.table} r ON r.id = p.id ${joinsOf(joinInOrder, kind, viewer)} ${end}`,
+    [...columnParameters, ...idParameters, ...viewerParameters(viewerId), ...endParameters],
   );
-  const tagIds = rows.map((row) => (row.tag_ids === '' ? [] : row.tag_ids.split(',').map(Number)));
-  const tags = await dictionary.load(reader, tagIds.flat());
-  return rows.map((row, index) => ({
-    row,
-    tags: (tagIds[index] ?? []).map((id) => tags.get(id)).filter((tag) => tag !== undefined),
-  }));
+};
+
+/** Rows with the names of their tags. */
+export const withTags = async <Row extends SharedColumns>(
+  reader: Reader,
+  dictionary: TagDictionary,
+  rows: readonly Row[],
+): Promise<{ row: Row; tags: TagName[] }[]> => {
+  const tags = await dictionary.namesOf(
+    reader,
+    rows.map((row) => row.tag_ids),
+  );
+  return rows.map((row, index) => ({ row, tags: tags[index] as TagName[] }));
+};
+
+/** Reads the rows with these ids, in any order. */
+const readRowsById = <Columns>(
+  reader: Reader,
+  kind: ContentKind,
+  { detail, viewerId }: Shape,
+  ids: readonly Uint8Array[],
+): Promise<(Columns & SharedColumns)[]> => {
+  const viewer = viewerId !== undefined;
+  const { sql, parameters } = inList(ids);
+  return reader.read<Columns & SharedColumns>(
+    `SELECT ${columnsOf(kind, detail, viewer)}
+    FROM ${kind.table} r ${joinsOf(reader.dialect.joinInOrder, kind, viewer)} WHERE r.id IN (${sql})`,
+    [...viewerParameters(viewerId), ...parameters],
+  );
+};
+
+/** Reads the records with these ids. */
+export const readRecordMap = async <Columns>(
+  reader: Reader,
+  dictionary: TagDictionary,
+  kind: ContentKind,
+  shape: Shape,
+  ids: Iterable<string>,
+): Promise<Map<string, ContentRecord<Columns>>> => {
+  const known = [...new Set(ids)].map(idToBytes).filter((bytes) => bytes !== undefined);
+  if (known.length === 0) return new Map();
+  const rows = await readRowsById<Columns>(reader, kind, shape, known);
+  const records = await withTags(reader, dictionary, rows);
+  return new Map(records.map((record) => [idFromBytes(record.row.id), record]));
 };
 
 /** Reads the records with these ids, in this order; ids that do not exist are passed over. */
@@ -78,15 +135,8 @@ export const readRecordsById = async <Columns>(
   shape: Shape,
   ids: readonly string[],
 ): Promise<ContentRecord<Columns>[]> => {
-  const known = ids.map(idToBytes).filter((bytes) => bytes !== undefined);
-  if (known.length === 0) return [];
-  const among = inList(known);
-  const found = await readRecords<Columns>(reader, dictionary, kind, shape, {
-    sql: `SELECT id FROM ${kind.table} WHERE id IN (${among.sql})`,
-    parameters: among.parameters,
-  });
-  const byId = new Map(found.map((record) => [idFromBytes(record.row.id), record]));
-  return ids.map((id) => byId.get(id)).filter((record) => record !== undefined);
+  const records = await readRecordMap<Columns>(reader, dictionary, kind, shape, ids);
+  return ids.map((id) => records.get(id)).filter((record) => record !== undefined);
 };
 
 /** Reads one record with all its columns. @throws AppError the kind's NOT_FOUND */

@@ -6,7 +6,7 @@ import type { ContentRecord } from './records.ts';
 export const contentView = ({ row, tags }: ContentRecord<unknown>) => ({
   id: idFromBytes(row.id),
   title: row.title,
-  tags: tags.map(({ name, slug }) => ({ name, slug })),
+  tags,
   author: { id: idFromBytes(row.author_id), nickname: row.author_nickname, avatar: row.author_avatar },
   viewCount: row.view_count,
   likeCount: row.like_count,
@@ -20,6 +20,6 @@ export const contentView = ({ row, tags }: ContentRecord<unknown>) => ({
 /** A page of records on the wire. */
 export const pageView = <Columns, Item>(
   { page, limit }: { page: number; limit: number },
-  { records, ...rest }: ListPage<Columns>,
+  { records, total, totalRelation, hasMore, nextCursor }: ListPage<ContentRecord<Columns>>,
   itemView: (record: ContentRecord<Columns>) => Item,
-) => ({ items: records.map(itemView), page, limit, ...rest });
+) => ({ items: records.map(itemView), page, limit, total, totalRelation, hasMore, nextCursor });

@@ -16,6 +16,8 @@ export interface Dialect {
   updatesTables: boolean;
   /** A join that reads its left side first, whatever the planner thinks. */
   joinInOrder: string;
+  /** After a table: has it read by this index, whatever the planner thinks. */
+  useIndex(name: string): string;
   /**
    * A condition on rows that come after a given one in the order of `columns`, with as many parameters as `values`
    * returns. MySQL plans ranges for spelled-out comparisons only, SQLite for row values only.
@@ -34,6 +36,7 @@ const sqlite: Dialect = {
   inserted: (column) => `excluded.${column}`,
   updatesTables: false,
   joinInOrder: 'CROSS JOIN',
+  useIndex: (name) => `INDEXED BY ${name}`,
   seek: (columns, direction) =>
     `(${columns.join(', ')}) ${direction === 'ASC' ? '>' : '<'} (${columns.map(() => '?').join(', ')})`,
   seekParameters: (values) => [...values],
@@ -47,6 +50,7 @@ const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   inserted: (column) => `VALUES(${column})`,
   updatesTables: true,
   joinInOrder: 'STRAIGHT_JOIN',
+  useIndex: (name) => `FORCE INDEX (${name})`,
   seek: (columns, direction) => {
     const sign = direction === 'ASC' ? '>' : '<';
     const cases = columns.map((column, index) =>

@@ -32,6 +32,13 @@ export const idToBytes = (id: string): Buffer | undefined => {
   return bytes;
 };
 
+/** The lowest 16 bytes that an id of this instant or later has. */
+export const firstIdBytes = (time: Date): Buffer => {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(Math.max(time.getTime(), 0), 0, 6);
+  return bytes;
+};
+
 /** The 16 bytes of an id that came from the database. */
 export const storedIdToBytes = (id: string): Buffer => {
   const bytes = idToBytes(id);

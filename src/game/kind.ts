@@ -8,6 +8,8 @@ export const gameKind: ContentKind = {
   favoriteTable: 'game_favorites',
   reactionTable: 'game_reactions',
   typeColumn: 'game_type',
+  tagsAreKept: true,
+  typeSorts: ['latest', 'views'],
   countColumn: 'game_count',
   summaryColumns: ['cover_url', 'game_type', 'is_free', 'version'],
   detailColumns: ['description', 'original_author', 'extra_info'],

@@ -1,128 +1,155 @@
-import { gameKind } from './kind.ts';
-import type { Reader } from '../db/connection.ts';
-import { inList } from '../db/in-list.ts';
-import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
+import { readRows } from '../content/records.ts';
+import type { SharedColumns } from '../content/entity.ts';
+import type { Parameter, Reader } from '../db/connection.ts';
+import { idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import type { GameSummaryColumns } from './entity.ts';
+import { gameKind } from './kind.ts';
 
 /** The newest games of each tag, and of the original author, that are considered. */
 const CANDIDATES = 200;
 const SAME_TYPE = 0.5;
 const SAME_AUTHOR = 2;
+/** For so many tags there are statements: most games have few, and each statement has to be prepared. */
+const TAG_PLACES = [2, 4, 8, 20] as const;
+const NO_TAG = 0;
+
+type GameRow = GameSummaryColumns & SharedColumns;
 
 interface Game {
-  id: Bytes;
   game_type: string | null;
   original_author: string | null;
-  favorite_count: number;
-}
-
-interface SourceTag {
-  tag_id: number;
-  game_count: number;
+  /** Its tags with how many games have each: `7:120,3:4`; null for none. */
+  tags: string | null;
   /** All games. */
   total: number;
 }
 
+interface SourceTag {
+  id: number;
+  /** Games with it. */
+  n: number;
+}
+
+/** Where a related game comes from: it is close, it has the same type, or it is just new. */
+type Tier = 0 | 1 | 2;
+
 /**
- * The ids of games related to one, closest first, never itself. Each shared tag counts ln(1 + games / games with it), so
- * the rarer the more; the same type and the same original author count besides; ties go to the more often favorited,
- * then to the newer. Filled up from the same type, then from the latest.
+ * The games related to one, closest first, never itself. Each shared tag counts ln(1 + games / games with it), so the
+ * rarer the more; the same type and the same original author count besides; ties go to the more often favorited, then to
+ * the newer. Filled up from the same type, then from the latest.
  * @throws AppError GAME_NOT_FOUND
  */
-export const findRelated = async (reader: Reader, gameId: string, limit: number): Promise<string[]> => {
-  const key = idToBytes(gameId);
-  const [game] = key
-    ? await reader.read<Game>('SELECT id, game_type, original_author, favorite_count FROM games WHERE id = ?', [key])
-    : [];
-  if (!key || !game) throw new AppError(gameKind.notFound);
-
-  const closest = await scoredCandidates(reader, key, game);
-  const ids = closest.slice(0, limit).map((candidate) => idFromBytes(candidate.id));
-  if (ids.length < limit && game.game_type !== null) {
-    await fillUp(reader, ids, gameId, limit, 'WHERE game_type = ?', [game.game_type]);
-  }
-  if (ids.length < limit) await fillUp(reader, ids, gameId, limit, '', []);
-  return ids;
-};
-
-const scoredCandidates = async (reader: Reader, key: Buffer, game: Game): Promise<Game[]> => {
-  const tags = await reader.read<SourceTag>(
-    `SELECT t.tag_id, g.game_count, COALESCE((SELECT n FROM counters WHERE name = ?), 0) AS total
-    FROM game_tags t JOIN tags g ON g.id = t.tag_id WHERE t.game_id = ?`,
-    [gameKind.table, key],
-  );
-  const sources = [
-    ...tags.map((tag) => ({
-      sql: 'SELECT game_id FROM game_tags WHERE tag_id = ? ORDER BY game_id DESC',
-      parameter: tag.tag_id,
-    })),
-    ...(game.original_author === null
-      ? []
-      : [
-          {
-            sql: 'SELECT id AS game_id FROM games WHERE original_author = ? ORDER BY id DESC',
-            parameter: game.original_author,
-          },
-        ]),
-  ];
-  if (sources.length === 0) return [];
-  const newest = sources.map(({ sql }, index) => `SELECT game_id FROM (${sql} LIMIT ${CANDIDATES}) c${index}`);
-  const candidates = await reader.read<Game>(
-    `SELECT g.id, g.game_type, g.original_author, g.favorite_count
-    FROM (${newest.join(' UNION ')}) c JOIN games g ON g.id = c.game_id WHERE g.id <> ?`,
-    [...sources.map((source) => source.parameter), key],
-  );
-  const scores = await sharedTagScores(reader, tags, candidates);
-  const scored = candidates.map((candidate) => ({
-    ...candidate,
-    hex: idFromBytes(candidate.id),
-    score:
-      (scores.get(idFromBytes(candidate.id)) ?? 0) +
-      (game.game_type !== null && candidate.game_type === game.game_type ? SAME_TYPE : 0) +
-      (game.original_author !== null && candidate.original_author === game.original_author ? SAME_AUTHOR : 0),
-  }));
-  return scored.toSorted(
-    (a, b) => b.score - a.score || b.favorite_count - a.favorite_count || (a.hex < b.hex ? 1 : -1),
-  );
-};
-
-/** For each candidate the sum of the weights of the tags that it shares. */
-const sharedTagScores = async (
+export const readRelated = async (
   reader: Reader,
-  tags: readonly SourceTag[],
-  candidates: readonly Game[],
-): Promise<Map<string, number>> => {
-  const scores = new Map<string, number>();
-  if (tags.length === 0 || candidates.length === 0) return scores;
-  const weights = new Map(tags.map((tag) => [tag.tag_id, Math.log(1 + tag.total / Math.max(tag.game_count, 1))]));
-  const games = inList(candidates.map((candidate) => candidate.id));
-  const tagIds = inList(tags.map((tag) => tag.tag_id));
-  const shared = await reader.read<{ game_id: Bytes; tag_id: number }>(
-    `SELECT game_id, tag_id FROM game_tags
-    WHERE game_id IN (${games.sql}) AND tag_id IN (${tagIds.sql})
-    ORDER BY game_id, tag_id`,
-    [...games.parameters, ...tagIds.parameters],
-  );
-  for (const { game_id, tag_id } of shared) {
-    const id = idFromBytes(game_id);
-    scores.set(id, (scores.get(id) ?? 0) + (weights.get(tag_id) ?? 0));
-  }
-  return scores;
-};
-
-/** Adds the latest games that match and are not there yet. */
-const fillUp = async (
-  reader: Reader,
-  ids: string[],
   gameId: string,
   limit: number,
-  where: string,
-  parameters: string[],
-): Promise<void> => {
-  const rows = await reader.read<{ id: Bytes }>(
-    `SELECT id FROM games ${where} ORDER BY created_at DESC, id DESC LIMIT ?`,
-    [...parameters, limit + ids.length + 1],
+  viewerId: string | undefined,
+): Promise<GameRow[]> => {
+  const key = idToBytes(gameId);
+  const game = key && (await readGame(reader, key));
+  if (!key || !game) throw new AppError(gameKind.notFound);
+
+  const tags = tagsOf(game);
+  // One of so many games is itself; and no tag brings more candidates than others look at.
+  const isEnough = tags.some(({ n }) => n > limit);
+  const scored = scoredGames(key, game, tags, limit);
+  const arms = isEnough ? [scored] : [scored, ...fillers(game, limit)];
+  const rows = await readRows<GameSummaryColumns & { tier: Tier }>(
+    reader,
+    gameKind,
+    { detail: false, viewerId },
+    {
+      columns: ['p.tier'],
+      ids: `(${arms.map(({ sql }) => sql).join(' UNION ALL ')})`,
+      idParameters: arms.flatMap(({ parameters }) => parameters),
+      end: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
+    },
   );
-  const found = rows.map((row) => idFromBytes(row.id)).filter((id) => id !== gameId && !ids.includes(id));
-  ids.push(...found.slice(0, limit - ids.length));
+  const related = new Map<string, GameRow>();
+  for (const row of rows) {
+    const id = idFromBytes(row.id);
+    if (id !== gameId && !related.has(id) && related.size < limit) related.set(id, row);
+  }
+  return [...related.values()];
+};
+
+const readGame = async (reader: Reader, key: Buffer): Promise<Game | undefined> => {
+  const [game] = await reader.read<Game>(
+    `SELECT g.game_type, g.original_author, (SELECT n FROM counters WHERE name = ?) AS total,
+      (SELECT GROUP_CONCAT(CONCAT(t.tag_id, ':', x.game_count)) FROM game_tags t JOIN tags x ON x.id = t.tag_id
+        WHERE t.game_id = g.id) AS tags
+    FROM games g WHERE g.id = ?`,
+    [gameKind.table, key],
+  );
+  return game;
+};
+
+/** By their ids, so that the weights of several add up to the same sum for every candidate. */
+const tagsOf = ({ tags }: Game): SourceTag[] =>
+  (tags?.split(',') ?? [])
+    .map((tag) => {
+      const [id = 0, n = 0] = tag.split(':').map(Number);
+      return { id, n };
+    })
+    .toSorted((a, b) => a.id - b.id);
+
+interface Arm {
+  sql: string;
+  parameters: Parameter[];
+}
+
+/** The closest games, by what they share with this one. */
+const scoredGames = (
+  key: Buffer,
+  { game_type, original_author, total }: Game,
+  tags: SourceTag[],
+  limit: number,
+): Arm => {
+  const places = TAG_PLACES.find((n) => n >= tags.length) ?? tags.length;
+  const padded = Array.from({ length: places }, (_, index) => {
+    const tag = tags[index];
+    return tag ? { id: tag.id, weight: Math.log(1 + total / Math.max(tag.n, 1)) } : { id: NO_TAG, weight: 0 };
+  });
+  const ofTags = padded.map(
+    (_, index) =>
+      `SELECT game_id FROM (SELECT game_id FROM game_tags WHERE tag_id = ? ORDER BY game_id DESC LIMIT ${CANDIDATES}) c${index}`,
+  );
+  const ofAuthor = `SELECT game_id FROM
+    (SELECT id AS game_id FROM games WHERE original_author = ? ORDER BY id DESC LIMIT ${CANDIDATES}) c`;
+  const shares = padded.map(() => 'CASE WHEN INSTR(g.tag_list, ?) > 0 THEN ? ELSE 0e0 END');
+  return {
+    sql: `SELECT * FROM (
+      SELECT 0 AS tier, g.id, g.favorite_count, ${shares.join(' + ')}
+        + CASE WHEN g.game_type = ? THEN ${SAME_TYPE}e0 ELSE 0e0 END
+        + CASE WHEN g.original_author = ? THEN ${SAME_AUTHOR}e0 ELSE 0e0 END AS score
+      FROM (
+        SELECT r.id, r.favorite_count, r.game_type, r.original_author, CONCAT(',', r.tag_ids, ',') AS tag_list
+        FROM (${[...ofTags, ofAuthor].join(' UNION ')}) c JOIN games r ON r.id = c.game_id WHERE r.id <> ?
+      ) g
+      ORDER BY score DESC, favorite_count DESC, id DESC LIMIT ?
+    ) scored`,
+    parameters: [
+      ...padded.flatMap(({ id, weight }) => [`,${id},`, weight]),
+      game_type,
+      original_author,
+      ...padded.map(({ id }) => id),
+      original_author,
+      key,
+      limit,
+    ],
+  };
+};
+
+const newest = (tier: Tier, where: string): string =>
+  `SELECT * FROM (SELECT ${tier} AS tier, id, 0 AS favorite_count, 0e0 AS score FROM games ${where}
+    ORDER BY created_at DESC, id DESC LIMIT ?) tier${tier}`;
+
+/** Enough games of the same type, and of all, even if those that are closer are among them. */
+const fillers = ({ game_type }: Game, limit: number): Arm[] => {
+  const enough = 2 * limit + 1;
+  return [
+    { sql: newest(1, 'WHERE game_type = ?'), parameters: [game_type, enough] },
+    { sql: newest(2, ''), parameters: [enough] },
+  ];
 };

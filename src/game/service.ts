@@ -1,10 +1,10 @@
 import { type Contract, type InputOf, timeRangeDays } from '../../contract/index.ts';
 import { gameKind } from './kind.ts';
-import { type ListPage, type ListQuery, listRecords } from '../content/list.ts';
+import type { ListPage } from '../content/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
-import { type ContentRecord, readRecord, readRecordsById } from '../content/records.ts';
+import { type ContentRecord, readRecordsById, withTags } from '../content/records.ts';
 import type { Context } from '../context.ts';
-import { findRelated } from './related.ts';
+import { readRelated } from './related.ts';
 import { readTypeCounters, typeCounter } from './type-counters.ts';
 import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
 
@@ -40,28 +40,27 @@ export const gameDraft = (input: GameInput): Draft<GameColumns> => {
 
 /** One page of games. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const listGames = (
-  { db, tags, now }: Context,
+  { reads, now }: Context,
   input: ListInput,
   viewerId: string | undefined,
-): Promise<ListPage<GameSummaryColumns>> => {
+): Promise<ListPage<ContentRecord<GameSummaryColumns>>> => {
   const { timeRange } = input;
-  const gameType = upperCaseType(input.gameType);
-  const query: ListQuery = {
+  const type = upperCaseType(input.gameType);
+  const query = {
     ...input,
-    where:
-      gameType === undefined ? undefined : { column: 'game_type', value: gameType, counter: typeCounter(gameType) },
-    since: timeRange === 'all' ? undefined : new Date(now().getTime() - timeRangeDays[timeRange] * DAY_MS),
+    type: type === undefined ? undefined : { value: type, counter: typeCounter(type) },
+    since: timeRange === 'all' ? undefined : () => new Date(now().getTime() - timeRangeDays[timeRange] * DAY_MS),
   };
-  return listRecords(db, tags, gameKind, query, viewerId);
+  return reads.games.list(query, viewerId);
 };
 
 /** One game; counts a view. @throws AppError GAME_NOT_FOUND */
 export const getGame = async (
-  { db, tags, gameViews }: Context,
+  { reads, gameViews }: Context,
   id: string,
   viewerId: string | undefined,
 ): Promise<ContentRecord<GameColumns>> => {
-  const game = await readRecord<GameColumns>(db, tags, gameKind, id, viewerId);
+  const game = await reads.games.get(id, viewerId);
   gameViews.add(id, 1);
   return game;
 };
@@ -96,7 +95,4 @@ export const relatedGames = async (
   gameId: string,
   limit: number,
   viewerId: string | undefined,
-): Promise<ContentRecord<GameSummaryColumns>[]> => {
-  const ids = await findRelated(db, gameId, limit);
-  return readRecordsById(db, tags, gameKind, { detail: false, viewerId }, ids);
-};
+): Promise<ContentRecord<GameSummaryColumns>[]> => withTags(db, tags, await readRelated(db, gameId, limit, viewerId));

@@ -7,6 +7,8 @@ export const imageKind: ContentKind = {
   tagTable: 'image_post_tags',
   favoriteTable: 'image_post_favorites',
   reactionTable: 'image_post_reactions',
+  tagsAreKept: false,
+  typeSorts: [],
   countColumn: 'image_post_count',
   summaryColumns: ['images'],
   detailColumns: ['description'],

@@ -1,7 +1,7 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
-import { type ListPage, listRecords } from '../content/list.ts';
+import type { ListPage } from '../content/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, publish, recordSearchText } from '../content/publish.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
 import type { Context } from '../context.ts';
@@ -27,18 +27,18 @@ export const imagePostDraft = ({ title, images, description, tagNames }: ImagePo
 
 /** One page of image posts. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const listImagePosts = (
-  { db, tags }: Context,
+  { reads }: Context,
   input: ListInput,
   viewerId: string | undefined,
-): Promise<ListPage<ImagePostSummaryColumns>> => listRecords(db, tags, imageKind, input, viewerId);
+): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.images.list(input, viewerId);
 
 /** One image post; counts a view. @throws AppError IMAGE_POST_NOT_FOUND */
 export const getImagePost = async (
-  { db, tags, imageViews }: Context,
+  { reads, imageViews }: Context,
   id: string,
   viewerId: string | undefined,
 ): Promise<ContentRecord<ImagePostColumns>> => {
-  const post = await readRecord<ImagePostColumns>(db, tags, imageKind, id, viewerId);
+  const post = await reads.images.get(id, viewerId);
   imageViews.add(id, 1);
   return post;
 };

@@ -1,7 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Scope } from '../../contract/index.ts';
+import { Coalescer } from '../db/coalesce.ts';
+import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
+import { inList } from '../db/in-list.ts';
+import type { Bytes } from '../db/values.ts';
 import { WriteBehind } from '../db/write-behind.ts';
 import { AppError } from '../errors.ts';
 import type { KeyColumns } from './entity.ts';
@@ -19,17 +23,30 @@ const REMEMBER_MS = 500;
 const REMEMBERED_KEYS = 10_000;
 const LAST_USE_DELAY_MS = 5000;
 
+/** The keys with these hashes, or undefined. */
+const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KeyInfo | undefined)[]> => {
+  const { sql, parameters } = inList(hashes);
+  const rows = await reader.read<KeyColumns & { key_hash: Bytes }>(
+    `SELECT key_hash, ${KEY_COLUMNS} FROM api_keys WHERE key_hash IN (${sql})`,
+    parameters,
+  );
+  return hashes.map((hash) => {
+    const row = rows.find(({ key_hash: found }) => hash.equals(found));
+    return row && keyInfo(row);
+  });
+};
+
 /** Recognises keys. What it read of a key it believes for half a second. */
 export class KeyVerifier {
-  readonly #db: Database;
   readonly #now: () => Date;
   readonly #known: LRUCache<string, Promise<KeyInfo | undefined>>;
+  readonly #keys: Coalescer<Buffer, KeyInfo | undefined>;
   readonly #uses: WriteBehind<Date>;
 
   constructor(db: Database, log: Logger, now: () => Date) {
-    this.#db = db;
     this.#now = now;
     this.#known = new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS });
+    this.#keys = new Coalescer({ run: (hashes) => readKeys(db, hashes) });
     this.#uses = new WriteBehind<Date>({
       delayMs: LAST_USE_DELAY_MS,
       merge: (_, later) => later,
@@ -63,9 +80,7 @@ export class KeyVerifier {
     const name = hash.toString('base64');
     const remembered = this.#known.get(name);
     if (remembered) return remembered;
-    const found = this.#db
-      .read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE key_hash = ?`, [hash])
-      .then(([row]) => row && keyInfo(row));
+    const found = this.#keys.load(hash);
     this.#known.set(name, found);
     found.catch(() => this.#known.delete(name));
     return found;

@@ -1,7 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../content/kind.ts';
 import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
-import type { Database } from '../db/database.ts';
 import { chunksOf, inList, partsOf } from '../db/in-list.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { slugOf } from './slug.ts';
@@ -10,39 +8,6 @@ export interface Tag {
   id: number;
   name: string;
   slug: string;
-}
-
-const REMEMBERED_TAGS = 100_000;
-
-/** Names and slugs of tags by id. They never change, so what was read once is remembered. */
-export class TagDictionary {
-  readonly #db: Database;
-  readonly #tags = new LRUCache<number, Tag>({ max: REMEMBERED_TAGS });
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
-  /** The tags with these ids. */
-  async load(reader: Reader, ids: Iterable<number>): Promise<ReadonlyMap<number, Tag>> {
-    const found = new Map<number, Tag>();
-    const missing: number[] = [];
-    for (const id of new Set(ids)) {
-      const tag = this.#tags.get(id);
-      if (tag) found.set(id, tag);
-      else missing.push(id);
-    }
-    if (missing.length > 0) {
-      const { sql, parameters } = inList(missing);
-      const rows = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE id IN (${sql})`, parameters);
-      for (const { id, name, slug } of rows) {
-        found.set(id, { id, name, slug });
-        // What a transaction reads may be its own and be undone.
-        if (reader === this.#db) this.#tags.set(id, { id, name, slug });
-      }
-    }
-    return found;
-  }
 }
 
 /** The slugs of names, each with the first of its spellings, in the order in which everyone makes tags. */

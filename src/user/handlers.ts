@@ -5,8 +5,8 @@ import { getUser, searchUsers, updateUser } from './service.ts';
 import { currentUserView, userProfileView, userSummaryView } from './view.ts';
 
 export const userHandlers = (c: Context): Handlers<Contract['user']> => ({
-  getProfile: async ({ id }) => userProfileView(await getUser(c.db, id)),
-  me: async (_, caller) => currentUserView(await getUser(c.db, caller.userId), caller),
+  getProfile: async ({ id }) => userProfileView(await getUser(c, id)),
+  me: async (_, caller) => currentUserView(await getUser(c, caller.userId), caller),
   updateProfile: async (input, caller) => currentUserView(await updateUser(c, caller.userId, input), caller),
   updateAvatar: async (input, caller) => currentUserView(await updateUser(c, caller.userId, input), caller),
   search: async ({ query, limit }) => {

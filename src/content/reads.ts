@@ -1,0 +1,112 @@
+import { Coalescer } from '../db/coalesce.ts';
+import type { Database } from '../db/database.ts';
+import { idFromBytes, idToBytes } from '../db/values.ts';
+import { AppError } from '../errors.ts';
+import type { TagDictionary } from '../tag/dictionary.ts';
+import type { ContentKind } from './kind.ts';
+import { type ListPage, type ListQuery, listRows, type ListSources, type ParsedQuery, parseQuery } from './list.ts';
+import { type ContentRecord, readRecordMap, withTags } from './records.ts';
+import { Statistics } from './statistics.ts';
+import { Totals } from './totals.ts';
+import { readViewings, type Viewing } from './viewer.ts';
+
+/** Lists that are read at the same time: more than records, since one may take long. */
+const RUNNING_LISTS = 4;
+
+interface RecordRequest {
+  id: string;
+  viewerId: string | undefined;
+}
+interface ListRequest {
+  query: ParsedQuery;
+  viewerId: string | undefined;
+}
+
+/** Reads the records of a kind for whoever asks outside of a transaction; those who wait share their queries. */
+export class ContentReads<Summary, Whole extends Summary> {
+  readonly #db: Database;
+  readonly #tags: TagDictionary;
+  readonly #kind: ContentKind;
+  readonly #sources: ListSources;
+  readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
+  readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
+
+  constructor(db: Database, tags: TagDictionary, kind: ContentKind) {
+    this.#db = db;
+    this.#tags = tags;
+    this.#kind = kind;
+    this.#sources = { db, tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind) };
+    this.#records = new Coalescer({ run: (requests) => this.#readRecords(requests) });
+    this.#lists = new Coalescer({ run: (requests) => this.#readLists(requests), maxRunning: RUNNING_LISTS });
+  }
+
+  /** A whole record. @throws AppError the kind's NOT_FOUND */
+  async get(id: string, viewerId: string | undefined): Promise<ContentRecord<Whole>> {
+    const record = idToBytes(id) && (await this.#records.load({ id, viewerId }));
+    if (!record) throw new AppError(this.#kind.notFound);
+    return record;
+  }
+
+  /** One page of a list. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
+  async list(query: ListQuery, viewerId: string | undefined): Promise<ListPage<ContentRecord<Summary>>> {
+    const parsed = parseQuery(this.#kind, query);
+    const { limit, page, cursor, filters } = parsed;
+    return this.#lists.load({ query: parsed, viewerId }, JSON.stringify([limit, page, cursor, filters]));
+  }
+
+  async #readRecords(requests: readonly RecordRequest[]): Promise<(ContentRecord<Whole> | undefined)[]> {
+    const ids = requests.map(({ id }) => id);
+    const viewerId = sharedViewer(requests);
+    const viewings = viewerId.same ? [] : viewingsOf(requests);
+    const [records, found] = await Promise.all([
+      readRecordMap<Whole>(this.#db, this.#tags, this.#kind, { detail: true, viewerId: viewerId.same }, ids),
+      viewings.length > 0 ? readViewings(this.#db, this.#kind, viewings) : undefined,
+    ]);
+    return requests.map(({ id, viewerId: viewer }) => {
+      const record = records.get(id);
+      if (!record || !found || viewer === undefined) return record;
+      return { ...record, row: { ...record.row, ...found.of({ viewerId: viewer, recordId: id }) } };
+    });
+  }
+
+  /** The same list for all who ask for it. */
+  async #readLists(requests: readonly ListRequest[]): Promise<ListPage<ContentRecord<Summary>>[]> {
+    const { query } = requests[0] as ListRequest;
+    const { same } = sharedViewer(requests);
+    const { records: rows, ...rest } = await listRows<Summary>(this.#sources, this.#kind, query, same);
+    const records = await withTags(this.#db, this.#tags, rows);
+    if (same !== undefined || requests.every(({ viewerId }) => viewerId === undefined)) {
+      return requests.map(() => ({ records, ...rest }));
+    }
+    const ids = records.map(({ row }) => idFromBytes(row.id));
+    const viewers = new Set(requests.map(({ viewerId }) => viewerId).filter((id) => id !== undefined));
+    const found = await readViewings(
+      this.#db,
+      this.#kind,
+      [...viewers].flatMap((viewerId) => ids.map((recordId) => ({ viewerId, recordId }))),
+    );
+    return requests.map(({ viewerId }) => {
+      if (viewerId === undefined) return { records, ...rest };
+      const seen = records.map(({ row, tags }, index) => ({
+        row: { ...row, ...found.of({ viewerId, recordId: ids[index] as string }) },
+        tags,
+      }));
+      return { records: seen, ...rest };
+    });
+  }
+}
+
+interface Viewed {
+  viewerId: string | undefined;
+}
+
+/** The viewer if all have the same one. */
+const sharedViewer = (requests: readonly Viewed[]): { same: string | undefined } => {
+  const [first] = requests;
+  return { same: requests.every(({ viewerId }) => viewerId === first?.viewerId) ? first?.viewerId : undefined };
+};
+
+const viewingsOf = (requests: readonly RecordRequest[]): Viewing[] =>
+  requests
+    .map(({ id, viewerId }) => (viewerId === undefined ? undefined : { viewerId, recordId: id }))
+    .filter((viewing) => viewing !== undefined);

@@ -1,0 +1,108 @@
+import { AppError } from '../errors.ts';
+
+interface Options<Request, Result> {
+  /** Answers requests, in their order. */
+  run(requests: Request[]): Promise<Result[]>;
+  /** Batches that may be under way at the same time. */
+  maxRunning?: number;
+  /** Requests in a batch. */
+  maxBatch?: number;
+}
+
+interface Waiting<Request, Result> {
+  request: Request;
+  since: number;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+const MAX_RUNNING = 2;
+const MAX_BATCH = 64;
+const MAX_WAITING = 5000;
+const MAX_WAIT_MS = 5000;
+
+/** Whoever fails because of another's query gets an error that nobody else adds to. */
+const ownError = (error: unknown): unknown => {
+  if (error instanceof AppError) return new AppError(error.reason, { ...error.details, cause: error });
+  return error instanceof Error ? new Error(error.message, { cause: error }) : error;
+};
+
+/**
+ * Answers requests that wait for the database together. While few batches are under way a request is sent at once, alone;
+ * beyond, those that wait go out as one. A batch starts after each of its requests has arrived, so that no answer is older
+ * than its request.
+ */
+export class Coalescer<Request, Result> {
+  readonly #options: Required<Options<Request, Result>>;
+  /** By what may share a batch, in the order of arrival. */
+  readonly #groups = new Map<string, Waiting<Request, Result>[]>();
+  #waiting = 0;
+  #running = 0;
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(options: Options<Request, Result>) {
+    this.#options = { maxRunning: MAX_RUNNING, maxBatch: MAX_BATCH, ...options };
+  }
+
+  /**
+   * The answer to a request, which shares batches with those of its group only.
+   * @throws AppError OVERLOADED when too many wait or it waited too long, and what the batch failed with
+   */
+  load(request: Request, group = ''): Promise<Result> {
+    if (this.#waiting >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
+    return new Promise((resolve, reject) => {
+      const waiting = { request, since: Date.now(), resolve, reject };
+      if (this.#running < this.#options.maxRunning) {
+        void this.#run([waiting]);
+        return;
+      }
+      const members = this.#groups.get(group);
+      if (members) members.push(waiting);
+      else this.#groups.set(group, [waiting]);
+      this.#waiting += 1;
+      this.#sweep ??= setTimeout(() => this.#refuseLate(), MAX_WAIT_MS).unref();
+    });
+  }
+
+  async #run(batch: readonly Waiting<Request, Result>[]): Promise<void> {
+    this.#running += 1;
+    try {
+      const results = await this.#options.run(batch.map(({ request }) => request));
+      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(batch.length === 1 ? error : ownError(error));
+    } finally {
+      this.#running -= 1;
+      this.#startNext();
+    }
+  }
+
+  #startNext(): void {
+    const [next] = this.#groups;
+    if (!next) {
+      clearTimeout(this.#sweep);
+      this.#sweep = undefined;
+      return;
+    }
+    const [group, members] = next;
+    this.#groups.delete(group);
+    const batch = members.splice(0, this.#options.maxBatch);
+    // What is left has to let the other groups pass.
+    if (members.length > 0) this.#groups.set(group, members);
+    this.#waiting -= batch.length;
+    void this.#run(batch);
+  }
+
+  #refuseLate(): void {
+    const latest = Date.now() - MAX_WAIT_MS;
+    for (const [group, members] of this.#groups) {
+      const late = members.filter(({ since }) => since <= latest);
+      const left = members.filter(({ since }) => since > latest);
+      if (left.length > 0) this.#groups.set(group, left);
+      else this.#groups.delete(group);
+      this.#waiting -= late.length;
+      for (const waiting of late) waiting.reject(new AppError('OVERLOADED'));
+    }
+    this.#sweep = this.#waiting > 0 ? setTimeout(() => this.#refuseLate(), MAX_WAIT_MS).unref() : undefined;
+  }
+}

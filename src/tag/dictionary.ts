@@ -1,0 +1,96 @@
+import { LRUCache } from 'lru-cache';
+import type { ContentKind } from '../content/kind.ts';
+import type { Reader } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { inList } from '../db/in-list.ts';
+
+/** A tag as it is shown. */
+export interface TagName {
+  name: string;
+  slug: string;
+}
+
+/** A tag to filter by. */
+export interface KnownTag {
+  id: number;
+  /** About how many records of the kind have it: plans go by it, answers don't. */
+  n: number;
+}
+
+const MAX_BYTES = 32 * 2 ** 20;
+/** What an entry takes besides its texts of UTF-16. */
+const ENTRY_BYTES = 300;
+const COUNTED_TAGS = 20_000;
+const COUNT_BELIEVED_MS = 60_000;
+
+const bytesOf = ({ name, slug }: TagName): number => ENTRY_BYTES + 2 * (name.length + slug.length);
+
+/** Names and slugs of tags by id. They never change, so what was read once is remembered. */
+export class TagDictionary {
+  readonly #db: Database;
+  readonly #names = new LRUCache<number, TagName>({ maxSize: MAX_BYTES, sizeCalculation: bytesOf });
+  readonly #counted = new LRUCache<string, KnownTag>({ max: COUNTED_TAGS, ttl: COUNT_BELIEVED_MS });
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */
+  async namesOf(reader: Reader, lists: readonly string[]): Promise<TagName[][]> {
+    const missing = new Set<number>();
+    const tags = lists.map((list) => {
+      if (list === '') return [];
+      return list.split(',').map((text) => {
+        const id = Number(text);
+        const tag = this.#names.get(id);
+        if (!tag) missing.add(id);
+        return tag ?? id;
+      });
+    });
+    if (missing.size === 0) return tags as TagName[][];
+    const found = await this.#read(reader, [...missing]);
+    return tags.map((list) =>
+      list.map((tag) => (typeof tag === 'number' ? found.get(tag) : tag)).filter((tag) => tag !== undefined),
+    );
+  }
+
+  /** The tags with these slugs, those with the fewest records of a kind first; undefined when one does not exist. */
+  async withSlugs(kind: ContentKind, slugs: readonly string[]): Promise<KnownTag[] | undefined> {
+    const keyOf = (slug: string): string => `${kind.table} ${slug}`;
+    const tags = new Map<string, KnownTag>();
+    for (const slug of slugs) {
+      const tag = this.#counted.get(keyOf(slug));
+      if (tag) tags.set(slug, tag);
+    }
+    const missing = slugs.filter((slug) => !tags.has(slug));
+    if (missing.length > 0) {
+      const { sql, parameters } = inList(missing);
+      const rows = await this.#db.read<KnownTag & { slug: string }>(
+        `SELECT id, slug, ${kind.countColumn} AS n FROM tags WHERE slug IN (${sql})`,
+        parameters,
+      );
+      for (const { id, slug, n } of rows) {
+        // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+        if (!missing.includes(slug)) continue;
+        tags.set(slug, { id, n });
+        this.#counted.set(keyOf(slug), { id, n });
+      }
+    }
+    return tags.size < slugs.length ? undefined : [...tags.values()].toSorted((a, b) => a.n - b.n);
+  }
+
+  async #read(reader: Reader, ids: readonly number[]): Promise<Map<number, TagName>> {
+    const { sql, parameters } = inList(ids);
+    const rows = await reader.read<TagName & { id: number }>(
+      `SELECT id, name, slug FROM tags WHERE id IN (${sql})`,
+      parameters,
+    );
+    const found = new Map<number, TagName>();
+    for (const { id, name, slug } of rows) {
+      found.set(id, { name, slug });
+      // What a transaction reads may be its own and be undone.
+      if (reader === this.#db) this.#names.set(id, { name, slug });
+    }
+    return found;
+  }
+}
