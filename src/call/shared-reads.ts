@@ -1,5 +1,5 @@
-/** How many different reads run at once. */
-const RUNNING = 8;
+/** How many different reads run at once: as many lists as the database is asked for. */
+const RUNNING = 4;
 
 /** Equal reads that wait for the run that answers them all. */
 class Group<T> {

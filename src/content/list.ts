@@ -165,7 +165,7 @@ export const listRows = async <Columns>(
     },
   );
   const [first] = found;
-  const n = first ? Number(first.total ?? 0) : await totalOfEmpty(db, query, total);
+  const n = first ? (first.total ?? 0) : await totalOfEmpty(db, query, total);
   if (first) totals.remember(filter, n, first as unknown as Record<string, unknown>);
 
   const hasMore = found.length > limit;
