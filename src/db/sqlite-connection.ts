@@ -9,7 +9,13 @@ interface OpenOptions {
 
 type Bindable = string | number | bigint | null | NodeJS.ArrayBufferView;
 
-type Statement = ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
+/** A prepared statement, and the names of the columns that it yields. */
+interface Statement {
+  prepared: ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
+  columns: readonly string[];
+}
+
+type Row = Record<string, unknown>;
 
 const MAX_STATEMENTS = 300;
 
@@ -46,13 +52,19 @@ export class SqliteConnection {
   }
 
   /** Runs a SELECT, prepared once, and returns its rows. */
-  all(sql: string, parameters: readonly Parameter[] = []): unknown[] {
-    return this.#statement(sql).all(...parameters);
+  all(sql: string, parameters: readonly Parameter[] = []): Row[] {
+    const { prepared, columns } = this.#statement(sql);
+    // Half of a list's time went where the binding makes objects, which V8 makes faster.
+    return (prepared.all(...parameters) as unknown[][]).map((values) => {
+      const row: Row = {};
+      for (let index = 0; index < columns.length; index += 1) row[columns[index] as string] = values[index];
+      return row;
+    });
   }
 
   /** Runs a write, prepared once, and returns the number of rows it changed. */
   run(sql: string, parameters: readonly Parameter[] = []): number {
-    return this.#statement(sql).run(...parameters).changes;
+    return this.#statement(sql).prepared.run(...parameters).changes;
   }
 
   get isInTransaction(): boolean {
@@ -75,7 +87,7 @@ export class SqliteConnection {
 
   #statement(sql: string): Statement {
     const known = this.#statements.get(sql);
-    const statement = known ?? this.#database.prepare(sql);
+    const statement = known ?? this.#prepare(sql);
     if (known) this.#statements.delete(sql);
     this.#statements.set(sql, statement);
     if (this.#statements.size > MAX_STATEMENTS) {
@@ -83,5 +95,11 @@ export class SqliteConnection {
       if (oldest !== undefined) this.#statements.delete(oldest);
     }
     return statement;
+  }
+
+  #prepare(sql: string): Statement {
+    const prepared = this.#database.prepare(sql);
+    prepared.setReturnArrays(true);
+    return { prepared, columns: prepared.columns().map(({ name }) => name) };
   }
 }
