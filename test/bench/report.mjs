@@ -26,7 +26,7 @@ export const circumstances = (databaseVersion) => {
   const command = ['npm run bench --', ...process.argv.slice(2)].join(' ').replace(/ --$/, '');
   return [
     `\`${command}\``,
-    `${new Date().toISOString().slice(0, 10)}`,
+    new Date().toISOString().slice(0, 10),
     `commit ${commit()}`,
     `${processors.length} × ${processors[0].model.trim()}`,
     `Node ${process.versions.node}`,

@@ -36,11 +36,17 @@ await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.
   cwd: root,
 });
 
-const result = await (async () => {
+const measure = async () => {
+  if (options.profile) {
+    const { profileOperation } = await import('./profile/profile.mjs');
+    return { heading: `Profile: ${options.profile}`, text: await profileOperation(options.profile, options) };
+  }
   if (!options.onlyGateway && options.peers) await installPeers();
   const { measureTable } = await import('./table.mjs');
   return { heading: 'Table', text: await measureTable(options) };
-})();
+};
+
+const result = await measure();
 console.log(result.text);
 if (options.write) writeSection(options.write === true ? result.heading : options.write, result.text);
 process.exit(0);

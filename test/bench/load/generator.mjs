@@ -85,7 +85,7 @@ process.on('message', async ({ id, define, run }) => {
   }
   try {
     const { latencies, milliseconds } = await load(run);
-    const sorted = Float64Array.from(latencies).sort();
+    const sorted = Float64Array.from(latencies).toSorted();
     process.send({
       id,
       result: {

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort, start, stop } from './processes.mjs';

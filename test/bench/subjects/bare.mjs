@@ -15,6 +15,9 @@ const userOf = keyVerifier(pool);
 const countView = viewCounter(pool);
 const ids = new V7Generator();
 
+/** The order in which all servers lock rows. */
+const byName = (a, b) => (a < b ? -1 : 1);
+
 const tally = (keys) => {
   const counts = new Map();
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -61,7 +64,7 @@ const toggleFavorite = ({ gameId }, user) =>
 /** The tags with these names, made where they do not exist, by their slugs. */
 const ensureTags = async (connection, names) => {
   const bySlug = new Map(names.map((name) => [slugOf(name), name]));
-  const slugs = [...bySlug.keys()].toSorted();
+  const slugs = [...bySlug.keys()].toSorted(byName);
   if (slugs.length === 0) return new Map();
   const find = async (wanted) => execute(connection, statements.tagsBySlug(wanted.length), wanted);
   const tags = new Map((await find(slugs)).map((tag) => [tag.slug, tag]));
@@ -108,7 +111,8 @@ const publish = (inputs, user) =>
     }
     await execute(connection, create.countAuthors(1), [user, inputs.length, user]);
     const counters = tally(inputs.flatMap(({ gameType }) => ['games', `games:${gameType ?? ''}`]));
-    for (const [name, n] of [...counters].toSorted()) await execute(connection, create.count, [n, name]);
+    for (const [name, n] of [...counters].toSorted(([a], [b]) => byName(a, b)))
+      await execute(connection, create.count, [n, name]);
 
     const rows = inputs.map((input, index) => rowOf(input, tags[index], user, now));
     await execute(connection, create.games(rows.length), rows.flat());
@@ -130,10 +134,12 @@ const procedures = {
   '/api/trpc/game.batchCreate': async ({ games }, user) => ({ items: await publish(games, user) }),
 };
 
-const answer = async (request, body) => {
+const answer = async (request, response, body) => {
   const { authorization } = request.headers;
   const user = authorization === undefined ? undefined : await userOf(authorization);
-  return procedures[request.url](JSON.parse(body).json, user);
+  const json = await procedures[request.url](JSON.parse(body).json, user);
+  const text = Buffer.from(JSON.stringify({ result: { data: { json } } }));
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': text.length }).end(text);
 };
 
 const server = createServer((request, response) => {
@@ -141,16 +147,10 @@ const server = createServer((request, response) => {
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => {
     const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
-    answer(request, body).then(
-      (json) => {
-        const text = Buffer.from(JSON.stringify({ result: { data: { json } } }));
-        response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': text.length }).end(text);
-      },
-      (error) => {
-        console.error(error);
-        response.writeHead(500).end();
-      },
-    );
+    answer(request, response, body).catch((error) => {
+      console.error(error);
+      response.writeHead(500).end();
+    });
   });
 });
 server.listen(Number(process.env.PORT), '127.0.0.1');
