@@ -5,7 +5,8 @@ const SAMPLE = 40;
 const IGNORED = new Set(['viewCount', 'nextCursor']);
 const OF_A_NEW_RECORD = new Set([...IGNORED, 'id', 'createdAt', 'updatedAt']);
 
-const call = async ({ name, port }, procedure, { input, key }) => {
+/** Calls a procedure of a server. @throws Error for an answer other than 200 */
+export const call = async ({ name, port }, procedure, { input, key }) => {
   const response = await fetch(`http://127.0.0.1:${port}/api/trpc/${procedure}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...(key && { Authorization: `Bearer ${key}` }) },

@@ -36,10 +36,27 @@ await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.
   cwd: root,
 });
 
+/** Does what the options ask for; each way in a module of its own, which reads what was just compiled. */
 const measure = async () => {
   if (options.profile) {
     const { profileOperation } = await import('./profile/profile.mjs');
-    return { heading: `Profile: ${options.profile}`, text: await profileOperation(options.profile, options) };
+    return { heading: `Profile of ${options.profile}`, text: await profileOperation(options.profile, options) };
+  }
+  if (options.growth) {
+    const { measureGrowth } = await import('./growth.mjs');
+    return { heading: 'Growth', text: await measureGrowth(options) };
+  }
+  if (options.soak) {
+    const { soak } = await import('./soak.mjs');
+    return { heading: 'Soak', text: await soak(options) };
+  }
+  if (options.related) {
+    const { countRelatedFailures } = await import('./related.mjs');
+    return { heading: 'Prepared statements', ...(await countRelatedFailures(options)) };
+  }
+  if (options.logSql) {
+    const { logSql } = await import('./log-sql.mjs');
+    return { heading: 'Statements', text: await logSql(options) };
   }
   if (!options.onlyGateway && options.peers) await installPeers();
   const { measureTable } = await import('./table.mjs');
@@ -49,4 +66,4 @@ const measure = async () => {
 const result = await measure();
 console.log(result.text);
 if (options.write) writeSection(options.write === true ? result.heading : options.write, result.text);
-process.exit(0);
+process.exit(result.failed ? 1 : 0);

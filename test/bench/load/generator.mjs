@@ -22,8 +22,11 @@ const answerLength = (buffer) => {
   return buffer.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? buffer.length : undefined;
 };
 
-/** Loads a server for a while. Resolves with the latencies in milliseconds. Rejects at the first answer but 200. */
-const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_INFINITY }) =>
+/**
+ * Loads a server for a while. Resolves with the latencies in milliseconds and the number of answers other than 200, the
+ * first of which makes it reject unless it is `tolerant`.
+ */
+const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_INFINITY, tolerant = false }) =>
   new Promise((resolve, reject) => {
     const requests = sets.get(set);
     const latencies = [];
@@ -31,6 +34,7 @@ const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_IN
     const deadline = began + milliseconds;
     let sent = 0;
     let open = connections;
+    let failures = 0;
     const run = () => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true });
       let pending;
@@ -55,8 +59,11 @@ const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_IN
         }
         pending = undefined;
         if (buffer.latin1Slice(9, 12) !== '200') {
-          fail(new Error(`an answer other than 200:\n${buffer.toString().slice(0, 1000)}`));
-          return;
+          failures += 1;
+          if (!tolerant) {
+            fail(new Error(`an answer other than 200:\n${buffer.toString().slice(0, 1000)}`));
+            return;
+          }
         }
         const now = performance.now();
         latencies.push(now - sentAt);
@@ -66,7 +73,7 @@ const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_IN
         }
         socket.removeAllListeners('close').destroy();
         open -= 1;
-        if (open === 0) resolve({ latencies, milliseconds: now - began });
+        if (open === 0) resolve({ latencies, failures, milliseconds: now - began });
       });
     };
     for (let index = 0; index < connections; index += 1) run();
@@ -74,29 +81,27 @@ const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_IN
 
 const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-process.on('message', async ({ id, define, run }) => {
+const summary = ({ latencies, failures, milliseconds }) => {
+  const sorted = Float64Array.from(latencies).toSorted();
+  return {
+    requests: sorted.length,
+    failures,
+    perSecond: (sorted.length / milliseconds) * 1000,
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    worst: sorted.at(-1),
+  };
+};
+
+process.on('message', ({ id, define, run }) => {
   if (define) {
-    sets.set(
-      define.set,
-      define.requests.map((request) => Buffer.from(request)),
-    );
-    process.send({ id, result: undefined });
+    const requests = define.requests.map((request) => Buffer.from(request));
+    sets.set(define.set, requests);
+    process.send({ id });
     return;
   }
-  try {
-    const { latencies, milliseconds } = await load(run);
-    const sorted = Float64Array.from(latencies).toSorted();
-    process.send({
-      id,
-      result: {
-        requests: latencies.length,
-        perSecond: (latencies.length / milliseconds) * 1000,
-        p50: quantile(sorted, 0.5),
-        p99: quantile(sorted, 0.99),
-        worst: sorted.at(-1),
-      },
-    });
-  } catch (error) {
-    process.send({ id, error: error.message });
-  }
+  load(run).then(
+    (result) => process.send({ id, result: summary(result) }),
+    (error) => process.send({ id, error: error.message }),
+  );
 });

@@ -21,8 +21,9 @@ export const requestText = (procedure, input, key) => {
  * Starts the load generator.
  *
  * @returns `define(set, requests)`, which gives it requests to send in turn, and
- *   `run({port, set, connections, milliseconds, count?})`, which resolves with `requests` answered, `perSecond`, and the
- *   latencies `p50`, `p99` and `worst` in milliseconds; it rejects at the first answer that is not 200
+ *   `run({port, set, connections, milliseconds, count?, tolerant?})`, which resolves with `requests` answered, `failures`
+ *   among them, `perSecond`, and the latencies `p50`, `p99` and `worst` in milliseconds; unless `tolerant`, it rejects at
+ *   the first answer that is not 200
  */
 export const startLoad = () => {
   const { child } = start(process.execPath, [GENERATOR], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });

@@ -36,7 +36,7 @@ const issueKeys = async (connection, users) => {
  * What the requests are made of, the same for the same seeded database: `gameIds` and `userIds` in random order, `tags`
  * from the most frequent down as `{slug, name, n}`, `types`, and `keys` of 64 users.
  */
-export const takeSamples = async (mariadb) => {
+export const takeSamples = async (mariadb, mostIds = MOST_IDS) => {
   const connection = await mariadb.connect({ database: DATABASE });
   try {
     const random = new Random('bench samples');
@@ -50,8 +50,8 @@ export const takeSamples = async (mariadb) => {
     };
     const userIds = await ids('users');
     return {
-      gameIds: (await ids('games')).slice(0, MOST_IDS).map(idText),
-      userIds: userIds.slice(0, MOST_IDS).map(idText),
+      gameIds: (await ids('games')).slice(0, mostIds).map(idText),
+      userIds: userIds.slice(0, mostIds).map(idText),
       tags: await read('SELECT slug, name, game_count AS n FROM tags ORDER BY game_count DESC, id'),
       types: (await read("SELECT SUBSTR(name, 7) AS type FROM counters WHERE name > 'games:' AND name < 'games;'")).map(
         (row) => row.type,

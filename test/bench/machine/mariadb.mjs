@@ -13,7 +13,7 @@ export const DATABASE = 'content';
 /** What is measured is durable: a commit is on the disk before it is answered. All else is MariaDB's default. */
 const DURABLE = ['--innodb-flush-log-at-trx-commit=1'];
 /** For filling only; a seed that a crash ruins is made anew. */
-const FAST = ['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0', '--innodb-log-file-size=1G'];
+const FAST = ['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0', '--innodb-log-file-size=256M'];
 
 const asUser = process.getuid?.() === 0 ? ['--user=root'] : [];
 

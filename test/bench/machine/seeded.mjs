@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,7 +84,7 @@ export const startSeeded = async (games, { maxAgeDays = 14, variables } = {}) =>
     await forgetOldSchemas();
   }
   const copy = removeAtEnd(await mkdtemp(join(home, '.copy-')));
-  await cp(join(folder, 'data'), copy, { recursive: true });
+  await cp(join(folder, 'data'), copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
   const mariadb = await startMariadb(copy, { variables });
   return {
     ...mariadb,

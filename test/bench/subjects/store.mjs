@@ -97,9 +97,9 @@ export const viewCounter = (pool) => {
   let timer;
   return (id) => {
     views.set(id, (views.get(id) ?? 0) + 1);
-    timer ??= setTimeout(async () => {
+    timer ??= setTimeout(() => {
       timer = undefined;
-      await store();
+      void store();
     }, VIEWS_MS);
   };
 };
