@@ -74,6 +74,7 @@ const rowOf = (name, limits, found) => {
     ...found.map(({ ms }) => figure(ms)),
     figure(growth),
     ...found.map(({ databaseUs }) => figure(databaseUs)),
+    figure(found.at(-1).databaseUs / found[0].databaseUs),
     figure(found.at(-1).rows),
   ];
 };
@@ -127,6 +128,7 @@ export const measureGrowth = async (options) => {
     ...sizes.map((games) => `${figure(games)}, ms`),
     'growth',
     ...sizes.map((games) => `${figure(games)}, database µs`),
+    'growth',
     `rows read at ${figure(sizes.at(-1))}`,
   ];
   return `${circumstances(sites[0].database.version)}, 1 connection, medians of ${options.rounds} rounds

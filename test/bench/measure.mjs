@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countCpu } from './machine/cpu.mjs';
 
-const WARM_UP = { connections: 16, milliseconds: 6000, count: 4000 };
+const WARM_UP = { connections: 16, milliseconds: 12_000, count: 4000 };
 
 /** The middle one of some numbers. */
 export const median = (numbers) => {

@@ -23,9 +23,9 @@ const commit = () => spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encodi
 /** Where, when and by which command something was measured, in a line. */
 export const circumstances = (databaseVersion) => {
   const processors = cpus();
-  const command = ['npm run bench --', ...process.argv.slice(2)].join(' ').replace(/ --$/, '');
+  const words = process.argv.slice(2).map((word) => (word.includes(' ') ? `'${word}'` : word));
   return [
-    `\`${command}\``,
+    `\`${['npm run bench', ...(words.length > 0 ? ['--', ...words] : [])].join(' ')}\``,
     new Date().toISOString().slice(0, 10),
     `commit ${commit()}`,
     `${processors.length} × ${processors[0].model.trim()}`,

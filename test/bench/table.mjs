@@ -1,4 +1,5 @@
 import { demandEqualAnswers } from './compare.mjs';
+import { demandExactCounts } from './exact.mjs';
 import { startLoad } from './load/load.mjs';
 import { operationsOf, requestsOf } from './load/operations.mjs';
 import { takeSamples } from './load/samples.mjs';
@@ -83,6 +84,7 @@ export const measureTable = async (options) => {
       for (const cells of added) console.error(cells.join('  '));
       rows.push(...added);
     }
+    if (operation.isWrite) await demandExactCounts(database);
   }
   for (const server of servers) await server.stop();
   await database.stop();

@@ -42,22 +42,24 @@ const componentOf = ({ functionName, url }) => {
 };
 
 /**
- * How the CPU time of a profile divides among packages, parts of Node, and our own files.
+ * How the CPU time of a profile divides among packages, parts of Node, and our own files. Samples are counted, not the
+ * time between them, which also passes while other processes have the CPU.
  *
- * @returns the microseconds by component, without those in which the process had nothing to do
+ * @returns the share of each component, without the time in which the process had nothing to do
  */
-export const timesByComponent = ({ nodes, samples, timeDeltas }) => {
-  const selfTimes = new Map();
-  samples.forEach((id, index) => selfTimes.set(id, (selfTimes.get(id) ?? 0) + timeDeltas[index]));
+export const sharesByComponent = ({ nodes, samples }) => {
+  const counts = new Map();
+  for (const id of samples) counts.set(id, (counts.get(id) ?? 0) + 1);
   const components = new Map();
-  const times = new Map();
+  const found = new Map();
   for (const node of nodes) {
     // Parents come before their children.
     const component = componentOf(node.callFrame) ?? components.get(node.id) ?? 'native: kernel, libuv, V8';
     for (const child of node.children ?? []) components.set(child, component);
-    times.set(component, (times.get(component) ?? 0) + (selfTimes.get(node.id) ?? 0));
+    found.set(component, (found.get(component) ?? 0) + (counts.get(node.id) ?? 0));
   }
-  times.delete('(idle)');
-  times.delete('(root)');
-  return times;
+  found.delete('(idle)');
+  found.delete('(root)');
+  const sum = [...found.values()].reduce((a, b) => a + b, 0);
+  return [...found].map(([component, count]) => [component, count / sum]).toSorted(([, a], [, b]) => b - a);
 };

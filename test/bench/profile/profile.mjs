@@ -7,7 +7,7 @@ import { startSeeded } from '../machine/seeded.mjs';
 import { startServer } from '../machine/servers.mjs';
 import { median, takeTurn, warmUp } from '../measure.mjs';
 import { circumstances, figure, markdownTable } from '../report.mjs';
-import { timesByComponent } from './components.mjs';
+import { sharesByComponent } from './components.mjs';
 
 const HOOK = fileURLToPath(new URL('hook.mjs', import.meta.url));
 const NAMES = { toggle: 'toggleFavorite' };
@@ -42,12 +42,10 @@ export const profileOperation = async (name, options) => {
 
   await tell(gateway, 'start');
   await takeTurn({ ...turn, milliseconds: milliseconds * 2 });
-  const times = timesByComponent((await tell(gateway, 'stop')).profile);
+  const shares = sharesByComponent((await tell(gateway, 'stop')).profile);
   await gateway.stop();
   await database.stop();
 
-  const sum = [...times.values()].reduce((a, b) => a + b, 0);
-  const shares = [...times].map(([component, time]) => [component, time / sum]).toSorted(([, a], [, b]) => b - a);
   const shown = shares.filter(([, share]) => share >= SMALLEST_SHARE);
   const rest = shares.filter(([, share]) => share < SMALLEST_SHARE).reduce((a, [, share]) => a + share, 0);
   const rows = [...shown, ['the rest', rest]].map(([component, share]) => [
