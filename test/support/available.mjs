@@ -26,8 +26,8 @@ const isExecutable = (path) => {
   }
 };
 
-/** Where the scripts of .ci/ keep what they unpack or build. */
-const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'content-gateway');
+/** Where the scripts of .ci/ and the bench keep what they unpack, build or seed. */
+export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'content-gateway');
 
 /** The server that .ci/mysql unpacked. `MYSQL_ROOT` names its folder; empty means: not that one. */
 const unpackedMysql = () => {
@@ -48,7 +48,8 @@ const installedMysql = () => {
   return /mariadb/i.test(stdout) ? undefined : { binary };
 };
 
-const installedMariadb = () => {
+/** The MariaDB server of this machine, if it has one. */
+export const installedMariadb = () => {
   const binary = find('mariadbd');
   return binary && { binary };
 };

@@ -1,0 +1,141 @@
+import { call } from './compare.mjs';
+import { growthQueries, searchQueries } from './load/growth-queries.mjs';
+import { requestText, startLoad } from './load/load.mjs';
+import { takeSamples } from './load/samples.mjs';
+import { rowsRead } from './machine/rows-read.mjs';
+import { startSeeded } from './machine/seeded.mjs';
+import { startServer } from './machine/servers.mjs';
+import { median, takeTurn } from './measure.mjs';
+import { circumstances, figure, markdownTable } from './report.mjs';
+
+/** A day's range must still hold games. */
+const MAX_AGE_DAYS = 0.5;
+const TURN = { connections: 1, milliseconds: 1500, count: 60 };
+const SEARCH_TURN = { connections: 1, milliseconds: 1500, count: 10 };
+const SEARCH_P50_MS = 3;
+const SEARCH_WORST_MS = 60;
+
+const startSite = async (games) => {
+  const database = await startSeeded(games, { maxAgeDays: MAX_AGE_DAYS });
+  const samples = await takeSamples(database);
+  const server = await startServer('gateway', { url: database.url });
+  const connection = await database.connect();
+  return { games, database, samples, server, connection };
+};
+
+/** One turn of a site with a query; also says the rows read per request. */
+const visit = async (load, site, query, turn) => {
+  const before = await rowsRead(site.connection);
+  const result = await takeTurn({
+    load,
+    server: site.server,
+    database: site.database,
+    set: `${site.games} ${query.name}`,
+    ...turn,
+  });
+  const after = await rowsRead(site.connection);
+  return { ...result, rows: (after - before) / result.requests };
+};
+
+/** Puts a query to all sites in turn, some rounds, and resolves with the medians of each site. */
+const visitAll = async (load, sites, queries, rounds, turn) => {
+  for (const [site, query] of queries) {
+    await load.define(
+      `${site.games} ${query.name}`,
+      query.inputs.map((input) => requestText(query.procedure, input)),
+    );
+    await visit(load, site, query, turn);
+  }
+  const results = new Map(sites.map((site) => [site, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [site, query] of queries) results.get(site).push(await visit(load, site, query, turn));
+  }
+  return sites.map((site) => {
+    const own = results.get(site);
+    const medianOf = (measure) => median(own.map((one) => one[measure]));
+    return { ms: medianOf('p50'), databaseUs: medianOf('databaseUs'), rows: medianOf('rows') };
+  });
+};
+
+const verdict = ({ mostGrowth, capUs }, growth, largest) => {
+  const faults = [
+    ...(mostGrowth !== undefined && growth > mostGrowth ? [`grows over ${mostGrowth}`] : []),
+    ...(capUs !== undefined && largest.databaseUs > capUs ? [`over ${capUs / 1000} ms`] : []),
+  ];
+  if (faults.length > 0) return `**${faults.join(', ')}**`;
+  return mostGrowth === undefined && capUs === undefined ? '' : 'met';
+};
+
+const rowOf = (name, limits, found) => {
+  const growth = found.at(-1).ms / found[0].ms;
+  return [
+    name,
+    verdict(limits, growth, found.at(-1)),
+    ...found.map(({ ms }) => figure(ms)),
+    figure(growth),
+    ...found.map(({ databaseUs }) => figure(databaseUs)),
+    figure(found.at(-1).databaseUs / found[0].databaseUs),
+    figure(found.at(-1).rows),
+  ];
+};
+
+const searchSummary = (found, sizes) =>
+  sizes.map((games, index) => {
+    const all = found.map((one) => one[index].ms);
+    const worst = Math.max(...all);
+    return `${figure(games)} games: p50 ${figure(median(all))} ms (target ${SEARCH_P50_MS}), worst ${figure(worst)} ms (target ${SEARCH_WORST_MS})`;
+  });
+
+/** Latency and cost of queries at several sizes of the database, as Markdown. Only the gateway is asked. */
+export const measureGrowth = async (options) => {
+  const sites = [];
+  for (const games of options.sizes.toSorted((a, b) => a - b)) sites.push(await startSite(games));
+  const sizes = sites.map(({ games }) => games);
+  const load = startLoad();
+  const say = (cells) => console.error(cells.join('  '));
+
+  const queriesOf = sites.map(({ samples }) => growthQueries(samples));
+  const rows = [];
+  for (const index of queriesOf[0].keys()) {
+    const queries = sites.map((site, at) => [site, queriesOf[at][index]]);
+    const query = queriesOf[0][index];
+    const row = rowOf(query.name, query, await visitAll(load, sites, queries, options.rounds, TURN));
+    say(row);
+    rows.push(row);
+  }
+
+  const searches = [];
+  const searchRows = [];
+  for (const query of searchQueries()) {
+    const queries = sites.map((site) => [site, query]);
+    const found = await visitAll(load, sites, queries, options.rounds, SEARCH_TURN);
+    const { total, totalRelation } = await call(sites.at(-1).server, query.procedure, { input: query.inputs[0] });
+    const row = rowOf(query.name, {}, found).toSpliced(
+      1,
+      1,
+      `${figure(total)}${totalRelation === 'gte' ? ' or more' : ''}`,
+    );
+    say(row);
+    searches.push(found);
+    searchRows.push(row);
+  }
+  for (const { connection, server, database } of sites) {
+    await connection.end();
+    await server.stop();
+    await database.stop();
+  }
+  const measured = [
+    ...sizes.map((games) => `${figure(games)}, ms`),
+    'growth',
+    ...sizes.map((games) => `${figure(games)}, database µs`),
+    'growth',
+    `rows read at ${figure(sizes.at(-1))}`,
+  ];
+  return `${circumstances(sites[0].database.version)}, 1 connection, medians of ${options.rounds} rounds
+
+${markdownTable(['query', 'target', ...measured], rows, 2)}
+
+Searches: ${searchSummary(searches, sizes).join('; ')}.
+
+${markdownTable(['search', 'found', ...measured], searchRows, 1)}`;
+};

@@ -1,0 +1,136 @@
+import { Random, zipf } from '../../../dist/src/seed/random.js';
+import { requestText } from './load.mjs';
+import { searches } from './searches.mjs';
+
+const FILTERS = 200;
+const DRAWS = 5000;
+const TOGGLED_GAMES = 2000;
+const LATEST = { page: 1, limit: 20 };
+
+const several = (count, make) => Array.from({ length: count }, (_, index) => make(index));
+
+/** Two hundred different filters, sorts and pages, the simple ones first. */
+export const listInputs = ({ tags, types }) => {
+  const random = new Random('list mix');
+  const popular = tags.slice(0, 20);
+  const mid = tags.slice(100, 200);
+  const sorts = ['views', 'likes', 'favorites', 'oldest'];
+  const pick = (items) => random.pick(items);
+  const kinds = [
+    () => ({ page: random.between(1, 10) }),
+    () => ({ gameType: pick(types), page: random.between(1, 3) }),
+    () => ({ sortBy: pick(sorts), page: random.between(1, 3) }),
+    () => ({ tagSlugs: [pick(popular).slug], page: random.between(1, 3) }),
+    () => ({ gameType: pick(types), sortBy: 'views' }),
+    () => ({ timeRange: pick(['week', 'month']), sortBy: pick(['views', 'likes']) }),
+    () => ({ tagSlugs: [pick(mid).slug] }),
+    () => ({ tagSlugs: [pick(popular).slug], sortBy: 'views' }),
+    () => ({ tagSlugs: [popular[random.between(0, 9)].slug, popular[random.between(10, 19)].slug] }),
+    () => ({ page: pick([50, 100, 500]) }),
+  ];
+  const inputs = new Map([[JSON.stringify(LATEST), LATEST]]);
+  for (let index = 0; inputs.size < FILTERS; index += 1) {
+    const input = { ...LATEST, ...kinds[index % kinds.length]() };
+    inputs.set(JSON.stringify(input), input);
+  }
+  return [...inputs.values()];
+};
+
+/** A game to publish, with three tags that exist. */
+const gameInput = ({ tags, types }, random) => {
+  const draw = zipf(tags);
+  const names = new Set();
+  while (names.size < 3) names.add(draw(random).name);
+  const number = random.nextUint32();
+  return {
+    title: `星降る王国の伝説 ${number}`,
+    description: 'あなたは王国最後の勇者。図書館の地下で失われた剣が見つかった。',
+    coverUrl: `https://images.example.com/covers/${number}.webp`,
+    gameType: random.pick(types.filter((type) => type !== '')),
+    isFree: true,
+    version: 'Ver1.2',
+    tagNames: [...names],
+    extraInfo: {
+      originalName: 'The Legend of the Starlit Kingdom',
+      originalAuthor: `Studio ${number % 1000}`,
+      fileSize: '1.5GB',
+      platforms: ['Windows', 'Linux'],
+      screenshots: [`https://images.example.com/screenshots/${number}.webp`],
+      downloads: [{ name: 'Mirror 1', url: `https://files.example.com/${number}.zip`, password: 'open' }],
+    },
+  };
+};
+
+/**
+ * The operations that are timed, by name: the procedure, its inputs with the keys to send in turn, `isWrite`, and
+ * - `settleMs`: how long after the last answer the server still works on what it was asked
+ * - `servers`: the servers beside the gateway that can do it: the bare limit, the peers
+ * - `connections`: those to use instead of the usual numbers
+ */
+export const operationsOf = (samples) => {
+  const { gameIds, userIds, keys } = samples;
+  const random = new Random('operations');
+  const draw = zipf(listInputs(samples));
+  const anonymous = (inputs) => inputs.map((input) => ({ input }));
+  const games = several(500, () => gameInput(samples, random));
+  const batches = several(4, (index) => ({ games: games.slice(index * 100, index * 100 + 100) }));
+  const by = (key, inputs) => inputs.map((input) => ({ input, key }));
+  return {
+    list: { procedure: 'game.list', calls: anonymous([LATEST]), servers: ['bare', 'peers'] },
+    listMix: {
+      procedure: 'game.list',
+      calls: anonymous(several(DRAWS, () => draw(random))),
+      servers: ['bare', 'peers'],
+    },
+    getById: {
+      procedure: 'game.getById',
+      calls: anonymous(gameIds.map((id) => ({ id }))),
+      settleMs: 1200,
+      servers: ['bare', 'peers'],
+    },
+    getProfile: {
+      procedure: 'user.getProfile',
+      calls: anonymous(userIds.map((id) => ({ id }))),
+      servers: ['bare', 'peers'],
+    },
+    toggleFavorite: {
+      procedure: 'game.toggleFavorite',
+      calls: by(
+        keys[0],
+        gameIds.slice(0, TOGGLED_GAMES).map((gameId) => ({ gameId })),
+      ),
+      isWrite: true,
+      servers: ['bare', 'peers'],
+    },
+    hotToggle: {
+      procedure: 'game.toggleFavorite',
+      calls: keys.map((key) => ({ input: { gameId: gameIds[0] }, key })),
+      isWrite: true,
+      servers: ['bare'],
+      connections: [32],
+    },
+    create: { procedure: 'game.create', calls: by(keys[0], games), isWrite: true, servers: ['bare', 'peers'] },
+    batchCreate100: {
+      procedure: 'game.batchCreate',
+      calls: by(keys[0], batches),
+      isWrite: true,
+      servers: ['bare'],
+      connections: [1, 8],
+    },
+    equalList: { procedure: 'game.list', calls: anonymous([LATEST]), servers: ['bare', 'peers'], connections: [64] },
+    page500: { procedure: 'game.list', calls: anonymous([{ page: 500, limit: 20 }]), servers: ['bare', 'peers'] },
+    getRelated: {
+      procedure: 'game.getRelated',
+      calls: anonymous(gameIds.map((gameId) => ({ gameId, limit: 6 }))),
+      servers: [],
+    },
+    search: {
+      procedure: 'game.list',
+      calls: anonymous(searches.map(({ search }) => ({ ...LATEST, search }))),
+      servers: [],
+    },
+  };
+};
+
+/** The requests of an operation as they go over the wire. */
+export const requestsOf = ({ procedure, calls }) => calls.map(({ input, key }) => requestText(procedure, input, key));

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cacheFolder } from '../../support/available.mjs';
+import { installMariadb, startMariadb } from './mariadb.mjs';
+import { removeAtEnd, run } from './processes.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const CLI = join(root, 'dist/src/cli.js');
+const home = join(cacheFolder(), 'bench');
+const DAY_MS = 86_400_000;
+/** Data folders of this many different schemas are kept. */
+const KEPT_SCHEMAS = 2;
+const MOST_USERS = 50_000;
+
+/** What a seeded database depends on: the migrations, and what makes and stores the rows. */
+const ROWS_DEPEND_ON = /^(migrations|src\/(seed|search|tag)|src\/content\/publish)\b.*\.js$/;
+
+const schemaHash = () => {
+  const hash = createHash('sha256');
+  const files = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' });
+  for (const file of files.filter((path) => ROWS_DEPEND_ON.test(path)).toSorted()) {
+    hash.update(readFileSync(join(root, 'dist', file)));
+  }
+  return hash.digest('hex').slice(0, 12);
+};
+
+/** The options of the command `seed` for so many games. */
+export const seedOptions = (games, until) => {
+  const users = Math.min(Math.ceil(games / 10), MOST_USERS);
+  return { games, images: Math.ceil(games / 5), users, 'random-seed': 1, until };
+};
+
+const isFresh = async (folder, maxAgeDays) => {
+  const note = join(folder, 'seeded.json');
+  if (!existsSync(note)) return false;
+  const { until } = JSON.parse(await readFile(note, 'utf8'));
+  return Date.now() - Date.parse(until) < maxAgeDays * DAY_MS;
+};
+
+/** Tomorrow, so that the range of a day is still filled tomorrow. */
+const tomorrow = () => new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
+
+const seed = async (folder, games) => {
+  await mkdir(join(folder, '..'), { recursive: true });
+  const draft = removeAtEnd(await mkdtemp(`${folder}.draft-`));
+  const data = join(draft, 'data');
+  await installMariadb(data);
+  const mariadb = await startMariadb(data, { fast: true });
+  const env = { ...process.env, DATABASE_URL: mariadb.url };
+  const options = seedOptions(games, tomorrow());
+  await run(process.execPath, [CLI, 'migrate'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  await run(process.execPath, [CLI, 'seed', ...Object.entries(options).flatMap(([name, v]) => [`--${name}`, v])], {
+    env,
+  });
+  const connection = await mariadb.connect();
+  await connection.query('ANALYZE TABLE content.games, content.game_tags, content.tags, content.users');
+  await connection.end();
+  await mariadb.stop();
+  await writeFile(join(draft, 'seeded.json'), JSON.stringify(options));
+  await rm(folder, { recursive: true, force: true });
+  await rename(draft, folder);
+};
+
+const forgetOldSchemas = async () => {
+  const folders = readdirSync(home)
+    .map((name) => join(home, name))
+    .filter((folder) => !folder.includes('.copy-'))
+    .toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  for (const folder of folders.slice(KEPT_SCHEMAS)) await rm(folder, { recursive: true, force: true });
+};
+
+/**
+ * Starts MariaDB on a copy of a seeded database, which is made if there is none, or none young enough: time ranges reach
+ * back from now. The copy goes when the bench ends, so that what is written while measuring adds up to nothing.
+ */
+export const startSeeded = async (games, { maxAgeDays = 14, variables } = {}) => {
+  const folder = join(home, schemaHash(), String(games));
+  if (!(await isFresh(folder, maxAgeDays))) {
+    console.error(`Seeding ${games} games …`);
+    await seed(folder, games);
+    await forgetOldSchemas();
+  }
+  const copy = removeAtEnd(await mkdtemp(join(home, '.copy-')));
+  await cp(join(folder, 'data'), copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
+  const mariadb = await startMariadb(copy, { variables });
+  return {
+    ...mariadb,
+    games,
+    stop: async () => {
+      await mariadb.stop();
+      await rm(copy, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort, start, stop } from './processes.mjs';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const START_TIMEOUT_MS = 30_000;
+
+/** The commands of the servers that are measured, by their names; the gateway as operators run it. */
+const commands = {
+  gateway: ['dist/src/cli.js', 'serve'],
+  bare: ['test/bench/subjects/bare.mjs'],
+  'Fastify + zod + kysely': ['test/bench/peers/fastify.mjs'],
+  'tRPC + superjson + drizzle': ['test/bench/peers/trpc.mjs'],
+};
+
+export const PEERS = ['Fastify + zod + kysely', 'tRPC + superjson + drizzle'];
+
+const waitUntilItListens = async ({ port, child }) => {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const socket = connect({ port, host: '127.0.0.1' });
+      await once(socket, 'connect');
+      socket.destroy();
+      return;
+    } catch (error) {
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error('A server did not start.', { cause: error });
+      await sleep(50);
+    }
+  }
+};
+
+/**
+ * Starts a server by its name. What the gateway logs goes to /dev/null, which costs it what a file would.
+ *
+ * @returns `name`, `port`, `pid`, `child`, and `stop()`
+ */
+export const startServer = async (name, { url, nodeOptions = [], env = {}, ipc = false }) => {
+  const port = await freePort();
+  const stderr = name === 'gateway' ? openSync('/dev/null', 'w') : 'inherit';
+  const server = start(process.execPath, [...nodeOptions, ...commands[name]], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DATABASE_URL: url,
+      RATE_LIMIT: 'off',
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', stderr, ...(ipc ? ['ipc'] : [])],
+  });
+  await waitUntilItListens({ port, child: server.child });
+  return { name, port, pid: server.child.pid, child: server.child, stop: () => stop(server) };
+};

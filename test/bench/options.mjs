@@ -1,0 +1,48 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+
+const PROFILED = ['list', 'getById', 'toggle', 'create'];
+
+const list = (text) => text.split(',').filter((part) => part !== '');
+
+const whole = (text) => {
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number above 0.');
+};
+
+const positive = (text) => {
+  if (Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError('It must be a number above 0.');
+};
+
+/** What the bench is asked for: by default its table. */
+export const readOptions = (operations) =>
+  new Command('npm run bench --')
+    .description(
+      'Measures the gateway on MariaDB with durable flags, beside a bare limit and two idiomatic peers that answer the ' +
+        'same: requests per second, latency, and CPU time per request of server and database.',
+    )
+    .addOption(
+      new Option('--operations <list>', `only these, comma-separated, out of ${operations.join(', ')}`).argParser(
+        (text) => {
+          const names = list(text);
+          const unknown = names.filter((name) => !operations.includes(name));
+          if (unknown.length > 0) throw new InvalidArgumentError(`There is no ${unknown.join(', ')}.`);
+          return names;
+        },
+      ),
+    )
+    .option('--connections <list>', 'numbers of connections', (text) => list(text).map(whole), [1, 16, 64])
+    .option('--games <n>', 'how many games the database holds', whole, 100_000)
+    .option('--rounds <n>', 'how often each server gets its turn', whole, 5)
+    .option('--seconds <n>', 'how long a turn takes', positive, 2)
+    .option('--only-gateway', 'neither the bare limit nor the peers')
+    .option('--no-peers', 'the bare limit, but not the peers')
+    .addOption(new Option('--growth', 'instead: how queries grow with the database: 10 000, 100 000, 1 000 000 games'))
+    .option('--sizes <list>', 'the sizes for --growth', (text) => list(text).map(whole), [10_000, 100_000, 1_000_000])
+    .addOption(new Option('--profile <operation>', 'instead: CPU time by component').choices(PROFILED))
+    .option('--soak <minutes>', 'instead: memory under mixed load; draws soak.svg', positive)
+    .option('--related', 'instead: 40 000 calls of getRelated with room for 2 000 prepared statements')
+    .option('--log-sql', 'instead: print the statements that the gateway and the bare limit send')
+    .option('--write [heading]', 'put the result into RESULTS.md')
+    .parse()
+    .opts();

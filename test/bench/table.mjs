@@ -1,0 +1,94 @@
+import { demandEqualAnswers } from './compare.mjs';
+import { demandExactCounts } from './exact.mjs';
+import { startLoad } from './load/load.mjs';
+import { operationsOf, requestsOf } from './load/operations.mjs';
+import { takeSamples } from './load/samples.mjs';
+import { startSeeded } from './machine/seeded.mjs';
+import { PEERS, startServer } from './machine/servers.mjs';
+import { median, takeTurn, warmUp } from './measure.mjs';
+import { circumstances, figure, markdownTable } from './report.mjs';
+
+const MEASURES = ['perSecond', 'p50', 'p99', 'serverUs', 'databaseUs'];
+const HEAD = [
+  'operation',
+  'connections',
+  'server',
+  'requests/s',
+  'p50 ms',
+  'p99 ms',
+  'server µs',
+  'database µs',
+  'gateway : this, requests/s',
+  'server µs',
+  'database µs',
+];
+
+/** The servers that an operation is timed on, the gateway first. */
+const serversFor = (operation, servers) =>
+  servers.filter(({ name }) => name === 'gateway' || operation.servers.includes(PEERS.includes(name) ? 'peers' : name));
+
+/** The servers' turns, A B C A B C …: for each server its rounds. */
+const takeTurns = async (servers, rounds, turn) => {
+  const turns = new Map(servers.map((server) => [server, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const server of servers) turns.get(server).push(await turn(server));
+  }
+  return turns;
+};
+
+const mediansOf = (turns) =>
+  Object.fromEntries(MEASURES.map((measure) => [measure, median(turns.map((turn) => turn[measure]))]));
+
+/** How much more the gateway has of each measure: the median over the rounds, which the same noise befell. */
+const ratiosOf = (gateway, other) =>
+  Object.fromEntries(
+    MEASURES.map((measure) => [measure, median(gateway.map((turn, index) => turn[measure] / other[index][measure]))]),
+  );
+
+const rowsOf = (name, connections, turns) => {
+  const [[, gateway]] = turns;
+  return [...turns].map(([server, own]) => {
+    const medians = mediansOf(own);
+    const ratios = server.name === 'gateway' ? undefined : ratiosOf(gateway, own);
+    return [
+      name,
+      connections,
+      server.name,
+      ...MEASURES.map((measure) => figure(medians[measure])),
+      ...['perSecond', 'serverUs', 'databaseUs'].map((measure) => (ratios ? figure(ratios[measure]) : '')),
+    ];
+  });
+};
+
+const startServers = (names, database) => Promise.all(names.map((name) => startServer(name, { url: database.url })));
+
+/** Measures operations on the gateway and those beside it. Resolves with the table as Markdown. */
+export const measureTable = async (options) => {
+  const database = await startSeeded(options.games);
+  const samples = await takeSamples(database);
+  const names = ['gateway', ...(options.onlyGateway ? [] : ['bare', ...(options.peers ? PEERS : [])])];
+  const servers = await startServers(names, database);
+  const load = startLoad();
+  const milliseconds = options.seconds * 1000;
+  const rows = [];
+  for (const [name, operation] of Object.entries(operationsOf(samples))) {
+    if (options.operations && !options.operations.includes(name)) continue;
+    const timed = serversFor(operation, servers);
+    await demandEqualAnswers(timed, operation);
+    await load.define(name, requestsOf(operation));
+    for (const server of timed) await warmUp(load, server, name);
+    for (const connections of operation.connections ?? options.connections) {
+      const turn = { load, database, set: name, connections, milliseconds, settleMs: operation.settleMs };
+      const turns = await takeTurns(timed, options.rounds, (server) => takeTurn({ ...turn, server }));
+      const added = rowsOf(name, connections, turns);
+      for (const cells of added) console.error(cells.join('  '));
+      rows.push(...added);
+    }
+    if (operation.isWrite) await demandExactCounts(database);
+  }
+  for (const server of servers) await server.stop();
+  await database.stop();
+  return `${circumstances(database.version)}, ${figure(options.games)} games, ${options.rounds} rounds of ${options.seconds} s
+
+${markdownTable(HEAD, rows, 3)}`;
+};
