@@ -12,7 +12,7 @@ import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema } from './schema.ts';
 import { TagDictionary } from './tag/dictionary.ts';
-import { profileReads, type ProfileReads } from './user/service.ts';
+import { profileReads, type ProfileReads } from './user/reads.ts';
 
 interface Reads {
   games: ContentReads<GameSummaryColumns, GameColumns>;

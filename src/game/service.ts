@@ -2,7 +2,7 @@ import { type Contract, type InputOf, timeRangeDays } from '../../contract/index
 import { gameKind } from './kind.ts';
 import type { ListPage } from '../content/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
-import { type ContentRecord, readRecordsById, withTags } from '../content/records.ts';
+import { type ContentRecord, withTags } from '../content/records.ts';
 import type { Context } from '../context.ts';
 import { readRelated } from './related.ts';
 import { readTypeCounters, typeCounter } from './type-counters.ts';

@@ -1,18 +1,14 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import { Coalescer } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
-import { inList } from '../db/in-list.ts';
 import { insertRows } from '../db/insert.ts';
 import { updateRow } from '../db/update.ts';
-import { idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb } from '../db/values.ts';
+import { idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
-
-const COLUMNS =
-  'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
+import { readUsers } from './reads.ts';
 
 type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
@@ -28,23 +24,6 @@ export const createUser = (db: Database, nickname: string, now: Date): Promise<s
     await insertUser(tx, { id, nickname }, now);
     return id;
   });
-
-/** Reads profiles by id; those who wait share their queries. */
-export type ProfileReads = Coalescer<string, UserColumns | undefined>;
-
-export const profileReads = (reader: Reader): ProfileReads =>
-  new Coalescer({
-    run: async (ids) => {
-      const users = await readUsers(reader, new Set(ids));
-      return ids.map((id) => users.get(id));
-    },
-  });
-
-const readUsers = async (reader: Reader, ids: Iterable<string>): Promise<Map<string, UserColumns>> => {
-  const { sql, parameters } = inList([...ids].map(storedIdToBytes));
-  const users = await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id IN (${sql})`, parameters);
-  return new Map(users.map((user) => [idFromBytes(user.id), user]));
-};
 
 /** As `getUser`, on its own. @throws AppError USER_NOT_FOUND */
 export const readUser = async (reader: Reader, id: string): Promise<UserColumns> => {

@@ -1,0 +1,26 @@
+import { Coalescer } from '../db/coalesce.ts';
+import type { Reader } from '../db/connection.ts';
+import { inList } from '../db/in-list.ts';
+import { idFromBytes, storedIdToBytes } from '../db/values.ts';
+import type { UserColumns } from './entity.ts';
+
+const COLUMNS =
+  'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
+
+/** Reads profiles by id; those who wait share their queries. */
+export type ProfileReads = Coalescer<string, UserColumns | undefined>;
+
+export const profileReads = (reader: Reader): ProfileReads =>
+  new Coalescer({
+    run: async (ids) => {
+      const users = await readUsers(reader, new Set(ids));
+      return ids.map((id) => users.get(id));
+    },
+  });
+
+/** The profiles of users, by id. */
+export const readUsers = async (reader: Reader, ids: Iterable<string>): Promise<Map<string, UserColumns>> => {
+  const { sql, parameters } = inList([...ids].map(storedIdToBytes));
+  const users = await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id IN (${sql})`, parameters);
+  return new Map(users.map((user) => [idFromBytes(user.id), user]));
+};
