@@ -127,18 +127,6 @@ export const readRecordMap = async <Columns>(
   return new Map(records.map((record) => [idFromBytes(record.row.id), record]));
 };
 
-/** Reads the records with these ids, in this order; ids that do not exist are passed over. */
-export const readRecordsById = async <Columns>(
-  reader: Reader,
-  dictionary: TagDictionary,
-  kind: ContentKind,
-  shape: Shape,
-  ids: readonly string[],
-): Promise<ContentRecord<Columns>[]> => {
-  const records = await readRecordMap<Columns>(reader, dictionary, kind, shape, ids);
-  return ids.map((id) => records.get(id)).filter((record) => record !== undefined);
-};
-
 /** Reads one record with all its columns. @throws AppError the kind's NOT_FOUND */
 export const readRecord = async <Columns>(
   reader: Reader,
@@ -147,7 +135,7 @@ export const readRecord = async <Columns>(
   id: string,
   viewerId: string | undefined,
 ): Promise<ContentRecord<Columns>> => {
-  const [record] = await readRecordsById<Columns>(reader, dictionary, kind, { detail: true, viewerId }, [id]);
+  const record = (await readRecordMap<Columns>(reader, dictionary, kind, { detail: true, viewerId }, [id])).get(id);
   if (!record) throw new AppError(kind.notFound);
   return record;
 };

@@ -1,8 +1,7 @@
-import type { Reader } from '../db/connection.ts';
 import { Coalescer } from '../db/coalesce.ts';
+import type { Reader } from '../db/connection.ts';
 import { inList } from '../db/in-list.ts';
-import { idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
-import { AppError } from '../errors.ts';
+import { idFromBytes, storedIdToBytes } from '../db/values.ts';
 import type { UserColumns } from './entity.ts';
 
 const COLUMNS =
@@ -19,15 +18,9 @@ export const profileReads = (reader: Reader): ProfileReads =>
     },
   });
 
-const readUsers = async (reader: Reader, ids: Iterable<string>): Promise<Map<string, UserColumns>> => {
+/** The profiles of users, by id. */
+export const readUsers = async (reader: Reader, ids: Iterable<string>): Promise<Map<string, UserColumns>> => {
   const { sql, parameters } = inList([...ids].map(storedIdToBytes));
   const users = await reader.read<UserColumns>(`SELECT ${COLUMNS} FROM users WHERE id IN (${sql})`, parameters);
   return new Map(users.map((user) => [idFromBytes(user.id), user]));
-};
-
-/** As `getUser`, on its own. @throws AppError USER_NOT_FOUND */
-export const readUser = async (reader: Reader, id: string): Promise<UserColumns> => {
-  const user = idToBytes(id) && (await readUsers(reader, [id])).get(id);
-  if (!user) throw new AppError('USER_NOT_FOUND');
-  return user;
 };

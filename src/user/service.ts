@@ -8,7 +8,7 @@ import { idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
-import { readUser } from './reads.ts';
+import { readUsers } from './reads.ts';
 
 type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
@@ -24,6 +24,13 @@ export const createUser = (db: Database, nickname: string, now: Date): Promise<s
     await insertUser(tx, { id, nickname }, now);
     return id;
   });
+
+/** As `getUser`, on its own. @throws AppError USER_NOT_FOUND */
+export const readUser = async (reader: Reader, id: string): Promise<UserColumns> => {
+  const user = idToBytes(id) && (await readUsers(reader, [id])).get(id);
+  if (!user) throw new AppError('USER_NOT_FOUND');
+  return user;
+};
 
 /** The profile of a user. @throws AppError USER_NOT_FOUND */
 export const getUser = async ({ reads }: Pick<Context, 'reads'>, id: string): Promise<UserColumns> => {

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { idFromBytes } from '../../src/db/values.ts';
+import { getGame, listGames } from '../../src/game/service.ts';
+import { getUser, updateUser } from '../../src/user/service.ts';
+import { startApp, type TestApp, type TestUser } from '../support/app.ts';
+
+// Reads that wait for the database share queries. Nobody may notice. Below HTTP, where more of them wait.
+
+const READERS = 24;
+
+let app: TestApp;
+let users: TestUser[];
+
+const times = <T>(n: number, make: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: n }, (_, index) => make(index)));
+
+beforeAll(async () => {
+  app = await startApp();
+  users = await times(4, () => app.aUser());
+});
+afterAll(() => app.stop());
+
+/** Reads on and on, as many do, until `work` is done. */
+const underLoad = async (read: () => Promise<unknown>, work: () => Promise<void>): Promise<void> => {
+  let isDone = false;
+  const readers = times(READERS, async () => {
+    while (!isDone) {
+      await read();
+      // What SQLite does takes no turn of the event loop.
+      await breathe();
+    }
+  });
+  try {
+    await work();
+  } finally {
+    isDone = true;
+    await readers;
+  }
+};
+
+const aList = (input: Partial<Parameters<typeof listGames>[1]>, viewerId?: string) =>
+  listGames(app.context, { limit: 10, page: 1, sortBy: 'latest', timeRange: 'all', ...input }, viewerId);
+
+describe('a read sees what was answered before it', () => {
+  const ROUNDS = 40;
+
+  test('of a record and its viewer', async () => {
+    const { context } = app;
+    const [reader, writer] = [users[0]!, users[1]!];
+    const { id } = await app.aGame();
+    await underLoad(
+      () => getGame(context, id, reader.id),
+      async () => {
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const { favorited, favoriteCount } = await app.call('game.toggleFavorite', { gameId: id }, writer.key);
+          const expected = { favorite_count: favoriteCount, favorited: Number(favorited) };
+          const seen = await times(3, () => getGame(context, id, writer.id));
+          expect(seen.map(({ row }) => row)).toEqual(seen.map(() => expect.objectContaining(expected)));
+          expect((await getGame(context, id, undefined)).row.favorite_count).toBe(favoriteCount);
+        }
+      },
+    );
+  });
+
+  test('of a profile', async () => {
+    const { context } = app;
+    const { id } = users[2]!;
+    await underLoad(
+      () => getUser(context, id),
+      async () => {
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const nickname = `round ${round}`;
+          await updateUser(context, id, { nickname });
+          expect((await getUser(context, id)).nickname).toBe(nickname);
+        }
+      },
+    );
+  });
+
+  test('of lists, their totals included', async () => {
+    const tagSlugs = ['fresh', 'air'];
+    let total = 0;
+    await underLoad(
+      () => aList({ tagSlugs }),
+      async () => {
+        for (let round = 0; round < ROUNDS; round += 1) {
+          const isListed = round % 3 !== 0;
+          const { id } = await app.aGame({ tagNames: ['fresh', ...(isListed ? ['air'] : [])] }, users[3]);
+          if (isListed) total += 1;
+          const list = await aList({ tagSlugs });
+          expect(list).toMatchObject({ total, totalRelation: 'eq' });
+          if (isListed) expect(idFromBytes(list.records[0]!.row.id)).toBe(id);
+        }
+      },
+    );
+  });
+});
+
+test('everyone gets their own: records, viewers, and what there is not', async () => {
+  const games = await times(5, () => app.aGame());
+  await times(3, (index) => app.call('game.toggleFavorite', { gameId: games[index]!.id }, users[index]!.key));
+  const missing = '019a3c5e-0000-7000-8000-000000000000';
+  await times(300, async (n) => {
+    const viewer = n % 4;
+    const viewerId = viewer === 3 ? undefined : users[viewer]!.id;
+    if (n % 7 === 0) {
+      await expect(getGame(app.context, missing, viewerId)).rejects.toThrow('GAME_NOT_FOUND');
+      return;
+    }
+    const { row } = await getGame(app.context, games[n % 5]!.id, viewerId);
+    const expected = viewerId === undefined ? undefined : Number(n % 5 === viewer);
+    expect([row.title, row.favorited]).toEqual([games[n % 5]!.title, expected]);
+  });
+});
+
+test('equal lists show each the own favorites', async () => {
+  const games = await times(3, () => app.aGame({ tagNames: ['shared'] }));
+  await times(3, (index) => app.call('game.toggleFavorite', { gameId: games[index]!.id }, users[index]!.key));
+  const lists = await times(120, (n) => aList({ tagSlugs: ['shared'] }, n % 4 === 3 ? undefined : users[n % 4]!.id));
+  for (const [n, { records }] of lists.entries()) {
+    const favorited = games.map(({ id }) => records.find(({ row }) => idFromBytes(row.id) === id)?.row.favorited);
+    expect(favorited).toEqual([0, 1, 2].map((index) => (n % 4 === 3 ? undefined : Number(index === n % 4))));
+  }
+});
+
+test('a key that was revoked ends, and one that was made works, also when many are asked for at once', async () => {
+  const callers = await times(20, () => app.aUser());
+  const bad = await app.badKeys();
+  await Promise.all([
+    ...callers.map(async ({ id, key }) => expect((await app.call('user.me', {}, key)).id).toBe(id)),
+    ...Object.entries(bad).map(async ([reason, key]) => {
+      expect((await app.fail('user.me', {}, 401, key)).data.reason).toBe(reason);
+    }),
+  ]);
+});
