@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { createApp } from './app.ts';
 import { type Config, ConfigError } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
@@ -7,6 +7,16 @@ import { Listener } from './http/listener.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './workers.ts';
 import { fillSandbox } from './demo/sandbox.ts';
 import { sandboxWelcome, welcome } from './demo/welcome.ts';
+
+const LOG_BUFFER_BYTES = 4096;
+const LOG_DELAY_MS = 200;
+
+/** The log: JSON lines on the standard error, written some at a time. What is left is written when the process ends. */
+const openLog = ({ logLevel }: Config): Logger => {
+  const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
+  setInterval(() => destination.flush(), LOG_DELAY_MS).unref();
+  return pino({ level: logLevel }, destination);
+};
 
 /** Why a port cannot be had, in words for the operator. */
 const listenFault = ({ host, port }: Config, error: NodeJS.ErrnoException): Error => {
@@ -116,7 +126,7 @@ const superviseWorkers = async (context: Context): Promise<void> => {
  * @throws ConfigError for an address that cannot be had, AppError DATABASE_UNAVAILABLE
  */
 export const serve = async (config: Config): Promise<void> => {
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const log = openLog(config);
   const context = await openContext(config, log);
   try {
     if (isWorker) await answer(context, workerStopped(), () => undefined);

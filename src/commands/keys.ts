@@ -4,7 +4,7 @@ import { type Scope, scopes } from '../../contract/index.ts';
 import { readConfig } from '../config.ts';
 import { displayPrefix, isWellFormedKey } from '../key/format.ts';
 import { createKey, type KeyInfo, listKeys, revokeKey, rotateKey } from '../key/service.ts';
-import { readUser } from '../user/reads.ts';
+import { readUser } from '../user/service.ts';
 import { type Expiry, lengthOf, listOf, parseDuration, parseExpiry, textOf } from './arguments.ts';
 import { CommandError, examples, PROGRAM, withDatabase } from './common.ts';
 import { note, print, printJsonLines, printTable } from './output.ts';
