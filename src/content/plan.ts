@@ -177,7 +177,11 @@ export const sortedMatches = (
     if (cost < best.cost) best = { cost, source };
   };
   if (rarest) {
-    offer(rarest.n * (ENTRY + HASH) + steps * (ENTRY + HASH), () => fromRecords(dialect, kind, filter, sorted, rarest));
+    if (dialect.gathers) {
+      offer(rarest.n * (ENTRY + HASH) + steps * (ENTRY + HASH), () =>
+        fromRecords(dialect, kind, filter, sorted, rarest),
+      );
+    }
     offer(inRarest * (ENTRY + LOOKUP + others.length * PROBE), () => fromTag(dialect, kind, filter, true));
   } else {
     if (filter.type !== undefined) {

@@ -16,6 +16,8 @@ export interface Dialect {
   updatesTables: boolean;
   /** A join that reads its left side first, whatever the planner thinks. */
   joinInOrder: string;
+  /** Whether a join with a subquery looks its rows up; SQLite reads all of them again and again. */
+  gathers: boolean;
   /** After a table: has it read by this index, whatever the planner thinks. */
   useIndex(name: string): string;
   /**
@@ -36,6 +38,7 @@ const sqlite: Dialect = {
   inserted: (column) => `excluded.${column}`,
   updatesTables: false,
   joinInOrder: 'CROSS JOIN',
+  gathers: false,
   useIndex: (name) => `INDEXED BY ${name}`,
   seek: (columns, direction) =>
     `(${columns.join(', ')}) ${direction === 'ASC' ? '>' : '<'} (${columns.map(() => '?').join(', ')})`,
@@ -50,6 +53,7 @@ const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   inserted: (column) => `VALUES(${column})`,
   updatesTables: true,
   joinInOrder: 'STRAIGHT_JOIN',
+  gathers: true,
   useIndex: (name) => `FORCE INDEX (${name})`,
   seek: (columns, direction) => {
     const sign = direction === 'ASC' ? '>' : '<';
