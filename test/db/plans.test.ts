@@ -89,9 +89,10 @@ const statementsOf = async (work: () => Promise<unknown>): Promise<Statement[]> 
   const { db } = app.context;
   const seen: Statement[] = [];
   const read = db.read.bind(db);
-  db.read = (sql, parameters = []) => {
-    seen.push({ sql, parameters: [...parameters] });
-    return read(sql, parameters);
+  db.read = (...statement) => {
+    const [sql, parameters] = statement;
+    seen.push({ sql, parameters: [...(parameters ?? [])] });
+    return read(...statement);
   };
   try {
     await work();
@@ -104,7 +105,7 @@ const statementsOf = async (work: () => Promise<unknown>): Promise<Statement[]> 
 /** How many rows and entries of indexes a server reads for a statement. */
 const rowsRead = async ({ sql, parameters }: Statement): Promise<number> => {
   await connection!.query('FLUSH STATUS');
-  await connection!.execute(sql, parameters as string[]);
+  await connection!.execute(sql, parameters);
   const [rows] = await connection!.query("SHOW SESSION STATUS LIKE 'Handler_read%'");
   return (rows as { Value: string }[]).reduce((sum, { Value }) => sum + Number(Value), 0);
 };
