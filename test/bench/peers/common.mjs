@@ -44,6 +44,7 @@ export const newGameRow = (input, tags, user) => {
     title: input.title,
     description: input.description ?? null,
     search_text: searchText([input.title, extra.originalName, originalAuthor, ...tags.map((tag) => tag.name)]),
+    tag_ids: tags.map((tag) => tag.id).join(','),
     created_at: storedTime(now),
     updated_at: storedTime(now),
     cover_url: input.coverUrl ?? null,

@@ -188,7 +188,9 @@ const create = (input, user) =>
     if (tagIds.length > 0) {
       await trx
         .insertInto('game_tags')
-        .values(tagIds.map((tagId, position) => ({ game_id: row.id, tag_id: tagId, position })))
+        .values(
+          tagIds.map((tagId, position) => ({ game_id: row.id, tag_id: tagId, position, game_type: row.game_type })),
+        )
         .execute();
     }
     return findGame(trx, row.id, user);

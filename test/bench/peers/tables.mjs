@@ -13,6 +13,7 @@ export const games = mysqlTable('games', {
   title: varchar('title', { length: 200 }).notNull(),
   description: text('description'),
   search_text: text('search_text').notNull(),
+  tag_ids: varchar('tag_ids', { length: 220 }).notNull(),
   view_count: int('view_count').notNull().default(0),
   like_count: int('like_count').notNull().default(0),
   dislike_count: int('dislike_count').notNull().default(0),
@@ -52,6 +53,7 @@ export const gameTags = mysqlTable('game_tags', {
   game_id: id('game_id').notNull(),
   tag_id: int('tag_id').notNull(),
   position: smallint('position').notNull(),
+  game_type: varchar('game_type', { length: 32 }),
 });
 
 export const gameFavorites = mysqlTable('game_favorites', {

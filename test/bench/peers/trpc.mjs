@@ -181,7 +181,12 @@ const create = (input, user) =>
     const row = newGameRow(input, found, user);
     await tx.insert(games).values(row);
     if (tagIds.length > 0) {
-      const links = tagIds.map((tagId, position) => ({ game_id: row.id, tag_id: tagId, position }));
+      const links = tagIds.map((tagId, position) => ({
+        game_id: row.id,
+        tag_id: tagId,
+        position,
+        game_type: row.game_type,
+      }));
       await tx.insert(gameTags).values(links);
     }
     return findGame(tx, row.id, user);

@@ -5,11 +5,20 @@ import { V7Generator } from 'uuidv7';
 import { searchText } from '../../../dist/src/search/text.js';
 import { slugOf } from '../../../dist/src/tag/slug.js';
 import * as statements from './statements.mjs';
-import { execute, keyVerifier, openPool, tagDictionary, transaction, viewCounter } from './store.mjs';
+import {
+  execute,
+  keyVerifier,
+  openPool,
+  tagDictionary,
+  transaction,
+  viewCounter,
+  WITHOUT_AUTOCOMMIT,
+} from './store.mjs';
 import { game, gamePage, gameSummary, idBytes, storedTime, userProfile } from './wire.mjs';
 
 const { create, toggle } = statements;
 const pool = openPool(process.env.DATABASE_URL);
+const writers = openPool(process.env.DATABASE_URL, [WITHOUT_AUTOCOMMIT]);
 const tagsOf = tagDictionary(pool);
 const userOf = keyVerifier(pool);
 const countView = viewCounter(pool);
@@ -39,7 +48,7 @@ const list = async (input) => {
 };
 
 const getById = async ({ id }) => {
-  const rows = await execute(pool, statements.gamesById(1, false), [idBytes(id)]);
+  const rows = await execute(pool, statements.gamesById(1), [idBytes(id)]);
   const [tags] = await tagsOf(rows);
   countView(id);
   return game(rows[0], tags);
@@ -51,78 +60,70 @@ const getProfile = async ({ id }) => {
 };
 
 const toggleFavorite = ({ gameId }, user) =>
-  transaction(pool, async (connection) => {
+  transaction(writers, async (connection) => {
     const id = idBytes(gameId);
-    const [{ favorite_count: before }] = await execute(connection, toggle.lock, [id]);
-    const { affectedRows: removed } = await execute(connection, toggle.remove, [user, id]);
-    if (removed === 0) await execute(connection, toggle.add, [user, id]);
-    const favoriteCount = before + (removed === 0 ? 1 : -1);
-    await execute(connection, toggle.store, [favoriteCount, id]);
-    return { gameId, favorited: removed === 0, favoriteCount };
+    const [stored] = await execute(connection, toggle.lock, [user, id]);
+    const favorited = stored.user_id === null;
+    if (favorited) await execute(connection, toggle.add, [user, id]);
+    else await execute(connection, toggle.remove, [id, user]);
+    const favoriteCount = stored.favorite_count + (favorited ? 1 : -1);
+    await execute(connection, toggle.store, [favoriteCount, stored.like_count, stored.dislike_count, id]);
+    return { gameId, favorited, favoriteCount };
   });
-
-/** The tags with these names, made where they do not exist, by their slugs. */
-const ensureTags = async (connection, names) => {
-  const bySlug = new Map(names.map((name) => [slugOf(name), name]));
-  const slugs = [...bySlug.keys()].toSorted(byName);
-  if (slugs.length === 0) return new Map();
-  const find = async (wanted) => execute(connection, statements.tagsBySlug(wanted.length), wanted);
-  const tags = new Map((await find(slugs)).map((tag) => [tag.slug, tag]));
-  const missing = slugs.filter((slug) => !tags.has(slug));
-  if (missing.length > 0) {
-    const rows = missing.flatMap((slug) => [slug, bySlug.get(slug)]);
-    await execute(connection, create.addTags(missing.length), rows);
-    for (const tag of await find(missing)) tags.set(tag.slug, tag);
-  }
-  return tags;
-};
 
 const rowOf = (input, tags, user, now) => {
   const { originalAuthor = null, ...extra } = input.extraInfo ?? {};
-  return [
-    idBytes(ids.generateOrResetCore(now.getTime(), 10_000).toString()),
-    user,
-    input.title,
-    input.description ?? null,
-    searchText([input.title, extra.originalName, originalAuthor, ...tags.map((tag) => tag.name)]),
-    storedTime(now),
-    storedTime(now),
-    input.coverUrl ?? null,
-    input.gameType ?? null,
-    (input.isFree ?? true) ? 1 : 0,
-    input.version ?? null,
-    originalAuthor,
-    JSON.stringify(extra),
-  ];
+  return {
+    id: idBytes(ids.generateOrResetCore(now.getTime(), 10_000).toString()),
+    author_id: user,
+    title: input.title,
+    view_count: 0,
+    like_count: 0,
+    dislike_count: 0,
+    favorite_count: 0,
+    search_text: searchText([input.title, extra.originalName, originalAuthor, ...tags.map((tag) => tag.name)]),
+    tag_ids: tags.map((tag) => tag.id).join(','),
+    created_at: storedTime(now),
+    updated_at: storedTime(now),
+    description: input.description ?? null,
+    cover_url: input.coverUrl ?? null,
+    game_type: input.gameType ?? null,
+    is_free: (input.isFree ?? true) ? 1 : 0,
+    version: input.version ?? null,
+    original_author: originalAuthor,
+    extra_info: JSON.stringify(extra),
+  };
 };
 
+/** Publishes games with tags, all of which exist. */
 const publish = (inputs, user) =>
-  transaction(pool, async (connection) => {
+  transaction(writers, async (connection) => {
     const now = new Date();
-    const known = await ensureTags(
-      connection,
-      inputs.flatMap((input) => input.tagNames ?? []),
-    );
-    const tags = inputs.map((input) => [...new Set((input.tagNames ?? []).map(slugOf))].map((slug) => known.get(slug)));
+    const slugLists = inputs.map((input) => [...new Set(input.tagNames.map(slugOf))]);
+    const slugs = [...new Set(slugLists.flat())].toSorted(byName);
+    const found = await execute(connection, create.authorAndTags(slugs.length), [...slugs, user]);
+    const [author] = found;
+    const known = new Map(found.map(({ id, name, slug }) => [slug, { id, name, slug }]));
+    const tags = slugLists.map((own) => own.map((slug) => known.get(slug)));
     const counted = [...tally(tags.flat().map((tag) => tag.id))].toSorted(([a], [b]) => a - b);
-    if (counted.length > 0) {
-      const parameters = [...counted.flat(), ...counted.map(([id]) => id)];
-      await execute(connection, create.countTags(counted.length), parameters);
-    }
-    await execute(connection, create.countAuthors(1), [user, inputs.length, user]);
-    const counters = tally(inputs.flatMap(({ gameType }) => ['games', `games:${gameType ?? ''}`]));
-    for (const [name, n] of [...counters].toSorted(([a], [b]) => byName(a, b)))
-      await execute(connection, create.count, [n, name]);
+    const counts = [inputs.length, ...counted.flat(), user, ...counted.map(([id]) => id)];
+    await execute(connection, create.countAll(counted.length), counts);
 
     const rows = inputs.map((input, index) => rowOf(input, tags[index], user, now));
-    await execute(connection, create.games(rows.length), rows.flat());
-    const links = rows.flatMap(([id], index) => tags[index].map((tag, position) => [id, tag.id, position]));
-    if (links.length > 0) await execute(connection, create.links(links.length), links.flat());
+    await execute(
+      connection,
+      create.games(rows.length),
+      rows.flatMap((row) => Object.values(row)),
+    );
+    const links = rows.flatMap((row, index) =>
+      tags[index].map((tag, position) => [row.id, tag.id, position, row.game_type]),
+    );
+    await execute(connection, create.links(links.length), links.flat());
+    const counters = [...tally(inputs.flatMap(({ gameType }) => ['games', `games:${gameType ?? ''}`]))];
+    await execute(connection, create.counters(counters.length), counters.toSorted(([a], [b]) => byName(a, b)).flat());
 
-    const keys = rows.map(([id]) => id);
-    const stored = await execute(connection, statements.gamesById(keys.length, true), [...keys, user, user]);
-    const byId = new Map(stored.map((row) => [row.id.toString('hex'), row]));
-    return keys.map((key, index) => game(byId.get(key.toString('hex')), tags[index]));
+    const own = { author_nickname: author.nickname, author_avatar: author.avatar, favorited: 0, reaction: null };
+    return rows.map((row, index) => game({ ...row, ...own }, tags[index]));
   });
 
 const procedures = {

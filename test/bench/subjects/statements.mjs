@@ -12,6 +12,7 @@ const summaryColumns = [
   'favorite_count',
   'created_at',
   'updated_at',
+  'tag_ids',
   'cover_url',
   'game_type',
   'is_free',
@@ -19,36 +20,25 @@ const summaryColumns = [
 ];
 const detailColumns = ['description', 'original_author', 'extra_info'];
 
-/** Records with their authors and the ids of their tags; `ids` is a SELECT that yields their ids. */
-const records = ({ ids, columns, more = [], viewer = false, orderBy }) => `
-  SELECT ${[...columns.map((column) => `r.${column}`), ...more].join(', ')},
-    u.id AS author_id, u.nickname AS author_nickname, u.avatar AS author_avatar,
-    (SELECT GROUP_CONCAT(t.tag_id ORDER BY t.position) FROM game_tags t WHERE t.game_id = r.id) AS tag_ids
-    ${viewer ? ', f.user_id IS NOT NULL AS favorited, x.type AS reaction' : ''}
-  FROM (${ids}) p
-  JOIN games r ON r.id = p.id
-  JOIN users u ON u.id = r.author_id
-  ${
-    viewer
-      ? `LEFT JOIN game_favorites f ON f.user_id = ? AND f.game_id = r.id
-  LEFT JOIN game_reactions x ON x.user_id = ? AND x.game_id = r.id`
-      : ''
-  }
-  ${orderBy ? `ORDER BY ${orderBy}` : ''}`;
+const columnsOf = (columns) =>
+  [
+    ...columns.map((column) => `r.${column}`),
+    'u.id AS author_id',
+    'u.nickname AS author_nickname',
+    'u.avatar AS author_avatar',
+  ].join(', ');
 
-const wholeRecord = (ids, viewer) => records({ ids, columns: [...summaryColumns, ...detailColumns], viewer });
-
-/** Whole games by their ids. Parameters: the ids, then twice the viewer if there is one. */
-export const gamesById = (n, viewer) => wholeRecord(`SELECT id FROM games WHERE id IN (${placeholders(n)})`, viewer);
+/** Whole games by their ids. */
+export const gamesById = (n) => `SELECT ${columnsOf([...summaryColumns, ...detailColumns])}
+  FROM games r STRAIGHT_JOIN users u ON u.id = r.author_id WHERE r.id IN (${placeholders(n)})`;
 
 export const tagsById = (n) => `SELECT id, name, slug FROM tags WHERE id IN (${placeholders(n)})`;
-export const tagsBySlug = (n) => `SELECT id, name, slug FROM tags WHERE slug IN (${placeholders(n)})`;
 const countedTagsBySlug = (n) => `SELECT id, slug, game_count AS n,
     COALESCE((SELECT n FROM counters WHERE name = ?), 0) AS total
   FROM tags WHERE slug IN (${placeholders(n)})`;
 
 export const profile = `SELECT id, nickname, bio, pronouns, website, location, social_links, avatar, game_count,
-  image_post_count, created_at, updated_at FROM users WHERE id = ?`;
+  image_post_count, created_at, updated_at FROM users WHERE id IN (?)`;
 
 export const keyByHash = `SELECT id, user_id, prefix, name, scopes, expires_at, revoked_at, last_used_at, created_at
   FROM api_keys WHERE key_hash = ?`;
@@ -67,14 +57,21 @@ const orders = {
 /** The number of all games, which decides between two plans, and how many have each of these tags. */
 export const tagQuery = (slugs) => ({ sql: countedTagsBySlug(slugs.length), parameters: ['games', ...slugs] });
 
+/** The index that has the records in the order of a sort, or of a type or time range. */
+const indexFor = ({ gameType, timeRange, sortBy }) => {
+  if (timeRange !== 'all') return 'games_latest';
+  if (gameType !== undefined) return sortBy === 'views' ? 'games_type_views' : 'games_type_latest';
+  return sortBy === 'oldest' ? 'games_latest' : `games_${sortBy}`;
+};
+
 /** The tables of a list, and what its tags demand. `tags` as `tagQuery` finds them, the rarest first. */
-const tagJoins = ([rarest, ...others], rows) => {
-  if (!rarest) return { from: 'games r', conditions: [], parameters: [] };
+const tagJoins = (input, [rarest, ...others], rows) => {
+  if (!rarest) return { from: `games r FORCE INDEX (${indexFor(input)})`, conditions: [], parameters: [] };
   const walk = (rows * rarest.total) / Math.max(rarest.n, 1) < rarest.n;
   return {
     from: walk
-      ? 'games r STRAIGHT_JOIN game_tags t ON t.game_id = r.id'
-      : 'game_tags t STRAIGHT_JOIN games r ON t.game_id = r.id',
+      ? `games r FORCE INDEX (${indexFor(input)}) STRAIGHT_JOIN game_tags t ON t.game_id = r.id`
+      : 'game_tags t FORCE INDEX (game_tags_tag) STRAIGHT_JOIN games r ON t.game_id = r.id',
     conditions: [
       't.tag_id = ?',
       ...others.map(() => 'EXISTS (SELECT 1 FROM game_tags o WHERE o.tag_id = ? AND o.game_id = r.id)'),
@@ -96,7 +93,7 @@ const total = ({ gameType }, tags, from, conditions, parameters) => {
 /** A page of games and, in each row, the total. `tags` are those asked for, the rarest first. */
 export const list = ({ gameType, timeRange = 'all', sortBy = 'latest', page, limit }, tags, now = Date.now()) => {
   const offset = (page - 1) * limit;
-  const joins = tagJoins(tags, offset + limit);
+  const joins = tagJoins({ gameType, timeRange, sortBy }, tags, offset + limit);
   const conditions = [...joins.conditions];
   const parameters = [...joins.parameters];
   if (gameType !== undefined) {
@@ -114,41 +111,42 @@ export const list = ({ gameType, timeRange = 'all', sortBy = 'latest', page, lim
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
   const counted = total({ gameType }, tags, joins.from, conditions, parameters);
   return {
-    sql: records({
-      ids: `SELECT ${columns.map((column) => `r.${column}`).join(', ')} FROM ${joins.from} ${where}
-        ORDER BY ${order('r')} LIMIT ? OFFSET ?`,
-      columns: summaryColumns,
-      more: [`${counted.sql} AS total`],
-      orderBy: order('p'),
-    }),
+    sql: `SELECT ${counted.sql} AS total, ${columnsOf(summaryColumns)}
+      FROM (SELECT ${columns.map((column) => `r.${column} AS ${column}`).join(', ')} FROM ${joins.from} ${where}
+        ORDER BY ${order('r')} LIMIT ? OFFSET ?) p
+      STRAIGHT_JOIN games r ON r.id = p.id STRAIGHT_JOIN users u ON u.id = r.author_id
+      ORDER BY ${order('p')}`,
     parameters: [...counted.parameters, ...parameters, limit + 1, offset],
     isBounded: counted.isBounded === true,
   };
 };
 
 const cases = (n) => Array.from({ length: n }, () => 'WHEN ? THEN ?').join(' ');
-
-/** Adds to a count of rows. Parameters: id and addition of each, then all ids. */
-const increment = (table, column) => (n) =>
-  `UPDATE ${table} SET ${column} = ${column} + CASE id ${cases(n)} ELSE 0 END WHERE id IN (${placeholders(n)})`;
-
 const rows = (n, width) => Array.from({ length: n }, () => `(${placeholders(width)})`).join(', ');
 
-export const addViews = increment('games', 'view_count');
+/** Adds to the views of games. Parameters: id and addition of each, then all ids. */
+export const addViews = (n) =>
+  `UPDATE games SET view_count = view_count + CASE id ${cases(n)} ELSE 0 END WHERE id IN (${placeholders(n)})`;
 
 export const toggle = {
-  lock: 'SELECT favorite_count, like_count, dislike_count FROM games WHERE id = ? FOR UPDATE',
-  remove: 'DELETE FROM game_favorites WHERE user_id = ? AND game_id = ?',
+  lock: `SELECT r.favorite_count, r.like_count, r.dislike_count, m.user_id, 'favorite' AS mark
+    FROM games r LEFT JOIN game_favorites m ON m.game_id = r.id AND m.user_id IN (?) WHERE r.id = ? FOR UPDATE`,
+  remove: 'DELETE FROM game_favorites WHERE game_id = ? AND user_id IN (?)',
   add: 'INSERT INTO game_favorites (user_id, game_id) VALUES (?, ?)',
-  store: 'UPDATE games SET favorite_count = ? WHERE id = ?',
+  store: 'UPDATE games SET favorite_count = ?, like_count = ?, dislike_count = ? WHERE id = ?',
 };
 
 export const create = {
-  addTags: (n) => `INSERT IGNORE INTO tags (slug, name) VALUES ${rows(n, 2)}`,
-  countTags: increment('tags', 'game_count'),
-  countAuthors: increment('users', 'game_count'),
-  count: 'UPDATE counters SET n = n + ? WHERE name = ?',
-  games: (n) => `INSERT INTO games (id, author_id, title, description, search_text, created_at, updated_at, cover_url,
-    game_type, is_free, version, original_author, extra_info) VALUES ${rows(n, 13)}`,
-  links: (n) => `INSERT INTO game_tags (game_id, tag_id, position) VALUES ${rows(n, 3)}`,
+  /** Parameters: the slugs, the author. */
+  authorAndTags: (n) => `SELECT u.nickname, u.avatar, t.id, t.name, t.slug
+    FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) WHERE u.id = ?`,
+  /** Parameters: how many games, the author, then tag and number of each tag, then all tags. */
+  countAll: (n) => `UPDATE users, tags SET users.game_count = users.game_count + ?,
+      tags.game_count = tags.game_count + CASE tags.id ${cases(n)} ELSE 0 END
+    WHERE users.id IN (?) AND tags.id IN (${placeholders(n)})`,
+  games: (n) => `INSERT INTO games (id, author_id, title, view_count, like_count, dislike_count, favorite_count,
+    search_text, tag_ids, created_at, updated_at, description, cover_url, game_type, is_free, version, original_author,
+    extra_info) VALUES ${rows(n, 18)}`,
+  links: (n) => `INSERT INTO game_tags (game_id, tag_id, position, game_type) VALUES ${rows(n, 4)}`,
+  counters: (n) => `INSERT INTO counters (name, n) VALUES ${rows(n, 2)} ON DUPLICATE KEY UPDATE n = n + VALUES(n)`,
 };

@@ -8,8 +8,11 @@ const KEY_MS = 500;
 const VIEWS_MS = 1000;
 const VIEWS_ROWS = 200;
 
-/** A pool as the product's, by mysql2's callbacks, which cost less than its promises. */
-export const openPool = (url) => {
+/**
+ * A pool as the product's, by mysql2's callbacks, which cost less than its promises; its connections begin with these
+ * settings.
+ */
+export const openPool = (url, settings = []) => {
   const pool = mysql.createPool({
     uri: url,
     connectionLimit: POOL_SIZE,
@@ -18,9 +21,11 @@ export const openPool = (url) => {
     dateStrings: true,
     supportBigNumbers: true,
   });
-  pool.on('connection', (connection) =>
-    connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED', () => undefined),
-  );
+  pool.on('connection', (connection) => {
+    for (const setting of ['SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED', ...settings]) {
+      connection.query(setting, () => undefined);
+    }
+  });
   return pool;
 };
 
@@ -35,7 +40,10 @@ const query = (connection, sql) =>
     connection.query(sql, (error, result) => (error ? reject(error) : resolve(result)));
   });
 
-/** Runs `work` on a connection, between START TRANSACTION and COMMIT. Again when it lost a deadlock or lock wait. */
+/** The setting of a pool for `transaction`, which then needs no trip to begin. */
+export const WITHOUT_AUTOCOMMIT = 'SET SESSION autocommit = 0';
+
+/** Runs `work` on a connection, then COMMIT. Again when it lost a deadlock or lock wait. */
 export const transaction = async (pool, work) => {
   const connection = await new Promise((resolve, reject) => {
     pool.getConnection((error, found) => (error ? reject(error) : resolve(found)));
@@ -43,7 +51,6 @@ export const transaction = async (pool, work) => {
   try {
     for (;;) {
       try {
-        await query(connection, 'START TRANSACTION');
         const result = await work(connection);
         await query(connection, 'COMMIT');
         return result;
@@ -61,7 +68,7 @@ export const transaction = async (pool, work) => {
 export const tagDictionary = (pool) => {
   const known = new Map();
   return async (rows) => {
-    const ids = rows.map((row) => (row.tag_ids === null ? [] : row.tag_ids.split(',').map(Number)));
+    const ids = rows.map((row) => (row.tag_ids === '' ? [] : row.tag_ids.split(',').map(Number)));
     const missing = [...new Set(ids.flat().filter((id) => !known.has(id)))];
     if (missing.length > 0) {
       for (const tag of await execute(pool, tagsById(missing.length), missing)) known.set(tag.id, tag);
