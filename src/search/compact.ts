@@ -65,7 +65,8 @@ const orderDocuments = async (reader: Reader, store: SearchStore, inputs: readon
     if (!first) break;
     const { input } = first;
     // Most segments follow one another, so that long stretches come of one.
-    for (let key = headKey(input); key && (!second || Buffer.compare(key, second.key) <= 0); key = headKey(input)) {
+    const isNext = (key: Uint8Array): boolean => !second || Buffer.compare(key, second.key) <= 0;
+    for (let key = headKey(input); key && isNext(key); key = headKey(input)) {
       const { [input]: doc = 0 } = heads;
       heads[input] = doc + 1;
       const renumbered = numbers[input];

@@ -88,7 +88,7 @@ export const searchEntities = (engine: Engine): EntitySchema[] => {
         lastKey: { ...key, name: 'last_key' },
         builder: big,
         touched: big,
-      } as Record<string, EntitySchemaColumnOptions> as never,
+      } as never,
       indices: [{ name: 'search_segments_kind', columns: ['kind', 'state'] }],
     }),
     new EntitySchema({

@@ -24,7 +24,7 @@ export const mergeBlocks = (inputs: readonly MergeInput[], size: number): Buffer
       Array.from(block.docs(), (doc) => numbers[doc] ?? DROPPED).filter((doc) => doc !== DROPPED),
     );
     if (docs.length === 0) return undefined;
-    return encodeBlock(size, Uint32Array.from(docs).sort());
+    return encodeBlock(size, Uint32Array.from(docs).toSorted());
   }
   const postings = inputs.flatMap(postingsOf);
   if (postings.length === 0) return undefined;

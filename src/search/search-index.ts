@@ -82,7 +82,7 @@ export class Search {
         return text !== undefined && isWanted && matchesText(kind, { text, labels }, query);
       })
       .map(({ key }) => key)
-      .toSorted(Buffer.compare);
+      .toSorted((a, b) => Buffer.compare(a, b));
     this.size = segments.reduce((n, segment) => n + segment.size, tail.length);
   }
 

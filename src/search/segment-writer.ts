@@ -33,6 +33,8 @@ const insertAll = async (tx: Transaction, into: string, rows: readonly Parameter
   }
 };
 
+const isLong = ([, , data]: Parameter[]): boolean => (data as Buffer).length > LONG_BLOCK_BYTES;
+
 /** Stores a segment without what it says of its documents; `keys` are joined and sorted. Returns its id. */
 export const insertSegment = async (
   tx: Transaction,
@@ -93,7 +95,6 @@ export class SegmentWriter {
         // A segment whose builder was given up must not grow again.
         await this.#assertBuilding(tx);
         const into = 'search_blocks (segment, gram, data)';
-        const isLong = ([, , data]: Parameter[]): boolean => (data as Buffer).length > LONG_BLOCK_BYTES;
         await insertAll(
           tx,
           into,

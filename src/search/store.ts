@@ -179,14 +179,13 @@ export class SearchStore {
     segments: readonly Segment[],
     grams: readonly string[],
   ): Promise<(segment: Segment, gram: string) => Block | undefined> {
-    const name = (segment: number, gram: string): string => `b${segment} ${gram}`;
     const found = new Map<string, Block | undefined>();
     const missing = new Set<string>();
     const lacking = new Set<number>();
     for (const { id } of segments) {
       for (const gram of grams) {
-        const cached = this.#cache.get(name(id, gram));
-        if (cached) found.set(name(id, gram), cached instanceof Block ? cached : undefined);
+        const cached = this.#cache.get(blockName(id, gram));
+        if (cached) found.set(blockName(id, gram), cached instanceof Block ? cached : undefined);
         else {
           missing.add(gram);
           lacking.add(id);
@@ -202,15 +201,15 @@ export class SearchStore {
         `SELECT segment, gram, data FROM search_blocks WHERE segment IN (${ids.sql}) AND gram IN (${names.sql})`,
         [...ids.parameters, ...names.parameters],
       );
-      for (const id of lacking) for (const gram of some) found.set(name(id, gram), undefined);
+      for (const id of lacking) for (const gram of some) found.set(blockName(id, gram), undefined);
       for (const { segment, gram, data } of rows) {
-        found.set(name(segment, Buffer.from(gram).toString()), new Block(copyOf(data)));
+        found.set(blockName(segment, Buffer.from(gram).toString()), new Block(copyOf(data)));
       }
       for (const id of lacking) {
-        for (const gram of some) this.#cache.set(name(id, gram), found.get(name(id, gram)) ?? {});
+        for (const gram of some) this.#cache.set(blockName(id, gram), found.get(blockName(id, gram)) ?? {});
       }
     }
-    return (segment, gram) => found.get(name(segment.id, gram));
+    return (segment, gram) => found.get(blockName(segment.id, gram));
   }
 
   /** The texts of a segment of level 0. */
@@ -273,6 +272,8 @@ export class SearchStore {
 
 export const keyAt = (keys: Uint8Array, index: number): Uint8Array =>
   keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
+
+const blockName = (segment: number, gram: string): string => `b${segment} ${gram}`;
 
 /** How many of sorted keys are less than this one, or at most it. */
 const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean): number => {

@@ -32,24 +32,38 @@ const randomFrom = (seed: number) => {
 const random = randomFrom(7);
 
 const WORDS = [
-  ...['dragon', 'Drag', 'gon', 'a', 'ana', 'banana', 'Café', '100%', 'n_', '\\', "'", '%_', 'aaaa', 'aa', 'ab'],
-  ...[
-    '伝説',
-    '説',
-    'ドラゴン',
-    'どらごん',
-    'ﾄﾞﾗ',
-    '드래곤',
-    '곤',
-    '龙',
-    '龙之',
-    '🐉',
-    '🐉🐲',
-    '👩‍🚀',
-    '𠮷野',
-    '𠮷',
-    '㍿',
-  ],
+  'dragon',
+  'Drag',
+  'gon',
+  'a',
+  'ana',
+  'banana',
+  'Café',
+  '100%',
+  'n_',
+  '\\',
+  "'",
+  '%_',
+  'aaaa',
+  'aa',
+  'ab',
+
+  '伝説',
+  '説',
+  'ドラゴン',
+  'どらごん',
+  'ﾄﾞﾗ',
+  '드래곤',
+  '곤',
+  '龙',
+  '龙之',
+  '🐉',
+  '🐉🐲',
+  '👩‍🚀',
+  '𠮷野',
+  '𠮷',
+  '㍿',
+  ,
 ];
 const some = (most: number, joint: string): string =>
   Array.from({ length: 1 + random.below(most) }, () => random.pick(WORDS)).join(joint);
@@ -106,7 +120,7 @@ const scan = (records: readonly Naive[], list: List): { ids: string[]; total: nu
   return { ids: sorted.map(({ id }) => id), total: found.length };
 };
 
-const search = (): string =>
+const someTerms = (): string =>
   random
     .pick([
       () => random.pick([...'aginrd%_\\伝説龙곤ドラ', '🐉', '𠮷', '🚀', 'é']),
@@ -120,7 +134,7 @@ const search = (): string =>
 const gameList = (): List => ({
   limit: random.pick([2, 5, 100]),
   page: 1,
-  search: search(),
+  search: someTerms(),
   sortBy: random.pick(['latest', 'oldest', 'views', 'likes', 'favorites']),
   ...(random.below(4) === 0 && { gameType: random.pick(['RPG', 'ADV']) }),
   ...(random.below(4) === 0 && { tagSlugs: [random.pick(['a-dragon', '伝説', 'x'])] }),
@@ -134,7 +148,7 @@ const walk = async (id: 'game.list' | 'image.list', list: List): Promise<{ ids: 
   let cursor: string | undefined;
   for (let page = 1; ; page += 1) {
     const where = byCursor ? { page: 1, ...(cursor !== undefined && { cursor }) } : { page };
-    const answer = await app.call(id, { ...list, ...where } as Input<typeof id>);
+    const answer = await app.call(id, { ...list, ...where });
     ids.push(...answer.items.map((item) => item.id));
     if (!answer.hasMore || page === 4) return { ids, total: answer.total };
     cursor = answer.nextCursor ?? undefined;
@@ -162,7 +176,7 @@ const expectLists = async (times: number): Promise<void> => {
 const expectUsers = async (times: number): Promise<void> => {
   const users = await db.read<{ id: Bytes; nickname: string }>('SELECT id, nickname FROM users ORDER BY id');
   for (let n = 0; n < times; n += 1) {
-    const query = random.pick([search(), 'dragon a', 'n a', 'a', '伝', 'user', ' 1', 'n 伝説']);
+    const query = random.pick([someTerms(), 'dragon a', 'n a', 'a', '伝', 'user', ' 1', 'n 伝説']);
     const text = normalise(query).trim();
     const found = users.filter(({ nickname }) => normalise(nickname).includes(text));
     const first = found.filter(({ nickname }) => normalise(nickname).startsWith(text));
@@ -218,11 +232,13 @@ const publish = async (n: number): Promise<void> => {
   await db.transaction(async (tx) => {
     for (const { id } of games.items) {
       await tx.execute('UPDATE games SET view_count = ?, like_count = ?, favorite_count = ? WHERE id = ?', [
-        ...[random.below(3), random.below(3), random.below(3)],
+        random.below(3),
+        random.below(3),
+        random.below(3),
         storedIdToBytes(id),
       ]);
     }
-    for (let made = 0; made < n / 2; made += 1) {
+    for (let users = 0; users < n / 2; users += 1) {
       await insertUser(tx, { id: newId(new Date()), nickname: nickname() }, new Date());
     }
   });
