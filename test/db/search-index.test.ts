@@ -63,7 +63,6 @@ const WORDS = [
   '𠮷野',
   '𠮷',
   '㍿',
-  ,
 ];
 const some = (most: number, joint: string): string =>
   Array.from({ length: 1 + random.below(most) }, () => random.pick(WORDS)).join(joint);
