@@ -34,16 +34,19 @@ export interface Range {
 export class SearchIndex {
   readonly store: SearchStore;
 
-  constructor(reader: Reader) {
+  readonly #mostTailRows: number;
+
+  constructor(reader: Reader, mostTailRows = MOST_TAIL_ROWS) {
     this.store = new SearchStore(reader);
+    this.#mostTailRows = mostTailRows;
   }
 
   /** Begins a search. Undefined when the index cannot answer: it is not built yet, or much waits to be indexed. */
   async search(kind: SearchKind, query: Query): Promise<Search | undefined> {
     const plain = query.terms.map((term) => term.replace(START, ''));
     if (plain.includes('')) return undefined;
-    const state = await this.store.state(kind, plain, MOST_TAIL_ROWS);
-    if (!state?.ready || state.tail.length > MOST_TAIL_ROWS) return undefined;
+    const state = await this.store.state(kind, plain, this.#mostTailRows);
+    if (!state?.ready || state.tail.length > this.#mostTailRows) return undefined;
     return new Search(this.store, kind, query, state, await this.store.segments(kind, state.generation));
   }
 }

@@ -3,6 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { schema, searchKinds } from '../../src/schema.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb } from '../../src/db/values.ts';
+import { ContentReads } from '../../src/content/reads.ts';
+import { gameKind } from '../../src/game/kind.ts';
+import { SearchIndex } from '../../src/search/search-index.ts';
+import { TagDictionary } from '../../src/tag/dictionary.ts';
 import { Indexer } from '../../src/search/indexer.ts';
 import { normalise, searchTerms } from '../../src/search/text.ts';
 import { insertUser, insertUsers } from '../../src/user/service.ts';
@@ -355,7 +359,36 @@ const forgetWorkers = (): Promise<void> =>
     await tx.execute('UPDATE search_segments SET touched = 0 WHERE state <> 1');
   });
 
+/** The first games that hold a text, by an index of its own. */
+const searchWith = async (own: SearchIndex, reader: Database, search: string): Promise<string[]> => {
+  const games = new ContentReads(reader, new TagDictionary(reader), own, gameKind);
+  const { records } = await games.list({ limit: 100, page: 1, search, sortBy: 'latest' }, undefined);
+  return records.map(({ row }) => idFromBytes(row.id));
+};
+
+test('more changes than a search reads are found without the index', async () => {
+  const few = new SearchIndex(db, 2);
+  await publish(4);
+  expect(await few.search(gameKind.search, { terms: ['a'], labels: [] })).toBeUndefined();
+  const { ids } = scan(await readAll('games'), { limit: 100, page: 1, search: 'a' });
+  expect(await searchWith(few, db, 'a')).toEqual(ids.slice(0, 100));
+});
+
 describe('several processes', () => {
+  test('find what one of them has stored with their next request', async () => {
+    const other = await Database.open(app.databaseUrl, schema);
+    try {
+      const otherIndex = new SearchIndex(other);
+      for (let n = 0; n < 2 * sizes.run; n += 1) {
+        const { id } = await app.aGame({ title: `seen at once ${n}` }, author);
+        expect((await searchWith(otherIndex, other, 'at once'))[0]).toBe(id);
+        if (n % 3 === 0) await indexer.work();
+      }
+    } finally {
+      await other.close();
+    }
+  });
+
   test('index at once, and nothing is lost or found twice', async () => {
     const other = await Database.open(app.databaseUrl, schema);
     try {
