@@ -5,6 +5,7 @@ import { CommandError, PROGRAM } from './commands/common.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
+import { reindexCommand } from './commands/reindex.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { usersCommand } from './commands/users.ts';
@@ -27,6 +28,7 @@ const createProgram = (): Command =>
     .addCommand(keysCommand())
     .addCommand(seedCommand())
     .addCommand(reconcileCommand())
+    .addCommand(reindexCommand())
     .addCommand(verifyCommand());
 
 /** The full name of a command, with the program. */

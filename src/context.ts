@@ -10,7 +10,9 @@ import { Database } from './db/database.ts';
 import type { WriteBehind } from './db/write-behind.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
-import { schema } from './schema.ts';
+import { schema, searchKinds } from './schema.ts';
+import { Indexer } from './search/indexer.ts';
+import { SearchIndex } from './search/search-index.ts';
 import { TagDictionary } from './tag/dictionary.ts';
 import { profileReads, type ProfileReads } from './user/reads.ts';
 
@@ -28,6 +30,8 @@ export interface Context {
   /** The clock. */
   now: () => Date;
   tags: TagDictionary;
+  search: SearchIndex;
+  indexer: Indexer;
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
@@ -40,15 +44,18 @@ export interface Context {
 export const openContext = async (config: Config, log: Logger, now = () => new Date()): Promise<Context> => {
   const db = await Database.open(config.databaseUrl, schema);
   const tags = new TagDictionary(db);
+  const search = new SearchIndex(db);
   return {
     config,
     db,
     log,
     now,
     tags,
+    search,
+    indexer: new Indexer(db, searchKinds, log),
     reads: {
-      games: new ContentReads(db, tags, gameKind),
-      images: new ContentReads(db, tags, imageKind),
+      games: new ContentReads(db, tags, search, gameKind),
+      images: new ContentReads(db, tags, search, imageKind),
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
@@ -59,7 +66,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
 };
 
 /** Stores what is still in memory and disconnects. */
-export const closeContext = async ({ db, keys, gameViews, imageViews }: Context): Promise<void> => {
-  await Promise.all([keys.flush(), gameViews.flush(), imageViews.flush()]);
+export const closeContext = async ({ db, keys, gameViews, imageViews, indexer }: Context): Promise<void> => {
+  await Promise.all([indexer.close(), keys.flush(), gameViews.flush(), imageViews.flush()]);
   await db.close();
 };

@@ -2,10 +2,18 @@ import { migrations } from '../migrations/index.ts';
 import { counterEntity } from './content/counters.ts';
 import type { Schema } from './db/connection.ts';
 import { gameEntities } from './game/entity.ts';
+import { gameKind } from './game/kind.ts';
 import { imageEntities } from './image/entity.ts';
+import { imageKind } from './image/kind.ts';
 import { apiKeyEntity } from './key/entity.ts';
+import type { SearchKind } from './search/document.ts';
+import { searchEntities } from './search/entity.ts';
 import { tagEntity } from './tag/entity.ts';
 import { userEntity } from './user/entity.ts';
+import { userSearch } from './user/kind.ts';
+
+/** All that is searched. */
+export const searchKinds: readonly SearchKind[] = [gameKind.search, imageKind.search, userSearch];
 
 /** All tables of the service. */
 export const schema: Schema = {
@@ -16,6 +24,7 @@ export const schema: Schema = {
     ...gameEntities(engine),
     ...imageEntities(engine),
     counterEntity(engine),
+    ...searchEntities(engine),
   ],
   migrations,
 };

@@ -98,6 +98,7 @@ const fillDemo = async ({ db, now }: Context, isReady: boolean): Promise<string 
 /** One process that does it all. */
 const serveAlone = async (context: Context): Promise<void> => {
   const isReady = await prepareDatabase(context);
+  context.indexer.start();
   if (context.config.sandbox) await fillSandbox(context.db);
   const stopped = stopSignal();
   await answer(context, stopped, async (port) => {
@@ -110,6 +111,7 @@ const serveAlone = async (context: Context): Promise<void> => {
 const superviseWorkers = async (context: Context): Promise<void> => {
   const { config, log } = context;
   const isReady = await prepareDatabase(context);
+  context.indexer.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, log);
   try {

@@ -1,4 +1,5 @@
 import type { Reason } from '../../contract/index.ts';
+import type { SearchKind } from '../search/document.ts';
 
 /** Where the records of a kind live: what games and image posts do alike is written once, over this. */
 export interface ContentKind {
@@ -24,4 +25,6 @@ export interface ContentKind {
   /** Columns that only the whole record shows. */
   detailColumns: readonly string[];
   notFound: Reason;
+  /** How search sees its records. */
+  search: SearchKind;
 }

@@ -2,15 +2,17 @@ import { MAX_PAGE_DEPTH } from '../../contract/limits.ts';
 import type { Parameter } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { Dialect } from '../db/dialect.ts';
-import { idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import type { SearchIndex } from '../search/search-index.ts';
 import { searchTerms } from '../search/text.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 import { type ListFilter, matches, orders, type SortBy, sortedMatches, type Source, whereOf } from './plan.ts';
-import { readRows } from './records.ts';
+import { readRows, readRowsById } from './records.ts';
+import { type FoundList, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
 import { asTotal, type Expression, type Total, type Totals } from './totals.ts';
 
@@ -58,6 +60,7 @@ export interface ListSources {
   tags: TagDictionary;
   statistics: Statistics;
   totals: Totals;
+  search: SearchIndex;
 }
 
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -118,6 +121,7 @@ const sourceOf = async (
   kind: ContentKind,
   query: ParsedQuery,
   filter: ListFilter,
+  matching: number | undefined,
 ): Promise<Source> => {
   const { type, limit, page, position, timeRange, sortBy } = query;
   const { since, tags } = filter;
@@ -131,7 +135,7 @@ const sourceOf = async (
       ])
     : [1, 1, 1];
   const rows = limit + 1 + (position ? 0 : (page - 1) * limit);
-  return sortedMatches(db.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange });
+  return sortedMatches(db.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange, matching });
 };
 
 type Row<Columns> = Columns & SharedColumns;
@@ -149,8 +153,14 @@ export const listRows = async <Columns>(
   if (!tags) return { records: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
 
   const filter: ListFilter = { type: query.type?.value, since: query.since?.(), tags, terms };
-  const ids = pageOfIds(db.dialect, await sourceOf(sources, kind, query, filter), query);
-  const total = totals.expression(filter, query.type?.counter ?? kind.table);
+  const sought =
+    terms.length === 0 ? undefined : await searchList(db, sources.search, kind, searchedList(query, filter));
+  if (sought?.ids) return readFound(db, kind, query, filter, { ...sought, ids: sought.ids }, viewerId);
+
+  const ids = pageOfIds(db.dialect, await sourceOf(sources, kind, query, filter, sought?.total), query);
+  const total = sought
+    ? { sql: '?', parameters: [sought.total] }
+    : totals.expression(filter, query.type?.counter ?? kind.table);
   const columns = [{ ...total, sql: `${total.sql} AS total` }, ...totals.columns(filter)];
   const found = await readRows<Columns & { total: number | null }>(
     db,
@@ -174,6 +184,45 @@ export const listRows = async <Columns>(
   return {
     records: found,
     ...asTotal(filter, n),
+    hasMore,
+    nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
+  };
+};
+
+const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => {
+  const [createdAt, id] = position?.slice(-2) ?? [];
+  const [count] = position?.slice(0, -2) ?? [];
+  return {
+    ...filter,
+    ...orders[sortBy],
+    after: position && {
+      count: Number(count ?? 0),
+      createdAt: Number(createdAt),
+      id: storedIdToBytes(String(id)),
+    },
+    offset: position ? 0 : (page - 1) * limit,
+    limit,
+  };
+};
+
+/** Reads the page that the index found. */
+const readFound = async <Columns>(
+  db: Database,
+  kind: ContentKind,
+  { limit, filters, sortBy }: ParsedQuery,
+  filter: ListFilter,
+  { ids, total }: FoundList & { ids: Bytes[] },
+  viewerId: string | undefined,
+): Promise<ListPage<Row<Columns>>> => {
+  const wanted = ids.slice(0, limit);
+  const rows = await readRowsById<Columns>(db, kind, { detail: false, viewerId }, wanted);
+  const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
+  const records = wanted.map((id) => byId.get(idFromBytes(id))).filter((row) => row !== undefined);
+  const hasMore = ids.length > limit;
+  const last = records.at(-1);
+  return {
+    records,
+    ...asTotal(filter, total),
     hasMore,
     nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
   };

@@ -20,6 +20,8 @@ export interface Numbers {
   records: number;
   ofType: number;
   since: number;
+  /** That match, where it is known. */
+  matching?: number | undefined;
 }
 
 export const orders = {
@@ -154,7 +156,7 @@ export const sortedMatches = (
   filter: ListFilter,
   sortBy: SortBy,
   rows: number,
-  { records, ofType, since }: Numbers,
+  { records, ofType, since, matching: known }: Numbers,
 ): Source => {
   const { tags } = filter;
   const all = Math.max(records, 1);
@@ -162,7 +164,7 @@ export const sortedMatches = (
   const timeShare = filter.since === undefined ? 1 : since / all;
   const [rarest, ...others] = tags;
   const inRarest = (rarest ? rarest.n : all) * typeShare * timeShare;
-  const matching = inRarest * others.reduce((share, tag) => share * (tag.n / all), 1);
+  const matching = known ?? inRarest * others.reduce((share, tag) => share * (tag.n / all), 1);
   const hasTypeIndex = filter.type !== undefined && kind.typeSorts.includes(sortBy);
   const walked = hasTypeIndex ? ofType : all;
   const steps = walked * Math.min(rows / Math.max(matching, 1), 1);
@@ -170,7 +172,7 @@ export const sortedMatches = (
   const sorted = hasTypeIndex ? `type_${sortBy}` : sortBy;
 
   let best = {
-    cost: steps * (ENTRY + (rarest ? PROBE : 0)),
+    cost: steps * (ENTRY + (rarest ? PROBE : 0) + (filter.terms.length > 0 ? LOOKUP : 0)),
     source: () => fromRecords(dialect, kind, filter, sorted),
   };
   const offer = (cost: number, source: () => Source): void => {

@@ -4,6 +4,8 @@ import { type Increment, incrementAll } from '../db/increment.ts';
 import { insertValues } from '../db/insert.ts';
 import { type Bytes, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import { keyOf, labelsOf } from '../search/document.ts';
+import { noteDocuments } from '../search/tail.ts';
 import { searchText } from '../search/text.ts';
 import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
@@ -146,6 +148,19 @@ const store = async <Columns extends object>(
       tags: own,
       type: publications[index]?.draft.type ?? null,
     })),
+  );
+  await noteDocuments(
+    tx,
+    kind.search,
+    records.map(({ row, tags: own }, index) => ({
+      key: keyOf(publications[index]?.createdAt.getTime() ?? 0, row.id),
+      text: row.search_text,
+      labels: labelsOf(
+        publications[index]?.draft.type,
+        own.map((tag) => tag.id),
+      ),
+    })),
+    false,
   );
   await addToCounters(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])));
   return records;

@@ -2,6 +2,7 @@ import { Coalescer } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
 import { idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import type { SearchIndex } from '../search/search-index.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import type { ContentKind } from './kind.ts';
 import { type ListPage, type ListQuery, listRows, type ListSources, type ParsedQuery, parseQuery } from './list.ts';
@@ -31,11 +32,11 @@ export class ContentReads<Summary, Whole extends Summary> {
   readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
   readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
 
-  constructor(db: Database, tags: TagDictionary, kind: ContentKind) {
+  constructor(db: Database, tags: TagDictionary, search: SearchIndex, kind: ContentKind) {
     this.#db = db;
     this.#tags = tags;
     this.#kind = kind;
-    this.#sources = { db, tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind) };
+    this.#sources = { db, tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
     this.#records = new Coalescer({ run: (requests) => this.#readRecords(requests) });
     this.#lists = new Coalescer({ run: (requests) => this.#readLists(requests), maxRunning: RUNNING_LISTS });
   }

@@ -97,12 +97,13 @@ export const withTags = async <Row extends SharedColumns>(
 };
 
 /** Reads the rows with these ids, in any order. */
-const readRowsById = <Columns>(
+export const readRowsById = async <Columns>(
   reader: Reader,
   kind: ContentKind,
   { detail, viewerId }: Shape,
   ids: readonly Uint8Array[],
 ): Promise<(Columns & SharedColumns)[]> => {
+  if (ids.length === 0) return [];
   const viewer = viewerId !== undefined;
   const { sql, parameters } = inList(ids);
   return reader.read<Columns & SharedColumns>(

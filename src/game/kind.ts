@@ -14,4 +14,5 @@ export const gameKind: ContentKind = {
   summaryColumns: ['cover_url', 'game_type', 'is_free', 'version'],
   detailColumns: ['description', 'original_author', 'extra_info'],
   notFound: 'GAME_NOT_FOUND',
+  search: { code: 1, table: 'games', hasTerms: true, hasTags: true, typeColumn: 'game_type' },
 };

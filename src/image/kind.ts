@@ -13,4 +13,5 @@ export const imageKind: ContentKind = {
   summaryColumns: ['images'],
   detailColumns: ['description'],
   notFound: 'IMAGE_POST_NOT_FOUND',
+  search: { code: 2, table: 'image_posts', hasTerms: true, hasTags: true },
 };

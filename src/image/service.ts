@@ -10,6 +10,8 @@ import { incrementAll } from '../db/increment.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
+import { noteDocuments } from '../search/tail.ts';
 import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag, tagsOf } from '../tag/service.ts';
 import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
 
@@ -63,32 +65,44 @@ export const updateImagePost = (
   userId: string,
 ): Promise<ContentRecord<ImagePostColumns>> =>
   db.transaction(async (tx) => {
-    const title = await lockOwnPost(tx, id, userId);
+    const post = await lockOwnPost(tx, id, userId);
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
     if (Object.keys(given).length > 0 || tagNames !== undefined) {
       const update: Partial<ContentRow & ImagePostRow> = { ...given, updatedAt: now() };
       if (changes.title !== undefined || tagNames !== undefined) {
         const current = tagNames === undefined ? await tagsOf(tx, imageKind, id) : await replaceTags(tx, id, tagNames);
-        update.searchText = recordSearchText(changes.title ?? title, current);
+        update.searchText = recordSearchText(changes.title ?? post.title, current);
         update.tagIds = joinTagIds(current);
+        const key = keyOf(millisecondsOf(post.created_at), storedIdToBytes(id));
+        const labels = labelsOf(
+          null,
+          current.map((tag) => tag.id),
+        );
+        await noteDocuments(tx, imageKind.search, [{ key, text: update.searchText, labels }], true);
       }
       await updateRow(tx, imageKind.entity, id, update);
     }
     return readRecord(tx, tags, imageKind, id, userId);
   });
 
-/** Locks a post of the user and returns its title. */
-const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<string> => {
+interface OwnPost {
+  author_id: Bytes;
+  title: string;
+  created_at: string;
+}
+
+/** Locks a post of the user. */
+const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise<OwnPost> => {
   const key = idToBytes(id);
   const [post] = key
-    ? await tx.read<{ author_id: Bytes; title: string }>(
-        `SELECT author_id, title FROM image_posts WHERE id = ? ${tx.dialect.forUpdate}`,
+    ? await tx.read<OwnPost>(
+        `SELECT author_id, title, created_at FROM image_posts WHERE id = ? ${tx.dialect.forUpdate}`,
         [key],
       )
     : [];
   if (!post) throw new AppError(imageKind.notFound);
   if (idFromBytes(post.author_id) !== userId) throw new AppError('NOT_OWNER');
-  return post.title;
+  return post;
 };
 
 /** Gives a post other tags, keeps the tags' counts right, and returns the tags. */

@@ -6,6 +6,9 @@ import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../db/values.ts';
+import { searchKinds } from '../schema.ts';
+import { Indexer } from '../search/indexer.ts';
+import { insertUsers } from '../user/service.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';
 
 /** Rows that are stored in one transaction, with all that hangs on them. */
@@ -22,13 +25,16 @@ export class SeedError extends Error {}
  */
 export const seed = async (db: Database, options: SeedOptions, onStored: (rows: number) => void): Promise<void> => {
   await refuseRepetition(db, options);
+  // A long tail would keep searches of a service that runs from using the index.
+  const indexer = new Indexer(db, searchKinds);
   const store = async <Row>(rows: Iterable<Row>, insert: (tx: Transaction, batch: Row[]) => Promise<void>) => {
     for (const batch of batches(rows)) {
       await db.transaction((tx) => insert(tx, batch));
+      await indexer.work();
       onStored(batch.length);
     }
   };
-  await store(seedUsers(options), (tx, users) => insertRows(tx, 'User', users));
+  await store(seedUsers(options), (tx, users) => insertUsers(tx, users, options.until));
   const userIds = await publishers(db, options);
   await store(seedGames(options, userIds), (tx, games) => insertRecords(tx, gameKind, games));
   await store(seedImagePosts(options, userIds), (tx, posts) => insertRecords(tx, imageKind, posts));

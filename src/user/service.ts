@@ -2,20 +2,46 @@ import type { Contract, InputOf } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
+import { inList } from '../db/in-list.ts';
 import { insertRows } from '../db/insert.ts';
 import { updateRow } from '../db/update.ts';
-import { idFromBytes, idToBytes, newId, timeFromDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import { type Document, idOfKey, keyOf } from '../search/document.ts';
+import { START } from '../search/grams.ts';
+import type { SearchIndex } from '../search/search-index.ts';
+import { noteDocuments } from '../search/tail.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
+
 import { readUsers } from './reads.ts';
+import { userSearch } from './kind.ts';
 
 type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
-export const insertUser = (tx: Transaction, user: NewUser, now: Date): Promise<void> =>
-  insertRows(tx, 'User', [
-    { socialLinks: {}, searchText: normalise(user.nickname), createdAt: now, updatedAt: now, ...user },
-  ]);
+/** What search finds a user by. Users sort by their ids alone. */
+const userDocument = ({ id, nickname }: Pick<UserRow, 'id' | 'nickname'>): Document => ({
+  key: keyOf(0, storedIdToBytes(id)),
+  text: normalise(nickname),
+  labels: [],
+});
+
+export const insertUsers = async (tx: Transaction, users: readonly NewUser[], now: Date): Promise<void> => {
+  await insertRows(
+    tx,
+    'User',
+    users.map((user) => ({
+      socialLinks: {},
+      searchText: normalise(user.nickname),
+      createdAt: now,
+      updatedAt: now,
+      ...user,
+    })),
+  );
+  await noteDocuments(tx, userSearch, users.map(userDocument), false);
+};
+
+export const insertUser = (tx: Transaction, user: NewUser, now: Date): Promise<void> => insertUsers(tx, [user], now);
 
 /** Makes a user and returns the id. */
 export const createUser = (db: Database, nickname: string, now: Date): Promise<string> =>
@@ -65,21 +91,55 @@ export const updateUser = ({ db, now }: Context, id: string, changes: Changes): 
         ...(given.nickname !== undefined && { searchText: normalise(given.nickname) }),
         updatedAt: now(),
       });
+      const { nickname } = given;
+      if (nickname !== undefined) await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }
     return readUser(tx, id);
   });
 
 /** Users whose nickname holds a text; those whose nickname starts with it first. */
 export const searchUsers = async (
-  { db }: Context,
+  { db, search }: Context,
   query: string,
   limit: number,
 ): Promise<{ users: UserSummaryColumns[]; hasMore: boolean }> => {
   const text = normalise(query).trim();
-  const users = await db.read<UserSummaryColumns>(
-    `SELECT id, nickname, avatar FROM users WHERE INSTR(search_text, ?) > 0
-    ORDER BY INSTR(search_text, ?) = 1 DESC, id LIMIT ?`,
-    [text, text, limit + 1],
-  );
+  const ids = await findUsers(search, text, limit + 1);
+  const users = ids ? await readSummaries(db, ids) : await scanUsers(db, text, limit + 1);
   return { users: users.slice(0, limit), hasMore: users.length > limit };
 };
+
+/** The ids of the first users found by the index, in their order. Undefined when it cannot answer. */
+const findUsers = async (index: SearchIndex, text: string, limit: number): Promise<Bytes[] | undefined> => {
+  const find = async (term: string): Promise<Bytes[] | undefined> => {
+    const search = await index.search(userSearch, { terms: [term], labels: [] });
+    if (!search) return undefined;
+    const { keys } = await search.find({ direction: 'ASC', limit }, 0);
+    return search.isSound ? keys.map(idOfKey) : undefined;
+  };
+  const first = await find(START + text);
+  if (!first || first.length === limit) return first;
+  const all = await find(text);
+  const known = new Set(first.map(idFromBytes));
+  return all && [...first, ...all.filter((id) => !known.has(idFromBytes(id)))].slice(0, limit);
+};
+
+/** The users with these ids, in their order. */
+const readSummaries = async (reader: Reader, ids: readonly Bytes[]): Promise<UserSummaryColumns[]> => {
+  if (ids.length === 0) return [];
+  const { sql, parameters } = inList(ids);
+  const rows = await reader.read<UserSummaryColumns>(
+    `SELECT id, nickname, avatar FROM users WHERE id IN (${sql})`,
+    parameters,
+  );
+  const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
+  return ids.map((id) => byId.get(idFromBytes(id))).filter((row) => row !== undefined);
+};
+
+/** The same without the index. */
+const scanUsers = (reader: Reader, text: string, limit: number): Promise<UserSummaryColumns[]> =>
+  reader.read<UserSummaryColumns>(
+    `SELECT id, nickname, avatar FROM users WHERE INSTR(search_text, ?) > 0
+    ORDER BY INSTR(search_text, ?) = 1 DESC, id LIMIT ?`,
+    [text, text, limit],
+  );

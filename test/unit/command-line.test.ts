@@ -72,6 +72,7 @@ describe('help', () => {
       'keys revoke',
       'seed',
       'reconcile',
+      'reindex',
       'verify',
     ]);
   });

@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { searchKinds } from '../schema.ts';
+import { Indexer } from '../search/indexer.ts';
+import { countDocuments } from '../search/rebuild.ts';
+import { examples, withDatabase } from './common.ts';
+import { print } from './output.ts';
+import { withProgress } from './progress.ts';
+
+export const reindexCommand = (): Command =>
+  new Command('reindex')
+    .summary('build the search index anew')
+    .description(
+      'Builds the search index of games, image posts and users anew from what is stored. Safe while the service runs, ' +
+        'which searches as before until the new index is there. It waits for a service that is indexing.',
+    )
+    .addHelpText('after', examples('reindex'))
+    .action(() =>
+      withDatabase(readConfig(), async (db) => {
+        const indexer = new Indexer(db, searchKinds);
+        const began = Date.now();
+        const records = await countDocuments(db, searchKinds);
+        await withProgress(
+          records,
+          async (onIndexed) => {
+            for (const kind of searchKinds) await indexer.reindex(kind, onIndexed);
+          },
+          'records',
+        );
+        print(`Indexed ${records} records in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
+      }),
+    );

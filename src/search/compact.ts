@@ -1,0 +1,238 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Reader, Transaction } from '../db/connection.ts';
+import type { Bytes } from '../db/values.ts';
+import { inList } from '../db/in-list.ts';
+import { Block, encodeRising } from './block.ts';
+import { PostingBuilder } from './builder.ts';
+import { KEY_BYTES, type SearchKind } from './document.ts';
+import { segmentState } from './entity.ts';
+import { DROPPED, mergeBlocks } from './merge.ts';
+import { type NewBlock, type SegmentWriter, Superseded } from './segment-writer.ts';
+import { keyAt, readRemoved, type Segment, type SearchStore, type StoredText } from './store.ts';
+
+const BLOCKS_AT_ONCE = 128;
+const DOCUMENTS_AT_ONCE = 32;
+const KEYS_AT_ONCE = 4096;
+
+/** Segments about to be replaced by one, and what becomes of their documents. */
+export interface Merged {
+  inputs: readonly Segment[];
+  /** For each input the new numbers of its documents. */
+  numbers: readonly Uint32Array[];
+  /** Undefined when no document is left. */
+  output: number | undefined;
+}
+
+interface Order {
+  /** Joined and sorted. */
+  keys: Uint8Array;
+  numbers: Uint32Array[];
+  /** For each new number the input and the number there. */
+  origins: { input: Uint8Array; doc: Uint32Array };
+}
+
+const readKeys = async (reader: Reader, { id }: Segment): Promise<Uint8Array> => {
+  const rows = await reader.read<{ data: Bytes }>('SELECT data FROM search_keys WHERE segment = ? ORDER BY chunk', [
+    id,
+  ]);
+  return Buffer.concat(rows.map(({ data }) => data));
+};
+
+/** The documents of segments in the order of their keys, without those that were taken out. */
+const orderDocuments = async (reader: Reader, store: SearchStore, inputs: readonly Segment[]): Promise<Order> => {
+  const keysOf: Uint8Array[] = [];
+  const numbers: Uint32Array[] = [];
+  for (const input of inputs) {
+    keysOf.push(await readKeys(reader, input));
+    const removed = new Uint32Array(input.size);
+    for (const doc of await store.removed(input)) removed[doc] = DROPPED;
+    numbers.push(removed);
+  }
+  const most = inputs.reduce((n, { size }) => n + size, 0);
+  const keys = new Uint8Array(most * KEY_BYTES);
+  const origins = { input: new Uint8Array(most), doc: new Uint32Array(most) };
+  const heads = inputs.map(() => 0);
+  const headKey = (input: number): Uint8Array | undefined => {
+    const { [input]: head = 0 } = heads;
+    return head < (inputs[input]?.size ?? 0) ? keyAt(keysOf[input] ?? keys, head) : undefined;
+  };
+  let n = 0;
+  for (let steps = 1; ; steps += 1) {
+    const [first, second] = inputs
+      .map((_, input) => ({ input, key: headKey(input) }))
+      .filter((head): head is { input: number; key: Uint8Array } => head.key !== undefined)
+      .toSorted((a, b) => Buffer.compare(a.key, b.key));
+    if (!first) break;
+    const { input } = first;
+    // Most segments follow one another, so that long stretches come of one.
+    const isNext = (key: Uint8Array): boolean => !second || Buffer.compare(key, second.key) <= 0;
+    for (let key = headKey(input); key && isNext(key); key = headKey(input)) {
+      const { [input]: doc = 0 } = heads;
+      heads[input] = doc + 1;
+      const renumbered = numbers[input];
+      if (renumbered && renumbered[doc] !== DROPPED) {
+        renumbered[doc] = n;
+        keys.set(key, n * KEY_BYTES);
+        origins.input[n] = input;
+        origins.doc[n] = doc;
+        n += 1;
+      }
+      if (n % KEYS_AT_ONCE === 0) await breathe();
+    }
+    if (steps % KEYS_AT_ONCE === 0) await breathe();
+  }
+  return { keys: keys.subarray(0, n * KEY_BYTES), numbers, origins };
+};
+
+/** The blocks of documents, numbered in the order they come in. */
+export async function* blocksOfDocuments(kind: SearchKind, documents: readonly StoredText[]): AsyncGenerator<NewBlock> {
+  const builder = new PostingBuilder(kind);
+  for (const [doc, document] of documents.entries()) {
+    builder.addDocument(doc, document);
+    if (doc % DOCUMENTS_AT_ONCE === 0) await breathe();
+  }
+  const grams = builder.grams.map((gram) => ({ gram, bytes: Buffer.from(gram) }));
+  for (const { gram } of grams.toSorted((a, b) => Buffer.compare(a.bytes, b.bytes))) {
+    yield { gram, data: builder.block(gram, documents.length) };
+  }
+}
+
+interface StoredBlock {
+  gram: Bytes;
+  data: Bytes;
+}
+
+/** All blocks of a segment, by their grams. */
+async function* readBlocks(reader: Reader, { id }: Segment): AsyncGenerator<StoredBlock> {
+  let last = Buffer.alloc(0);
+  for (;;) {
+    const rows = await reader.read<StoredBlock>(
+      `SELECT gram, data FROM search_blocks WHERE segment = ? AND gram > ? ORDER BY gram LIMIT ${BLOCKS_AT_ONCE}`,
+      [id, last],
+    );
+    yield* rows;
+    const end = rows.at(-1);
+    if (!end || rows.length < BLOCKS_AT_ONCE) return;
+    last = Buffer.from(end.gram);
+  }
+}
+
+/** The blocks of several segments as those of one. */
+async function* mergedBlocks(
+  reader: Reader,
+  inputs: readonly Segment[],
+  { keys, numbers }: Order,
+): AsyncGenerator<NewBlock> {
+  const size = keys.length / KEY_BYTES;
+  const streams = inputs.map((input) => readBlocks(reader, input));
+  const heads = await Promise.all(
+    streams.map(async (stream) => (await stream.next()).value as StoredBlock | undefined),
+  );
+  for (;;) {
+    let least: Bytes | undefined;
+    for (const head of heads) if (head && (!least || Buffer.compare(head.gram, least) < 0)) least = head.gram;
+    if (!least) return;
+    const same: { block: Block; numbers: Uint32Array }[] = [];
+    for (const [input, head] of heads.entries()) {
+      const own = numbers[input];
+      if (!head || !own || Buffer.compare(head.gram, least) !== 0) continue;
+      same.push({ block: new Block(head.data), numbers: own });
+      heads[input] = (await streams[input]?.next())?.value as StoredBlock | undefined;
+    }
+    const data = mergeBlocks(same, size);
+    if (data) yield { gram: Buffer.from(least).toString(), data };
+    await breathe();
+  }
+}
+
+/** Writes one segment that holds what these do, all of one level. @throws Superseded */
+export const mergeSegments = async (
+  reader: Reader,
+  store: SearchStore,
+  kind: SearchKind,
+  writer: SegmentWriter,
+  inputs: readonly Segment[],
+): Promise<Merged> => {
+  const order = await orderDocuments(reader, store, inputs);
+  const { keys, numbers, origins } = order;
+  const level = inputs[0]?.level ?? 0;
+  if (keys.length === 0) return { inputs, numbers, output: undefined };
+  const output = await writer.begin(level + 1, keys);
+  if (level > 0) await writer.addBlocks(output, mergedBlocks(reader, inputs, order));
+  else {
+    const texts = await Promise.all(inputs.map((input) => store.texts(input)));
+    const documents = Array.from(
+      origins.doc.subarray(0, keys.length / KEY_BYTES),
+      (doc, index) => texts[origins.input[index] ?? 0]?.documents[doc] ?? { text: '', labels: [] },
+    );
+    await writer.addBlocks(output, blocksOfDocuments(kind, documents));
+  }
+  return { inputs, numbers, output };
+};
+
+/** Takes documents out of a segment from the next generation on. @throws Superseded when it is not as it was */
+export const removeDocuments = async (
+  tx: Transaction,
+  segment: Pick<Segment, 'id' | 'removals'>,
+  state: number,
+  docs: readonly number[],
+): Promise<void> => {
+  if (docs.length === 0) return;
+  const removal = segment.removals + 1;
+  const changed = await tx.execute(
+    'UPDATE search_segments SET removals = ? WHERE id = ? AND removals = ? AND state = ?',
+    [removal, segment.id, segment.removals, state],
+  );
+  if (changed === 0) throw new Superseded();
+  await tx.execute('INSERT INTO search_removals (segment, removal, docs) VALUES (?, ?, ?)', [
+    segment.id,
+    removal,
+    Buffer.from(encodeRising(docs.toSorted((a, b) => a - b))),
+  ]);
+};
+
+/** Begins a new generation, which whoever changes segments of the kind does first: it keeps others out. */
+export const beginGeneration = (tx: Transaction, kind: SearchKind): Promise<number> =>
+  tx.execute('UPDATE search_kinds SET generation = generation + 1 WHERE kind = ?', [kind.code]);
+
+const retire = async (tx: Transaction, segments: readonly number[], from: number): Promise<void> => {
+  const { sql, parameters } = inList(segments);
+  const changed = await tx.execute(
+    `UPDATE search_segments SET state = ?, touched = ? WHERE id IN (${sql}) AND state = ?`,
+    [segmentState.dead, Date.now(), ...parameters, from],
+  );
+  if (changed !== segments.length) throw new Superseded();
+};
+
+/** Puts the merged segment in the place of its inputs, which are `state`. @throws Superseded when one is not any more */
+export const replaceSegments = async (
+  tx: Transaction,
+  { inputs, numbers, output }: Merged,
+  state: number,
+): Promise<void> => {
+  const { sql, parameters } = inList(inputs.map(({ id }) => id));
+  const rows = await tx.read<{ id: number; removals: number }>(
+    `SELECT id, removals FROM search_segments WHERE id IN (${sql}) ${tx.dialect.forUpdate}`,
+    parameters,
+  );
+  await retire(
+    tx,
+    inputs.map(({ id }) => id),
+    state,
+  );
+  if (output === undefined) return;
+  if (state === segmentState.live) {
+    await tx.execute('UPDATE search_segments SET state = ? WHERE id = ?', [segmentState.live, output]);
+  }
+  // What was taken out while the segment was written.
+  const removed: number[] = [];
+  for (const [index, input] of inputs.entries()) {
+    const removals = rows.find(({ id }) => id === input.id)?.removals ?? 0;
+    if (removals === input.removals) continue;
+    for (const doc of await readRemoved(tx, { ...input, removals })) {
+      const number = numbers[index]?.[doc] ?? DROPPED;
+      if (number !== DROPPED) removed.push(number);
+    }
+  }
+  await removeDocuments(tx, { id: output, removals: 0 }, state, removed);
+};

@@ -1,0 +1,53 @@
+import { type Bytes, timeFromDb } from '../db/values.ts';
+
+/** A set of records that are searched together. */
+export interface SearchKind {
+  /** What stands for it in the tables of the index. */
+  code: number;
+  table: string;
+  /** Whether white space separates the terms of a search. If not, a term may hold some, or be bound to the beginning. */
+  hasTerms: boolean;
+  /** Whether its records have tags, which a search can be narrowed to. */
+  hasTags: boolean;
+  /** A column whose values a search can be narrowed to. */
+  typeColumn?: string;
+}
+
+/** A record as the index sees it. */
+export interface Document {
+  /** Where it stands among the others: see `keyOf`. */
+  key: Uint8Array;
+  /** What terms are sought in, normalised. */
+  text: string;
+  /** What a search can be narrowed to: see `typeLabel`, `tagLabel`. */
+  labels: readonly string[];
+}
+
+const TIME_BYTES = 6;
+/** The bytes of a key: six of the time, sixteen of the id. */
+export const KEY_BYTES = TIME_BYTES + 16;
+
+/** The key of a record, whose bytes sort as (created_at, id) do; users all count as created at 0, so they sort by id. */
+export const keyOf = (createdAt: number, id: Bytes): Buffer => {
+  const key = Buffer.alloc(KEY_BYTES);
+  key.writeUIntBE(createdAt, 0, TIME_BYTES);
+  key.set(id, TIME_BYTES);
+  return key;
+};
+
+/** The least key of a time. */
+export const firstKeyOf = (createdAt: number): Buffer => keyOf(createdAt, new Uint8Array(16));
+
+export const idOfKey = (key: Uint8Array): Buffer => Buffer.from(key.subarray(TIME_BYTES));
+
+/** A stored time in milliseconds. */
+export const millisecondsOf = (stored: string): number => Date.parse(timeFromDb(stored));
+
+export const typeLabel = (type: string): string => `type=${type}`;
+export const tagLabel = (tagId: number): string => `tag=${tagId}`;
+
+/** The labels of a record: its type, if it has one, and its tags. */
+export const labelsOf = (type: string | null | undefined, tagIds: readonly number[]): string[] => [
+  ...(type === null || type === undefined ? [] : [typeLabel(type)]),
+  ...tagIds.map(tagLabel),
+];

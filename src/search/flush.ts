@@ -1,0 +1,88 @@
+import type { Parameter } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { inList } from '../db/in-list.ts';
+import type { Bytes } from '../db/values.ts';
+import { removeDocuments } from './compact.ts';
+import type { SearchKind } from './document.ts';
+import { segmentState } from './entity.ts';
+import { insertSegment, Superseded } from './segment-writer.ts';
+import { encodeTexts, readSegments, type Segment, type SearchStore, splitLabels } from './store.ts';
+
+const DELETED_AT_ONCE = 512;
+
+interface TailColumns {
+  id: number;
+  replaces: number;
+  doc_key: Bytes;
+  text: string;
+  labels: string;
+}
+
+/** Where segments hold records that are replaced. */
+const findReplaced = async (
+  store: SearchStore,
+  segments: readonly Segment[],
+  keys: readonly Bytes[],
+): Promise<Map<Segment, number[]>> => {
+  const found = new Map<Segment, number[]>();
+  for (const segment of segments) {
+    const there = (await store.ranks(segment, keys)).filter(({ isThere }) => isThere);
+    if (there.length === 0) continue;
+    const removed = new Set(await store.removed(segment));
+    const docs = there.map(({ doc }) => doc).filter((doc) => !removed.has(doc));
+    if (docs.length > 0) found.set(segment, docs);
+  }
+  return found;
+};
+
+/**
+ * Moves rows of the tail, `most` at most and none when there are fewer than `least`, into a segment of level 0. Returns
+ * whether it did.
+ * @throws Superseded when another process did
+ */
+export const flushTail = async (
+  db: Database,
+  store: SearchStore,
+  kind: SearchKind,
+  most: number,
+  least = most,
+): Promise<boolean> => {
+  const [now] = await db.read<{ generation: number }>('SELECT generation FROM search_kinds WHERE kind = ?', [
+    kind.code,
+  ]);
+  const segments = await readSegments(db, kind);
+  const tail = await db.read<TailColumns>(
+    'SELECT id, replaces, doc_key, text, labels FROM search_tail WHERE kind = ? ORDER BY id LIMIT ?',
+    [kind.code, most],
+  );
+  if (tail.length < least) return false;
+  const latest = new Map(tail.map((row) => [Buffer.from(row.doc_key).toString('latin1'), row]));
+  const documents = [...latest.values()].toSorted((a, b) => Buffer.compare(a.doc_key, b.doc_key));
+  const replaced = await findReplaced(
+    store,
+    segments,
+    // A row that replaces nothing may stand before one in this batch that does.
+    documents.filter(({ replaces }) => replaces === 1).map((row) => row.doc_key),
+  );
+  await db.transaction(async (tx) => {
+    const begun = await tx.execute(
+      'UPDATE search_kinds SET generation = generation + 1 WHERE kind = ? AND generation = ?',
+      [kind.code, now?.generation ?? 0],
+    );
+    if (begun === 0) throw new Superseded();
+    const keys = Buffer.concat(documents.map((row) => row.doc_key));
+    const segment = await insertSegment(tx, kind, { level: 0, state: segmentState.live, builder: 0, keys });
+    await tx.execute('INSERT INTO search_texts (segment, data) VALUES (?, ?)', [
+      segment,
+      encodeTexts(documents.map(({ text, labels }) => ({ text, labels: splitLabels(labels) }))),
+    ]);
+    for (const [stale, docs] of replaced) await removeDocuments(tx, stale, segmentState.live, docs);
+    let deleted = 0;
+    for (let start = 0; start < tail.length; start += DELETED_AT_ONCE) {
+      const { sql, parameters } = inList(tail.slice(start, start + DELETED_AT_ONCE).map(({ id }): Parameter => id));
+      deleted += await tx.execute(`DELETE FROM search_tail WHERE id IN (${sql})`, parameters);
+    }
+    if (deleted !== tail.length) throw new Superseded();
+  });
+  return true;
+};

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Database } from '../db/database.ts';
+import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
+import type { SearchKind } from './document.ts';
+import { segmentState } from './entity.ts';
+import { flushTail } from './flush.ts';
+import { collectGarbage } from './garbage.ts';
+import { rebuild } from './rebuild.ts';
+import { LEASE_MS, randomId, SegmentWriter, Superseded } from './segment-writer.ts';
+import { defaultSizes, type Sizes } from './sizes.ts';
+import { readSegments, SearchStore } from './store.ts';
+
+const IDLE_MS = 1000;
+const FAULT_PAUSE_MS = 10_000;
+/** Segments of this level are not merged any more. */
+const MAX_LEVEL = 2;
+
+interface Due {
+  what: 'tail' | 'segments' | 'unbuilt' | 'garbage';
+  kind: number;
+  level: number;
+  n: number;
+}
+
+/**
+ * Takes what changed into the segments of the index, and merges these, so that searches read little: as soon as the tail
+ * of a kind is long enough it becomes a segment of level 0, and so many segments of a level one of the next. Any number of
+ * processes may run one. A lease lets one of them work on a kind at a time, and saves work only: what a step replaces is
+ * checked and exchanged in one transaction, so that whoever comes second changes nothing.
+ */
+export class Indexer {
+  readonly #db: Database;
+  readonly #kinds: readonly SearchKind[];
+  readonly #log: Logger | undefined;
+  readonly #sizes: Sizes;
+  readonly #store: SearchStore;
+  readonly #holder = randomId();
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(db: Database, kinds: readonly SearchKind[], log?: Logger, sizes: Sizes = defaultSizes) {
+    this.#db = db;
+    this.#kinds = kinds;
+    this.#log = log;
+    this.#sizes = sizes;
+    this.#store = new SearchStore(db);
+  }
+
+  /** Works in the background until it is closed. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Stops as soon as the transaction under way has ended. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let pause = IDLE_MS;
+      try {
+        await this.work();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#log?.warn({ err: error }, 'the search index could not be updated yet');
+        pause = FAULT_PAUSE_MS;
+      }
+      await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** Does all that is due, unless another process does. */
+  async work(): Promise<void> {
+    for (const kind of this.#kinds) {
+      try {
+        while (await this.#step(kind)) this.#stop.signal.throwIfAborted();
+      } catch (error) {
+        if (!(error instanceof Superseded)) throw error;
+      }
+    }
+  }
+
+  /**
+   * Builds the index of a kind anew, once nobody else works on it; `onIndexed` hears of how many records more are in it.
+   * @throws Superseded when another process took over, since this one was stopped for long
+   */
+  async reindex(kind: SearchKind, onIndexed?: (records: number) => void): Promise<void> {
+    while (!(await this.#hold(kind))) await sleep(IDLE_MS, undefined, { signal: this.#stop.signal });
+    await this.#rebuild(kind, onIndexed);
+    // What waits hides what was read twice, until it is in a segment, too.
+    while (await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1));
+    await this.#db.transaction((tx) =>
+      tx.execute('UPDATE search_kinds SET held_until = 0 WHERE kind = ? AND holder = ?', [kind.code, this.#holder]),
+    );
+  }
+
+  #rebuild(kind: SearchKind, onIndexed?: (records: number) => void): Promise<void> {
+    return rebuild(this.#db, this.#store, kind, this.#writer(kind), { sizes: this.#sizes, onIndexed });
+  }
+
+  async #hold(kind: SearchKind): Promise<boolean> {
+    const now = Date.now();
+    const held = await this.#db.transaction((tx) =>
+      tx.execute(
+        'UPDATE search_kinds SET holder = ?, held_until = ? WHERE kind = ? AND (holder = ? OR held_until < ?)',
+        [this.#holder, now + LEASE_MS, kind.code, this.#holder, now],
+      ),
+    );
+    return held > 0;
+  }
+
+  /** Does the next thing that is due. Returns whether there may be more. */
+  async #step(kind: SearchKind): Promise<boolean> {
+    const due = await this.#due(kind);
+    const { run, fanout } = this.#sizes;
+    const n = (what: Due['what'], level = 0): number =>
+      due.find((row) => row.what === what && row.level === level)?.n ?? 0;
+    const isLong = n('tail') >= run;
+    const full = Array.from({ length: MAX_LEVEL }, (_, level) => level).find((level) => n('segments', level) >= fanout);
+    const isUnbuilt = n('unbuilt') > 0;
+    const isDirty = n('garbage') > 0;
+    if (!isLong && full === undefined && !isUnbuilt && !isDirty) return false;
+    if (!(await this.#hold(kind))) return false;
+    if (isLong) return flushTail(this.#db, this.#store, kind, run);
+    if (isUnbuilt) await this.reindex(kind);
+    else if (full !== undefined) await this.#merge(kind, full);
+    else await collectGarbage(this.#db, kind, this.#sizes.graceMs);
+    return true;
+  }
+
+  async #due(kind: SearchKind): Promise<Due[]> {
+    const now = Date.now();
+    const { building, live, dead } = segmentState;
+    return this.#db.read<Due>(
+      `SELECT 'tail' AS what, 0 AS level, COUNT(*) AS n FROM search_tail WHERE kind = ?
+      UNION ALL SELECT 'segments', level, COUNT(*) FROM search_segments WHERE kind = ? AND state = ? GROUP BY level
+      UNION ALL SELECT 'unbuilt', 0, COUNT(*) FROM search_kinds WHERE kind = ? AND ready = 0
+      UNION ALL SELECT 'garbage', 0, COUNT(*) FROM search_segments
+        WHERE kind = ? AND (state = ? AND touched < ? OR state = ? AND touched < ?)`,
+      [kind.code, kind.code, live, kind.code, kind.code, dead, now - this.#sizes.graceMs, building, now - LEASE_MS * 2],
+    );
+  }
+
+  async #merge(kind: SearchKind, level: number): Promise<void> {
+    const segments = (await readSegments(this.#db, kind)).filter((segment) => segment.level === level);
+    const inputs = segments.toSorted((a, b) => Buffer.compare(a.first, b.first)).slice(0, this.#sizes.fanout);
+    const writer = this.#writer(kind);
+    const merged = await mergeSegments(this.#db, this.#store, kind, writer, inputs);
+    await writer.publish(async (tx) => {
+      await beginGeneration(tx, kind);
+      await replaceSegments(tx, merged, segmentState.live);
+    });
+  }
+
+  #writer(kind: SearchKind): SegmentWriter {
+    return new SegmentWriter(this.#db, kind, this.#holder, async () => {
+      this.#stop.signal.throwIfAborted();
+      // Records keep coming while a big segment is written.
+      while (await flushTail(this.#db, this.#store, kind, this.#sizes.run));
+    });
+  }
+}

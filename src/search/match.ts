@@ -1,0 +1,138 @@
+import { type Block, BlockReader, docsOfWords } from './block.ts';
+import type { SearchKind } from './document.ts';
+import { labelGram, pairsOf, START, type TermGram, termGrams } from './grams.ts';
+import type { StoredText, Texts } from './store.ts';
+
+/** What a search asks of a document. */
+export interface Sought {
+  /** All of these texts; see `START` for those bound to the beginning. */
+  terms: readonly string[];
+  /** All of these labels. */
+  labels: readonly string[];
+}
+
+/** A search in terms of grams. */
+export interface GramPlan {
+  /** All grams without which nothing is found. */
+  grams: readonly string[];
+  /** The terms that need more than one gram. */
+  phrases: readonly (readonly TermGram[])[];
+}
+
+export const planGrams = ({ terms, labels }: Sought): GramPlan => {
+  const all = terms.map(termGrams);
+  return {
+    grams: [...new Set([...terms.flatMap(pairsOf), ...all.flat().map(({ gram }) => gram), ...labels.map(labelGram)])],
+    phrases: all.filter((grams) => grams.length > 1),
+  };
+};
+
+const NOTHING = new Uint32Array();
+
+/** The documents of a segment, in rising order, that hold what is sought. */
+export const matchBlocks = (
+  { grams, phrases }: GramPlan,
+  blockOf: (gram: string) => Block | undefined,
+): Uint32Array => {
+  const blocks = grams.map(blockOf);
+  if (!blocks.every((block) => block !== undefined)) return NOTHING;
+  let found = intersect(blocks.toSorted((a, b) => a.n - b.n));
+  for (const phrase of phrases) {
+    if (found.length === 0) return found;
+    found = keepPhrase(
+      found,
+      phrase.flatMap(({ gram, offset }) => {
+        const block = blockOf(gram);
+        return block ? [new Occurrences(block, offset)] : [];
+      }),
+    );
+  }
+  return found;
+};
+
+/** The documents that all blocks have, of which the first has the fewest. */
+const intersect = ([rarest, ...others]: readonly Block[]): Uint32Array => {
+  if (!rarest) return NOTHING;
+  let rest = others;
+  let found: Uint32Array;
+  if (rarest.isBitmap) {
+    const words = rarest.words();
+    for (const block of others) {
+      if (block.isBitmap) for (let at = 0; at < words.length; at += 1) words[at] = (words[at] ?? 0) & block.word(at);
+    }
+    found = docsOfWords(words, rarest.n);
+    rest = others.filter((block) => !block.isBitmap);
+  } else found = rarest.docs();
+  for (const block of rest) {
+    if (found.length === 0) return found;
+    found = block.intersect(found);
+  }
+  return found;
+};
+
+/** The occurrences of one gram of a phrase, document by document. */
+class Occurrences {
+  readonly #reader: BlockReader;
+  readonly offset: number;
+  readonly positions: number[] = [];
+
+  constructor(block: Block, offset: number) {
+    this.#reader = new BlockReader(block);
+    this.offset = offset;
+  }
+
+  /** Goes on to a later document, which holds the gram. */
+  seek(doc: number): void {
+    this.#reader.read(doc, this.positions);
+  }
+}
+
+/** Those documents in which all grams stand at their offsets from one place. */
+const keepPhrase = (candidates: Uint32Array, grams: readonly Occurrences[]): Uint32Array => {
+  const [first, ...others] = grams;
+  if (!first) return candidates;
+  const kept = new Uint32Array(candidates.length);
+  let n = 0;
+  for (const doc of candidates) {
+    for (const gram of grams) gram.seek(doc);
+    const isHere = first.positions.some((position) =>
+      others.every((gram) => gram.positions.includes(position - first.offset + gram.offset)),
+    );
+    if (isHere) kept[n++] = doc;
+  }
+  return kept.subarray(0, n);
+};
+
+/** Whether a document holds what is sought. */
+export const matchesText = ({ hasTerms }: SearchKind, { text, labels }: StoredText, sought: Sought): boolean => {
+  const whole = hasTerms ? text : START + text;
+  return sought.terms.every((term) => whole.includes(term)) && sought.labels.every((label) => labels.includes(label));
+};
+
+/** The places of the texts, in rising order, that hold what is sought. */
+export const matchTexts = (kind: SearchKind, { documents, joined, starts }: Texts, sought: Sought): Uint32Array => {
+  const found: number[] = [];
+  // The longest term is likely the rarest. What begins a text stands in no joined one.
+  const [longest = ''] = sought.terms.map((term) => term.replace(START, '')).toSorted((a, b) => b.length - a.length);
+  let doc = 0;
+  for (let at = joined.indexOf(longest); at !== -1; at = joined.indexOf(longest, starts[doc])) {
+    doc = placeOf(starts, at, doc);
+    const document = documents[doc];
+    if (document && matchesText(kind, document, sought)) found.push(doc);
+    doc += 1;
+    if (doc >= documents.length) break;
+  }
+  return Uint32Array.from(found);
+};
+
+/** The place, from `low` on, of the text in which an offset is. */
+const placeOf = (starts: Uint32Array, offset: number, low: number): number => {
+  let from = low;
+  let to = starts.length - 2;
+  while (from < to) {
+    const middle = (from + to + 1) >>> 1;
+    if ((starts[middle] ?? 0) <= offset) from = middle;
+    else to = middle - 1;
+  }
+  return from;
+};

@@ -1,0 +1,152 @@
+import type { Database } from '../db/database.ts';
+import type { Bytes } from '../db/values.ts';
+import {
+  beginGeneration,
+  blocksOfDocuments,
+  type Merged,
+  mergeSegments,
+  removeDocuments,
+  replaceSegments,
+} from './compact.ts';
+import { type Document, KEY_BYTES, keyOf, labelsOf, millisecondsOf, type SearchKind } from './document.ts';
+import { segmentState } from './entity.ts';
+import type { SegmentWriter } from './segment-writer.ts';
+import type { Sizes } from './sizes.ts';
+import { keyAt, readSegments, type Segment, SearchStore } from './store.ts';
+
+const RECORDS_AT_ONCE = 1024;
+
+interface RecordColumns {
+  id: Bytes;
+  created_at: string;
+  search_text: string;
+  tag_ids?: string;
+  type?: string | null;
+}
+
+/** How many records all of these kinds have. */
+export const countDocuments = async (db: Database, kinds: readonly SearchKind[]): Promise<number> => {
+  const [row] = await db.read<{ n: number }>(
+    `SELECT ${kinds.map(({ table }) => `(SELECT COUNT(*) FROM ${table})`).join(' + ')} AS n`,
+  );
+  return row?.n ?? 0;
+};
+
+/** The documents of a kind's records after this id, by their ids. */
+const readDocuments = async (
+  db: Database,
+  kind: SearchKind,
+  after: Bytes,
+): Promise<{ documents: Document[]; last: Bytes | undefined }> => {
+  const { table, hasTerms, hasTags, typeColumn } = kind;
+  const columns = [...(hasTags ? ['tag_ids'] : []), ...(typeColumn === undefined ? [] : [`${typeColumn} AS type`])];
+  const rows = await db.read<RecordColumns>(
+    `SELECT ${['id', 'created_at', 'search_text', ...columns].join(', ')} FROM ${table}
+    WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`,
+    [after],
+  );
+  const documents = rows.map((row) => ({
+    key: keyOf(hasTerms ? millisecondsOf(row.created_at) : 0, row.id),
+    text: row.search_text,
+    labels: labelsOf(row.type, row.tag_ids ? row.tag_ids.split(',').map(Number) : []),
+  }));
+  return { documents, last: rows.at(-1)?.id };
+};
+
+/**
+ * Builds the segments of a kind anew from its records, beside the service and beside searches, which use the old ones to
+ * the end. Records that change meanwhile are in the tail, or in segments made of it, and count instead.
+ * @throws Superseded when another process took the lease
+ */
+export const rebuild = async (
+  db: Database,
+  store: SearchStore,
+  kind: SearchKind,
+  writer: SegmentWriter,
+  { sizes, onIndexed }: { sizes: Sizes; onIndexed?: ((records: number) => void) | undefined },
+): Promise<void> => {
+  const before = new Set((await readSegments(db, kind)).map(({ id }) => id));
+  const made: Segment[] = [];
+  const make = async (documents: readonly Document[]): Promise<void> => {
+    const sorted = documents.toSorted((a, b) => Buffer.compare(a.key, b.key));
+    const keys = Buffer.concat(sorted.map(({ key }) => key));
+    const id = await writer.begin(1, keys);
+    await writer.addBlocks(id, blocksOfDocuments(kind, sorted));
+    made.push(segmentOf(id, 1, keys));
+    const inputs = made.filter(({ level }) => level === 1);
+    if (inputs.length === sizes.fanout) {
+      const merged = await mergeSegments(db, store, kind, writer, inputs);
+      await writer.publish((tx) => replaceSegments(tx, merged, segmentState.building));
+      made.splice(0, made.length, ...made.filter(({ level }) => level > 1), outputOf(merged));
+    }
+  };
+
+  let pending: Document[] = [];
+  let after: Bytes = Buffer.alloc(0);
+  for (;;) {
+    const { documents, last } = await readDocuments(db, kind, after);
+    pending.push(...documents);
+    if (pending.length >= sizes.run * sizes.fanout || (!last && pending.length > 0)) {
+      await make(pending);
+      onIndexed?.(pending.length);
+      pending = [];
+    }
+    if (!last) break;
+    after = last;
+  }
+  await writer.publish(async (tx) => {
+    await beginGeneration(tx, kind);
+    // Rows of the tail may stand for records that were read here, too.
+    await tx.execute('UPDATE search_tail SET replaces = ? WHERE kind = ?', [1, kind.code]);
+    const live = await readSegments(tx, kind);
+    const newer = live.filter(({ id }) => !before.has(id));
+    for (const segment of made) {
+      await tx.execute('UPDATE search_segments SET state = ? WHERE id = ?', [segmentState.live, segment.id]);
+      await removeDocuments(tx, segment, segmentState.live, await findAgain(new SearchStore(tx), segment, newer));
+    }
+    for (const { id } of live.filter((segment) => before.has(segment.id))) {
+      await tx.execute('UPDATE search_segments SET state = ?, touched = ? WHERE id = ?', [
+        segmentState.dead,
+        Date.now(),
+        id,
+      ]);
+    }
+    await tx.execute('UPDATE search_kinds SET ready = ? WHERE kind = ?', [1, kind.code]);
+  });
+};
+
+const segmentOf = (id: number, level: number, keys: Uint8Array): Segment => {
+  const size = keys.length / KEY_BYTES;
+  return { id, level, size, removals: 0, first: keyAt(keys, 0), last: keyAt(keys, size - 1) };
+};
+
+const outputOf = ({ inputs, output }: Merged): Segment => {
+  const [first] = inputs;
+  const last = inputs.at(-1);
+  return {
+    id: output ?? 0,
+    level: (first?.level ?? 0) + 1,
+    size: inputs.reduce((n, { size }) => n + size, 0),
+    removals: 0,
+    first: first?.first ?? new Uint8Array(),
+    last: last?.last ?? new Uint8Array(),
+  };
+};
+
+/** The documents of a segment that other segments hold, too. */
+const findAgain = async (store: SearchStore, segment: Segment, others: readonly Segment[]): Promise<number[]> => {
+  const found: number[] = [];
+  for (const other of others) {
+    const keys = await store.keys(
+      other,
+      Array.from({ length: other.size }, (_, doc) => doc),
+    );
+    const removed = new Set(await store.removed(other));
+    const ranks = await store.ranks(
+      segment,
+      keys.filter((_, doc) => !removed.has(doc)),
+    );
+    found.push(...ranks.filter(({ isThere }) => isThere).map(({ doc }) => doc));
+  }
+  return [...new Set(found)];
+};

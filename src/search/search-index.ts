@@ -1,0 +1,194 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Reader } from '../db/connection.ts';
+import { firstKeyOf, type SearchKind } from './document.ts';
+import { type GramPlan, matchBlocks, matchesText, matchTexts, planGrams, type Sought } from './match.ts';
+import { START } from './grams.ts';
+import { GRACE_MS } from './sizes.ts';
+import { type Segment, SearchStore, type State } from './store.ts';
+
+/** More rows in the tail than these are not read by a search: it does without the index until they are indexed. */
+const MOST_TAIL_ROWS = 4096;
+/** How long a search may compute before others get their turn. */
+const TURN_MS = 4;
+/** Segments whose blocks are read first, since they often do. */
+const FIRST_SEGMENTS = 2;
+
+/** Which records are sought. */
+export interface Query extends Sought {
+  /** The earliest time. */
+  since?: number | undefined;
+}
+
+export type Direction = 'ASC' | 'DESC';
+
+/** Which of the matches are wanted, in the order of their keys. */
+export interface Range {
+  direction: Direction;
+  /** Only those beyond this key. */
+  after?: Uint8Array | undefined;
+  /** How many, at most. */
+  limit: number;
+}
+
+/** Finds records by what their texts hold, at a cost that hardly grows with their number. */
+export class SearchIndex {
+  readonly store: SearchStore;
+
+  readonly #mostTailRows: number;
+
+  constructor(reader: Reader, mostTailRows = MOST_TAIL_ROWS) {
+    this.store = new SearchStore(reader);
+    this.#mostTailRows = mostTailRows;
+  }
+
+  /** Begins a search. Undefined when the index cannot answer: it is not built yet, or much waits to be indexed. */
+  async search(kind: SearchKind, query: Query): Promise<Search | undefined> {
+    const plain = query.terms.map((term) => term.replace(START, ''));
+    if (plain.includes('')) return undefined;
+    const state = await this.store.state(kind, plain, this.#mostTailRows);
+    if (!state?.ready || state.tail.length > this.#mostTailRows) return undefined;
+    return new Search(this.store, kind, query, state, await this.store.segments(kind, state.generation));
+  }
+}
+
+/** A search under way. */
+export class Search {
+  readonly #store: SearchStore;
+  readonly #kind: SearchKind;
+  readonly #query: Query;
+  readonly #plan: GramPlan;
+  readonly #since: Uint8Array | undefined;
+  readonly #segments: readonly Segment[];
+  /** What the tail finds, sorted. */
+  readonly #tail: readonly Uint8Array[];
+  /** The records of which the tail knows better than the segments. */
+  readonly #hidden: readonly Uint8Array[];
+  /** How many records there are, replaced ones included. */
+  readonly size: number;
+  readonly #began = Date.now();
+  #turn = performance.now();
+
+  constructor(store: SearchStore, kind: SearchKind, query: Query, { tail }: State, segments: readonly Segment[]) {
+    this.#store = store;
+    this.#kind = kind;
+    this.#query = query;
+    this.#plan = planGrams(query);
+    this.#since = query.since === undefined ? undefined : firstKeyOf(query.since);
+    this.#segments = segments;
+    const latest = new Map<string, (typeof tail)[number]>();
+    for (const row of tail.toSorted((a, b) => a.id - b.id)) latest.set(Buffer.from(row.key).toString('latin1'), row);
+    const rows = [...latest.values()];
+    this.#hidden = rows.map(({ key }) => key);
+    this.#tail = rows
+      .filter(({ text, labels, key }) => {
+        const isWanted = this.#since === undefined || Buffer.compare(key, this.#since) >= 0;
+        return text !== undefined && isWanted && matchesText(kind, { text, labels }, query);
+      })
+      .map(({ key }) => key)
+      .toSorted((a, b) => Buffer.compare(a, b));
+    this.size = segments.reduce((n, segment) => n + segment.size, tail.length);
+  }
+
+  /** Whether all it read was there to the end, so that what it found can be relied on. */
+  get isSound(): boolean {
+    return Date.now() - this.#began < GRACE_MS / 2;
+  }
+
+  /**
+   * The keys of a range of the matches in order, and the number of all matches, which are counted up to `countTo` only:
+   * any greater number stands for more.
+   */
+  async find({ direction, after, limit }: Range, countTo: number): Promise<{ keys: Uint8Array[]; total: number }> {
+    const sign = direction === 'ASC' ? 1 : -1;
+    const compare = (a: Uint8Array, b: Uint8Array): number => sign * Buffer.compare(a, b);
+    const merge = (a: readonly Uint8Array[], b: readonly Uint8Array[]): Uint8Array[] =>
+      b.length === 0 ? a.slice(0, limit) : [...a, ...b].toSorted(compare).slice(0, limit);
+    const edge = (segment: Segment): Uint8Array => (direction === 'ASC' ? segment.first : segment.last);
+
+    let keys = merge(
+      [],
+      this.#tail.filter((key) => after === undefined || compare(key, after) > 0),
+    );
+    let total = this.#tail.length;
+    const segments = this.#segments
+      .filter(({ last }) => this.#since === undefined || Buffer.compare(last, this.#since) >= 0)
+      .toSorted((a, b) => compare(edge(a), edge(b)));
+    const merged = segments.filter(({ level }) => level > 0);
+    for (const segment of segments) {
+      const last = keys[limit - 1];
+      const isSettled = limit === 0 || (last !== undefined && compare(edge(segment), last) > 0);
+      if (isSettled && total > countTo) break;
+      await this.#yield();
+      const place = merged.indexOf(segment);
+      if (place === 0) await this.#store.blocks(merged.slice(0, FIRST_SEGMENTS), this.#plan.grams);
+      if (place === FIRST_SEGMENTS) await this.#store.blocks(merged.slice(place), this.#plan.grams);
+      const docs = await this.#match(segment);
+      total += docs.length;
+      if (!isSettled) keys = merge(keys, await this.#range(segment, docs, { direction, after, limit }));
+    }
+    return { keys, total };
+  }
+
+  /** Lets others have their turn. */
+  async #yield(): Promise<void> {
+    if (performance.now() - this.#turn < TURN_MS) return;
+    await breathe();
+    this.#turn = performance.now();
+  }
+
+  /** The matches of a segment, in rising order. */
+  async #match(segment: Segment): Promise<Uint32Array> {
+    const { terms, labels } = this.#query;
+    let docs: Uint32Array;
+    if (segment.level === 0) {
+      docs = matchTexts(this.#kind, await this.#store.texts(segment), { terms, labels });
+    } else {
+      const blocks = await this.#store.blocks([segment], this.#plan.grams);
+      docs = matchBlocks(this.#plan, (gram) => blocks(segment, gram));
+    }
+    if (docs.length === 0) return docs;
+    const left = without(docs, await this.#store.removed(segment));
+    const visible = without(left, await this.#hiddenIn(segment));
+    if (this.#since === undefined) return visible;
+    const { doc: first } = await this.#store.rank(segment, this.#since);
+    return visible.subarray(indexOf(visible, first));
+  }
+
+  async #hiddenIn(segment: Segment): Promise<Uint32Array> {
+    const ranks = await this.#store.ranks(segment, this.#hidden);
+    return Uint32Array.from(ranks.filter(({ isThere }) => isThere).map(({ doc }) => doc)).toSorted();
+  }
+
+  /** The keys of the first matches of a segment in a range. */
+  async #range(segment: Segment, docs: Uint32Array, { direction, after, limit }: Range): Promise<Uint8Array[]> {
+    const { doc, isThere } =
+      after === undefined
+        ? { doc: direction === 'ASC' ? 0 : segment.size, isThere: false }
+        : await this.#store.rank(segment, after);
+    if (direction === 'ASC') {
+      const start = indexOf(docs, doc + Number(isThere));
+      return this.#store.keys(segment, docs.subarray(start, start + limit));
+    }
+    const end = indexOf(docs, doc);
+    return this.#store.keys(segment, docs.subarray(Math.max(0, end - limit), end));
+  }
+}
+
+/** How many of rising numbers are less than `value`. */
+const indexOf = (numbers: Uint32Array, value: number): number => {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((numbers[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Rising numbers without some, which are rising, too. */
+const without = (numbers: Uint32Array, unwanted: Uint32Array): Uint32Array => {
+  if (unwanted.length === 0) return numbers;
+  const away = new Set(unwanted);
+  return numbers.filter((number) => !away.has(number));
+};

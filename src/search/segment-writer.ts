@@ -1,0 +1,140 @@
+import { randomInt } from 'node:crypto';
+import type { Parameter, Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { chunksOf, placeholders } from '../db/in-list.ts';
+import type { SearchKind } from './document.ts';
+import { segmentState } from './entity.ts';
+import { CHUNK_KEYS, keyAt } from './store.ts';
+
+/** The greatest random number that Node makes, and engines and drivers take, as an integer. */
+const RANDOM_LIMIT = 2 ** 48 - 1;
+/** How long the holder of a kind's lease may be silent. */
+export const LEASE_MS = 30_000;
+/** Blocks in a transaction: on SQLite, others wait for it. */
+const BLOCKS_AT_ONCE = 512;
+const LONG_BLOCK_BYTES = 8192;
+
+/** Someone else did the work, or may. Nothing is lost: what was begun is thrown away. */
+export class Superseded extends Error {}
+
+export const randomId = (): number => randomInt(1, RANDOM_LIMIT);
+
+export interface NewBlock {
+  gram: string;
+  data: Buffer;
+}
+
+const insertAll = async (tx: Transaction, into: string, rows: readonly Parameter[][]): Promise<void> => {
+  const [first] = rows;
+  if (!first) return;
+  for (const chunk of chunksOf(rows)) {
+    const row = `(${placeholders(first.length)})`;
+    await tx.execute(`INSERT INTO ${into} VALUES ${chunk.map(() => row).join(', ')}`, chunk.flat());
+  }
+};
+
+const isLong = ([, , data]: Parameter[]): boolean => (data as Buffer).length > LONG_BLOCK_BYTES;
+
+/** Stores a segment without what it says of its documents; `keys` are joined and sorted. Returns its id. */
+export const insertSegment = async (
+  tx: Transaction,
+  kind: SearchKind,
+  segment: { level: number; state: number; builder: number; keys: Uint8Array },
+): Promise<number> => {
+  const { level, state, builder, keys } = segment;
+  const id = randomId();
+  const size = keys.length / keyAt(keys, 0).length;
+  await tx.execute(
+    `INSERT INTO search_segments (id, kind, level, state, size, removals, first_key, last_key, builder, touched)
+    VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
+    [id, kind.code, level, state, size, keyAt(keys, 0), keyAt(keys, size - 1), builder, Date.now()].map((value) =>
+      value instanceof Uint8Array ? Buffer.from(value) : value,
+    ),
+  );
+  const chunks: Parameter[][] = [];
+  const bytes = CHUNK_KEYS * keyAt(keys, 0).length;
+  for (let start = 0; start < keys.length; start += bytes) {
+    chunks.push([id, chunks.length, Buffer.from(keys.subarray(start, start + bytes))]);
+  }
+  await insertAll(tx, 'search_keys (segment, chunk, data)', chunks);
+  return id;
+};
+
+/** Stores segments bit by bit, beside everything else; they count once `publish` says so. */
+export class SegmentWriter {
+  readonly #db: Database;
+  readonly #kind: SearchKind;
+  readonly #holder: number;
+  /** What tells its unfinished segments from those of others. */
+  readonly #builder = randomId();
+  /** Called between two transactions. */
+  readonly #between: () => Promise<void>;
+
+  /** `holder` holds the lease of the kind. */
+  constructor(db: Database, kind: SearchKind, holder: number, between: () => Promise<void>) {
+    this.#db = db;
+    this.#kind = kind;
+    this.#holder = holder;
+    this.#between = between;
+  }
+
+  /** @throws Superseded */
+  begin(level: number, keys: Uint8Array): Promise<number> {
+    return this.#step((tx) =>
+      insertSegment(tx, this.#kind, { level, state: segmentState.building, builder: this.#builder, keys }),
+    );
+  }
+
+  /** Adds blocks to a segment, sorted by their grams. @throws Superseded */
+  async addBlocks(segment: number, blocks: AsyncIterable<NewBlock> | Iterable<NewBlock>): Promise<void> {
+    let batch: NewBlock[] = [];
+    const flush = (): Promise<void> => {
+      const rows = batch.map(({ gram, data }): Parameter[] => [segment, Buffer.from(gram), data]);
+      batch = [];
+      return this.#step(async (tx) => {
+        // A segment whose builder was given up must not grow again.
+        await this.#assertBuilding(tx);
+        const into = 'search_blocks (segment, gram, data)';
+        await insertAll(
+          tx,
+          into,
+          rows.filter((row) => !isLong(row)),
+        );
+        for (const row of rows.filter(isLong)) await insertAll(tx, into, [row]);
+      });
+    };
+    for await (const block of blocks) {
+      batch.push(block);
+      if (batch.length === BLOCKS_AT_ONCE) await flush();
+    }
+    if (batch.length > 0) await flush();
+  }
+
+  /** Stores in one transaction, by `write`, what is built. */
+  async publish(write: (tx: Transaction) => Promise<void>): Promise<void> {
+    await this.#step(write);
+  }
+
+  async #step<T>(write: (tx: Transaction) => Promise<T>): Promise<T> {
+    const written = await this.#db.transaction(async (tx) => {
+      const held = await tx.execute('UPDATE search_kinds SET held_until = ? WHERE kind = ? AND holder = ?', [
+        Date.now() + LEASE_MS,
+        this.#kind.code,
+        this.#holder,
+      ]);
+      if (held === 0) throw new Superseded();
+      return write(tx);
+    });
+    await this.#between();
+    return written;
+  }
+
+  async #assertBuilding(tx: Transaction): Promise<void> {
+    const building = await tx.execute('UPDATE search_segments SET touched = ? WHERE builder = ? AND state = ?', [
+      Date.now(),
+      this.#builder,
+      segmentState.building,
+    ]);
+    if (building === 0) throw new Superseded();
+  }
+}

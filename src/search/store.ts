@@ -1,0 +1,316 @@
+import { LRUCache } from 'lru-cache';
+import type { Parameter, Reader } from '../db/connection.ts';
+import { inList, padded } from '../db/in-list.ts';
+import type { Bytes } from '../db/values.ts';
+import { Block, decodeAllRising } from './block.ts';
+import { type Document, KEY_BYTES, type SearchKind } from './document.ts';
+import { segmentState } from './entity.ts';
+
+/** Keys that are stored, and read, together. */
+export const CHUNK_KEYS = 128;
+const CACHE_BYTES = 64 * 2 ** 20;
+/** What an entry of the cache takes besides its bytes. */
+const ENTRY_BYTES = 200;
+const CHUNKS_AT_ONCE = 128;
+const GRAMS_AT_ONCE = 64;
+
+/** A live segment; see `SegmentRow`. */
+export interface Segment {
+  id: number;
+  level: number;
+  size: number;
+  removals: number;
+  first: Uint8Array;
+  last: Uint8Array;
+}
+
+/** What the index looked like at one moment. */
+export interface State {
+  /** Rises whenever segments change. */
+  generation: number;
+  /** Whether tail and segments together hold all records. */
+  ready: boolean;
+  tail: TailHit[];
+}
+
+/** A row of the tail that holds the terms, or one without, which hides what the segments hold of its record. */
+export interface TailHit {
+  id: number;
+  key: Uint8Array;
+  /** Undefined where the terms are not. */
+  text: string | undefined;
+  labels: string[];
+}
+
+/** Where a key stands, or would stand, in a segment. */
+export interface Rank {
+  /** How many keys are less. */
+  doc: number;
+  isThere: boolean;
+}
+
+/** The documents of a segment of level 0. */
+export type StoredText = Omit<Document, 'key'>;
+
+export const splitLabels = (labels: string): string[] => (labels === '' ? [] : labels.split('\n'));
+
+/** The drivers' buffers are often parts of larger ones, which must not be kept for them. */
+const copyOf = (bytes: Bytes): Uint8Array => new Uint8Array(bytes);
+
+interface SegmentColumns {
+  id: number;
+  level: number;
+  size: number;
+  removals: number;
+  first_key: Bytes;
+  last_key: Bytes;
+}
+
+/** The live segments of a kind. */
+export const readSegments = async (reader: Reader, kind: SearchKind): Promise<Segment[]> => {
+  const rows = await reader.read<SegmentColumns>(
+    `SELECT id, level, size, removals, first_key, last_key FROM search_segments WHERE kind = ? AND state = ?`,
+    [kind.code, segmentState.live],
+  );
+  return rows.map(({ first_key: first, last_key: last, ...row }) => ({
+    ...row,
+    first: copyOf(first),
+    last: copyOf(last),
+  }));
+};
+
+/** The documents that were taken out of a segment, in rising order. */
+export const readRemoved = async (reader: Reader, { id, removals }: Segment): Promise<Uint32Array> => {
+  const rows = await reader.read<{ docs: Bytes }>(
+    'SELECT docs FROM search_removals WHERE segment = ? AND removal <= ?',
+    [id, removals],
+  );
+  return Uint32Array.from(new Set(rows.flatMap(({ docs }) => [...decodeAllRising(docs)]))).toSorted();
+};
+
+interface StateColumns {
+  id: number;
+  ready: number | null;
+  doc_key: Bytes | null;
+  text: string | null;
+  labels: string | null;
+}
+
+/**
+ * Reads the index. What segments hold never changes, so it is kept, as much as fits in a bounded cache.
+ */
+export class SearchStore {
+  readonly #reader: Reader;
+  readonly #cache = new LRUCache<string, object>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: (entry) => ENTRY_BYTES + ((entry as { byteLength?: number }).byteLength ?? 0),
+  });
+  readonly #segments = new Map<number, { generation: number; segments: Segment[] }>();
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  /** Reads, in one statement, what changes, with at most so many rows of the tail. Undefined before the migrations. */
+  async state(kind: SearchKind, terms: readonly string[], tailRows: number): Promise<State | undefined> {
+    const sought = padded(terms);
+    const rows = await this.#reader.read<StateColumns>(
+      `SELECT id, NULL AS ready, doc_key, CASE WHEN hit = 1 THEN text END AS text, labels FROM (
+        SELECT id, replaces, doc_key, text, labels,
+          CASE WHEN ${sought.map(() => 'INSTR(text, ?) > 0').join(' AND ')} THEN 1 ELSE 0 END AS hit
+        FROM search_tail WHERE kind = ?
+      ) t WHERE hit = 1 OR replaces = 1
+      UNION ALL SELECT generation, ready, NULL, NULL, NULL FROM search_kinds WHERE kind = ?
+      LIMIT ${tailRows + 1}`,
+      [...sought, kind.code, kind.code],
+    );
+    const own = rows.find((row) => row.ready !== null);
+    if (!own) return undefined;
+    const tail = rows.flatMap(({ id, doc_key: key, text, labels }) =>
+      key === null ? [] : [{ id, key: copyOf(key), text: text ?? undefined, labels: splitLabels(labels ?? '') }],
+    );
+    return { generation: own.id, ready: own.ready === 1, tail };
+  }
+
+  /** The live segments of a generation, or of a later one. */
+  async segments(kind: SearchKind, generation: number): Promise<readonly Segment[]> {
+    const known = this.#segments.get(kind.code);
+    if (known?.generation === generation) return known.segments;
+    const segments = await readSegments(this.#reader, kind);
+    this.#segments.set(kind.code, { generation, segments });
+    return segments;
+  }
+
+  /** The keys at these places of a segment, in their order. */
+  async keys({ id }: Segment, docs: ArrayLike<number>): Promise<Uint8Array[]> {
+    const wanted = Array.from(docs);
+    const chunks = await this.#chunks(id, [...new Set(wanted.map((doc) => Math.floor(doc / CHUNK_KEYS)))]);
+    return wanted.map((doc) => {
+      const start = (doc % CHUNK_KEYS) * KEY_BYTES;
+      return (chunks.get(Math.floor(doc / CHUNK_KEYS)) ?? new Uint8Array()).subarray(start, start + KEY_BYTES);
+    });
+  }
+
+  /** How many keys of a segment are less than this one, and whether the next one is this. */
+  async rank(segment: Segment, key: Uint8Array): Promise<Rank> {
+    const [rank] = await this.ranks(segment, [key]);
+    return rank ?? { doc: 0, isThere: false };
+  }
+
+  /** The ranks of several keys. */
+  async ranks(segment: Segment, keys: readonly Uint8Array[]): Promise<Rank[]> {
+    const isWithin = (key: Uint8Array): boolean =>
+      Buffer.compare(key, segment.first) >= 0 && Buffer.compare(key, segment.last) <= 0;
+    const directory = keys.some(isWithin) ? await this.#directory(segment) : new Uint8Array();
+    const places = keys.map((key) => (isWithin(key) ? lowerBound(directory, key, true) - 1 : -1));
+    const chunks = await this.#chunks(segment.id, [...new Set(places.filter((place) => place >= 0))]);
+    return keys.map((key, index) => {
+      const chunk = places[index] ?? -1;
+      if (chunk < 0) return { doc: Buffer.compare(key, segment.first) < 0 ? 0 : segment.size, isThere: false };
+      const stored = chunks.get(chunk) ?? new Uint8Array();
+      const within = lowerBound(stored, key, false);
+      const isThere = Buffer.compare(keyAt(stored, within), key) === 0;
+      return { doc: chunk * CHUNK_KEYS + within, isThere };
+    });
+  }
+
+  /** What segments say of grams. */
+  async blocks(
+    segments: readonly Segment[],
+    grams: readonly string[],
+  ): Promise<(segment: Segment, gram: string) => Block | undefined> {
+    const found = new Map<string, Block | undefined>();
+    const missing = new Set<string>();
+    const lacking = new Set<number>();
+    for (const { id } of segments) {
+      for (const gram of grams) {
+        const cached = this.#cache.get(blockName(id, gram));
+        if (cached) found.set(blockName(id, gram), cached instanceof Block ? cached : undefined);
+        else {
+          missing.add(gram);
+          lacking.add(id);
+        }
+      }
+    }
+    const all = [...missing];
+    for (let start = 0; start < all.length; start += GRAMS_AT_ONCE) {
+      const some = all.slice(start, start + GRAMS_AT_ONCE);
+      const ids = inList([...lacking]);
+      const names = inList(some.map((gram) => Buffer.from(gram)));
+      const rows = await this.#reader.read<{ segment: number; gram: Bytes; data: Bytes }>(
+        `SELECT segment, gram, data FROM search_blocks WHERE segment IN (${ids.sql}) AND gram IN (${names.sql})`,
+        [...ids.parameters, ...names.parameters],
+      );
+      for (const id of lacking) for (const gram of some) found.set(blockName(id, gram), undefined);
+      for (const { segment, gram, data } of rows) {
+        found.set(blockName(segment, Buffer.from(gram).toString()), new Block(copyOf(data)));
+      }
+      for (const id of lacking) {
+        for (const gram of some) this.#cache.set(blockName(id, gram), found.get(blockName(id, gram)) ?? {});
+      }
+    }
+    return (segment, gram) => found.get(blockName(segment.id, gram));
+  }
+
+  /** The texts of a segment of level 0. */
+  async texts({ id }: Segment): Promise<Texts> {
+    return this.#cached(`t${id}`, async () => {
+      const [row] = await this.#reader.read<{ data: Bytes }>('SELECT data FROM search_texts WHERE segment = ?', [id]);
+      return new Texts(row ? decodeTexts(row.data) : []);
+    });
+  }
+
+  /** The documents that were taken out of a segment, in rising order. */
+  async removed(segment: Segment): Promise<Uint32Array> {
+    const { id, removals } = segment;
+    if (removals === 0) return new Uint32Array();
+    return this.#cached(`r${id} ${removals}`, () => readRemoved(this.#reader, segment));
+  }
+
+  async #cached<T extends object>(name: string, load: () => Promise<T>): Promise<T> {
+    const cached = this.#cache.get(name);
+    if (cached) return cached as T;
+    const loaded = await load();
+    this.#cache.set(name, loaded);
+    return loaded;
+  }
+
+  /** The first key of each chunk. */
+  #directory({ id }: Segment): Promise<Uint8Array> {
+    return this.#cached(`d${id}`, async () => {
+      const rows = await this.#reader.read<{ first: Bytes }>(
+        `SELECT SUBSTR(data, 1, ${KEY_BYTES}) AS first FROM search_keys WHERE segment = ? ORDER BY chunk`,
+        [id],
+      );
+      return copyOf(Buffer.concat(rows.map(({ first }) => first)));
+    });
+  }
+
+  async #chunks(segment: number, chunks: readonly number[]): Promise<Map<number, Uint8Array>> {
+    const found = new Map<number, Uint8Array>();
+    const missing: number[] = [];
+    for (const chunk of chunks) {
+      const cached = this.#cache.get(`k${segment} ${chunk}`);
+      if (cached) found.set(chunk, cached as Uint8Array);
+      else missing.push(chunk);
+    }
+    for (let start = 0; start < missing.length; start += CHUNKS_AT_ONCE) {
+      const { sql, parameters } = inList(missing.slice(start, start + CHUNKS_AT_ONCE));
+      const rows = await this.#reader.read<{ chunk: number; data: Bytes }>(
+        `SELECT chunk, data FROM search_keys WHERE segment = ? AND chunk IN (${sql})`,
+        [segment, ...parameters] satisfies Parameter[],
+      );
+      for (const { chunk, data } of rows) {
+        const keys = copyOf(data);
+        found.set(chunk, keys);
+        this.#cache.set(`k${segment} ${chunk}`, keys);
+      }
+    }
+    return found;
+  }
+}
+
+export const keyAt = (keys: Uint8Array, index: number): Uint8Array =>
+  keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
+
+const blockName = (segment: number, gram: string): string => `b${segment} ${gram}`;
+
+/** How many of sorted keys are less than this one, or at most it. */
+const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean): number => {
+  let low = 0;
+  let high = keys.length / KEY_BYTES;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const order = Buffer.compare(keyAt(keys, middle), key);
+    if (order < 0 || (orEqual && order === 0)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** The texts of a segment of level 0, also as one, in which a term is found fast. */
+export class Texts {
+  readonly documents: readonly StoredText[];
+  /** All texts, with a character in between that no term holds. */
+  readonly joined: string;
+  /** Where each text begins, and where the next one would. */
+  readonly starts: Uint32Array;
+
+  constructor(documents: readonly StoredText[]) {
+    this.documents = documents;
+    this.joined = documents.map(({ text }) => `${text}\0`).join('');
+    this.starts = new Uint32Array(documents.length + 1);
+    documents.forEach(({ text }, index) => (this.starts[index + 1] = (this.starts[index] ?? 0) + text.length + 1));
+  }
+
+  /** What it takes in memory, roughly: both kinds of texts with two bytes per character. */
+  get byteLength(): number {
+    return this.joined.length * 4;
+  }
+}
+
+export const encodeTexts = (documents: readonly StoredText[]): Buffer =>
+  Buffer.from(JSON.stringify(documents.map(({ text, labels }) => [text, ...labels])));
+
+export const decodeTexts = (data: Bytes): StoredText[] =>
+  (JSON.parse(Buffer.from(data).toString()) as [string, ...string[]][]).map(([text, ...labels]) => ({ text, labels }));
