@@ -11,7 +11,6 @@ import { sharesByComponent } from './components.mjs';
 
 const HOOK = fileURLToPath(new URL('hook.mjs', import.meta.url));
 const NAMES = { toggle: 'toggleFavorite' };
-const CONNECTIONS = 16;
 /** What takes less than this share of a request is shown in a sum. */
 const SMALLEST_SHARE = 0.004;
 
@@ -26,6 +25,7 @@ const tell = async ({ child }, message) => {
  * applied to the CPU time that was measured without it.
  */
 export const profileOperation = async (name, options) => {
+  const [connections] = options.connections;
   const database = await startSeeded(options.games);
   const samples = await takeSamples(database);
   const gateway = await startServer('gateway', { url: database.url, nodeOptions: ['--import', HOOK], ipc: true });
@@ -35,7 +35,7 @@ export const profileOperation = async (name, options) => {
   await load.define(set, requestsOf(operation));
   await warmUp(load, gateway, set);
   const milliseconds = options.seconds * 1000;
-  const turn = { load, server: gateway, database, set, connections: CONNECTIONS, milliseconds };
+  const turn = { load, server: gateway, database, set, connections, milliseconds };
   const turns = [];
   for (let round = 0; round < options.rounds; round += 1) turns.push(await takeTurn(turn));
   const total = median(turns.map(({ serverUs }) => serverUs));
@@ -53,7 +53,7 @@ export const profileOperation = async (name, options) => {
     figure(share * total),
     `${(share * 100).toFixed(1)} %`,
   ]);
-  return `${circumstances(database.version)}, ${figure(options.games)} games, ${CONNECTIONS} connections: ${figure(total)} µs of CPU per request
+  return `${circumstances(database.version)}, ${figure(options.games)} games, ${connections} connection${connections === 1 ? '' : 's'}: ${figure(total)} µs of CPU per request
 
 ${markdownTable(['component', 'µs per request', 'share'], rows)}`;
 };
