@@ -204,6 +204,16 @@ const retire = async (tx: Transaction, segments: readonly number[], from: number
   if (changed !== segments.length) throw new Superseded();
 };
 
+/** Has a segment that is built count. @throws Superseded when it was given up, and perhaps cleared away, meanwhile */
+export const enliven = async (tx: Transaction, segment: number): Promise<void> => {
+  const changed = await tx.execute('UPDATE search_segments SET state = ? WHERE id = ? AND state = ?', [
+    segmentState.live,
+    segment,
+    segmentState.building,
+  ]);
+  if (changed === 0) throw new Superseded();
+};
+
 /** Puts the merged segment in the place of its inputs, which are `state`. @throws Superseded when one is not any more */
 export const replaceSegments = async (
   tx: Transaction,
@@ -221,9 +231,7 @@ export const replaceSegments = async (
     state,
   );
   if (output === undefined) return;
-  if (state === segmentState.live) {
-    await tx.execute('UPDATE search_segments SET state = ? WHERE id = ?', [segmentState.live, output]);
-  }
+  if (state === segmentState.live) await enliven(tx, output);
   // What was taken out while the segment was written.
   const removed: number[] = [];
   for (const [index, input] of inputs.entries()) {

@@ -3,6 +3,7 @@ import type { Bytes } from '../db/values.ts';
 import {
   beginGeneration,
   blocksOfDocuments,
+  enliven,
   type Merged,
   mergeSegments,
   removeDocuments,
@@ -101,7 +102,7 @@ export const rebuild = async (
     const live = await readSegments(tx, kind);
     const newer = live.filter(({ id }) => !before.has(id));
     for (const segment of made) {
-      await tx.execute('UPDATE search_segments SET state = ? WHERE id = ?', [segmentState.live, segment.id]);
+      await enliven(tx, segment.id);
       await removeDocuments(tx, segment, segmentState.live, await findAgain(new SearchStore(tx), segment, newer));
     }
     for (const { id } of live.filter((segment) => before.has(segment.id))) {

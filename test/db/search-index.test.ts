@@ -7,6 +7,11 @@ import { ContentReads } from '../../src/content/reads.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { SearchIndex } from '../../src/search/search-index.ts';
 import { TagDictionary } from '../../src/tag/dictionary.ts';
+import { beginGeneration, mergeSegments, replaceSegments } from '../../src/search/compact.ts';
+import { flushTail } from '../../src/search/flush.ts';
+import { SegmentWriter } from '../../src/search/segment-writer.ts';
+import { readSegments, SearchStore } from '../../src/search/store.ts';
+import { imageKind } from '../../src/image/kind.ts';
 import { Indexer } from '../../src/search/indexer.ts';
 import { normalise, searchTerms } from '../../src/search/text.ts';
 import { insertUser, insertUsers } from '../../src/user/service.ts';
@@ -215,6 +220,13 @@ afterEach(() => {
   expect(unanswered).toBe(0);
 });
 
+/** As if the processes that worked on the index had been silent for long. */
+const forgetWorkers = (): Promise<void> =>
+  db.transaction(async (tx) => {
+    await tx.execute('UPDATE search_kinds SET held_until = 0');
+    await tx.execute('UPDATE search_segments SET touched = 0 WHERE state <> 1');
+  });
+
 let author: TestUser;
 const posts: string[] = [];
 
@@ -289,6 +301,27 @@ describe('a search finds what a scan finds', () => {
     expect((await segmentCounts()).some((n) => n > 200)).toBe(true);
   });
 
+  test('in segments that are merged while their records change', async () => {
+    const holder = 1;
+    const kind = imageKind.search;
+    await publish(4 * sizes.run);
+    while (await flushTail(db, new SearchStore(db), kind, sizes.run));
+    await db.transaction((tx) =>
+      tx.execute('UPDATE search_kinds SET holder = ?, held_until = ?', [holder, Date.now() + 60_000]),
+    );
+    const inputs = (await readSegments(db, kind)).filter(({ level }) => level === 0);
+    const writer = new SegmentWriter(db, kind, holder, () => Promise.resolve());
+    const merged = await mergeSegments(db, new SearchStore(db), kind, writer, inputs);
+    for (const id of posts.slice(-3 * sizes.run)) await app.call('image.update', { id, title: title() }, author.key);
+    while (await flushTail(db, new SearchStore(db), kind, sizes.run, 1));
+    await writer.publish(async (tx) => {
+      await beginGeneration(tx, kind);
+      await replaceSegments(tx, merged, 1);
+    });
+    await forgetWorkers();
+    await expectLists(20);
+  });
+
   test('while others write and index', async () => {
     let isDone = false;
     const writing = (async () => {
@@ -351,13 +384,6 @@ describe('the index is built anew', () => {
     await expectUsers(10);
   });
 });
-
-/** As if the processes that worked on the index had been silent for long. */
-const forgetWorkers = (): Promise<void> =>
-  db.transaction(async (tx) => {
-    await tx.execute('UPDATE search_kinds SET held_until = 0');
-    await tx.execute('UPDATE search_segments SET touched = 0 WHERE state <> 1');
-  });
 
 /** The first games that hold a text, by an index of its own. */
 const searchWith = async (own: SearchIndex, reader: Database, search: string): Promise<string[]> => {
