@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors.ts';
 
 /** The value of a sort column at the end of a page. */
 export type CursorValue = string | number;
 
-const fingerprint = (filters: unknown): string =>
-  createHash('sha256').update(JSON.stringify(filters)).digest('base64url').slice(0, 12);
+const FINGERPRINTS = 1000;
+/** Most lists are asked for again and again, and a hash takes longer than a row of a page. */
+const fingerprints = new LRUCache<string, string>({ max: FINGERPRINTS });
+
+const fingerprint = (filters: unknown): string => {
+  const text = JSON.stringify(filters);
+  const known = fingerprints.get(text);
+  if (known !== undefined) return known;
+  const made = createHash('sha256').update(text).digest('base64url').slice(0, 12);
+  fingerprints.set(text, made);
+  return made;
+};
 
 /** A text for callers to hand back: where a page ended, and a fingerprint of the filters it was made with. */
 export const encodeCursor = (filters: unknown, values: readonly CursorValue[]): string =>

@@ -77,7 +77,7 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   const filters = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
   const accepts = [...(orders[sortBy].counter ? [isCount] : []), isTime, isId];
   const position = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
-  return { ...query, terms, slugs, filters, position };
+  return Object.assign({ terms, slugs, filters, position }, query);
 };
 
 /** A SELECT of the ids on a page, with what they are sorted by. */

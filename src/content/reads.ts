@@ -66,7 +66,7 @@ export class ContentReads<Summary, Whole extends Summary> {
     return requests.map(({ id, viewerId: viewer }) => {
       const record = records.get(id);
       if (!record || !found || viewer === undefined) return record;
-      return { ...record, row: { ...record.row, ...found.of({ viewerId: viewer, recordId: id }) } };
+      return { row: record.row, tags: record.tags, viewing: found.of({ viewerId: viewer, recordId: id }) };
     });
   }
 
@@ -89,8 +89,9 @@ export class ContentReads<Summary, Whole extends Summary> {
     return requests.map(({ viewerId }) => {
       if (viewerId === undefined) return { records, ...rest };
       const seen = records.map(({ row, tags }, index) => ({
-        row: { ...row, ...found.of({ viewerId, recordId: ids[index] as string }) },
+        row,
         tags,
+        viewing: found.of({ viewerId, recordId: ids[index] as string }),
       }));
       return { records: seen, ...rest };
     });

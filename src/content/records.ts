@@ -5,11 +5,14 @@ import { AppError } from '../errors.ts';
 import type { TagDictionary, TagName } from '../tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
+import type { ViewerColumns } from './viewer.ts';
 
 /** A record with its tags: what the views make the wire shapes from. */
 export interface ContentRecord<Columns> {
   row: Columns & SharedColumns;
   tags: TagName[];
+  /** What the viewer did, where the row, which others share, does not tell. */
+  viewing?: ViewerColumns;
 }
 
 const sharedColumns = [
@@ -52,7 +55,18 @@ const joinsOf = (joinInOrder: string, kind: ContentKind, viewer: boolean): strin
       : ''
   }`;
 
-const columnsOf = (kind: ContentKind, detail: boolean, viewer: boolean): string =>
+/** The columns of a kind's records: bare, for a viewer, whole, whole for a viewer. */
+const columnLists = new WeakMap<ContentKind, string[]>();
+
+const columnsOf = (kind: ContentKind, detail: boolean, viewer: boolean): string => {
+  const lists =
+    columnLists.get(kind) ??
+    [false, true].flatMap((whole) => [listColumns(kind, whole, false), listColumns(kind, whole, true)]);
+  columnLists.set(kind, lists);
+  return lists[(detail ? 2 : 0) + (viewer ? 1 : 0)] as string;
+};
+
+const listColumns = (kind: ContentKind, detail: boolean, viewer: boolean): string =>
   [
     ...[...sharedColumns, ...kind.summaryColumns, ...(detail ? kind.detailColumns : [])].map((column) => `r.${column}`),
     'u.id AS author_id',

@@ -1,9 +1,18 @@
 import { idFromBytes, timeFromDb } from '../db/values.ts';
+import type { SharedColumns } from './entity.ts';
 import type { ListPage } from './list.ts';
 import type { ContentRecord } from './records.ts';
+import type { ViewerColumns } from './viewer.ts';
 
-/** The members that games and image posts share on the wire. */
-export const contentView = ({ row, tags }: ContentRecord<unknown>) => ({
+/** What the viewer did, by the columns of a row that was read for one. */
+const viewingOf = ({ favorited, reaction = null }: SharedColumns): ViewerColumns | undefined =>
+  favorited === undefined ? undefined : { favorited, reaction };
+
+/**
+ * The members that games and image posts share on the wire, as an object of its own that the kinds add theirs to: V8 takes
+ * twenty times as long to spread one so large.
+ */
+export const contentView = ({ row, tags, viewing = viewingOf(row) }: ContentRecord<unknown>) => ({
   id: idFromBytes(row.id),
   title: row.title,
   tags,
@@ -12,7 +21,7 @@ export const contentView = ({ row, tags }: ContentRecord<unknown>) => ({
   likeCount: row.like_count,
   dislikeCount: row.dislike_count,
   favoriteCount: row.favorite_count,
-  viewer: row.favorited === undefined ? null : { favorited: row.favorited === 1, reaction: row.reaction ?? null },
+  viewer: viewing ? { favorited: viewing.favorited === 1, reaction: viewing.reaction } : null,
   createdAt: timeFromDb(row.created_at),
   updatedAt: timeFromDb(row.updated_at),
 });

@@ -6,6 +6,7 @@ export type Bytes = Uint8Array;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** An id never holds another instant than its record's `created_at`, even when the clock went back. */
 const ROLLBACK_ALLOWANCE_MS = 0;
+const DATE_LENGTH = '2026-04-01'.length;
 const WHOLE_SECOND_LENGTH = '2026-04-01 09:30:00'.length;
 const generator = new V7Generator();
 
@@ -65,4 +66,4 @@ export const timeToDb = (time: Date): string => time.toISOString().slice(0, -1).
  * of a whole second.
  */
 export const timeFromDb = (stored: string): string =>
-  `${stored.replace(' ', 'T')}${stored.length === WHOLE_SECOND_LENGTH ? '.000' : ''}Z`;
+  `${stored.slice(0, DATE_LENGTH)}T${stored.slice(DATE_LENGTH + 1)}${stored.length === WHOLE_SECOND_LENGTH ? '.000' : ''}Z`;

@@ -46,12 +46,11 @@ export const listGames = (
 ): Promise<ListPage<ContentRecord<GameSummaryColumns>>> => {
   const { timeRange } = input;
   const type = upperCaseType(input.gameType);
-  const query = {
-    ...input,
+  const filters = {
     type: type === undefined ? undefined : { value: type, counter: typeCounter(type) },
     since: timeRange === 'all' ? undefined : () => new Date(now().getTime() - timeRangeDays[timeRange] * DAY_MS),
   };
-  return reads.games.list(query, viewerId);
+  return reads.games.list(Object.assign(filters, input), viewerId);
 };
 
 /** One game; counts a view. @throws AppError GAME_NOT_FOUND */

@@ -7,19 +7,18 @@ type GameSummary = OutputOf<Contract['game']['list']>['items'][number];
 type Game = OutputOf<Contract['game']['getById']>;
 
 /** A game as lists show it. */
-export const gameSummaryView = (record: ContentRecord<GameSummaryColumns>): GameSummary => ({
-  ...contentView(record),
-  coverUrl: record.row.cover_url,
-  gameType: record.row.game_type,
-  isFree: record.row.is_free === 1,
-  version: record.row.version,
-});
+export const gameSummaryView = (record: ContentRecord<GameSummaryColumns>): GameSummary =>
+  Object.assign(contentView(record), {
+    coverUrl: record.row.cover_url,
+    gameType: record.row.game_type,
+    isFree: record.row.is_free === 1,
+    version: record.row.version,
+  });
 
 /** A whole game. */
 export const gameView = (record: ContentRecord<GameColumns>): Game => {
   const extra = JSON.parse(record.row.extra_info) as StoredExtraInfo;
-  return {
-    ...gameSummaryView(record),
+  return Object.assign(gameSummaryView(record), {
     description: record.row.description,
     extraInfo: {
       originalName: extra.originalName ?? null,
@@ -29,5 +28,5 @@ export const gameView = (record: ContentRecord<GameColumns>): Game => {
       screenshots: extra.screenshots ?? [],
       downloads: (extra.downloads ?? []).map(({ name, url, password }) => ({ name, url, password: password ?? null })),
     },
-  };
+  });
 };

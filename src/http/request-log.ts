@@ -15,21 +15,20 @@ export const requestLog =
     response.locals.requestId = requestId;
     response.once('close', () => {
       const { procedure, caller, reason } = response.locals;
-      log.info(
-        {
-          requestId,
-          method: request.method,
-          path: request.path.slice(0, LOGGED_PATH_LENGTH),
-          procedure,
-          status: response.statusCode,
-          reason,
-          userId: caller?.userId,
-          keyId: caller?.key.id,
-          ms: Math.round((performance.now() - started) * 10) / 10,
-          ...(!response.writableFinished && { aborted: true }),
-        },
-        'request',
-      );
+      const entry = {
+        requestId,
+        method: request.method,
+        path: request.path.slice(0, LOGGED_PATH_LENGTH),
+        procedure,
+        status: response.statusCode,
+        reason,
+        userId: caller?.userId,
+        keyId: caller?.key.id,
+        ms: Math.round((performance.now() - started) * 10) / 10,
+        // Members without a value are left out.
+        aborted: response.writableFinished ? undefined : true,
+      };
+      log.info(entry, 'request');
     });
     next();
   };

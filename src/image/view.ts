@@ -7,13 +7,9 @@ type ImagePostSummary = OutputOf<Contract['image']['list']>['items'][number];
 type ImagePost = OutputOf<Contract['image']['getById']>;
 
 /** An image post as lists show it. */
-export const imagePostSummaryView = (record: ContentRecord<ImagePostSummaryColumns>): ImagePostSummary => ({
-  ...contentView(record),
-  images: JSON.parse(record.row.images) as string[],
-});
+export const imagePostSummaryView = (record: ContentRecord<ImagePostSummaryColumns>): ImagePostSummary =>
+  Object.assign(contentView(record), { images: JSON.parse(record.row.images) as string[] });
 
 /** A whole image post. */
-export const imagePostView = (record: ContentRecord<ImagePostColumns>): ImagePost => ({
-  ...imagePostSummaryView(record),
-  description: record.row.description,
-});
+export const imagePostView = (record: ContentRecord<ImagePostColumns>): ImagePost =>
+  Object.assign(imagePostSummaryView(record), { description: record.row.description });
