@@ -11,7 +11,7 @@ import type { WriteBehind } from './db/write-behind.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
-import { Indexer } from './search/indexer.ts';
+import { Indexer } from './search/indexing/indexer.ts';
 import { SearchIndex } from './search/search-index.ts';
 import { TagDictionary } from './tag/dictionary.ts';
 import { profileReads, type ProfileReads } from './user/reads.ts';

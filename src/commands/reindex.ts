@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { searchKinds } from '../schema.ts';
-import { Indexer } from '../search/indexer.ts';
-import { countDocuments } from '../search/rebuild.ts';
+import { Indexer } from '../search/indexing/indexer.ts';
+import { countDocuments } from '../search/indexing/rebuild.ts';
 import { examples, withDatabase } from './common.ts';
 import { print } from './output.ts';
 import { withProgress } from './progress.ts';

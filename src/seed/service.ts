@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts';
 import { insertRows } from '../db/insert.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../db/values.ts';
 import { searchKinds } from '../schema.ts';
-import { Indexer } from '../search/indexer.ts';
+import { Indexer } from '../search/indexing/indexer.ts';
 import { insertUsers } from '../user/service.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';
 

@@ -1,5 +1,5 @@
-import type { Database } from '../db/database.ts';
-import type { Bytes } from '../db/values.ts';
+import type { Database } from '../../db/database.ts';
+import type { Bytes } from '../../db/values.ts';
 import {
   beginGeneration,
   blocksOfDocuments,
@@ -9,11 +9,11 @@ import {
   removeDocuments,
   replaceSegments,
 } from './compact.ts';
-import { type Document, KEY_BYTES, keyOf, labelsOf, millisecondsOf, type SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
+import { type Document, KEY_BYTES, keyOf, labelsOf, millisecondsOf, type SearchKind } from '../document.ts';
+import { segmentState } from '../entity.ts';
 import type { SegmentWriter } from './segment-writer.ts';
-import type { Sizes } from './sizes.ts';
-import { keyAt, readSegments, type Segment, SearchStore } from './store.ts';
+import type { Sizes } from '../sizes.ts';
+import { keyAt, readSegments, type Segment, SearchStore } from '../store.ts';
 
 const RECORDS_AT_ONCE = 1024;
 

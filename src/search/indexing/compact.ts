@@ -1,14 +1,14 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Reader, Transaction } from '../db/connection.ts';
-import type { Bytes } from '../db/values.ts';
-import { inList } from '../db/in-list.ts';
-import { Block, encodeRising } from './block.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import type { Bytes } from '../../db/values.ts';
+import { inList } from '../../db/in-list.ts';
+import { Block, encodeRising } from '../block.ts';
 import { PostingBuilder } from './builder.ts';
-import { KEY_BYTES, type SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
+import { KEY_BYTES, type SearchKind } from '../document.ts';
+import { segmentState } from '../entity.ts';
 import { DROPPED, mergeBlocks } from './merge.ts';
 import { type NewBlock, type SegmentWriter, Superseded } from './segment-writer.ts';
-import { keyAt, readRemoved, type Segment, type SearchStore, type StoredText } from './store.ts';
+import { keyAt, readRemoved, type Segment, type SearchStore, type StoredText } from '../store.ts';
 
 const BLOCKS_AT_ONCE = 128;
 const DOCUMENTS_AT_ONCE = 32;

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
-import type { SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
+import type { SearchKind } from '../document.ts';
+import { segmentState } from '../entity.ts';
 import { flushTail } from './flush.ts';
 import { collectGarbage } from './garbage.ts';
 import { rebuild } from './rebuild.ts';
 import { LEASE_MS, randomId, SegmentWriter, Superseded } from './segment-writer.ts';
-import { defaultSizes, type Sizes } from './sizes.ts';
-import { readSegments, SearchStore } from './store.ts';
+import { defaultSizes, type Sizes } from '../sizes.ts';
+import { readSegments, SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;
 const FAULT_PAUSE_MS = 10_000;

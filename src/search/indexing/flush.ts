@@ -1,12 +1,12 @@
-import type { Parameter } from '../db/connection.ts';
-import type { Database } from '../db/database.ts';
-import { inList } from '../db/in-list.ts';
-import type { Bytes } from '../db/values.ts';
+import type { Parameter } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { inList } from '../../db/in-list.ts';
+import type { Bytes } from '../../db/values.ts';
 import { removeDocuments } from './compact.ts';
-import type { SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
+import type { SearchKind } from '../document.ts';
+import { segmentState } from '../entity.ts';
 import { insertSegment, Superseded } from './segment-writer.ts';
-import { encodeTexts, readSegments, type Segment, type SearchStore, splitLabels } from './store.ts';
+import { encodeTexts, readSegments, type Segment, type SearchStore, splitLabels } from '../store.ts';
 
 const DELETED_AT_ONCE = 512;
 

@@ -1,4 +1,4 @@
-import { type Block, ByteWriter, encodeBlock, skipPositions } from './block.ts';
+import { type Block, ByteWriter, encodeBlock, skipPositions } from '../block.ts';
 
 /** Stands for a document that is not taken over. */
 export const DROPPED = 0xffff_ffff;

@@ -1,7 +1,7 @@
-import { ByteWriter, encodeBlock } from './block.ts';
-import type { SearchKind } from './document.ts';
-import { addGrams, type GramSink } from './grams.ts';
-import type { StoredText } from './store.ts';
+import { ByteWriter, encodeBlock } from '../block.ts';
+import type { SearchKind } from '../document.ts';
+import { addGrams, type GramSink } from '../grams.ts';
+import type { StoredText } from '../store.ts';
 
 interface Postings {
   docs: number[];

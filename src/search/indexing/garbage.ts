@@ -1,7 +1,7 @@
-import type { Database } from '../db/database.ts';
-import type { Bytes } from '../db/values.ts';
-import type { SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
+import type { Database } from '../../db/database.ts';
+import type { Bytes } from '../../db/values.ts';
+import type { SearchKind } from '../document.ts';
+import { segmentState } from '../entity.ts';
 import { LEASE_MS } from './segment-writer.ts';
 
 const ROWS_AT_ONCE = 1000;

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
-import type { Parameter, Transaction } from '../db/connection.ts';
-import type { Database } from '../db/database.ts';
-import { chunksOf, placeholders } from '../db/in-list.ts';
-import type { SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
-import { CHUNK_KEYS, keyAt } from './store.ts';
+import type { Parameter, Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { chunksOf, placeholders } from '../../db/in-list.ts';
+import type { SearchKind } from '../document.ts';
+import { segmentState } from '../entity.ts';
+import { CHUNK_KEYS, keyAt } from '../store.ts';
 
 /** The greatest random number that Node makes, and engines and drivers take, as an integer. */
 const RANDOM_LIMIT = 2 ** 48 - 1;
