@@ -5,10 +5,17 @@ import { AppError } from '../errors.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import type { ContentKind } from './kind.ts';
-import { type ListPage, type ListQuery, listRows, type ListSources, type ParsedQuery, parseQuery } from './list.ts';
+import {
+  type ListPage,
+  type ListQuery,
+  listRows,
+  type ListSources,
+  type ParsedQuery,
+  parseQuery,
+} from './list/list.ts';
 import { type ContentRecord, readRecordMap, withTags } from './records.ts';
-import { Statistics } from './statistics.ts';
-import { Totals } from './totals.ts';
+import { Statistics } from './list/statistics.ts';
+import { Totals } from './list/totals.ts';
 import { readViewings, type Viewing } from './viewer.ts';
 
 /** Lists that are read at the same time: more than records, since one may take long. */

@@ -1,6 +1,6 @@
 import { type Contract, type InputOf, timeRangeDays } from '../../contract/index.ts';
 import { gameKind } from './kind.ts';
-import type { ListPage } from '../content/list.ts';
+import type { ListPage } from '../content/list/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import type { Context } from '../context.ts';

@@ -1,7 +1,7 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
-import type { ListPage } from '../content/list.ts';
+import type { ListPage } from '../content/list/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, publish, recordSearchText } from '../content/publish.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
 import type { Context } from '../context.ts';

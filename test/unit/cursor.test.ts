@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/cursor.ts';
+import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/list/cursor.ts';
 
 const filters = ['games', 'views', 'all', undefined, ['伝説'], []];
 const values: CursorValue[] = [42, '2026-04-01 09:30:00.000', '019a3c5e-b150-7e85-9f52-9d40ce61a205'];

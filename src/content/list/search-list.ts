@@ -1,10 +1,10 @@
-import { MAX_PAGE_DEPTH } from '../../contract/limits.ts';
-import type { Parameter, Reader } from '../db/connection.ts';
-import { inList } from '../db/in-list.ts';
-import type { Bytes } from '../db/values.ts';
-import { idOfKey, keyOf, labelsOf } from '../search/document.ts';
-import type { Direction, Search, SearchIndex } from '../search/search-index.ts';
-import type { ContentKind } from './kind.ts';
+import { MAX_PAGE_DEPTH } from '../../../contract/limits.ts';
+import type { Parameter, Reader } from '../../db/connection.ts';
+import { inList } from '../../db/in-list.ts';
+import type { Bytes } from '../../db/values.ts';
+import { idOfKey, keyOf, labelsOf } from '../../search/document.ts';
+import type { Direction, Search, SearchIndex } from '../../search/search-index.ts';
+import type { ContentKind } from '../kind.ts';
 
 /** Matches whose counters are read to sort them, at most. */
 const MOST_SORTED = 20_000;

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { MAX_PAGE_DEPTH } from '../../contract/limits.ts';
-import type { Parameter, Reader } from '../db/connection.ts';
-import { timeToDb } from '../db/values.ts';
-import type { ContentKind } from './kind.ts';
+import { MAX_PAGE_DEPTH } from '../../../contract/limits.ts';
+import type { Parameter, Reader } from '../../db/connection.ts';
+import { timeToDb } from '../../db/values.ts';
+import type { ContentKind } from '../kind.ts';
 
 /** A plan that was best a minute ago is still good. */
 const BELIEVED_MS = 60_000;

@@ -1,8 +1,8 @@
-import type { Parameter } from '../db/connection.ts';
-import type { Dialect } from '../db/dialect.ts';
-import { firstIdBytes, timeToDb } from '../db/values.ts';
-import type { KnownTag } from '../tag/dictionary.ts';
-import type { ContentKind } from './kind.ts';
+import type { Parameter } from '../../db/connection.ts';
+import type { Dialect } from '../../db/dialect.ts';
+import { firstIdBytes, timeToDb } from '../../db/values.ts';
+import type { KnownTag } from '../../tag/dictionary.ts';
+import type { ContentKind } from '../kind.ts';
 
 /** What the records of a list have in common. */
 export interface ListFilter {

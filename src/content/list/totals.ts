@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { MAX_PAGE_DEPTH } from '../../contract/limits.ts';
-import type { Parameter } from '../db/connection.ts';
-import type { Dialect } from '../db/dialect.ts';
-import type { ContentKind } from './kind.ts';
+import { MAX_PAGE_DEPTH } from '../../../contract/limits.ts';
+import type { Parameter } from '../../db/connection.ts';
+import type { Dialect } from '../../db/dialect.ts';
+import type { ContentKind } from '../kind.ts';
 import { type ListFilter, matches, whereOf } from './plan.ts';
 
 /** A number as an expression of SQL. */
