@@ -6,8 +6,8 @@ import { AppError } from '../errors.ts';
 import type { GameSummaryColumns } from './entity.ts';
 import { gameKind } from './kind.ts';
 
-/** The newest games of each tag, and of the original author, that are considered. */
-const CANDIDATES = 200;
+/** The newest games of each tag, and of the original author, that are considered: each is a record to be looked up. */
+const CANDIDATES = 100;
 const SAME_TYPE = 0.5;
 const SAME_AUTHOR = 2;
 /** For so many tags there are statements: most games have few, and each statement has to be prepared. */
