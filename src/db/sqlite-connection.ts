@@ -12,10 +12,20 @@ type Bindable = string | number | bigint | null | NodeJS.ArrayBufferView;
 /** A prepared statement, and the names of the columns that it yields. */
 interface Statement {
   prepared: ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
-  columns: readonly string[];
+  toRow: (values: unknown[]) => Row;
 }
 
 type Row = Record<string, unknown>;
+
+/**
+ * A function that makes a row of its values. Written for its columns, as mysql2 does it: an object that is filled name by
+ * name costs four times as much, and the binding's own objects still more. The names are those of our own statements.
+ */
+const rowMaker = (columns: readonly string[]): Statement['toRow'] => {
+  const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- see above
+  return new Function('values', `return { ${members.join(', ')} };`) as Statement['toRow'];
+};
 
 const MAX_STATEMENTS = 300;
 
@@ -53,13 +63,8 @@ export class SqliteConnection {
 
   /** Runs a SELECT, prepared once, and returns its rows. */
   all(sql: string, parameters: readonly Parameter[] = []): Row[] {
-    const { prepared, columns } = this.#statement(sql);
-    // Half of a list's time went where the binding makes objects, which V8 makes faster.
-    return (prepared.all(...parameters) as unknown[][]).map((values) => {
-      const row: Row = {};
-      for (let index = 0; index < columns.length; index += 1) row[columns[index] as string] = values[index];
-      return row;
-    });
+    const { prepared, toRow } = this.#statement(sql);
+    return (prepared.all(...parameters) as unknown[][]).map(toRow);
   }
 
   /** Runs a write, prepared once, and returns the number of rows it changed. */
@@ -100,6 +105,6 @@ export class SqliteConnection {
   #prepare(sql: string): Statement {
     const prepared = this.#database.prepare(sql);
     prepared.setReturnArrays(true);
-    return { prepared, columns: prepared.columns().map(({ name }) => name) };
+    return { prepared, toRow: rowMaker(prepared.columns().map(({ name }) => name)) };
   }
 }
