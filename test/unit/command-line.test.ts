@@ -156,17 +156,22 @@ test.each([
   expect(await runCli(args, { env })).toEqual({ code: 2, stdout: '', stderr: `error: ${fault}\nHelp: ${help}\n` });
 });
 
-test('every faulty setting has a line of its own', async () => {
-  expect(
-    await runCli(['users', 'list'], { env: { PORT: '70000', LOG_LEVEL: 'loud', DATABASE_URL: 'oracle://x' } }),
-  ).toEqual({
-    code: 1,
-    stdout: '',
-    stderr:
-      'error: PORT "70000" must be at most 65535\n' +
-      'error: DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…\n' +
-      'error: LOG_LEVEL "loud" must be fatal, error, warn, info, debug, trace or silent\n',
-  });
+test('every faulty setting has a line of its own, with what is allowed, and no password', async () => {
+  const settings = {
+    PORT: '70000',
+    LOG_LEVEL: 'loud',
+    DATABASE_URL: 'postgres://me:s3cret@host/db',
+    SHUTDOWN_TIMEOUT_MS: 'soon',
+  };
+  const faults = [
+    'DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…',
+    'LOG_LEVEL "loud" must be fatal, error, warn, info, debug, trace or silent',
+    'PORT "70000" must be at most 65535',
+    'SHUTDOWN_TIMEOUT_MS "soon" must be a whole number',
+  ];
+  const { code, stdout, stderr } = await runCli(['serve'], { env: settings });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr.split('\n').toSorted()).toEqual(['', ...faults.map((fault) => `error: ${fault}`)]);
 });
 
 test('a reader that has gone is no failure', async () => {
