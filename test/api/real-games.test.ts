@@ -24,9 +24,10 @@ const app = await startApp();
 afterAll(() => app.stop());
 
 let games: Game[];
+let key: string;
 
 beforeAll(async () => {
-  const { key } = await app.aUser();
+  ({ key } = await app.aUser());
   games = [];
   for (let start = 0; start < inputs.length; start += BATCH) {
     const { items } = await app.call('game.batchCreate', { games: inputs.slice(start, start + BATCH) }, key);
@@ -88,7 +89,7 @@ test('each is as it was sent', () => {
 test('each reads back as it was answered: in lists all, by its id one in eight', async () => {
   const byId = new Map(games.map((game) => [game.id, game]));
   for (let page = 1; byId.size > 0; page += 1) {
-    const { items } = await app.call('game.list', { limit: BATCH, page });
+    const { items } = await app.call('game.list', { limit: BATCH, page }, key);
     expect(items.length).toBeGreaterThan(0);
     for (const item of items) {
       expect(byId.get(item.id)).toMatchObject(item);
@@ -96,7 +97,7 @@ test('each reads back as it was answered: in lists all, by its id one in eight',
     }
   }
   for (const [index, game] of games.entries()) {
-    if (index % 8 === 0) expect(await app.call('game.getById', { id: game.id })).toEqual(game);
+    if (index % 8 === 0) expect(await app.call('game.getById', { id: game.id }, key)).toEqual(game);
   }
 }, 60_000);
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { setImmediate as breathe } from 'node:timers/promises';
+import { contentView } from '../../src/content/view.ts';
 import { idFromBytes } from '../../src/db/values.ts';
 import { getGame, listGames } from '../../src/game/service.ts';
 import { getUser, updateUser } from '../../src/user/service.ts';
@@ -54,9 +55,9 @@ describe('a read sees what was answered before it', () => {
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           const { favorited, favoriteCount } = await app.call('game.toggleFavorite', { gameId: id }, writer.key);
-          const expected = { favorite_count: favoriteCount, favorited: Number(favorited) };
+          const expected = { favoriteCount, viewer: { favorited, reaction: null } };
           const seen = await times(3, () => getGame(context, id, writer.id));
-          expect(seen.map(({ row }) => row)).toEqual(seen.map(() => expect.objectContaining(expected)));
+          expect(seen.map(contentView)).toEqual(seen.map(() => expect.objectContaining(expected)));
           expect((await getGame(context, id, undefined)).row.favorite_count).toBe(favoriteCount);
         }
       },
@@ -108,9 +109,9 @@ test('everyone gets their own: records, viewers, and what there is not', async (
       await expect(getGame(app.context, missing, viewerId)).rejects.toThrow('GAME_NOT_FOUND');
       return;
     }
-    const { row } = await getGame(app.context, games[n % 5]!.id, viewerId);
-    const expected = viewerId === undefined ? undefined : Number(n % 5 === viewer);
-    expect([row.title, row.favorited]).toEqual([games[n % 5]!.title, expected]);
+    const seen = contentView(await getGame(app.context, games[n % 5]!.id, viewerId));
+    const expected = viewerId === undefined ? undefined : n % 5 === viewer;
+    expect([seen.title, seen.viewer?.favorited]).toEqual([games[n % 5]!.title, expected]);
   });
 });
 
@@ -119,8 +120,9 @@ test('equal lists show each the own favorites', async () => {
   await times(3, (index) => app.call('game.toggleFavorite', { gameId: games[index]!.id }, users[index]!.key));
   const lists = await times(120, (n) => aList({ tagSlugs: ['shared'] }, n % 4 === 3 ? undefined : users[n % 4]!.id));
   for (const [n, { records }] of lists.entries()) {
-    const favorited = games.map(({ id }) => records.find(({ row }) => idFromBytes(row.id) === id)?.row.favorited);
-    expect(favorited).toEqual([0, 1, 2].map((index) => (n % 4 === 3 ? undefined : Number(index === n % 4))));
+    const views = new Map(records.map(contentView).map((view) => [view.id, view]));
+    const favorited = games.map(({ id }) => views.get(id)?.viewer?.favorited);
+    expect(favorited).toEqual([0, 1, 2].map((index) => (n % 4 === 3 ? undefined : index === n % 4)));
   }
 });
 

@@ -10,10 +10,12 @@ import { type Environment, runCli, type ServeProcess, startServe } from '../supp
 // The real program on any database: an address that it cannot have, and connections when it is told to stop.
 
 let database: TestDatabase;
+let key: string;
 let served: ServeProcess | undefined;
 
 beforeEach(async () => {
   database = await createDatabase();
+  key = await aKey(database.url);
 });
 afterEach(async () => {
   await served?.stop('SIGKILL');
@@ -83,7 +85,7 @@ describe('SIGTERM', () => {
 
   test('answers what an open connection sends meanwhile, as its last', async () => {
     const service = await start();
-    const client = openClient(service.base, await aKey(database.url));
+    const client = openClient(service.base, key);
     expect(await client.call('user.me', {})).toMatchObject({ kind: 'answered', status: 200 });
     const slow = await startSlowRequest(service.base);
     const { exited } = await beginToStop(service);
