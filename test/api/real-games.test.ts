@@ -10,7 +10,7 @@ type Game = Output<'game.getById'>;
 type Filters = Omit<Input<'game.list'>, 'page' | 'limit' | 'cursor'>;
 
 const BATCH = 100;
-const SEARCHES = 300;
+const SEARCHES = 100;
 /** Searches that find more are compared by their first page and total: their walks would take most of the time. */
 const LONGEST_WALK = 500;
 
@@ -61,13 +61,10 @@ test('all 2 425 games are stored', () => {
   expect(games).toHaveLength(2425);
 });
 
-test('each reads back as it was sent', async () => {
+test('each is as it was sent', () => {
   for (const [index, game] of games.entries()) {
     const input = inputs[index];
-    const { title, description, gameType, isFree, version, coverUrl, tags, extraInfo } = await app.call(
-      'game.getById',
-      { id: game.id },
-    );
+    const { title, description, gameType, isFree, version, coverUrl, tags, extraInfo } = game;
     expect({ title, description, gameType, isFree, version, coverUrl }).toEqual({
       title: input?.title,
       description: input?.description ?? null,
@@ -85,6 +82,21 @@ test('each reads back as it was sent', async () => {
       downloads: (input?.extraInfo?.downloads ?? []).map((download) => ({ password: null, ...download })),
     });
     expect(tags.map((tag) => tag.slug)).toEqual([...new Set(input?.tagNames?.map(slugOf))]);
+  }
+});
+
+test('each reads back as it was answered: in lists all, by its id one in eight', async () => {
+  const byId = new Map(games.map((game) => [game.id, game]));
+  for (let page = 1; byId.size > 0; page += 1) {
+    const { items } = await app.call('game.list', { limit: BATCH, page });
+    expect(items.length).toBeGreaterThan(0);
+    for (const item of items) {
+      expect(byId.get(item.id)).toMatchObject(item);
+      byId.delete(item.id);
+    }
+  }
+  for (const [index, game] of games.entries()) {
+    if (index % 8 === 0) expect(await app.call('game.getById', { id: game.id })).toEqual(game);
   }
 }, 60_000);
 
@@ -129,7 +141,7 @@ const scan = (search: string, all: ReturnType<typeof searchable>): string[] => {
     .map((game) => game.id);
 };
 
-test('300 random pieces of titles find what a plain scan finds', async () => {
+test('100 random pieces of titles find what a plain scan finds', async () => {
   const random = createRandom(20_261_120);
   const all = searchable();
   let found = 0;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, test } from '@jest/globals';
+import { procedures, scopes } from '../../contract/index.ts';
 import { differenceOf } from '../../src/verify/finding.ts';
 import { verify } from '../../src/verify/verify.ts';
 import { generateKey } from '../../src/key/format.ts';
@@ -26,4 +27,11 @@ test('the conformance kit finds nothing on this database', async () => {
   });
   expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
   expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
+  expect([...new Set(results.map(({ subject }) => subject))]).toEqual(['service', ...procedures.map(({ id }) => id)]);
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+  // Nothing but what such a key cannot see.
+  expect([...new Set(skipped.map(({ reason }) => reason))].toSorted()).toEqual([
+    ...scopes.map((scope) => `it needs a key without ${scope}`),
+    'no 429 or 503 came',
+  ]);
 }, 120_000);

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { migrations } from '../../migrations/index.ts';
 import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { runCli, startServe } from '../support/program.ts';
+import { type Environment, runCli, startServe } from '../support/program.ts';
 
 let database: TestDatabase;
 
@@ -44,4 +45,30 @@ test.each(['serve', 'migrate', 'users list'])('%s says that the database is away
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^[^\n]*\n$/);
   expect(stderr).toContain(`error: The database cannot be reached: ${fault}`);
+});
+
+describe('a database without tables', () => {
+  let empty: TestDatabase;
+  beforeEach(async () => {
+    empty = await createDatabase();
+  });
+  afterEach(() => empty.drop());
+
+  const listUsers = (settings: Environment) =>
+    runCli(['users', 'list'], { env: { DATABASE_URL: empty.url, ...settings } });
+  const listed = { code: 0, stdout: 'ID  CREATED  NICKNAME\n', stderr: '' };
+  const refused = {
+    code: 1,
+    stdout: '',
+    stderr: `error: The database lacks the migrations ${migrations.map(({ name }) => name).join(', ')}. Run: npm run -s cli -- migrate\n`,
+  };
+
+  test('is migrated first on SQLite; on a server, the command asks for it', async () => {
+    expect(await listUsers({})).toEqual(engine === 'sqlite' ? listed : refused);
+  });
+
+  test('is migrated or not as AUTO_MIGRATE says', async () => {
+    expect(await listUsers({ AUTO_MIGRATE: 'false' })).toEqual(refused);
+    expect(await listUsers({ AUTO_MIGRATE: 'true' })).toEqual(listed);
+  });
 });

@@ -43,7 +43,7 @@ const aList = (input: Partial<Parameters<typeof listGames>[1]>, viewerId?: strin
   listGames(app.context, { limit: 10, page: 1, sortBy: 'latest', timeRange: 'all', ...input }, viewerId);
 
 describe('a read sees what was answered before it', () => {
-  const ROUNDS = 40;
+  const ROUNDS = 12;
 
   test('of a record and its viewer', async () => {
     const { context } = app;

@@ -90,30 +90,6 @@ describe('two instances on one database', () => {
   });
 });
 
-test('every faulty setting is a line of its own, with what is allowed', async () => {
-  const faults = await faultsOf({
-    DATABASE_URL: 'postgres://me:s3cret@host/db',
-    PORT: '99999',
-    LOG_LEVEL: 'loud',
-    SHUTDOWN_TIMEOUT_MS: 'soon',
-  });
-  expect(faults.toSorted()).toEqual([
-    'error: DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…',
-    'error: LOG_LEVEL "loud" must be fatal, error, warn, info, debug, trace or silent',
-    'error: PORT "99999" must be at most 65535',
-    'error: SHUTDOWN_TIMEOUT_MS "soon" must be a whole number',
-  ]);
-});
-
-test.each([
-  ['not.a.host.invalid', 'HOST "not.a.host.invalid" is not an address of this machine'],
-  ['192.0.2.1', 'HOST "192.0.2.1" is not an address of this machine'],
-])('the address %s cannot be had', async (host, fault) => {
-  expect(
-    (await faultsOf({ DATABASE_URL: database.url, HOST: host, LOG_LEVEL: 'warn', AUTO_MIGRATE: 'true' })).at(-1),
-  ).toBe(`error: ${fault}`);
-});
-
 const onServers = (): void => {
   const urlWith = (change: (url: URL) => void): string => {
     const url = new URL(database.url);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
-import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { type Environment, runCli } from '../support/program.ts';
 
 let database: TestDatabase;
@@ -45,32 +45,5 @@ describe('migrate', () => {
       stderr: 'Nothing to revert.\n',
     });
     expect(await runCli(['migrate'], { env })).toEqual({ code: 0, stdout: lines(...names), stderr: '' });
-  });
-
-  test('by several processes at once applies each migration once', async () => {
-    const outcomes = await Promise.all([1, 2, 3].map(() => runCli(['migrate'], { env })));
-
-    expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0]);
-    expect(outcomes.map(({ stdout }) => stdout).toSorted()).toEqual(['', '', lines(...names)]);
-  });
-});
-
-const listUsers = (settings: Environment) => runCli(['users', 'list'], { env: { ...env, ...settings } });
-
-describe('a database without tables', () => {
-  const empty = { code: 0, stdout: 'ID  CREATED  NICKNAME\n', stderr: '' };
-  const refused = {
-    code: 1,
-    stdout: '',
-    stderr: `error: The database lacks the migrations ${names.join(', ')}. Run: npm run -s cli -- migrate\n`,
-  };
-
-  test('is migrated first on SQLite; on a server, the command asks for it', async () => {
-    expect(await listUsers({})).toEqual(engine === 'sqlite' ? empty : refused);
-  });
-
-  test('is migrated or not as AUTO_MIGRATE says', async () => {
-    expect(await listUsers({ AUTO_MIGRATE: 'false' })).toEqual(refused);
-    expect(await listUsers({ AUTO_MIGRATE: 'true' })).toEqual(empty);
   });
 });
