@@ -1,8 +1,9 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes } from '../db/columns.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import type { Engine } from '../db/dialect.ts';
-import { insertValues } from '../db/insert.ts';
+import type { Dialect, Engine } from '../db/dialect.ts';
+import { insertInto, insertValues } from '../db/insert.ts';
+import { onceFor } from '../db/texts.ts';
 
 /** How many records there are, all and by type, so that no list has to count them. */
 export const counterEntity = (engine: Engine): EntitySchema =>
@@ -12,6 +13,10 @@ export const counterEntity = (engine: Engine): EntitySchema =>
     columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
   });
 
+const addition = onceFor((dialect: Dialect) =>
+  insertInto('counters', ['name', 'n'], `${dialect.onConflict('name')} n = n + ${dialect.inserted('n')}`),
+);
+
 /**
  * Adds to counters, which begin at 0, in the order of their names. Every transaction that publishes locks the same few of
  * them, so this comes last.
@@ -19,10 +24,8 @@ export const counterEntity = (engine: Engine): EntitySchema =>
 export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<void> =>
   insertValues(
     tx,
-    'counters',
-    ['name', 'n'],
+    addition(tx.dialect),
     [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)),
-    `${tx.dialect.onConflict('name')} n = n + ${tx.dialect.inserted('n')}`,
   );
 
 /** The value of a counter. */

@@ -1,7 +1,8 @@
 import type { Parameter, Transaction } from '../db/connection.ts';
 import { inList } from '../db/in-list.ts';
 import { type Increment, incrementAll } from '../db/increment.ts';
-import { insertValues } from '../db/insert.ts';
+import { insertInto, insertValues } from '../db/insert.ts';
+import { onceFor } from '../db/texts.ts';
 import { type Bytes, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { keyOf, labelsOf } from '../search/document.ts';
@@ -73,6 +74,24 @@ const rowOf = <Columns extends object>(
   };
 };
 
+const recordColumns = onceFor((kind: ContentKind) => [
+  'id',
+  'author_id',
+  'title',
+  'view_count',
+  'like_count',
+  'dislike_count',
+  'favorite_count',
+  'search_text',
+  'tag_ids',
+  'created_at',
+  'updated_at',
+  ...kind.summaryColumns,
+  ...kind.detailColumns,
+]);
+
+const recordInsertion = onceFor((kind: ContentKind) => insertInto(kind.table, recordColumns(kind)));
+
 interface Stored<Columns extends object> {
   row: ReturnType<typeof rowOf<Columns>>;
   tags: Tag[];
@@ -88,18 +107,23 @@ export const countTags = (
   return additions.length === 0 ? [] : [{ table: 'tags', column: countColumn, additions }];
 };
 
+const linkInsertion = onceFor(({ tagTable, foreignKey, typeColumn }: ContentKind) =>
+  insertInto(tagTable, [foreignKey, 'tag_id', 'position', ...(typeColumn === undefined ? [] : [typeColumn])]),
+);
+
 /** Stores which tags records have, in the author's order. `type` is what a record holds in its kind's `typeColumn`. */
 export const insertTagLinks = (
   tx: Transaction,
-  { tagTable, foreignKey, typeColumn }: ContentKind,
+  kind: ContentKind,
   records: readonly { id: Bytes; tags: readonly Tag[]; type?: string | null }[],
 ): Promise<void> =>
   insertValues(
     tx,
-    tagTable,
-    [foreignKey, 'tag_id', 'position', ...(typeColumn === undefined ? [] : [typeColumn])],
+    linkInsertion(kind),
     records.flatMap(({ id, tags, type = null }) =>
-      tags.map((tag, position) => [id, tag.id, position, ...(typeColumn === undefined ? [] : [type])]),
+      tags.map((tag, position) =>
+        kind.typeColumn === undefined ? [id, tag.id, position] : [id, tag.id, position, type],
+      ),
     ),
   );
 
@@ -134,11 +158,13 @@ const store = async <Columns extends object>(
     const own = (slugs[index] ?? []).map((slug) => tags.get(slug) as Tag);
     return { row: rowOf(publication, own), tags: own };
   });
+  const columns = recordColumns(kind);
   await insertValues(
     tx,
-    kind.table,
-    Object.keys(records[0]?.row ?? {}),
-    records.map(({ row }) => Object.values(row) as Parameter[]),
+    recordInsertion(kind),
+    records.map(({ row }) =>
+      columns.map((column) => (row as unknown as Record<string, Parameter>)[column] as Parameter),
+    ),
   );
   await insertTagLinks(
     tx,

@@ -21,6 +21,7 @@ const open = async (url: string, schema: Schema): Promise<Connection> => {
 /** The service's one way to its database, of whatever engine. Failures of the server come out as `AppError`s. */
 export class Database implements Reader {
   readonly #connection: Connection;
+  readonly #metadataOf = (entity: string): EntityMetadata => this.dataSource.getMetadata(entity);
 
   private constructor(connection: Connection) {
     this.#connection = connection;
@@ -63,7 +64,7 @@ export class Database implements Reader {
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const { dialect } = this;
-    const metadataOf = (entity: string): EntityMetadata => this.dataSource.getMetadata(entity);
+    const metadataOf = this.#metadataOf;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#connection.transaction((statements) => work({ ...statements, dialect, metadataOf }));

@@ -1,15 +1,18 @@
 import type { Parameter } from './connection.ts';
+import { bySize } from './texts.ts';
 
 const nextPowerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
 
 /** `?, ?, ?` for n parameters. */
-export const placeholders = (n: number): string => '?, '.repeat(n - 1) + '?';
+export const placeholders = bySize((n) => '?, '.repeat(n - 1) + '?');
 
 /** The values, and the last one again until there are 1, 2, 4, 8 … of them. */
 export const padded = <T>(values: readonly T[]): T[] => {
+  const all = [...values];
   const last = values.at(-1);
-  if (last === undefined) return [];
-  return [...values, ...Array<T>(nextPowerOfTwo(values.length) - values.length).fill(last)];
+  if (last === undefined) return all;
+  for (let missing = nextPowerOfTwo(values.length) - values.length; missing > 0; missing -= 1) all.push(last);
+  return all;
 };
 
 /**

@@ -1,24 +1,32 @@
 import type { Parameter, Transaction } from './connection.ts';
 import { chunksOf, placeholders } from './in-list.ts';
+import { bySize } from './texts.ts';
+
+/** An INSERT into a table: its text for a number of rows. */
+export type Insert = (rows: number) => string;
 
 /**
- * Inserts rows, given as the values of `columns`, in few statements. `ending` is what becomes of rows that exist: see
- * `Dialect.onConflict`.
+ * An INSERT of the values of `columns`. `ending` is what becomes of rows that exist: see `Dialect.onConflict`. To be made
+ * once, since it remembers its texts.
  */
+export const insertInto = (table: string, columns: readonly string[], ending = ''): Insert => {
+  const row = `(${placeholders(columns.length)})`;
+  const beginning = `INSERT INTO ${table} (${columns.join(', ')}) VALUES `;
+  return bySize((rows) => `${beginning}${`${row}, `.repeat(rows - 1)}${row} ${ending}`);
+};
+
+/** Inserts rows in few statements. */
 export const insertValues = async (
   tx: Transaction,
-  table: string,
-  columns: readonly string[],
+  insert: Insert,
   rows: readonly (readonly Parameter[])[],
-  ending = '',
 ): Promise<void> => {
-  const row = `(${placeholders(columns.length)})`;
-  for (const chunk of chunksOf(rows)) {
-    await tx.execute(
-      `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${chunk.map(() => row).join(', ')} ${ending}`,
-      chunk.flat(),
-    );
+  const [first] = rows;
+  if (first && rows.length === 1) {
+    await tx.execute(insert(1), first);
+    return;
   }
+  for (const chunk of chunksOf(rows)) await tx.execute(insert(chunk.length), chunk.flat());
 };
 
 /**
@@ -33,8 +41,10 @@ export const insertRows = async (tx: Transaction, entity: string, rows: readonly
   const used = columns.filter(({ propertyName }) => propertyName in first);
   await insertValues(
     tx,
-    driver.escape(tableName),
-    used.map(({ databaseName }) => driver.escape(databaseName)),
+    insertInto(
+      driver.escape(tableName),
+      used.map(({ databaseName }) => driver.escape(databaseName)),
+    ),
     (rows as readonly Record<string, unknown>[]).map((row) =>
       used.map((column) => driver.preparePersistentValue(row[column.propertyName], column) as Parameter),
     ),

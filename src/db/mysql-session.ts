@@ -27,6 +27,12 @@ export class StatementBudget {
   }
 }
 
+interface Prepared {
+  info: PrepareStatementInfo;
+  /** Rises with each run of any statement of the session. */
+  lastRun: number;
+}
+
 /**
  * A connection with the statements it has prepared; of more than its budget, the one used longest ago is closed. By
  * callbacks, since mysql2's promises capture a stack for each query.
@@ -34,7 +40,8 @@ export class StatementBudget {
 export class Session {
   readonly connection: PoolConnection;
   readonly #budget: StatementBudget;
-  readonly #statements = new Map<string, PrepareStatementInfo>();
+  readonly #statements = new Map<string, Prepared>();
+  #runs = 0;
 
   constructor(connection: PoolConnection, budget: StatementBudget) {
     this.connection = connection;
@@ -50,9 +57,8 @@ export class Session {
       this.#prepare(sql, parameters, callback, 1);
       return;
     }
-    this.#statements.delete(sql);
-    this.#statements.set(sql, statement);
-    statement.execute(parameters, callback);
+    statement.lastRun = ++this.#runs;
+    statement.info.execute(parameters, callback);
   }
 
   /** Gives the connection to others. */
@@ -68,7 +74,8 @@ export class Session {
 
   /** Closes all but the n statements used last. What was sent to the others before is answered. */
   closeStatements(n: number): void {
-    for (const sql of [...this.#statements.keys()].slice(0, -n)) {
+    const oldest = [...this.#statements].toSorted(([, a], [, b]) => a.lastRun - b.lastRun);
+    for (const [sql] of oldest.slice(0, -n)) {
       this.#statements.delete(sql);
       this.connection.unprepare(sql);
     }
@@ -82,7 +89,7 @@ export class Session {
       } else if (error) {
         callback(error, []);
       } else {
-        this.#statements.set(sql, statement);
+        this.#statements.set(sql, { info: statement, lastRun: ++this.#runs });
         statement.execute(parameters, callback);
         if (this.#statements.size > this.#budget.max) this.closeStatements(this.#budget.max);
       }

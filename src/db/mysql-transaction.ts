@@ -1,16 +1,22 @@
 import type { ResultSetHeader } from 'mysql2';
-import type { Statements } from './connection.ts';
+import type { Parameter, Statements } from './connection.ts';
 import type { Session } from './mysql-session.ts';
 import type { SessionPool } from './mysql-pool.ts';
 
+const rowsOf = <Row>(result: unknown): Row[] => result as Row[];
+const affectedRows = (result: unknown): number => (result as ResultSetHeader).affectedRows;
+
 /** Runs a statement that must not come after the end of its transaction, where it would begin another one. */
 const statementsOn = (session: Session, isOpen: () => boolean): Statements => {
-  const run = <T>(...[sql, parameters = []]: Parameters<Statements['execute']>): Promise<T> =>
+  const run = <T>(sql: string, parameters: readonly Parameter[], take: (result: unknown) => T): Promise<T> =>
     new Promise((resolve, reject) => {
       if (!isOpen()) throw new Error('the transaction has ended');
-      session.run(sql, parameters, (error, result) => (error ? reject(error) : resolve(result as T)));
+      session.run(sql, parameters, (error, result) => (error ? reject(error) : resolve(take(result))));
     });
-  return { read: run, execute: async (...statement) => (await run<ResultSetHeader>(...statement)).affectedRows };
+  return {
+    read: <Row>(sql: string, parameters: readonly Parameter[] = []) => run(sql, parameters, rowsOf<Row>),
+    execute: (sql, parameters = []) => run(sql, parameters, affectedRows),
+  };
 };
 
 const rollBack = (session: Session): Promise<void> =>

@@ -1,8 +1,10 @@
 import type { ContentKind } from '../content/kind.ts';
 import type { Parameter, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { inList } from '../db/in-list.ts';
-import { insertValues } from '../db/insert.ts';
+import type { Dialect } from '../db/dialect.ts';
+import { padded, placeholders } from '../db/in-list.ts';
+import { type Insert, insertInto, insertValues } from '../db/insert.ts';
+import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { Groups } from './groups.ts';
@@ -32,22 +34,64 @@ interface Outcome extends Counts {
 
 const countColumns = { favorite: 'favorite_count', like: 'like_count', dislike: 'dislike_count' } as const;
 
-/** The table of a mark, and which mark a row `m` of it stands for. */
+type Statement = (users: number) => string;
+
+/** The table of a mark, and the statements for a record and so many users in it. */
 interface MarkTable {
-  table: string;
-  mark: string;
   hasType: boolean;
+  /** Locks a record before anything that hangs on it is touched: the one order in which callers never deadlock. */
+  lock: Statement;
+  read: Statement;
+  remove: Statement;
+  insert: Insert;
 }
 
-const markTable = ({ favoriteTable, reactionTable }: ContentKind, mark: Mark): MarkTable =>
-  mark === 'favorite'
-    ? { table: favoriteTable, mark: "'favorite'", hasType: false }
-    : { table: reactionTable, mark: 'm.type', hasType: true };
+/** `mark` is which mark a row `m` stands for. */
+const markTable = (
+  dialect: Dialect,
+  { table: records, foreignKey }: ContentKind,
+  { table, mark, hasType }: { table: string; mark: string; hasType: boolean },
+): MarkTable => ({
+  hasType,
+  lock: bySize(
+    (users) => `SELECT r.favorite_count, r.like_count, r.dislike_count, m.user_id, ${mark} AS mark
+    FROM ${records} r LEFT JOIN ${table} m ON m.${foreignKey} = r.id AND m.user_id IN (${placeholders(users)})
+    WHERE r.id = ? ${dialect.forUpdate}`,
+  ),
+  read: bySize(
+    (users) => `SELECT m.user_id, ${mark} AS mark FROM ${table} m
+    WHERE m.${foreignKey} = ? AND m.user_id IN (${placeholders(users)})`,
+  ),
+  remove: bySize((users) => `DELETE FROM ${table} WHERE ${foreignKey} = ? AND user_id IN (${placeholders(users)})`),
+  insert: insertInto(
+    table,
+    ['user_id', foreignKey, ...(hasType ? ['type'] : [])],
+    hasType ? `${dialect.onConflict(`user_id, ${foreignKey}`)} type = ${dialect.inserted('type')}` : '',
+  ),
+});
+
+/** The tables of each mark on records of a kind, and the statement that stores a record's counts. */
+const markTables = onceFor((dialect: Dialect) =>
+  onceFor((kind: ContentKind) => {
+    const favorite = markTable(dialect, kind, { table: kind.favoriteTable, mark: "'favorite'", hasType: false });
+    const reaction = markTable(dialect, kind, { table: kind.reactionTable, mark: 'm.type', hasType: true });
+    return {
+      of: { favorite, like: reaction, dislike: reaction },
+      storeCounts: `UPDATE ${kind.table} SET favorite_count = ?, like_count = ?, dislike_count = ? WHERE id = ?`,
+    };
+  }),
+);
 
 /** The marks of users in one table, as they are stored and as they are to be. */
 interface Marks {
   stored: ReadonlyMap<string, Mark>;
   wanted: Map<string, Mark>;
+}
+
+/** A table of marks, and the users whose marks in it are toggled. */
+interface Touched {
+  table: MarkTable;
+  users: Bytes[];
 }
 
 interface MarkRow {
@@ -56,29 +100,20 @@ interface MarkRow {
 }
 
 const marksOf = (rows: readonly MarkRow[]): Marks => {
-  const stored = rows.flatMap(({ user_id, mark }) => (user_id === null ? [] : [[idFromBytes(user_id), mark] as const]));
-  return { stored: new Map(stored), wanted: new Map(stored) };
+  const stored = new Map<string, Mark>();
+  for (const { user_id, mark } of rows) if (user_id !== null) stored.set(idFromBytes(user_id), mark);
+  return { stored, wanted: new Map(stored) };
 };
 
-/**
- * Locks a record before anything that hangs on it is touched: the one order in which callers never deadlock. Reads the
- * marks of some users in one table in the same trip.
- * @throws AppError the kind's NOT_FOUND
- */
+/** Locks a record and reads the marks of some users in one table in the same trip. @throws AppError the kind's NOT_FOUND */
 const lockRecord = async (
   tx: Transaction,
   kind: ContentKind,
   key: Bytes,
-  { table, mark }: MarkTable,
-  users: readonly Bytes[],
+  { table, users }: Touched,
 ): Promise<{ counts: Counts; marks: Marks }> => {
-  const among = inList(users);
-  const rows = await tx.read<Counts & MarkRow>(
-    `SELECT r.favorite_count, r.like_count, r.dislike_count, m.user_id, ${mark} AS mark
-    FROM ${kind.table} r LEFT JOIN ${table} m ON m.${kind.foreignKey} = r.id AND m.user_id IN (${among.sql})
-    WHERE r.id = ? ${tx.dialect.forUpdate}`,
-    [...among.parameters, key],
-  );
+  const among = padded(users);
+  const rows = await tx.read<Counts & MarkRow>(table.lock(among.length), [...among, key]);
   const [first] = rows;
   if (!first) throw new AppError(kind.notFound);
   const { favorite_count, like_count, dislike_count } = first;
@@ -86,49 +121,35 @@ const lockRecord = async (
 };
 
 /** The marks of some users of a record that is locked. */
-const readMarks = async (
-  tx: Transaction,
-  { foreignKey }: ContentKind,
-  key: Bytes,
-  { table, mark }: MarkTable,
-  users: readonly Bytes[],
-): Promise<Marks> => {
-  const among = inList(users);
-  return marksOf(
-    await tx.read<MarkRow>(
-      `SELECT m.user_id, ${mark} AS mark FROM ${table} m WHERE m.${foreignKey} = ? AND m.user_id IN (${among.sql})`,
-      [key, ...among.parameters],
-    ),
-  );
+const readMarks = async (tx: Transaction, key: Bytes, { table, users }: Touched): Promise<Marks> => {
+  const among = padded(users);
+  return marksOf(await tx.read<MarkRow>(table.read(among.length), [key, ...among]));
 };
 
 /** Makes what is stored what is wanted. */
 const storeMarks = async (
   tx: Transaction,
-  { foreignKey }: ContentKind,
   key: Bytes,
-  { table, hasType }: MarkTable,
+  { hasType, remove, insert }: MarkTable,
   { stored, wanted }: Marks,
 ): Promise<void> => {
   const gone = [...stored.keys()].filter((userId) => !wanted.has(userId));
   if (gone.length > 0) {
-    const among = inList(gone.map(storedIdToBytes));
-    await tx.execute(`DELETE FROM ${table} WHERE ${foreignKey} = ? AND user_id IN (${among.sql})`, [
-      key,
-      ...among.parameters,
-    ]);
+    const among = padded(gone.map(storedIdToBytes));
+    await tx.execute(remove(among.length), [key, ...among]);
   }
   // In the order of their ids, since each share-locks its user.
   const set = [...wanted]
     .filter(([userId, mark]) => stored.get(userId) !== mark)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const { dialect } = tx;
+  if (set.length === 0) return;
   await insertValues(
     tx,
-    table,
-    ['user_id', foreignKey, ...(hasType ? ['type'] : [])],
-    set.map(([userId, mark]): Parameter[] => [storedIdToBytes(userId), key, ...(hasType ? [mark] : [])]),
-    hasType ? `${dialect.onConflict(`user_id, ${foreignKey}`)} type = ${dialect.inserted('type')}` : '',
+    insert,
+    set.map(([userId, mark]): Parameter[] => {
+      const id = storedIdToBytes(userId);
+      return hasType ? [id, key, mark] : [id, key];
+    }),
   );
 };
 
@@ -151,28 +172,22 @@ const toggleAll = (db: Database, toggles: readonly Toggle[]): Promise<Outcome[]>
   const { kind, id } = toggles[0]!;
   const key = idToBytes(id);
   if (!key) throw new AppError(kind.notFound);
-  const tables = new Map<string, { of: MarkTable; users: Bytes[] }>();
+  const { of, storeCounts } = markTables(db.dialect)(kind);
+  const tables: Touched[] = [];
   for (const { userId, mark } of toggles) {
-    const of = markTable(kind, mark);
-    const entry = tables.get(of.table) ?? { of, users: [] };
-    tables.set(of.table, entry);
-    entry.users.push(storedIdToBytes(userId));
+    const user = storedIdToBytes(userId);
+    const touched = tables.find(({ table }) => table === of[mark]);
+    if (touched) touched.users.push(user);
+    else tables.push({ table: of[mark], users: [user] });
   }
-  const [first, ...others] = [...tables.values()];
+  const [first, ...others] = tables;
   return db.transaction(async (tx) => {
-    const { counts, marks } = await lockRecord(tx, kind, key, first!.of, first!.users);
-    const marksByTable = new Map([[first!.of.table, marks]]);
-    for (const { of, users } of others) marksByTable.set(of.table, await readMarks(tx, kind, key, of, users));
-    const outcomes = toggles.map((toggle) =>
-      apply(toggle, marksByTable.get(markTable(kind, toggle.mark).table)!, counts),
-    );
-    for (const { of } of tables.values()) await storeMarks(tx, kind, key, of, marksByTable.get(of.table)!);
-    await tx.execute(`UPDATE ${kind.table} SET favorite_count = ?, like_count = ?, dislike_count = ? WHERE id = ?`, [
-      counts.favorite_count,
-      counts.like_count,
-      counts.dislike_count,
-      key,
-    ]);
+    const { counts, marks } = await lockRecord(tx, kind, key, first!);
+    const marksByTable = new Map([[first!.table, marks]]);
+    for (const touched of others) marksByTable.set(touched.table, await readMarks(tx, key, touched));
+    const outcomes = toggles.map((toggle) => apply(toggle, marksByTable.get(of[toggle.mark])!, counts));
+    for (const [table, found] of marksByTable) await storeMarks(tx, key, table, found);
+    await tx.execute(storeCounts, [counts.favorite_count, counts.like_count, counts.dislike_count, key]);
     return outcomes;
   });
 };

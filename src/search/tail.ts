@@ -1,7 +1,8 @@
 import type { Transaction } from '../db/connection.ts';
-import { insertRows } from '../db/insert.ts';
+import { insertInto, insertValues } from '../db/insert.ts';
 import type { Document, SearchKind } from './document.ts';
-import type { TailRow } from './entity.ts';
+
+const insertion = insertInto('search_tail', ['kind', 'replaces', 'doc_key', 'text', 'labels']);
 
 /**
  * Has searches find documents from the commit of this transaction on: new ones, or such as replace what was said of their
@@ -13,14 +14,8 @@ export const noteDocuments = (
   documents: readonly Document[],
   replaces: boolean,
 ): Promise<void> =>
-  insertRows(
+  insertValues(
     tx,
-    'SearchTail',
-    documents.map(({ key, text, labels }): TailRow => ({
-      kind: kind.code,
-      replaces,
-      docKey: key,
-      text,
-      labels: labels.join('\n'),
-    })),
+    insertion,
+    documents.map(({ key, text, labels }) => [kind.code, Number(replaces), key, text, labels.join('\n')]),
   );

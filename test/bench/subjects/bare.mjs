@@ -95,6 +95,20 @@ const rowOf = (input, tags, user, now) => {
   };
 };
 
+/** What stands for games in the search index. */
+const GAMES = 1;
+
+/** The bytes by which the search index sorts. */
+const searchKey = (now, id) => {
+  const key = Buffer.allocUnsafe(22);
+  key.writeUIntBE(now.getTime(), 0, 6);
+  key.set(id, 6);
+  return key;
+};
+
+const labelsOf = ({ game_type: type }, tags) =>
+  [...(type === null ? [] : [`type=${type}`]), ...tags.map(({ id }) => `tag=${id}`)].join('\n');
+
 /** Publishes games with tags, all of which exist. */
 const publish = (inputs, user) =>
   transaction(writers, async (connection) => {
@@ -106,8 +120,13 @@ const publish = (inputs, user) =>
     const known = new Map(found.map(({ id, name, slug }) => [slug, { id, name, slug }]));
     const tags = slugLists.map((own) => own.map((slug) => known.get(slug)));
     const counted = [...tally(tags.flat().map((tag) => tag.id))].toSorted(([a], [b]) => a - b);
-    const counts = [inputs.length, ...counted.flat(), user, ...counted.map(([id]) => id)];
-    await execute(connection, create.countAll(counted.length), counts);
+    const tagIds = counted.map(([id]) => id);
+    const [[, most]] = counted;
+    if (counted.every(([, n]) => n === most)) {
+      await execute(connection, create.countEqually(tagIds.length), [inputs.length, most, user, ...tagIds]);
+    } else {
+      await execute(connection, create.countAll(tagIds.length), [inputs.length, ...counted.flat(), user, ...tagIds]);
+    }
 
     const rows = inputs.map((input, index) => rowOf(input, tags[index], user, now));
     await execute(
@@ -119,6 +138,14 @@ const publish = (inputs, user) =>
       tags[index].map((tag, position) => [row.id, tag.id, position, row.game_type]),
     );
     await execute(connection, create.links(links.length), links.flat());
+    const documents = rows.map((row, index) => [
+      GAMES,
+      0,
+      searchKey(now, row.id),
+      row.search_text,
+      labelsOf(row, tags[index]),
+    ]);
+    await execute(connection, create.tail(documents.length), documents.flat());
     const counters = [...tally(inputs.flatMap(({ gameType }) => ['games', `games:${gameType ?? ''}`]))];
     await execute(connection, create.counters(counters.length), counters.toSorted(([a], [b]) => byName(a, b)).flat());
 

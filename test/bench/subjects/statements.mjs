@@ -140,7 +140,10 @@ export const create = {
   /** Parameters: the slugs, the author. */
   authorAndTags: (n) => `SELECT u.nickname, u.avatar, t.id, t.name, t.slug
     FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) WHERE u.id = ?`,
-  /** Parameters: how many games, the author, then tag and number of each tag, then all tags. */
+  /** For n tags that all count as many games. Parameters: how many games, how many for each tag, the author, the tags. */
+  countEqually: (n) => `UPDATE users, tags SET users.game_count = users.game_count + ?,
+      tags.game_count = tags.game_count + ? WHERE users.id IN (?) AND tags.id IN (${placeholders(n)})`,
+  /** Parameters: how many games, then tag and number of each tag, the author, then all tags. */
   countAll: (n) => `UPDATE users, tags SET users.game_count = users.game_count + ?,
       tags.game_count = tags.game_count + CASE tags.id ${cases(n)} ELSE 0 END
     WHERE users.id IN (?) AND tags.id IN (${placeholders(n)})`,
@@ -148,5 +151,6 @@ export const create = {
     search_text, tag_ids, created_at, updated_at, description, cover_url, game_type, is_free, version, original_author,
     extra_info) VALUES ${rows(n, 18)}`,
   links: (n) => `INSERT INTO game_tags (game_id, tag_id, position, game_type) VALUES ${rows(n, 4)}`,
+  tail: (n) => `INSERT INTO search_tail (kind, replaces, doc_key, text, labels) VALUES ${rows(n, 5)}`,
   counters: (n) => `INSERT INTO counters (name, n) VALUES ${rows(n, 2)} ON DUPLICATE KEY UPDATE n = n + VALUES(n)`,
 };

@@ -1,0 +1,29 @@
+/** Longer ones are rare, and cost what they hold. */
+const MAX_SIZE = 256;
+
+/**
+ * A text that depends on a number only, built once for each up to 256. That saves building it and, since sessions look
+ * statements up by their text, reading it through again: a string that is the same object is found at once.
+ */
+export const bySize = (build: (n: number) => string): ((n: number) => string) => {
+  const texts = new Map<number, string>();
+  return (n) => {
+    const known = texts.get(n);
+    if (known !== undefined) return known;
+    const text = build(n);
+    if (n <= MAX_SIZE) texts.set(n, text);
+    return text;
+  };
+};
+
+/** What depends on an object only, made once for each that is still there. */
+export const onceFor = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
+  const made = new WeakMap<K, { value: V }>();
+  return (key) => {
+    const known = made.get(key);
+    if (known) return known.value;
+    const value = make(key);
+    made.set(key, { value });
+    return value;
+  };
+};
