@@ -1,16 +1,5 @@
-import { EntitySchema } from 'typeorm';
-import { columnTypes } from '../db/columns.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import type { Engine } from '../db/dialect.ts';
 import { insertValues } from '../db/insert.ts';
-
-/** How many records there are, all and by type, so that no list has to count them. */
-export const counterEntity = (engine: Engine): EntitySchema =>
-  new EntitySchema({
-    name: 'Counter',
-    tableName: 'counters',
-    columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
-  });
 
 /**
  * Adds to counters, which begin at 0, in the order of their names. Every transaction that publishes locks the same few of
