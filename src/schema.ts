@@ -1,5 +1,5 @@
 import { migrations } from '../migrations/index.ts';
-import { counterEntity } from './content/counters.ts';
+import { counterEntity } from './content/entity.ts';
 import type { Schema } from './db/connection.ts';
 import { gameEntities } from './game/entity.ts';
 import { gameKind } from './game/kind.ts';

@@ -1,6 +1,5 @@
 import type { Config } from '../config.ts';
-import { Database } from '../db/database.ts';
-import { schema } from '../schema.ts';
+import type { Database } from '../db/database.ts';
 
 /** A command that cannot do what it was asked to: the message says why, and what to do about it. */
 export class CommandError extends Error {}
@@ -14,7 +13,9 @@ export const examples = (...calls: string[]): string =>
 
 /** Runs `work` on the database, whatever tables it has, and disconnects. @throws AppError DATABASE_UNAVAILABLE */
 export const withConnection = async <T>({ databaseUrl }: Config, work: (db: Database) => Promise<T>): Promise<T> => {
-  const db = await Database.open(databaseUrl, schema);
+  // Not before they are needed: they take longer to load than all else, and help needs neither.
+  const [opened, { schema }] = await Promise.all([import('../db/database.ts'), import('../schema.ts')]);
+  const db = await opened.Database.open(databaseUrl, schema);
   try {
     return await work(db);
   } finally {

@@ -1,8 +1,5 @@
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { searchKinds } from '../schema.ts';
-import { Indexer } from '../search/indexing/indexer.ts';
-import { countDocuments } from '../search/indexing/rebuild.ts';
 import { examples, withDatabase } from './common.ts';
 import { print } from './output.ts';
 import { withProgress } from './progress.ts';
@@ -17,6 +14,12 @@ export const reindexCommand = (): Command =>
     .addHelpText('after', examples('reindex'))
     .action(() =>
       withDatabase(readConfig(), async (db) => {
+        // As `withConnection`, which has loaded most of it.
+        const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
+          import('../schema.ts'),
+          import('../search/indexing/indexer.ts'),
+          import('../search/indexing/rebuild.ts'),
+        ]);
         const indexer = new Indexer(db, searchKinds);
         const began = Date.now();
         const records = await countDocuments(db, searchKinds);

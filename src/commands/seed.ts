@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { readConfig } from '../config.ts';
 import type { SeedOptions } from '../seed/records.ts';
-import { seed } from '../seed/service.ts';
 import { examples, withDatabase } from './common.ts';
 import { print } from './output.ts';
 import { withProgress } from './progress.ts';
@@ -56,6 +55,7 @@ export const seedCommand = (): Command =>
       withDatabase(readConfig(), async (db) => {
         const { users, games, images, randomSeed, until } = options;
         const began = Date.now();
+        const { seed } = await import('../seed/service.ts');
         await withProgress(users + games + images, (onStored) => seed(db, options, onStored));
         const seconds = ((Date.now() - began) / 1000).toFixed(1);
         print(

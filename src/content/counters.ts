@@ -1,17 +1,7 @@
-import { EntitySchema } from 'typeorm';
-import { columnTypes } from '../db/columns.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import type { Dialect, Engine } from '../db/dialect.ts';
+import type { Dialect } from '../db/dialect.ts';
 import { insertInto, insertValues } from '../db/insert.ts';
 import { onceFor } from '../db/texts.ts';
-
-/** How many records there are, all and by type, so that no list has to count them. */
-export const counterEntity = (engine: Engine): EntitySchema =>
-  new EntitySchema({
-    name: 'Counter',
-    tableName: 'counters',
-    columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
-  });
 
 const addition = onceFor((dialect: Dialect) =>
   insertInto('counters', ['name', 'n'], `${dialect.onConflict('name')} n = n + ${dialect.inserted('n')}`),

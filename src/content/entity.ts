@@ -130,3 +130,11 @@ export const linkEntities = (engine: Engine, kind: ContentKind): EntitySchema[] 
     }),
   ];
 };
+
+/** How many records there are, all and by type, so that no list has to count them. */
+export const counterEntity = (engine: Engine): EntitySchema =>
+  new EntitySchema({
+    name: 'Counter',
+    tableName: 'counters',
+    columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
+  });

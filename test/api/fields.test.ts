@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type ProcedureId, startApp } from '../support/app.ts';
+import { engine } from '../support/database.ts';
 import { isPublishedInput } from '../support/published.ts';
 
-// The edges of every input rule: what fits is stored and read back unchanged, what does not is refused by its name. The
-// published document draws the same line.
+// The edges of every input rule: what fits is stored and read back unchanged, what does not is refused by its name, before
+// any database is asked, hence on one engine. The published document draws the same line.
 
 const app = await startApp();
 afterAll(() => app.stop());
@@ -389,13 +390,15 @@ describe.each(subjects)('$id', ({ id, rules, input, refusedInput = input, read }
     expect(memberOf(await read(output), member)).toEqual(value);
   });
 
-  test.each(refused)('refuses $name as $member', async ({ member, value, code }) => {
-    const json = withMember(refusedInput, member, value);
-    const { data, issues } = await app.fail(id, json, 400, refuser.key);
-    expect(data.reason).toBe('VALIDATION_FAILED');
-    expect(issues).toEqual([{ path: member, code, message: expect.stringMatching(/./) }]);
-    expect(isPublishedInput(id, json)).toBe(isBeyondJsonSchema(member, code));
-  });
+  if (engine === 'sqlite') {
+    test.each(refused)('refuses $name as $member', async ({ member, value, code }) => {
+      const json = withMember(refusedInput, member, value);
+      const { data, issues } = await app.fail(id, json, 400, refuser.key);
+      expect(data.reason).toBe('VALIDATION_FAILED');
+      expect(issues).toEqual([{ path: member, code, message: expect.stringMatching(/./) }]);
+      expect(isPublishedInput(id, json)).toBe(isBeyondJsonSchema(member, code));
+    });
+  }
 });
 
 describe.each(subjects.filter(({ id }) => !id.startsWith('user.')))(
@@ -407,48 +410,52 @@ describe.each(subjects.filter(({ id }) => !id.startsWith('user.')))(
       expect(body.result.data.json.tags).toMatchObject(tagNames.map((name) => ({ name })));
     });
 
-    test.each([
-      ['21 names', '/tagNames', Array.from({ length: 21 }, (_, n) => `tag ${n}`), 'too_big'],
-      ['51 characters', '/tagNames/1', ['x', '名'.repeat(51)], 'too_big'],
-      ['an empty name', '/tagNames/0', ['', 'x'], 'too_small'],
-      ['a lone surrogate', '/tagNames/0', [LONE_SURROGATE], 'lone_surrogate'],
-      ['a number', '/tagNames/0', [1], 'invalid_type'],
-      ['a text', '/tagNames', 'x', 'invalid_type'],
-      ['null', '/tagNames', null, 'invalid_type'],
-    ])('refuses %s', async (_, path, tagNames, code) => {
-      const { issues } = await app.fail(id, { ...refusedInput, tagNames }, 400, refuser.key);
-      expect(issues).toEqual([{ path, code, message: expect.stringMatching(/./) }]);
-    });
+    if (engine === 'sqlite') {
+      test.each([
+        ['21 names', '/tagNames', Array.from({ length: 21 }, (_, n) => `tag ${n}`), 'too_big'],
+        ['51 characters', '/tagNames/1', ['x', '名'.repeat(51)], 'too_big'],
+        ['an empty name', '/tagNames/0', ['', 'x'], 'too_small'],
+        ['a lone surrogate', '/tagNames/0', [LONE_SURROGATE], 'lone_surrogate'],
+        ['a number', '/tagNames/0', [1], 'invalid_type'],
+        ['a text', '/tagNames', 'x', 'invalid_type'],
+        ['null', '/tagNames', null, 'invalid_type'],
+      ])('refuses %s', async (_, path, tagNames, code) => {
+        const { issues } = await app.fail(id, { ...refusedInput, tagNames }, 400, refuser.key);
+        expect(issues).toEqual([{ path, code, message: expect.stringMatching(/./) }]);
+      });
+    }
   },
 );
 
-test('nothing of what was refused was stored', async () => {
-  expect(await app.call('user.me', {}, refuser.key)).toMatchObject({
-    nickname: refuser.nickname,
-    bio: null,
-    pronouns: null,
-    website: null,
-    location: null,
-    socialLinks: {},
-    avatar: null,
-    gameCount: 0,
-    imagePostCount: 1,
+if (engine === 'sqlite') {
+  test('nothing of what was refused was stored', async () => {
+    expect(await app.call('user.me', {}, refuser.key)).toMatchObject({
+      nickname: refuser.nickname,
+      bio: null,
+      pronouns: null,
+      website: null,
+      location: null,
+      socialLinks: {},
+      avatar: null,
+      gameCount: 0,
+      imagePostCount: 1,
+    });
+    expect(await app.call('image.getById', { id: refusersPost.id }, refuser.key)).toEqual(refusersPost);
   });
-  expect(await app.call('image.getById', { id: refusersPost.id }, refuser.key)).toEqual(refusersPost);
-});
 
-test('a fault tells the length that is allowed and the one it has', async () => {
-  const { issues } = await app.fail('game.create', { title: '👾'.repeat(201), tagNames: [''] }, 400, refuser.key);
-  expect(issues).toEqual([
-    { path: '/title', code: 'too_big', message: 'must have at most 200 characters, has 201' },
-    { path: '/tagNames/0', code: 'too_small', message: 'must have at least 1 character, has 0' },
-  ]);
-});
+  test('a fault tells the length that is allowed and the one it has', async () => {
+    const { issues } = await app.fail('game.create', { title: '👾'.repeat(201), tagNames: [''] }, 400, refuser.key);
+    expect(issues).toEqual([
+      { path: '/title', code: 'too_big', message: 'must have at most 200 characters, has 201' },
+      { path: '/tagNames/0', code: 'too_small', message: 'must have at least 1 character, has 0' },
+    ]);
+  });
 
-test('a member that is missing is required', async () => {
-  const { issues } = await app.fail('image.create', {}, 400, refuser.key);
-  expect(issues).toEqual([
-    { path: '/title', code: 'invalid_type', message: 'is required' },
-    { path: '/images', code: 'invalid_type', message: 'is required' },
-  ]);
-});
+  test('a member that is missing is required', async () => {
+    const { issues } = await app.fail('image.create', {}, 400, refuser.key);
+    expect(issues).toEqual([
+      { path: '/title', code: 'invalid_type', message: 'is required' },
+      { path: '/images', code: 'invalid_type', message: 'is required' },
+    ]);
+  });
+}

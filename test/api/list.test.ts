@@ -6,8 +6,10 @@ import { newId } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
 import { imagePostDraft } from '../../src/image/service.ts';
 import { type Input, type Output, startApp, type TestApp } from '../support/app.ts';
+import { engine } from '../support/database.ts';
 
-// Pages, cursors, sort modes, filters and totals of both lists; what `search` finds has a file of its own.
+// Pages, cursors, sort modes, filters and totals of both lists; what `search` finds has a file of its own. Inputs
+// that are refused before any database is asked are sent to one engine.
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -182,53 +184,55 @@ describe.each(kinds)('$id', ({ id, otherId, list, publish }) => {
     });
   });
 
-  test.each([0, 101, -1, 1.5, 1e300, '20', null, true])('refuses the limit %p and names the range', async (limit) => {
-    const { issues } = await app.fail(id, { limit, page: 1 }, 400);
-    expect(issues).toEqual([
-      { path: '/limit', code: expect.any(String), message: 'must be a whole number from 1 to 100' },
-    ]);
-  });
+  if (engine === 'sqlite') {
+    test.each([0, 101, -1, 1.5, 1e300, '20', null, true])('refuses the limit %p and names the range', async (limit) => {
+      const { issues } = await app.fail(id, { limit, page: 1 }, 400);
+      expect(issues).toEqual([
+        { path: '/limit', code: expect.any(String), message: 'must be a whole number from 1 to 100' },
+      ]);
+    });
 
-  test.each([0, -1, 1.5, 2_147_483_648, '1', null])('refuses the page %p and names the range', async (page) => {
-    const { issues } = await app.fail(id, { limit: 1, page }, 400);
-    expect(issues).toEqual([
-      { path: '/page', code: expect.any(String), message: 'must be a whole number from 1 to 2147483647' },
-    ]);
-  });
+    test.each([0, -1, 1.5, 2_147_483_648, '1', null])('refuses the page %p and names the range', async (page) => {
+      const { issues } = await app.fail(id, { limit: 1, page }, 400);
+      expect(issues).toEqual([
+        { path: '/page', code: expect.any(String), message: 'must be a whole number from 1 to 2147483647' },
+      ]);
+    });
 
-  test('needs limit and page', async () => {
-    const { issues } = await app.fail(id, {}, 400);
-    expect(issues).toEqual([
-      { path: '/limit', code: 'invalid_type', message: 'is required' },
-      { path: '/page', code: 'invalid_type', message: 'is required' },
-    ]);
-  });
+    test('needs limit and page', async () => {
+      const { issues } = await app.fail(id, {}, 400);
+      expect(issues).toEqual([
+        { path: '/limit', code: 'invalid_type', message: 'is required' },
+        { path: '/page', code: 'invalid_type', message: 'is required' },
+      ]);
+    });
 
-  test.each([
-    ['sortBy', 'rating', '/sortBy'],
-    ['sortBy', '', '/sortBy'],
-    ['search', '', '/search'],
-    ['search', 'x'.repeat(101), '/search'],
-    ['search', 'x\0', '/search'],
-    ['cursor', '', '/cursor'],
-    ['cursor', 'x'.repeat(1001), '/cursor'],
-    ['tagSlugs', 'x', '/tagSlugs'],
-    ['tagSlugs', Array.from({ length: 11 }, (_, n) => `x${n}`), '/tagSlugs'],
-    ['tagSlugs', [''], '/tagSlugs/0'],
-  ])('refuses %s %p', async (member, value, path) => {
-    const { issues } = await app.fail(id, { limit: 1, page: 1, [member]: value }, 400);
-    expect(issues).toEqual([{ path, code: expect.any(String), message: expect.any(String) }]);
-  });
+    test.each([
+      ['sortBy', 'rating', '/sortBy'],
+      ['sortBy', '', '/sortBy'],
+      ['search', '', '/search'],
+      ['search', 'x'.repeat(101), '/search'],
+      ['search', 'x\0', '/search'],
+      ['cursor', '', '/cursor'],
+      ['cursor', 'x'.repeat(1001), '/cursor'],
+      ['tagSlugs', 'x', '/tagSlugs'],
+      ['tagSlugs', Array.from({ length: 11 }, (_, n) => `x${n}`), '/tagSlugs'],
+      ['tagSlugs', [''], '/tagSlugs/0'],
+    ])('refuses %s %p', async (member, value, path) => {
+      const { issues } = await app.fail(id, { limit: 1, page: 1, [member]: value }, 400);
+      expect(issues).toEqual([{ path, code: expect.any(String), message: expect.any(String) }]);
+    });
 
-  test.each([
-    [101, 100],
-    [10_001, 1],
-    [5001, 2],
-    [2_147_483_647, 100],
-  ])('refuses page %p of %p and leads to the cursor', async (page, limit) => {
-    const { data } = await app.fail(id, { limit, page }, 400);
-    expect(data).toMatchObject({ reason: 'PAGE_TOO_DEEP', hint: expect.stringContaining('`cursor`') });
-  });
+    test.each([
+      [101, 100],
+      [10_001, 1],
+      [5001, 2],
+      [2_147_483_647, 100],
+    ])('refuses page %p of %p and leads to the cursor', async (page, limit) => {
+      const { data } = await app.fail(id, { limit, page }, 400);
+      expect(data).toMatchObject({ reason: 'PAGE_TOO_DEEP', hint: expect.stringContaining('`cursor`') });
+    });
+  }
 
   test.each([
     [100, 100],
@@ -308,49 +312,51 @@ describe.each(kinds)('$id', ({ id, otherId, list, publish }) => {
       });
     });
 
-    test.each([
-      ['another search', { search: 'cursor' }],
-      ['no search', { search: undefined }],
-      ['another tag', { tagSlugs: ['cursor-a'] }],
-      ['no tags', { tagSlugs: undefined }],
-      ['another order', { sortBy: 'latest' }],
-      ['the default order', { sortBy: undefined }],
-    ])('of %s is refused', async (_, other) => {
-      const { data } = await app.fail(id, { page: 1, ...filter, ...other, cursor }, 400);
-      expect(data.reason).toBe('CURSOR_INVALID');
-    });
+    if (engine === 'sqlite') {
+      test.each([
+        ['another search', { search: 'cursor' }],
+        ['no search', { search: undefined }],
+        ['another tag', { tagSlugs: ['cursor-a'] }],
+        ['no tags', { tagSlugs: undefined }],
+        ['another order', { sortBy: 'latest' }],
+        ['the default order', { sortBy: undefined }],
+      ])('of %s is refused', async (_, other) => {
+        const { data } = await app.fail(id, { page: 1, ...filter, ...other, cursor }, 400);
+        expect(data.reason).toBe('CURSOR_INVALID');
+      });
 
-    test('of the other list is refused', async () => {
-      const { data } = await app.fail(otherId, { page: 1, ...filter, cursor }, 400);
-      expect(data.reason).toBe('CURSOR_INVALID');
-    });
+      test('of the other list is refused', async () => {
+        const { data } = await app.fail(otherId, { page: 1, ...filter, cursor }, 400);
+        expect(data.reason).toBe('CURSOR_INVALID');
+      });
 
-    /** The cursor with other contents. */
-    const forged = (change: (parts: unknown[]) => unknown): string =>
-      Buffer.from(JSON.stringify(change(JSON.parse(Buffer.from(cursor, 'base64url').toString())))).toString(
-        'base64url',
-      );
+      /** The cursor with other contents. */
+      const forged = (change: (parts: unknown[]) => unknown): string =>
+        Buffer.from(JSON.stringify(change(JSON.parse(Buffer.from(cursor, 'base64url').toString())))).toString(
+          'base64url',
+        );
 
-    test.each<[name: string, forge: () => string]>([
-      ['garbage', () => 'garbage'],
-      ['emoji', () => '👾'],
-      ['cut short', () => cursor.slice(0, -4)],
-      ['no array', () => forged((parts) => Object.fromEntries(parts.entries()))],
-      ['null', () => forged(() => null)],
-      ['too few values', () => forged((parts) => parts.slice(0, -1))],
-      ['too many values', () => forged((parts) => [...parts, 1])],
-      ['another fingerprint', () => forged(([, ...values]) => ['AAAAAAAAAAAA', ...values])],
-      ['a negative counter', () => forged(([made, , ...rest]) => [made, -1, ...rest])],
-      ['a text as counter', () => forged(([made, , ...rest]) => [made, '1 OR 1=1', ...rest])],
-      ['an object as counter', () => forged(([made, , ...rest]) => [made, {}, ...rest])],
-      ['a text as time', () => forged(([made, count, , ...rest]) => [made, count, 'now', ...rest])],
-      ['a time beyond all calendars', () => forged(([made, count, , ...rest]) => [made, count, 8.64e15, ...rest])],
-      ['no id', () => forged((parts) => [...parts.slice(0, -1), 'x'])],
-      ['null as id', () => forged((parts) => [...parts.slice(0, -1), null])],
-    ])('that is forged is refused: %s', async (_, forge) => {
-      const { data } = await app.fail(id, { page: 1, ...filter, cursor: forge() }, 400);
-      expect(data.reason).toBe('CURSOR_INVALID');
-    });
+      test.each<[name: string, forge: () => string]>([
+        ['garbage', () => 'garbage'],
+        ['emoji', () => '👾'],
+        ['cut short', () => cursor.slice(0, -4)],
+        ['no array', () => forged((parts) => Object.fromEntries(parts.entries()))],
+        ['null', () => forged(() => null)],
+        ['too few values', () => forged((parts) => parts.slice(0, -1))],
+        ['too many values', () => forged((parts) => [...parts, 1])],
+        ['another fingerprint', () => forged(([, ...values]) => ['AAAAAAAAAAAA', ...values])],
+        ['a negative counter', () => forged(([made, , ...rest]) => [made, -1, ...rest])],
+        ['a text as counter', () => forged(([made, , ...rest]) => [made, '1 OR 1=1', ...rest])],
+        ['an object as counter', () => forged(([made, , ...rest]) => [made, {}, ...rest])],
+        ['a text as time', () => forged(([made, count, , ...rest]) => [made, count, 'now', ...rest])],
+        ['a time beyond all calendars', () => forged(([made, count, , ...rest]) => [made, count, 8.64e15, ...rest])],
+        ['no id', () => forged((parts) => [...parts.slice(0, -1), 'x'])],
+        ['null as id', () => forged((parts) => [...parts.slice(0, -1), null])],
+      ])('that is forged is refused: %s', async (_, forge) => {
+        const { data } = await app.fail(id, { page: 1, ...filter, cursor: forge() }, 400);
+        expect(data.reason).toBe('CURSOR_INVALID');
+      });
+    }
   });
 });
 
@@ -426,11 +432,13 @@ test('gameType compares without regard to the case of ASCII letters, and whole',
   expect(await listGames({ gameType: 'nobody has it' })).toMatchObject({ items: [], total: 0 });
 });
 
-test.each(['likes', 'oldest', 'favorites', 'timeRange', 'gameType'])('image.list has no %s', async (name) => {
-  const input = { limit: 1, page: 1, ...(/T/.test(name) ? { [name]: 'all' } : { sortBy: name }) };
-  const { issues } = await app.fail('image.list', input, 400);
-  expect(issues).toHaveLength(1);
-});
+if (engine === 'sqlite') {
+  test.each(['likes', 'oldest', 'favorites', 'timeRange', 'gameType'])('image.list has no %s', async (name) => {
+    const input = { limit: 1, page: 1, ...(/T/.test(name) ? { [name]: 'all' } : { sortBy: name }) };
+    const { issues } = await app.fail('image.list', input, 400);
+    expect(issues).toHaveLength(1);
+  });
+}
 
 describe('past 10 000 matches', () => {
   const EXACTLY = 10_000;
