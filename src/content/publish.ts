@@ -1,8 +1,8 @@
 import type { Parameter, Transaction } from '../db/connection.ts';
-import { inList } from '../db/in-list.ts';
+import { padded, placeholders } from '../db/in-list.ts';
 import { type Increment, incrementAll } from '../db/increment.ts';
 import { insertInto, insertValues } from '../db/insert.ts';
-import { onceFor } from '../db/texts.ts';
+import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { keyOf, labelsOf } from '../search/document.ts';
@@ -13,6 +13,7 @@ import { addToCounters } from './counters.ts';
 import type { ContentRow } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 import type { ContentRecord } from './records.ts';
+import type { ViewerColumns } from './viewer.ts';
 
 /** A record to publish. */
 export interface Draft<Columns extends object = object> {
@@ -52,13 +53,16 @@ export interface Publication<Columns extends object = object> {
   counts?: Partial<Pick<ContentRow, 'viewCount' | 'likeCount' | 'dislikeCount' | 'favoriteCount'>>;
 }
 
-/** The row of a record; the names of its members are those of the columns. */
+/**
+ * The row of a record; the names of its members are those of the columns. Built without spreading, for which V8 takes
+ * twenty times as long.
+ */
 const rowOf = <Columns extends object>(
   { id, authorId, createdAt, draft, counts = {} }: Publication<Columns>,
   tags: readonly Tag[],
 ) => {
   const time = timeToDb(createdAt);
-  return {
+  const shared = {
     id: storedIdToBytes(id),
     author_id: storedIdToBytes(authorId),
     title: draft.title,
@@ -70,8 +74,8 @@ const rowOf = <Columns extends object>(
     tag_ids: joinTagIds(tags),
     created_at: time,
     updated_at: time,
-    ...draft.columns,
   };
+  return Object.assign(shared, draft.columns);
 };
 
 const recordColumns = onceFor((kind: ContentKind) => [
@@ -210,6 +214,14 @@ interface AuthorColumns {
   avatar: string | null;
 }
 
+/** What an author did to a record that is new. */
+const UNTOUCHED: ViewerColumns = { favorited: 0, reaction: null };
+
+const authorAndTags = bySize(
+  (n) => `SELECT u.nickname, u.avatar, t.id, t.name, t.slug
+  FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) WHERE u.id = ?`,
+);
+
 /** With more tags than these, the author's columns had better not be repeated beside each of them. */
 const MAX_JOINED_TAGS = 32;
 
@@ -219,13 +231,9 @@ const readAuthorAndTags = async (
   slugs: readonly string[],
 ): Promise<{ author: AuthorColumns; tags: Map<string, Tag> }> => {
   const isJoined = slugs.length > 0 && slugs.length <= MAX_JOINED_TAGS;
-  const among = inList(isJoined ? slugs : ['']);
+  const among = padded(slugs);
   const rows = isJoined
-    ? await tx.read<AuthorColumns & Tag>(
-        `SELECT u.nickname, u.avatar, t.id, t.name, t.slug FROM users u LEFT JOIN tags t ON t.slug IN (${among.sql})
-        WHERE u.id = ?`,
-        [...among.parameters, authorId],
-      )
+    ? await tx.read<AuthorColumns & Tag>(authorAndTags(among.length), [...among, authorId])
     : await tx.read<AuthorColumns & Tag>('SELECT nickname, avatar FROM users WHERE id = ?', [authorId]);
   const [author] = rows;
   // Keys go with their user.
@@ -247,14 +255,6 @@ export const publish = async <Columns extends object>(
   const spellings = spellingsIn(drafts);
   const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
   const stored = await store(tx, kind, publications, spellings, found);
-  return stored.map(({ row, tags }) => ({
-    row: {
-      ...row,
-      author_nickname: author.nickname,
-      author_avatar: author.avatar,
-      favorited: 0,
-      reaction: null,
-    },
-    tags,
-  }));
+  const authorColumns = { author_nickname: author.nickname, author_avatar: author.avatar };
+  return stored.map(({ row, tags }) => ({ row: Object.assign(row, authorColumns), tags, viewing: UNTOUCHED }));
 };

@@ -59,7 +59,10 @@ export const idFromBytes = (bytes: Bytes): string => {
 };
 
 /** An instant as both engines store it: `2026-04-01 09:30:00.000`, UTC. */
-export const timeToDb = (time: Date): string => time.toISOString().slice(0, -1).replace('T', ' ');
+export const timeToDb = (time: Date): string => {
+  const text = time.toISOString();
+  return `${text.slice(0, DATE_LENGTH)} ${text.slice(DATE_LENGTH + 1, -1)}`;
+};
 
 /**
  * A stored instant as ISO 8601: `2026-04-01T09:30:00.000Z`. The prepared statements of mysql2 leave out the milliseconds
