@@ -247,7 +247,7 @@ describe('seeding', () => {
         await app.call('game.toggleReaction', { gameId: game.id, type: 'like' }, user.key);
       }
     });
-    await sow(db, { games: 1200 });
+    await sow(db, { games: 2100 });
     over.abort();
     await Promise.all(busy);
 
