@@ -398,7 +398,7 @@ const searchWith = async (own: SearchIndex, reader: Database, search: string): P
 
 test('more changes than a search reads are found without the index', async () => {
   const few = new SearchIndex(db, 2);
-  for (const title of ['banana', 'dragon', 'a']) await app.aGame({ title }, author);
+  for (const sought of ['banana', 'dragon', 'a']) await app.aGame({ title: sought }, author);
   expect(await few.search(gameKind.search, { terms: ['a'], labels: [] })).toBeUndefined();
   const { ids } = scan(await readAll('games'), { limit: 100, page: 1, search: 'a' });
   expect(await searchWith(few, db, 'a')).toEqual(ids.slice(0, 100));
