@@ -18,12 +18,6 @@ export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, nu
     [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 
-/** The value of a counter. */
-export const readCounter = async (db: Reader, name: string): Promise<number> => {
-  const [row] = await db.read<{ n: number }>('SELECT n FROM counters WHERE name = ?', [name]);
-  return row?.n ?? 0;
-};
-
 /** The counters above 0 whose names begin with `prefix`, which ends in a colon. */
 export const readCounters = async (db: Reader, prefix: string): Promise<{ name: string; n: number }[]> =>
   db.read('SELECT name, n FROM counters WHERE name >= ? AND name < ? AND n > 0', [prefix, `${prefix.slice(0, -1)};`]);
