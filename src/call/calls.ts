@@ -31,7 +31,7 @@ export class Calls {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
   readonly #frame: Frame;
-  readonly #shared = new SharedReads<string>();
+  readonly #shared = new SharedReads<Buffer>();
 
   constructor({ keys }: Pick<Context, 'keys'>, procedures: Procedures, frame: Frame) {
     this.#procedures = procedures;
@@ -61,10 +61,13 @@ export class Calls {
     return { procedure, caller };
   }
 
-  /** Makes the call. Returns the JSON of the reply. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
-  perform(admitted: Admitted, sent: Sent): Promise<string> {
+  /**
+   * Makes the call. Returns the JSON of the reply, encoded once for all who share it.
+   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, …
+   */
+  perform(admitted: Admitted, sent: Sent): Promise<Buffer> {
     const { procedure, caller } = admitted;
-    const run = async () => JSON.stringify(await this.#frame(procedure, sent.parse(), caller));
+    const run = async () => Buffer.from(JSON.stringify(await this.#frame(procedure, sent.parse(), caller)));
     return isShared(admitted) ? this.#shared.answer(`${procedure.id} ${sent.text}`, run) : run();
   }
 }

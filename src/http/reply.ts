@@ -24,7 +24,7 @@ export const withCommonHeaders: RequestHandler = (_request, response, next) => {
 export const sendJson = (
   response: Response,
   status: number,
-  json: string,
+  json: string | Buffer,
   headers: readonly string[] = [],
   type = 'application/json; charset=utf-8',
 ): void => {

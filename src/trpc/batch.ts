@@ -92,7 +92,7 @@ export const answerBatch =
       admitted.map(async (one, index) => {
         if (!('procedure' in one)) return one;
         try {
-          return ok(await calls.perform(one, sentValue(Object.hasOwn(inputs, index) ? inputs[index] : {})));
+          return ok(String(await calls.perform(one, sentValue(Object.hasOwn(inputs, index) ? inputs[index] : {}))));
         } catch (error) {
           return failed(one.procedure.id, error);
         }

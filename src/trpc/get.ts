@@ -16,7 +16,7 @@ export const queryText = ({ query: { input = '' } }: Request): string => {
  * Answers a GET with JSON; what nobody in particular got may be kept for a second. By Express' own means, which know of
  * conditional requests.
  */
-export const sendToGet = (response: Response, status: number, json: string): void => {
+export const sendToGet = (response: Response, status: number, json: string | Buffer): void => {
   const isPublic = status === 200 && response.locals.caller === undefined;
   setCommonHeaders(response);
   response
