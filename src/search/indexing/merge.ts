@@ -1,4 +1,4 @@
-import { type Block, ByteWriter, encodeBlock, skipPositions } from '../block.ts';
+import { type Block, encodeBlock, skipPositions } from '../block.ts';
 
 /** Stands for a document that is not taken over. */
 export const DROPPED = 0xffff_ffff;
@@ -9,47 +9,102 @@ export interface MergeInput {
   numbers: Uint32Array;
 }
 
-interface Posting {
-  doc: number;
-  source: Uint8Array;
-  start: number;
-  end: number;
+/** The postings of several blocks; where their positions are, by the index of each. No objects: there are millions. */
+class Postings {
+  n = 0;
+  isRising = true;
+  readonly docs: Uint32Array;
+  readonly #inputs: Uint8Array;
+  readonly #starts: Uint32Array;
+  readonly #ends: Uint32Array;
+
+  constructor(most: number) {
+    this.docs = new Uint32Array(most);
+    this.#inputs = new Uint8Array(most);
+    this.#starts = new Uint32Array(most);
+    this.#ends = new Uint32Array(most);
+  }
+
+  add(doc: number, input: number, start: number, end: number): void {
+    const index = this.n++;
+    if (index > 0 && doc < (this.docs[index - 1] ?? 0)) this.isRising = false;
+    this.docs[index] = doc;
+    this.#inputs[index] = input;
+    this.#starts[index] = start;
+    this.#ends[index] = end;
+  }
+
+  /** The postings in this order: their documents, and their positions one after the other. */
+  inOrder(order: Uint32Array | undefined, sources: readonly Uint8Array[]) {
+    const at = (place: number): number => (order ? (order[place] ?? 0) : place);
+    const docs = new Uint32Array(this.n);
+    const ends = new Uint32Array(this.n);
+    let length = 0;
+    for (let place = 0; place < this.n; place += 1) {
+      const index = at(place);
+      docs[place] = this.docs[index] ?? 0;
+      length += (this.#ends[index] ?? 0) - (this.#starts[index] ?? 0);
+      ends[place] = length;
+    }
+    const bytes = new Uint8Array(length);
+    let written = 0;
+    for (let place = 0; place < this.n;) {
+      const first = at(place);
+      const { [first]: input } = this.#inputs;
+      let { [first]: end } = this.#ends;
+      // What lies together in a source is copied together.
+      for (place += 1; place < this.n; place += 1) {
+        const next = at(place);
+        if (this.#inputs[next] !== input || this.#starts[next] !== end) break;
+        end = this.#ends[next];
+      }
+      const copied = sources[input ?? 0]?.subarray(this.#starts[first], end) ?? bytes.subarray(0, 0);
+      bytes.set(copied, written);
+      written += copied.length;
+    }
+    return { docs, positions: { bytes, ends } };
+  }
 }
+
+const countPostings = (inputs: readonly MergeInput[]): number => inputs.reduce((n, { block }) => n + block.n, 0);
+
+const mergeDocs = (inputs: readonly MergeInput[]): Uint32Array => {
+  const docs = new Uint32Array(countPostings(inputs));
+  let n = 0;
+  for (const { block, numbers } of inputs) {
+    for (const old of block.docs()) {
+      const doc = numbers[old] ?? DROPPED;
+      if (doc !== DROPPED) docs[n++] = doc;
+    }
+  }
+  return docs.subarray(0, n).toSorted();
+};
 
 /** The blocks of one gram in several segments as one in a segment of `size`. Undefined if no document is left. */
 export const mergeBlocks = (inputs: readonly MergeInput[], size: number): Buffer | undefined => {
-  const hasPositions = inputs.some(({ block }) => block.hasPositions);
-  if (!hasPositions) {
-    const docs = inputs.flatMap(({ block, numbers }) =>
-      Array.from(block.docs(), (doc) => numbers[doc] ?? DROPPED).filter((doc) => doc !== DROPPED),
-    );
-    if (docs.length === 0) return undefined;
-    return encodeBlock(size, Uint32Array.from(docs).toSorted());
+  if (!inputs.some(({ block }) => block.hasPositions)) {
+    const docs = mergeDocs(inputs);
+    return docs.length === 0 ? undefined : encodeBlock(size, docs);
   }
-  const postings = inputs.flatMap(postingsOf);
-  if (postings.length === 0) return undefined;
-  postings.sort((a, b) => a.doc - b.doc);
-  const positions = new ByteWriter(postings.length * 2);
-  const ends = postings.map(({ source, start, end }) => {
-    positions.bytes(source.subarray(start, end));
-    return positions.length;
-  });
-  return encodeBlock(
-    size,
-    postings.map(({ doc }) => doc),
-    { bytes: positions.written(), ends },
-  );
-};
-
-const postingsOf = ({ block, numbers }: MergeInput): Posting[] => {
-  const source = block.positions();
-  const postings: Posting[] = [];
-  let start = 0;
-  for (const old of block.docs()) {
-    const end = skipPositions(source, start, 1);
-    const doc = numbers[old] ?? DROPPED;
-    if (doc !== DROPPED) postings.push({ doc, source, start, end });
-    start = end;
+  const postings = new Postings(countPostings(inputs));
+  const sources = inputs.map(({ block }) => block.positions());
+  for (const [input, { block, numbers }] of inputs.entries()) {
+    const { [input]: source = new Uint8Array() } = sources;
+    let start = 0;
+    for (const old of block.docs()) {
+      const end = skipPositions(source, start, 1);
+      const doc = numbers[old] ?? DROPPED;
+      if (doc !== DROPPED) postings.add(doc, input, start, end);
+      start = end;
+    }
   }
-  return postings;
+  if (postings.n === 0) return undefined;
+  // Most segments follow one another.
+  const order = postings.isRising
+    ? undefined
+    : Uint32Array.from({ length: postings.n }, (_, index) => index).toSorted(
+        (a, b) => (postings.docs[a] ?? 0) - (postings.docs[b] ?? 0),
+      );
+  const { docs, positions } = postings.inOrder(order, sources);
+  return encodeBlock(size, docs, positions);
 };
