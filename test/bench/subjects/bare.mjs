@@ -6,9 +6,11 @@ import { searchText } from '../../../dist/src/search/text.js';
 import { slugOf } from '../../../dist/src/tag/slug.js';
 import * as statements from './statements.mjs';
 import {
+  countedTags,
   execute,
   keyVerifier,
   openPool,
+  planNumbers,
   tagDictionary,
   transaction,
   viewCounter,
@@ -20,6 +22,8 @@ const { create, toggle } = statements;
 const pool = openPool(process.env.DATABASE_URL);
 const writers = openPool(process.env.DATABASE_URL, [WITHOUT_AUTOCOMMIT]);
 const tagsOf = tagDictionary(pool);
+const countedTagsOf = countedTags(pool);
+const numbersOf = planNumbers(pool);
 const userOf = keyVerifier(pool);
 const countView = viewCounter(pool);
 const ids = new V7Generator();
@@ -34,17 +38,15 @@ const tally = (keys) => {
 };
 
 const list = async (input) => {
-  let tags = [];
-  if (input.tagSlugs?.length > 0) {
-    const { sql, parameters } = statements.tagQuery(input.tagSlugs);
-    tags = (await execute(pool, sql, parameters)).toSorted((a, b) => a.n - b.n);
-  }
-  const { sql, parameters, isBounded } = statements.list(input, tags);
+  const since = statements.sinceOf(input.timeRange);
+  const tags = input.tagSlugs?.length > 0 ? await countedTagsOf(input.tagSlugs) : [];
+  const numbers = await numbersOf(input, since);
+  const { filter, sql, parameters } = statements.list(input, since, tags, numbers);
   const rows = await execute(pool, sql, parameters);
   const shown = rows.length > input.limit ? rows.slice(0, input.limit) : rows;
   const found = await tagsOf(shown);
   const items = shown.map((row, index) => gameSummary(row, found[index]));
-  return gamePage(input, items, rows, rows[0]?.total ?? 0, isBounded);
+  return gamePage(input, items, rows, statements.totalOf(filter, rows[0]));
 };
 
 const getById = async ({ id }) => {

@@ -1,5 +1,9 @@
 // The SQL of the bare limit: what the product sends, with the total of a list in the same round trip. To see what the
 // product sends now: npm run bench -- --log-sql
+import { matches, orders, sortedMatches, whereOf } from '../../../dist/src/content/list/plan.js';
+import { asTotal, Totals } from '../../../dist/src/content/list/totals.js';
+import { dialectOf } from '../../../dist/src/db/dialect.js';
+import { gameKind } from '../../../dist/src/game/kind.js';
 
 const placeholders = (n) => Array.from({ length: n }, () => '?').join(', ');
 
@@ -33,9 +37,7 @@ export const gamesById = (n) => `SELECT ${columnsOf([...summaryColumns, ...detai
   FROM games r STRAIGHT_JOIN users u ON u.id = r.author_id WHERE r.id IN (${placeholders(n)})`;
 
 export const tagsById = (n) => `SELECT id, name, slug FROM tags WHERE id IN (${placeholders(n)})`;
-const countedTagsBySlug = (n) => `SELECT id, slug, game_count AS n,
-    COALESCE((SELECT n FROM counters WHERE name = ?), 0) AS total
-  FROM tags WHERE slug IN (${placeholders(n)})`;
+export const countedTagsBySlug = (n) => `SELECT id, slug, game_count AS n FROM tags WHERE slug IN (${placeholders(n)})`;
 
 export const profile = `SELECT id, nickname, bio, pronouns, website, location, social_links, avatar, game_count,
   image_post_count, created_at, updated_at FROM users WHERE id IN (?)`;
@@ -43,82 +45,50 @@ export const profile = `SELECT id, nickname, bio, pronouns, website, location, s
 export const keyByHash = `SELECT id, user_id, prefix, name, scopes, expires_at, revoked_at, last_used_at, created_at
   FROM api_keys WHERE key_hash = ?`;
 
-const MOST_COUNTED = 10_000;
 const DAY_MS = 86_400_000;
 const rangeDays = { day: 1, week: 7, month: 30, year: 365 };
-const orders = {
-  latest: { counter: null, direction: 'DESC' },
-  oldest: { counter: null, direction: 'ASC' },
-  views: { counter: 'view_count', direction: 'DESC' },
-  likes: { counter: 'like_count', direction: 'DESC' },
-  favorites: { counter: 'favorite_count', direction: 'DESC' },
+const dialect = dialectOf('mariadb');
+const totals = new Totals(dialect, gameKind);
+
+/** Where a time range begins; undefined for all time. */
+export const sinceOf = (timeRange) => {
+  const days = rangeDays[timeRange];
+  return days === undefined ? undefined : new Date(Date.now() - days * DAY_MS);
 };
 
-/** The number of all games, which decides between two plans, and how many have each of these tags. */
-export const tagQuery = (slugs) => ({ sql: countedTagsBySlug(slugs.length), parameters: ['games', ...slugs] });
-
-/** The index that has the records in the order of a sort, or of a type or time range. */
-const indexFor = ({ gameType, timeRange, sortBy }) => {
-  if (timeRange !== 'all') return 'games_latest';
-  if (gameType !== undefined) return sortBy === 'views' ? 'games_type_views' : 'games_type_latest';
-  return sortBy === 'oldest' ? 'games_latest' : `games_${sortBy}`;
-};
-
-/** The tables of a list, and what its tags demand. `tags` as `tagQuery` finds them, the rarest first. */
-const tagJoins = (input, [rarest, ...others], rows) => {
-  if (!rarest) return { from: `games r FORCE INDEX (${indexFor(input)})`, conditions: [], parameters: [] };
-  const walk = (rows * rarest.total) / Math.max(rarest.n, 1) < rarest.n;
-  return {
-    from: walk
-      ? `games r FORCE INDEX (${indexFor(input)}) STRAIGHT_JOIN game_tags t ON t.game_id = r.id`
-      : 'game_tags t FORCE INDEX (game_tags_tag) STRAIGHT_JOIN games r ON t.game_id = r.id',
-    conditions: [
-      't.tag_id = ?',
-      ...others.map(() => 'EXISTS (SELECT 1 FROM game_tags o WHERE o.tag_id = ? AND o.game_id = r.id)'),
-    ],
-    parameters: [rarest, ...others].map((tag) => tag.id),
-  };
-};
-
-/** How the matches of a list are counted: by a counter, or one by one up to a bound. */
-const total = ({ gameType }, tags, from, conditions, parameters) => {
-  const counter = { sql: '(SELECT n FROM counters WHERE name = ?)' };
-  if (conditions.length === 0) return { ...counter, parameters: ['games'] };
-  if (conditions.length === 1 && gameType !== undefined) return { ...counter, parameters: [`games:${gameType}`] };
-  if (conditions.length === 1 && tags.length === 1) return { sql: '?', parameters: [tags[0].n] };
-  const matches = `SELECT 1 FROM ${from} WHERE ${conditions.join(' AND ')} LIMIT ${MOST_COUNTED + 1}`;
-  return { sql: `(SELECT COUNT(*) FROM (${matches}) matches)`, parameters, isBounded: true };
-};
-
-/** A page of games and, in each row, the total. `tags` are those asked for, the rarest first. */
-export const list = ({ gameType, timeRange = 'all', sortBy = 'latest', page, limit }, tags, now = Date.now()) => {
+/**
+ * A page of games and, in each row, the total, by the product's own plans. `tags` are those asked for, the rarest first;
+ * `numbers` are what plans go by.
+ */
+export const list = ({ gameType, sortBy = 'latest', page, limit }, since, tags, numbers) => {
   const offset = (page - 1) * limit;
-  const joins = tagJoins({ gameType, timeRange, sortBy }, tags, offset + limit);
-  const conditions = [...joins.conditions];
-  const parameters = [...joins.parameters];
-  if (gameType !== undefined) {
-    conditions.push('r.game_type = ?');
-    parameters.push(gameType);
-  }
-  if (timeRange !== 'all') {
-    conditions.push('r.created_at >= ?');
-    const since = new Date(now - rangeDays[timeRange] * DAY_MS);
-    parameters.push(since.toISOString().slice(0, -1).replace('T', ' '));
-  }
+  const filter = { type: gameType, since, tags, terms: [] };
   const { counter, direction } = orders[sortBy];
-  const columns = [...(counter ? [counter] : []), 'created_at', 'id'];
-  const order = (alias) => columns.map((column) => `${alias}.${column} ${direction}`).join(', ');
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-  const counted = total({ gameType }, tags, joins.from, conditions, parameters);
+  const source = counter
+    ? sortedMatches(dialect, gameKind, filter, sortBy, offset + limit + 1, numbers)
+    : matches(dialect, gameKind, filter);
+  // The rows of a tag know the id alone.
+  const columns = [...(counter ? [counter] : []), ...(counter || source.id === 'r.id' ? ['created_at'] : []), 'id'];
+  const places = columns.map((column) => (column === 'id' ? source.id : `r.${column}`));
+  const total = totals.expression(filter, gameType === undefined ? 'games' : `games:${gameType}`);
+  const counts = [{ ...total, sql: `${total.sql} AS total` }, ...totals.columns(filter)];
+  const order = (names) => names.map((name) => `${name} ${direction}`).join(', ');
   return {
-    sql: `SELECT ${counted.sql} AS total, ${columnsOf(summaryColumns)}
-      FROM (SELECT ${columns.map((column) => `r.${column} AS ${column}`).join(', ')} FROM ${joins.from} ${where}
-        ORDER BY ${order('r')} LIMIT ? OFFSET ?) p
+    filter,
+    sql: `SELECT ${counts.map(({ sql }) => sql).join(', ')}, ${columnsOf(summaryColumns)}
+      FROM (SELECT ${columns.map((column, index) => `${places[index]} AS ${column}`).join(', ')}
+        FROM ${source.from} ${whereOf(source.where)} ORDER BY ${order(places)} LIMIT ? OFFSET ?) p
       STRAIGHT_JOIN games r ON r.id = p.id STRAIGHT_JOIN users u ON u.id = r.author_id
-      ORDER BY ${order('p')}`,
-    parameters: [...counted.parameters, ...parameters, limit + 1, offset],
-    isBounded: counted.isBounded === true,
+      ORDER BY ${order(columns.map((column) => `p.${column}`))}`,
+    parameters: [...counts.flatMap(({ parameters }) => parameters), ...source.parameters, limit + 1, offset],
   };
+};
+
+/** The total as a reply has it; remembered as the product does, which demands in the next statement that it still holds. */
+export const totalOf = (filter, row) => {
+  const n = row?.total ?? 0;
+  if (row) totals.remember(filter, n, row);
+  return asTotal(filter, n);
 };
 
 const cases = (n) => Array.from({ length: n }, () => 'WHEN ? THEN ?').join(' ');

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import mysql from 'mysql2';
-import { addViews, keyByHash, tagsById } from './statements.mjs';
+import { Statistics } from '../../../dist/src/content/list/statistics.js';
+import { gameKind } from '../../../dist/src/game/kind.js';
+import { addViews, countedTagsBySlug, keyByHash, tagsById } from './statements.mjs';
 import { idBytes } from './wire.mjs';
 
 const POOL_SIZE = 16;
@@ -74,6 +76,35 @@ export const tagDictionary = (pool) => {
       for (const tag of await execute(pool, tagsById(missing.length), missing)) known.set(tag.id, tag);
     }
     return ids.map((list) => list.map((id) => known.get(id)));
+  };
+};
+
+/** Finds tags to filter by, the rarest first. That they exist, and about how many games have each, is remembered. */
+export const countedTags = (pool) => {
+  const known = new Map();
+  return async (slugs) => {
+    const missing = slugs.filter((slug) => !known.has(slug));
+    if (missing.length > 0) {
+      for (const tag of await execute(pool, countedTagsBySlug(missing.length), missing)) known.set(tag.slug, tag);
+    }
+    return slugs.map((slug) => known.get(slug)).toSorted((a, b) => a.n - b.n);
+  };
+};
+
+/** The numbers that the plans of a list go by, as the product has them. */
+export const planNumbers = (pool) => {
+  const statistics = new Statistics({ read: (sql, parameters) => execute(pool, sql, parameters) });
+  return async ({ gameType, tagSlugs = [], timeRange, sortBy = 'latest' }, since) => {
+    const isPlanned = sortBy !== 'latest' && sortBy !== 'oldest';
+    if (!isPlanned || (gameType === undefined && since === undefined && tagSlugs.length === 0)) {
+      return { records: 1, ofType: 1, since: 1 };
+    }
+    const [records, ofType, sinceThen] = await Promise.all([
+      statistics.counter('games'),
+      gameType === undefined ? 0 : statistics.counter(`games:${gameType}`),
+      since === undefined ? 0 : statistics.since(gameKind, timeRange, since),
+    ]);
+    return { records, ofType, since: sinceThen };
   };
 };
 

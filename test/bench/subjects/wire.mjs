@@ -69,22 +69,14 @@ export const userProfile = (row) => ({
   createdAt: isoTime(row.created_at),
 });
 
-/** Totals that are counted, not known, end here. */
-const MOST_COUNTED = 10_000;
-
-/**
- * A page of games. `rows` holds one more than the page where there is a next one; `total` was counted up to a bound if
- * `isBounded`.
- */
-export const gamePage = ({ page, limit }, items, rows, total, isBounded) => {
+/** A page of games. `rows` holds one more than the page where there is a next one. */
+export const gamePage = ({ page, limit }, items, rows, total) => {
   const last = rows[limit - 1];
-  const isCutOff = isBounded && total > MOST_COUNTED;
   return {
     items,
     page,
     limit,
-    total: isCutOff ? MOST_COUNTED : total,
-    totalRelation: isCutOff ? 'gte' : 'eq',
+    ...total,
     hasMore: rows.length > limit,
     nextCursor: rows.length > limit ? Buffer.from(`${last.created_at} ${idText(last.id)}`).toString('base64url') : null,
   };
