@@ -136,6 +136,9 @@ const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>
   }
 };
 
+/** Resolves when all that has arrived is received: a read of SQLite takes no time in which equal ones could meet. */
+const arrivals = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 const IN_MEMORY = ':memory:';
 
 const openReader = (file: string): SqliteConnection => {
@@ -179,8 +182,11 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
   return {
     dialect: dialectOf('sqlite'),
     dataSource,
-    read: async (sql, parameters) =>
-      reader ? reader.all(sql, parameters) : inTurn(async () => writer.all(sql, parameters)),
+    read: async (sql, parameters) => {
+      if (!reader) return inTurn(async () => writer.all(sql, parameters));
+      await arrivals();
+      return reader.all(sql, parameters);
+    },
     transaction: (work) => exclusive(WRITE_PATIENCE_MS, () => transactionOn(writer, work)),
     // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
     whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => migrateOn(writer, work)),
