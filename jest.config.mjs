@@ -21,8 +21,20 @@ const project = (name, color, folders, more = {}) => ({
   ...more,
 });
 
-/** What touches SQL runs on each database; what is decided before any is asked, on one. */
+/** What touches SQL runs on each database; what is decided before any is asked, on SQLite. */
 const everywhere = ['api', 'db', 'fault', 'cli'];
+const foldersOf = (engine) => (engine.server ? everywhere : [...everywhere, 'wire']);
+/**
+ * Of two servers, one is enough for these: MySQL and MariaDB are sent the same statements, and those of these files differ
+ * from those of the others at most in how the same conditions are combined. What locks, waits, fails or is planned runs
+ * on both.
+ */
+const onOneServer = ['test/api/real-games.test.ts', 'test/api/verify.test.ts', 'test/cli/'];
+const firstServer = engines.find(({ server }) => server);
+const ignoredBy = (engine) =>
+  engine.server && engine !== firstServer
+    ? { testPathIgnorePatterns: ['/node_modules/', ...onOneServer.map((path) => `<rootDir>/${path}`)] }
+    : {};
 const setup = (engine) => (engine.server ? { globalSetup: `<rootDir>/test/support/setup/${engine.name}.ts` } : {});
 const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue' };
 
@@ -42,8 +54,9 @@ export default {
   projects: [
     project('unit', 'white', ['contract', 'unit']),
     ...engines.map((engine) =>
-      project(engine.name, colors[engine.name], [...everywhere, ...(engine.name === 'sqlite' ? ['wire'] : [])], {
+      project(engine.name, colors[engine.name], foldersOf(engine), {
         ...setup(engine),
+        ...ignoredBy(engine),
         globals: { TEST_ENGINE: engine },
       }),
     ),

@@ -4,13 +4,20 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { normalise } from '../../src/search/text.ts';
 import { slugOf } from '../../src/tag/slug.ts';
 import { type Input, type Output, startApp } from '../support/app.ts';
+import { engine } from '../support/database.ts';
 
 type GameInput = Input<'game.create'>;
 type Game = Output<'game.getById'>;
 type Filters = Omit<Input<'game.list'>, 'page' | 'limit' | 'cursor'>;
 
 const BATCH = 100;
-const SEARCHES = 100;
+const isSqlite = engine === 'sqlite';
+/** A server, to which each costs trips, plans all of them alike. */
+const SEARCHES = isSqlite ? 100 : 30;
+/** The other orders `list.test.ts` walks through on each engine, among fewer games. */
+const sorts = isSqlite
+  ? (['latest', 'oldest', 'views', 'likes', 'favorites'] as const)
+  : (['latest', 'views'] as const);
 /** Searches that find more are compared by their first page and total: their walks would take most of the time. */
 const LONGEST_WALK = 500;
 
@@ -101,7 +108,7 @@ test('each reads back as it was answered: in lists all, by its id one in eight',
   }
 }, 60_000);
 
-test.each(['latest', 'oldest', 'views', 'likes', 'favorites'] as const)(
+test.each(sorts)(
   'sorted by %s, pages and cursors show every game exactly once, in the same order',
   async (sortBy) => {
     const pages = await walkPages({ sortBy });
@@ -142,7 +149,7 @@ const scan = (search: string, all: ReturnType<typeof searchable>): string[] => {
     .map((game) => game.id);
 };
 
-test('100 random pieces of titles find what a plain scan finds', async () => {
+test(`${SEARCHES} random pieces of titles find what a plain scan finds`, async () => {
   const random = createRandom(20_261_120);
   const all = searchable();
   let found = 0;

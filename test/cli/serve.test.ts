@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
+import { runCommand } from '../support/command.ts';
 import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { type Environment, runCli, startServe } from '../support/program.ts';
 
@@ -55,7 +56,7 @@ describe('a database without tables', () => {
   afterEach(() => empty.drop());
 
   const listUsers = (settings: Environment) =>
-    runCli(['users', 'list'], { env: { DATABASE_URL: empty.url, ...settings } });
+    runCommand(['users', 'list'], { env: { DATABASE_URL: empty.url, ...settings } });
   const listed = { code: 0, stdout: 'ID  CREATED  NICKNAME\n', stderr: '' };
   const refused = {
     code: 1,

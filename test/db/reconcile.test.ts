@@ -4,6 +4,7 @@ import { type Bytes, idFromBytes } from '../../src/db/values.ts';
 import { countRowsToCompare, type Finding, reconcile } from '../../src/reconcile/service.ts';
 import { seed } from '../../src/seed/service.ts';
 import { startApp, type TestApp } from '../support/app.ts';
+import { runCommand } from '../support/command.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { runCli } from '../support/program.ts';
 
@@ -190,7 +191,7 @@ test('beside a running service nothing right is called wrong, and what is wrong 
 test('the command line prints what differs, and its status says whether any is left', async () => {
   const env = { DATABASE_URL: app.databaseUrl };
   const right = { code: 0, stdout: 'Every counter is right.\n', stderr: '' };
-  expect(await runCli(['reconcile'], { env })).toEqual(right);
+  expect(await runCommand(['reconcile'], { env })).toEqual(right);
 
   const { key, id, n } = await rowWithMost('games', 'like_count');
   await write('UPDATE games SET like_count = 0 WHERE id = ?', [key]);
@@ -209,10 +210,10 @@ test('the command line prints what differs, and its status says whether any is l
     stdout: table,
     stderr: 'Correct them with: npm run -s cli -- reconcile --fix\n',
   });
-  expect(await runCli(['reconcile', '--fix'], { env })).toEqual({
+  expect(await runCommand(['reconcile', '--fix'], { env })).toEqual({
     code: 0,
     stdout: `${table}All corrected.\n`,
     stderr: '',
   });
-  expect(await runCli(['reconcile'], { env })).toEqual(right);
+  expect(await runCommand(['reconcile'], { env })).toEqual(right);
 });

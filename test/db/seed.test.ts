@@ -12,6 +12,7 @@ import { schema } from '../../src/schema.ts';
 import { creations, type SeedOptions } from '../../src/seed/records.ts';
 import { seed, SeedError } from '../../src/seed/service.ts';
 import { startApp, type TestApp } from '../support/app.ts';
+import { runCommand } from '../support/command.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { runCli } from '../support/program.ts';
 
@@ -262,7 +263,7 @@ describe('seeding', () => {
 
     expect(await runCli(args, { env })).toEqual({ code: 0, stdout: expect.stringMatching(summary), stderr: '' });
     expect(await countRows(db)).toEqual({ users: 5, games: 20, images: 3 });
-    expect(await runCli(args, { env })).toEqual({
+    expect(await runCommand(args, { env })).toEqual({
       code: 1,
       stdout: '',
       stderr: 'error: This database holds users of random seed 1: choose another --random-seed.\n',

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { runCommand } from '../support/command.ts';
 import { PROGRAM, runCli, startCli } from '../support/program.ts';
 
 // What the command line does before it knows a database, or whichever that is.
@@ -41,7 +42,7 @@ interface HelpPage {
 
 /** The help of a command and of all those below it. */
 const helpPages = async (command: string[]): Promise<HelpPage[]> => {
-  const { code, stdout, stderr } = await runCli([...command, '--help']);
+  const { code, stdout, stderr } = await runCommand([...command, '--help']);
   expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
   const below = itemsOf(stdout, 'Commands')
     .map(({ term }) => term.split(' ', 1).join(''))
@@ -115,7 +116,7 @@ describe('help', () => {
     await Promise.all(
       configured.map(async (example) => {
         // Faulty usage is told before faulty settings, which keep this from doing anything.
-        const { code, stderr } = await runCli(example.slice(CALL.length + 1).split(' '), { env: { PORT: 'x' } });
+        const { code, stderr } = await runCommand(example.slice(CALL.length + 1).split(' '), { env: { PORT: 'x' } });
         expect([example, code, stderr]).toEqual([example, 1, 'error: PORT "x" must be a whole number\n']);
       }),
     );
@@ -153,7 +154,7 @@ test.each([
   [['migrate', '--status', '--down'], "option '--down' cannot be used with option '--status'", 'migrate'],
 ])('%j is refused with a hint at the help', async (args, fault, command) => {
   const help = [CALL, command, '--help'].filter(Boolean).join(' ');
-  expect(await runCli(args, { env })).toEqual({ code: 2, stdout: '', stderr: `error: ${fault}\nHelp: ${help}\n` });
+  expect(await runCommand(args, { env })).toEqual({ code: 2, stdout: '', stderr: `error: ${fault}\nHelp: ${help}\n` });
 });
 
 test('every faulty setting has a line of its own, with what is allowed, and no password', async () => {

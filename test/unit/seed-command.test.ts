@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { seedCommand } from '../../src/commands/seed.ts';
+import { runCommand } from '../support/command.ts';
 import { runCli } from '../support/program.ts';
 
 let folder: string;
@@ -51,7 +52,7 @@ test('without options it stores a little of everything, up to today', async () =
 });
 
 test('somebody must be there to publish', async () => {
-  expect(await runCli(['seed', '--users', '0', '--games', '1'], anEmptyDatabase('empty.db'))).toEqual({
+  expect(await runCommand(['seed', '--users', '0', '--games', '1'], anEmptyDatabase('empty.db'))).toEqual({
     code: 1,
     stdout: '',
     stderr: 'error: There are no users who could publish: seed some, too.\n',

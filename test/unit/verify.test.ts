@@ -16,7 +16,7 @@ import { failureLines, rowsOf, skipLines, summaryOf } from '../../src/verify/rep
 import { Session } from '../../src/verify/session.ts';
 import { strict } from '../../src/verify/strict.ts';
 import type { Result } from '../../src/verify/verify.ts';
-import { runCli } from '../support/program.ts';
+import { runCommand } from '../support/command.ts';
 
 // What the conformance kit derives from the contract, and how it reports; test/wire/verify.test.ts lets it run.
 
@@ -314,6 +314,6 @@ test.each([
   [['http://127.0.0.1', '--origin', 'app.example.com'], 'It must be an origin such as https://app.example.com.'],
   [['http://127.0.0.1', '--junit'], "option '--junit <file>' argument missing"],
 ])('the command line refuses %j', async (args, fault) => {
-  const { code, stdout, stderr } = await runCli(['verify', ...args]);
+  const { code, stdout, stderr } = await runCommand(['verify', ...args]);
   expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(fault) });
 });

@@ -6,6 +6,7 @@ import { type Caller, KeyVerifier } from '../../src/key/verifier.ts';
 import { schema } from '../../src/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/command.ts';
 import { type Outcome, runCli } from '../support/program.ts';
 
 const KEY = /^cgk_[0-9A-Za-z]{38}\n$/;
@@ -28,7 +29,7 @@ afterAll(async () => {
 });
 
 const keys = (...args: string[]): Promise<Outcome> =>
-  runCli(['keys', ...args], { env: { DATABASE_URL: database.url } });
+  runCommand(['keys', ...args], { env: { DATABASE_URL: database.url } });
 
 const aUser = (): Promise<string> => createUser(db, 'Maru', new Date());
 
@@ -57,7 +58,11 @@ const failure = (fault: string): Outcome => ({ code: 1, stdout: '', stderr: `err
 describe('keys create', () => {
   test('prints a key that the service takes, for 90 days', async () => {
     const userId = await aUser();
-    const { code, stdout, stderr } = await keys('create', '--user', userId, '--scopes', 'user:read, content:write');
+    // The program itself, for once.
+    const { code, stdout, stderr } = await runCli(
+      ['keys', 'create', '--user', userId, '--scopes', 'user:read, content:write'],
+      { env: { DATABASE_URL: database.url } },
+    );
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(KEY) });
     const { id, expiresAt, ...info } = await newestKey(userId);

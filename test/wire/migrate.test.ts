@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { type Environment, runCli } from '../support/program.ts';
+import { runCommand } from '../support/command.ts';
+import type { Environment } from '../support/program.ts';
 
 let database: TestDatabase;
 let env: Environment;
@@ -27,23 +28,23 @@ const statusOf = (applied: readonly string[], pending: readonly string[]) => ({
 
 describe('migrate', () => {
   test('applies what is due and prints the names, once', async () => {
-    expect(await runCli(['migrate', '--status'], { env })).toEqual(statusOf([], names));
-    expect(await runCli(['migrate'], { env })).toEqual({ code: 0, stdout: lines(...names), stderr: '' });
-    expect(await runCli(['migrate', '--status'], { env })).toEqual(statusOf(names, []));
-    expect(await runCli(['migrate'], { env })).toEqual({ code: 0, stdout: '', stderr: 'Nothing to migrate.\n' });
+    expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf([], names));
+    expect(await runCommand(['migrate'], { env })).toEqual({ code: 0, stdout: lines(...names), stderr: '' });
+    expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf(names, []));
+    expect(await runCommand(['migrate'], { env })).toEqual({ code: 0, stdout: '', stderr: 'Nothing to migrate.\n' });
   });
 
   test('--down takes back the last, and what it takes back can be applied again', async () => {
-    await runCli(['migrate'], { env });
+    await runCommand(['migrate'], { env });
     for (const name of names.toReversed()) {
-      expect(await runCli(['migrate', '--down'], { env })).toEqual({ code: 0, stdout: lines(name), stderr: '' });
+      expect(await runCommand(['migrate', '--down'], { env })).toEqual({ code: 0, stdout: lines(name), stderr: '' });
     }
-    expect(await runCli(['migrate', '--status'], { env })).toEqual(statusOf([], names));
-    expect(await runCli(['migrate', '--down'], { env })).toEqual({
+    expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf([], names));
+    expect(await runCommand(['migrate', '--down'], { env })).toEqual({
       code: 0,
       stdout: '',
       stderr: 'Nothing to revert.\n',
     });
-    expect(await runCli(['migrate'], { env })).toEqual({ code: 0, stdout: lines(...names), stderr: '' });
+    expect(await runCommand(['migrate'], { env })).toEqual({ code: 0, stdout: lines(...names), stderr: '' });
   });
 });

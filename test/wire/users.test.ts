@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { type Environment, runCli } from '../support/program.ts';
+import { runCommand } from '../support/command.ts';
+import type { Environment } from '../support/program.ts';
 
 let database: TestDatabase;
 let env: Environment;
@@ -8,7 +9,7 @@ let env: Environment;
 beforeAll(async () => {
   database = await createDatabase();
   env = { DATABASE_URL: database.url };
-  await runCli(['migrate'], { env });
+  await runCommand(['migrate'], { env });
 });
 
 afterAll(() => database.drop());
@@ -23,13 +24,13 @@ interface ListedUser {
 }
 
 const createUser = async (nickname: string): Promise<string> => {
-  const { code, stdout, stderr } = await runCli(['users', 'create', '--nickname', nickname], { env });
+  const { code, stdout, stderr } = await runCommand(['users', 'create', '--nickname', nickname], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout;
 };
 
 const listUsers = async (): Promise<ListedUser[]> => {
-  const { code, stdout, stderr } = await runCli(['users', 'list', '--json'], { env });
+  const { code, stdout, stderr } = await runCommand(['users', 'list', '--json'], { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout
     .split('\n')
@@ -38,8 +39,12 @@ const listUsers = async (): Promise<ListedUser[]> => {
 };
 
 test('the list of no users is empty', async () => {
-  expect(await runCli(['users', 'list'], { env })).toEqual({ code: 0, stdout: 'ID  CREATED  NICKNAME\n', stderr: '' });
-  expect(await runCli(['users', 'list', '--json'], { env })).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await runCommand(['users', 'list'], { env })).toEqual({
+    code: 0,
+    stdout: 'ID  CREATED  NICKNAME\n',
+    stderr: '',
+  });
+  expect(await runCommand(['users', 'list', '--json'], { env })).toEqual({ code: 0, stdout: '', stderr: '' });
 });
 
 test('create prints the id alone, and the list shows the users from the oldest', async () => {
@@ -57,7 +62,7 @@ test('create prints the id alone, and the list shows the users from the oldest',
     expect(new Date(createdAt) >= before && new Date(createdAt) <= after).toBe(true);
   }
 
-  const { stdout } = await runCli(['users', 'list'], { env });
+  const { stdout } = await runCommand(['users', 'list'], { env });
   const rows = users.map(({ id, createdAt, nickname }) => `${id}  ${createdAt}  ${nickname}`);
   expect(stdout.split('\n')[0]).toBe(`${'ID'.padEnd(36)}  ${'CREATED'.padEnd(24)}  NICKNAME`);
   expect(stdout.split('\n')).toEqual(expect.arrayContaining(rows));
@@ -74,7 +79,7 @@ test('a nickname cannot command the terminal', async () => {
   const nickname = 'a\u001B[2Jb\nc\u202Ed';
   const id = (await createUser(nickname)).trim();
 
-  const { stdout } = await runCli(['users', 'list'], { env });
+  const { stdout } = await runCommand(['users', 'list'], { env });
   expect(
     stdout
       .split('\n')
