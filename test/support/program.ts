@@ -22,11 +22,25 @@ export interface ServeProcess {
   /** `http://127.0.0.1:<port>` */
   base: string;
   child: ChildProcessWithoutNullStreams;
-  /** Sends a signal, unless the process has ended, and resolves with its exit status: null after a signal. */
+  /**
+   * Sends a signal, unless the process has ended, and resolves with its exit status: null after a signal.
+   * @throws Error when its log holds what is nobody's business
+   */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** What it has written so far, to both outputs. */
   output(): string;
+  /** What it has written so far to the standard error. */
+  log(): string;
 }
+
+/** A word for values that must never get into a log: wherever a test sends it, `stop` looks for it. */
+export const PLANTED = 'pl4nted';
+
+/** What no line of a log may hold: planted values, keys, and what drivers note beside an error. */
+const SECRET = new RegExp(
+  `${PLANTED}|cgk_\\w{20}|bearer |"(?:sql|sqlMessage|query|parameters|driverError|authorization)":`,
+  'i',
+);
 
 const running = new Set<ChildProcessWithoutNullStreams>();
 
@@ -89,6 +103,8 @@ const start = async (args: readonly string[], env: Environment): Promise<ServePr
     child.stdout.on('data', read);
     child.stderr.on('data', read);
   });
+  let log = '';
+  child.stderr.on('data', (text: string) => (log += text));
   const base = await Promise.race([listening, ended]);
   if (typeof base !== 'string') throw new Error(`serve ended with status ${base[0]}:\n${output}`);
   return {
@@ -97,8 +113,11 @@ const start = async (args: readonly string[], env: Environment): Promise<ServePr
     stop: async (signal = 'SIGTERM') => {
       if (running.has(child)) child.kill(signal);
       const [code] = await ended;
+      const leaks = log.split('\n').filter((line) => SECRET.test(line));
+      if (leaks.length > 0) throw new Error(`the log holds secrets:\n${leaks.join('\n')}`);
       return code;
     },
     output: () => output,
+    log: () => log,
   };
 };
