@@ -72,7 +72,7 @@ const writes = (postId: string): [ProcedureId, unknown][] => [
       pronouns: secret(),
       website: secretUrl(),
       location: secret(),
-      socialLinks: { [`${PLANTED}`]: secretUrl() },
+      socialLinks: { [PLANTED]: secretUrl() },
     } satisfies Input<'user.updateProfile'>,
   ],
   ['user.updateAvatar', { avatar: secretUrl() }],

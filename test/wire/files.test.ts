@@ -26,10 +26,7 @@ const run = async (args: string[], env: Record<string, string> = {}): Promise<st
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (!text.includes('/docs')) return;
     // While it runs there are the files beside the database, too.
-    void modes().then((seen) => {
-      modesWhileServing = seen;
-      child.kill('SIGTERM');
-    });
+    void noteModes().finally(() => child.kill('SIGTERM'));
   });
   const [code] = (await once(child, 'close')) as [number];
   if (code !== 0) throw new Error(`${args.join(' ')} ended with status ${code}: ${stderr}`);
@@ -44,6 +41,9 @@ const modes = async (): Promise<Record<string, string>> => {
     names.map(async (name) => [name, ((await stat(join(folder, name))).mode & 0o777).toString(8)] as const),
   );
   return Object.fromEntries(found.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+};
+const noteModes = async (): Promise<void> => {
+  modesWhileServing = await modes();
 };
 const PRIVATE = { 'content.db': '600', 'content.db-shm': '600', 'content.db-wal': '600' };
 const within = (name: string, files: Record<string, string>): Record<string, string> => ({
