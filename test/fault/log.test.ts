@@ -5,7 +5,8 @@ import type { Input, ProcedureId } from '../support/app.ts';
 import { type Client, type Ending, openClient } from '../support/client.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { aKey, withDatabase } from '../support/load.ts';
-import { type Environment, PLANTED, type ServeProcess, startServe } from '../support/program.ts';
+import { type Environment, type ServeProcess, startServe } from '../support/program.ts';
+import { PLANTED } from '../support/secrets.ts';
 import { holdWriteLock } from '../support/sqlite-lock.ts';
 
 // What the log says of failures, which is nothing of what callers sent: `stop` looks through it for planted values too.

@@ -6,7 +6,7 @@ import { createKey } from '../../src/key/service.ts';
 import { schema } from '../../src/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { type Ending, openClient } from './client.ts';
-import { PLANTED } from './program.ts';
+import { PLANTED } from './secrets.ts';
 
 /** Runs `work` on a database, beside the service that uses it. */
 export const withDatabase = async <T>(url: string, work: (db: Database) => Promise<T>): Promise<T> => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
+import { expectNoSecrets } from './secrets.ts';
 
 /** The program as operators run it: setup/build.ts has compiled it for this run. */
 export const PROGRAM = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
@@ -32,15 +33,6 @@ export interface ServeProcess {
   /** What it has written so far to the standard error. */
   log(): string;
 }
-
-/** A word for values that must never get into a log: wherever a test sends it, `stop` looks for it. */
-export const PLANTED = 'pl4nted';
-
-/** What no line of a log may hold: planted values, keys, and what drivers note beside an error. */
-const SECRET = new RegExp(
-  `${PLANTED}|cgk_\\w{20}|bearer |"(?:sql|sqlMessage|query|parameters|driverError|authorization)":`,
-  'i',
-);
 
 const running = new Set<ChildProcessWithoutNullStreams>();
 
@@ -113,8 +105,7 @@ const start = async (args: readonly string[], env: Environment): Promise<ServePr
     stop: async (signal = 'SIGTERM') => {
       if (running.has(child)) child.kill(signal);
       const [code] = await ended;
-      const leaks = log.split('\n').filter((line) => SECRET.test(line));
-      if (leaks.length > 0) throw new Error(`the log holds secrets:\n${leaks.join('\n')}`);
+      expectNoSecrets(log);
       return code;
     },
     output: () => output,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { AppError } from '../../src/errors.ts';
 import { createLog, describeError } from '../../src/log.ts';
-import { PLANTED } from '../support/program.ts';
+import { PLANTED } from '../support/secrets.ts';
 
 /** As mysql2 makes them. */
 const serverError = (message: string, more: object = {}): Error =>
