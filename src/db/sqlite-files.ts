@@ -1,5 +1,5 @@
 /** Who may read the files of an SQLite database. It holds whatever users entrust to it, passwords of archives included. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DEFAULT_DATABASE_URL, sqliteFile } from './address.ts';
 
@@ -19,7 +19,8 @@ const isOpenToOthers = (path: string): boolean => {
 };
 
 const tighten = (path: string, mode: number): void => {
-  if (!isOpenToOthers(path)) return;
+  // What a link leads to was put elsewhere on purpose.
+  if (!isOpenToOthers(path) || lstatSync(path).isSymbolicLink()) return;
   try {
     chmodSync(path, mode);
   } catch {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -70,6 +70,7 @@ test('at the default path, what others may read is closed to them', async () => 
   await run(['migrate']);
   await chmod(join(folder, 'data'), 0o755);
   await chmod(join(folder, 'data/content.db'), 0o644);
+  await writeFile(join(folder, 'data/content.db-wal'), '', { mode: 0o644 });
   const log = await run(['serve']);
   expect(modesWhileServing).toEqual(within('data', PRIVATE));
   expect(log).not.toContain('other users');
@@ -88,4 +89,16 @@ test('elsewhere it is left alone, and told of', async () => {
   for (const file of ['content.db', 'content.db-wal', 'content.db-shm']) {
     expect(log).toMatch(new RegExp(`"level":40,.*"path":"shared/${file}","msg":"other users of this machine may`));
   }
+});
+
+test('what the default path leads to elsewhere is left alone, and told of', async () => {
+  await mkdir(join(folder, 'shared'), { mode: 0o755 });
+  await symlink('shared', join(folder, 'data'));
+  await run(['migrate']);
+  await chmod(join(folder, 'shared/content.db'), 0o644);
+  await rename(join(folder, 'shared/content.db'), join(folder, 'shared/other.db'));
+  await symlink('other.db', join(folder, 'shared/content.db'));
+  const log = await run(['serve']);
+  expect(modesWhileServing).toMatchObject({ shared: '755', 'shared/other.db': '644' });
+  expect(log).toContain('"path":"data/content.db","msg":"other users of this machine may');
 });
