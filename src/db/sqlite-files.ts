@@ -42,6 +42,6 @@ export const makePrivate = (file: string): void => {
   for (const path of filesOf(file)) tighten(path, OWNER_ONLY_FILE);
 };
 
-/** The files of a database that others than their owner may use. */
+/** The files of a database that others than their owner may use, and can reach. */
 export const openToOthers = (file: string): string[] =>
-  file === IN_MEMORY ? [] : filesOf(file).filter(isOpenToOthers);
+  file === IN_MEMORY || !isOpenToOthers(dirname(file)) ? [] : filesOf(file).filter(isOpenToOthers);

@@ -89,6 +89,8 @@ test('elsewhere it is left alone, and told of', async () => {
   for (const file of ['content.db', 'content.db-wal', 'content.db-shm']) {
     expect(log).toMatch(new RegExp(`"level":40,.*"path":"shared/${file}","msg":"other users of this machine may`));
   }
+  await chmod(join(folder, 'shared'), 0o700);
+  expect(await run(['serve'], { DATABASE_URL: 'sqlite:shared/content.db' })).not.toContain('other users');
 });
 
 test('what the default path leads to elsewhere is left alone, and told of', async () => {
