@@ -171,20 +171,21 @@ const onPrivateServers = (name: 'mariadb' | 'mysql', program: ServerProgram): vo
   test('commands are as strict', async () => {
     const migrate = (url: string, env = {}) => runCli(['migrate'], { env: { DATABASE_URL: url, ...env } });
     const required = { 'ssl-mode': 'REQUIRED' };
-    expect(await migrate(urlOf(required, { account: 'any', on: open }))).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^error: The database cannot be reached: .*does not support secure connection\n$/),
-    });
-    expect(await migrate(urlOf({ bogus: '1', ...required }))).toEqual({
-      code: 1,
-      stdout: '',
-      stderr:
-        'error: DATABASE_URL has the unknown parameter "bogus"; allowed are ssl-mode, ssl-ca, ssl-cert, ssl-key\n',
-    });
     // Without ssl-ca, those authorities count that Node.js trusts.
     const identity = urlOf({ 'ssl-mode': 'VERIFY_IDENTITY' }, { host: 'localhost' });
-    expect(await migrate(identity)).toMatchObject({ code: 1, stderr: expect.stringContaining('certificate') });
+    const refused = await Promise.all([
+      migrate(urlOf(required, { account: 'any', on: open })),
+      migrate(urlOf({ bogus: '1', ...required })),
+      migrate(identity),
+    ]);
+    const fault = (stderr: RegExp) => ({ code: 1, stdout: '', stderr: expect.stringMatching(stderr) });
+    expect(refused).toEqual([
+      fault(/^error: The database cannot be reached: .*does not support secure connection\n$/),
+      fault(
+        /^error: DATABASE_URL has the unknown parameter "bogus"; allowed are ssl-mode, ssl-ca, ssl-cert, ssl-key\n$/,
+      ),
+      fault(/^error: The database cannot be reached: .*certificate.*\n$/),
+    ]);
     expect(await migrate(identity, { NODE_EXTRA_CA_CERTS: authority.cert })).toMatchObject({ code: 0, stderr: '' });
   });
 
