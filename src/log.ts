@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 
 /** Causes below an error that are shown, and errors within an AggregateError. */
@@ -12,6 +13,8 @@ const QUOTED = /(?<!\w)["'`](?:[^]*["'`]|[^]*)/;
 
 type Described = Record<string, unknown>;
 
+const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
+
 /**
  * The message of an error without what callers sent. The server's own are left out, since they may be nothing but a value
  * (`Duplicate entry 'my password' for key …`, a trigger's SIGNAL); its code says what it was.
@@ -21,25 +24,23 @@ const messageOf = (error: Error): string | undefined =>
 
 /** Where an error was thrown. A stack begins with the message, which may look like a part of it. */
 const framesOf = ({ stack = '', message }: Error): string => {
-  const end = message === '' ? 0 : stack.lastIndexOf(message) + message.length;
-  const frames = stack.slice(end).split('\n');
+  const frames = stack.slice(Math.max(stack.indexOf(message), 0) + message.length).split('\n');
   return frames.filter((line) => /^ {4}at \S/.test(line)).join('\n');
 };
 
 const describe = (error: unknown, depth: number): Described => {
-  if (!(error instanceof Error)) return { type: typeof error };
+  if (!isError(error)) return { type: typeof error };
   const members = Object.entries(error).filter(([name, value]) => SAFE_MEMBERS.includes(name) && value !== undefined);
   const message = messageOf(error);
-  const { cause, driverError } = error as { cause?: unknown; driverError?: unknown };
+  const { cause, driverError, errors } = error as { cause?: unknown; driverError?: unknown; errors?: unknown };
   const deeper = cause ?? driverError;
   return {
     type: error.constructor.name,
     ...(message !== undefined && { message }),
     ...Object.fromEntries(members.filter(([, value]) => ['string', 'number'].includes(typeof value))),
     stack: framesOf(error),
-    ...(error instanceof AggregateError && {
-      errors: error.errors.slice(0, MAX_ERRORS).map((one) => (depth > 0 ? describe(one, depth - 1) : undefined)),
-    }),
+    ...(Array.isArray(errors) &&
+      depth > 0 && { errors: errors.slice(0, MAX_ERRORS).map((one) => describe(one, depth - 1)) }),
     ...(deeper !== undefined && depth > 0 && { cause: describe(deeper, depth - 1) }),
   };
 };
@@ -55,7 +56,7 @@ const options: LoggerOptions = {
   hooks: {
     // Else pino takes the message of the error for that of the line.
     logMethod: function ([first, ...others], method) {
-      const entry: unknown = first instanceof Error ? { err: first } : first;
+      const entry: unknown = isError(first) ? { err: first } : first;
       const isUnsaid = others.length === 0 && typeof entry === 'object' && entry !== null && 'err' in entry;
       method.apply(this, [entry, ...(isUnsaid ? ['failed'] : others)] as Parameters<typeof method>);
     },

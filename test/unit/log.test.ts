@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { AppError } from '../../src/errors.ts';
@@ -80,6 +81,22 @@ test('what remains says what it was, and where', () => {
   expect(describeError(new TypeError("Can't read 'a' of 'b' at all"))).toMatchObject({
     message: `Can't read "…" at all`,
   });
+});
+
+test('where it was thrown is whole, whatever it says', () => {
+  for (const message of ['', 'a', 'at', 'log.test.ts', 'Error', 'x\n    at y (z.ts:1:1)']) {
+    const { stack } = describeError(new Error(message)) as { stack: string };
+    expect([message, stack.split('\n', 1)]).toEqual([message, [expect.stringMatching(/^ {4}at .*log\.test\.ts:\d+/)]]);
+    expect(stack.split('\n').length).toBeGreaterThan(5);
+  }
+  const renamed = new Error(PLANTED);
+  renamed.message = 'another';
+  expect(JSON.stringify(describeError(renamed))).not.toContain(PLANTED);
+});
+
+test('errors of Node.js itself are errors, too', async () => {
+  const refused = await readFile('/no/such/file').catch((error: unknown) => error);
+  expect(describeError(refused)).toMatchObject({ type: 'Error', code: 'ENOENT', syscall: 'open' });
 });
 
 test('other lines are as they are told', () => {
