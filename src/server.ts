@@ -76,6 +76,7 @@ const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> =
   return pending.length === 0;
 };
 
+/** Says in the log what the operator should change. */
 const warn = ({ config: { databaseUrl }, log }: Context): void => {
   const circumstances = { databaseUrl, uid: process.getuid?.(), inContainer: inContainer() };
   for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);

@@ -28,7 +28,7 @@ const DEFAULT_PORT = 3306;
 export const sqliteFile = (url: string): string => {
   const file = url.slice(SQLITE.length);
   if (file === '') throw new AddressError(FORMS);
-  if (file.includes('?')) throw new AddressError(`takes no parameters: remove what follows the path from "?" on`);
+  if (file.includes('?')) throw new AddressError('takes no parameters: remove what follows the path from "?" on');
   return file;
 };
 

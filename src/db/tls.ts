@@ -25,8 +25,7 @@ const FILES = ['ssl-ca', 'ssl-cert', 'ssl-key'];
 /** The parameters of an address that say how its connections are secured. */
 export const TLS_PARAMETERS: readonly string[] = ['ssl-mode', ...FILES];
 
-const listed = (words: readonly string[]): string =>
-  words.length === 1 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+const listed = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 /** The text of the file that a parameter names, once `check` accepts it. */
 const read = (
@@ -70,8 +69,8 @@ const modeOf = (parameters: ReadonlyMap<string, string>, isIpAddress: boolean): 
   const mode = given.toUpperCase();
   if (!MODES.includes(mode)) throw new AddressError(`has ssl-mode "${given}", which must be ${listed(MODES)}`);
   const needs = (name: string, modes: readonly string[]): void => {
-    if (parameters.has(name) && !modes.includes(mode))
-      throw new AddressError(`has ${name}, which needs ssl-mode ${listed(modes)}`);
+    if (!parameters.has(name) || modes.includes(mode)) return;
+    throw new AddressError(`has ${name}, which needs ssl-mode ${listed(modes)}`);
   };
   needs('ssl-ca', VERIFYING);
   needs('ssl-cert', MODES.slice(1));
@@ -80,9 +79,10 @@ const modeOf = (parameters: ReadonlyMap<string, string>, isIpAddress: boolean): 
     throw new AddressError('has only one of ssl-cert and ssl-key, which belong together');
   }
   // Any certificate of any authority that the world trusts would do.
-  if (mode === 'VERIFY_CA' && !parameters.has('ssl-ca'))
+  if (mode === 'VERIFY_CA' && !parameters.has('ssl-ca')) {
     throw new AddressError('has ssl-mode VERIFY_CA, which needs ssl-ca');
-  // The driver compares the certificate with the host's name, and has none then.
+  }
+  // Given an address, the driver compares the certificate with `localhost`, whoever has it.
   if (mode === 'VERIFY_IDENTITY' && isIpAddress) {
     throw new AddressError('has ssl-mode VERIFY_IDENTITY, which needs a host name; use VERIFY_CA for an IP address');
   }
