@@ -201,8 +201,12 @@ const onSqlite = (): void => {
 
   test('a fault of the service itself ends it without a word of what it held', async () => {
     await served.stop();
-    const fault = `Object.assign(new Error('${PLANTED}'), { sql: '${PLANTED}', sqlState: '${engine}' })`;
-    const code = `process.once('SIGUSR2', () => { throw ${fault}; });`;
+    // Put together there: the place where it is thrown names the module, which is its own text.
+    const words = JSON.stringify([...PLANTED]);
+    const code = `process.once('SIGUSR2', () => {
+      const secret = ${words}.join('');
+      throw Object.assign(new Error(secret), { sql: secret, sqlState: '45000' });
+    });`;
     await start({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` });
     served.child.kill('SIGUSR2');
     expect(await new Promise((resolve) => served.child.once('exit', resolve))).toBe(1);
