@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { checkAddress, DEFAULT_DATABASE_URL } from './db/address.ts';
+import { AddressError } from './errors.ts';
 
 const MAX_PORT = 65_535;
 
@@ -14,18 +16,11 @@ const wholeNumber = (minimum: number, maximum: number) =>
 const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((value) => value === 'true');
 
 const databaseUrl = z.string().check((ctx) => {
-  const url = ctx.value;
-  const fail = (message: string) => ctx.issues.push({ code: 'custom', input: '', message });
-  if (/^sqlite:.+/.test(url)) return;
-  if (!/^(mysql|mariadb):\/\//.test(url)) {
-    fail('must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…');
-  } else if (!URL.canParse(url)) {
-    fail('is not a well-formed URL; percent-encode special characters of the password');
-  } else {
-    const { hostname, pathname, username } = new URL(url);
-    if (hostname === '') fail('names no host');
-    if (username === '') fail('names no user');
-    if (!/^\/[^/]+$/.test(pathname)) fail('names no database: it ends in /<database>');
+  try {
+    checkAddress(ctx.value);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    ctx.issues.push({ code: 'custom', input: '', message: error.message });
   }
 });
 
@@ -37,7 +32,7 @@ const publicUrl = z
 const variables = z.object({
   PORT: wholeNumber(0, MAX_PORT).default(3000),
   HOST: z.string().optional(),
-  DATABASE_URL: databaseUrl.default('sqlite:data/content.db'),
+  DATABASE_URL: databaseUrl.default(DEFAULT_DATABASE_URL),
   AUTO_MIGRATE: flag.optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
@@ -100,7 +95,8 @@ export const sandboxOf = (config: Config): Config => ({
 /** A setting that cannot be used: the message names the variable, the fault and what is allowed. */
 export class ConfigError extends Error {}
 
-const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
+/** Whether this process runs in a container, as far as one can tell. */
+export const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
 
 /**
  * Reads the settings from environment variables; an empty one counts as missing.

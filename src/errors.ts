@@ -20,3 +20,6 @@ export class AppError extends Error {
     this.details = details;
   }
 }
+
+/** A database address that cannot be used: the message says why and what is allowed, and shows no password. */
+export class AddressError extends Error {}

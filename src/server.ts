@@ -1,21 +1,35 @@
 import { type Logger, pino } from 'pino';
 import { createApp } from './app.ts';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, inContainer } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { createDemo } from './demo/records.ts';
 import { Listener } from './http/listener.ts';
+import { createLog } from './log.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './workers.ts';
 import { fillSandbox } from './demo/sandbox.ts';
 import { sandboxWelcome, welcome } from './demo/welcome.ts';
+import { warningsOf } from './warnings.ts';
 
 const LOG_BUFFER_BYTES = 4096;
 const LOG_DELAY_MS = 200;
+/** The exit status that Node.js gives an uncaught exception, too. */
+const FAULT = 1;
 
 /** The log: JSON lines on the standard error, written some at a time. What is left is written when the process ends. */
 const openLog = ({ logLevel }: Config): Logger => {
   const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
   setInterval(() => destination.flush(), LOG_DELAY_MS).unref();
-  return pino({ level: logLevel }, destination);
+  const log = createLog(logLevel, destination);
+  // Node.js would write all that the error holds, statements and their values included.
+  process.on('uncaughtException', (error) => {
+    try {
+      log.fatal({ err: error }, 'a fault of the service ends it');
+      destination.flushSync();
+    } finally {
+      process.exit(FAULT);
+    }
+  });
+  return log;
 };
 
 /** Why a port cannot be had, in words for the operator. */
@@ -62,10 +76,18 @@ const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> =
   return pending.length === 0;
 };
 
+/** Says in the log what the operator should change. */
+const warn = ({ config: { databaseUrl }, log }: Context): void => {
+  const circumstances = { databaseUrl, uid: process.getuid?.(), inContainer: inContainer() };
+  for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
+};
+
 /** Says where the service is. `demoKey` is the key that was just made for the demo, if it was. */
-const announce = ({ config, db, log }: Context, port: number, demoKey: string | undefined): void => {
+const announce = (context: Context, port: number, demoKey: string | undefined): void => {
+  const { config, db, log } = context;
   const url = config.publicUrl ?? localUrl({ ...config, port });
   log.info({ url, engine: db.dialect.engine, workers: config.workers }, 'listening');
+  warn(context);
   process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
 };
 

@@ -29,7 +29,7 @@ export class Database implements Reader {
 
   /**
    * Connects. `url` is `sqlite:<path>`, `mysql://user:password@host:port/database` or `mariadb://…`.
-   * @throws AppError DATABASE_UNAVAILABLE
+   * @throws AddressError, AppError DATABASE_UNAVAILABLE
    */
   static async open(url: string, schema: Schema): Promise<Database> {
     return new Database(await open(url, schema));

@@ -2,6 +2,7 @@ import mysql, { type PoolConnection, type PoolOptions } from 'mysql2';
 import { AppError } from '../errors.ts';
 import type { Parameter } from './connection.ts';
 import { Session, type StatementBudget } from './mysql-session.ts';
+import { applySettings } from './mysql-settings.ts';
 
 /** Calls that wait for a connection; beyond, they are refused. */
 const MAX_WAITING = 2000;
@@ -57,29 +58,20 @@ export class SessionPool {
       }
       const session = this.#sessions.get(connection);
       if (session) use(session);
-      else this.#setUp(connection, this.#options.settings, fail, use);
+      else this.#setUp(connection, fail, use);
     });
   }
 
-  #setUp(
-    connection: PoolConnection,
-    [setting, ...others]: readonly string[],
-    fail: (error: unknown) => void,
-    use: (session: Session) => void,
-  ): void {
-    if (setting === undefined) {
-      const session = new Session(connection, this.#options.statements);
+  #setUp(connection: PoolConnection, fail: (error: unknown) => void, use: (session: Session) => void): void {
+    const { settings, statements } = this.#options;
+    applySettings(connection, settings, (error) => {
+      if (error) {
+        fail(error);
+        return;
+      }
+      const session = new Session(connection, statements);
       this.#sessions.set(connection, session);
       use(session);
-      return;
-    }
-    connection.query(setting, (error) => {
-      if (error) {
-        connection.destroy();
-        fail(error);
-      } else {
-        this.#setUp(connection, others, fail, use);
-      }
     });
   }
 }

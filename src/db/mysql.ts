@@ -1,10 +1,12 @@
 import mysql from 'mysql2';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
+import { type ServerAddress, serverAddress } from './address.ts';
 import type { Connection, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
 import { SessionPool } from './mysql-pool.ts';
 import { StatementBudget, TOO_MANY_STATEMENTS } from './mysql-session.ts';
+import { connectionSettings, withSettings } from './mysql-settings.ts';
 import { transactionOn } from './mysql-transaction.ts';
 
 const READING_CONNECTIONS = 12;
@@ -31,6 +33,8 @@ const UNREACHABLE = new Set([
   'ER_CON_COUNT_ERROR',
   'ER_SERVER_SHUTDOWN',
   'ER_UNKNOWN_COM_ERROR',
+  'HANDSHAKE_NO_SSL_SUPPORT',
+  'HANDSHAKE_SSL_ERROR',
   'PROTOCOL_CONNECTION_LOST',
   'PROTOCOL_SEQUENCE_TIMEOUT',
 ]);
@@ -38,58 +42,34 @@ const UNREACHABLE = new Set([
 const driverError = (error: unknown): { code?: string; errno?: number; message?: string } =>
   (error as { driverError?: object } | null)?.driverError ?? error ?? {};
 
-/**
- * What holds on every connection, whatever the server was told. The service locks the rows it depends on; the gap locks of
- * REPEATABLE READ would only add deadlocks between toggles of different records.
- */
-const SETTINGS = [
-  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-  `SET SESSION time_zone = '+00:00', sql_mode =
-    'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`,
-];
-
-/** mysql2 for TypeORM, with the settings sent ahead on each connection. */
+/** mysql2 for TypeORM, whose connections have our settings before their first use. */
 const driver = {
   ...mysql,
-  createPool: (options: mysql.PoolOptions) => {
-    const pool = mysql.createPool(options);
-    pool.on('connection', (connection) => {
-      for (const setting of SETTINGS) connection.query(setting, () => undefined);
-    });
-    return pool;
-  },
+  createPool: (options: mysql.PoolOptions) => withSettings(mysql.createPool(options), connectionSettings(1)),
 };
-
-const credentials = (url: URL) => ({
-  host: url.hostname,
-  port: Number(url.port || 3306),
-  user: decodeURIComponent(url.username),
-  password: decodeURIComponent(url.password),
-  database: decodeURIComponent(url.pathname.slice(1)),
-});
 
 /** How values travel: texts in UTF-8, instants as texts in UTC, whole numbers as numbers. */
 const FORMAT = {
-  charset: 'utf8mb4',
+  charset: 'utf8mb4_bin',
   timezone: 'Z',
   dateStrings: true,
   supportBigNumbers: true,
   bigNumberStrings: false,
 } as const;
 
-const openPools = (url: URL) => {
+const openPools = (address: ServerAddress) => {
   const statements = new StatementBudget(STATEMENTS_PER_CONNECTION);
-  const connection = { ...credentials(url), ...FORMAT, connectTimeout: CONNECT_TIMEOUT_MS, enableKeepAlive: true };
+  const connection = { ...address, ...FORMAT, connectTimeout: CONNECT_TIMEOUT_MS, enableKeepAlive: true };
   return {
     reads: new SessionPool({
       connection: { ...connection, connectionLimit: READING_CONNECTIONS },
-      settings: SETTINGS,
+      settings: connectionSettings(1),
       statements,
     }),
     // Without autocommit a transaction needs no trip to begin.
     writes: new SessionPool({
       connection: { ...connection, connectionLimit: WRITING_CONNECTIONS },
-      settings: [...SETTINGS, 'SET SESSION autocommit = 0'],
+      settings: connectionSettings(0),
       statements,
     }),
   };
@@ -101,9 +81,12 @@ const serverEngine = async (pool: SessionPool): Promise<'mysql' | 'mariadb'> => 
   return /mariadb/i.test(row?.version ?? '') ? 'mariadb' : 'mysql';
 };
 
-const openDataSource = (url: URL, engine: 'mysql' | 'mariadb', schema: Schema): Promise<DataSource> => {
-  const { user, ...rest } = credentials(url);
-  return new DataSource({
+const openDataSource = (
+  { user, ...rest }: ServerAddress,
+  engine: 'mysql' | 'mariadb',
+  schema: Schema,
+): Promise<DataSource> =>
+  new DataSource({
     ...rest,
     ...FORMAT,
     type: engine,
@@ -115,16 +98,15 @@ const openDataSource = (url: URL, engine: 'mysql' | 'mariadb', schema: Schema): 
     migrations: schema.migrations,
     extra: { enableKeepAlive: true },
   } satisfies DataSourceOptions).initialize();
-};
 
-/** Connects to MySQL or MariaDB. */
-export const openMysql = async (address: string, schema: Schema): Promise<Connection> => {
-  const url = new URL(address);
-  const { reads, writes } = openPools(url);
+/** Connects to MySQL or MariaDB. @throws AddressError, AppError DATABASE_UNAVAILABLE */
+export const openMysql = async (url: string, schema: Schema): Promise<Connection> => {
+  const address = serverAddress(url);
+  const { reads, writes } = openPools(address);
   const closePools = () => Promise.all([reads.close(), writes.close()]);
   try {
     const engine = await serverEngine(reads);
-    const dataSource = await openDataSource(url, engine, schema);
+    const dataSource = await openDataSource(address, engine, schema);
     return {
       dialect: dialectOf(engine),
       dataSource,
@@ -143,8 +125,9 @@ export const openMysql = async (address: string, schema: Schema): Promise<Connec
   } catch (error) {
     await closePools();
     const { code, message } = driverError(error);
+    const { host, port, database } = address;
     throw new AppError('DATABASE_UNAVAILABLE', {
-      hint: `cannot use the database at ${url.host}${url.pathname}: ${message || code}`,
+      hint: `cannot use the database at ${host}:${port}/${database}: ${message || code}`,
       cause: error,
     });
   }

@@ -3,7 +3,9 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../errors.ts';
 import type { Connection, Parameter, Schema, Statements } from './connection.ts';
 import { dialectOf } from './dialect.ts';
+import { sqliteFile } from './address.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import { IN_MEMORY, makePrivate } from './sqlite-files.ts';
 
 /** How long opening and reading wait for another process. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -139,8 +141,6 @@ const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>
 /** Resolves when all that has arrived is received: a read of SQLite takes no time in which equal ones could meet. */
 const arrivals = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-const IN_MEMORY = ':memory:';
-
 const openReader = (file: string): SqliteConnection => {
   const reader = new SqliteConnection(file, { timeout: BUSY_TIMEOUT_MS });
   reader.pragma('query_only = 1');
@@ -150,9 +150,10 @@ const openReader = (file: string): SqliteConnection => {
 /**
  * Opens an SQLite file: one connection that writes, in turns, and one that reads what is committed. A database in memory
  * is its connection's own, so there the readers take turns with the writers.
+ * @throws AddressError, AppError DATABASE_UNAVAILABLE
  */
 export const openSqlite = async (url: string, schema: Schema): Promise<Connection> => {
-  const file = url.slice('sqlite:'.length);
+  const file = sqliteFile(url);
   const dataSource = new DataSource({
     type: 'better-sqlite3',
     driver: SqliteConnection,
@@ -164,6 +165,7 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
   } satisfies DataSourceOptions);
   let reader: SqliteConnection | undefined;
   try {
+    makePrivate(file);
     await dataSource.initialize();
     reader = file === IN_MEMORY ? undefined : openReader(file);
   } catch (error) {

@@ -1,6 +1,11 @@
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createPool } from 'mysql2';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import { Database } from '../../src/db/database.ts';
+import { SessionPool } from '../../src/db/mysql-pool.ts';
+import { StatementBudget } from '../../src/db/mysql-session.ts';
+import { withSettings } from '../../src/db/mysql-settings.ts';
 import { schema } from '../../src/schema.ts';
 import { seed } from '../../src/seed/service.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -92,6 +97,22 @@ const onPrivateServer = (name: 'mariadb' | 'mysql', program: ServerProgram): voi
     const textsOf = (kind: string): string[] => logged.filter((row) => row['kind'] === kind).map((row) => row['text']);
     expect(textsOf('Execute').filter((text) => text.includes('game_favorites')).length).toBeGreaterThan(1);
     expect(textsOf('Query').filter((text) => !/^(SET SESSION [^?]*|ROLLBACK)$/.test(text))).toEqual([]);
+  });
+
+  test('a connection that refuses a setting is used by nobody', async () => {
+    const connection = { ...connectionOptions(new URL(server.url)), database: DATABASE };
+    const settings = ['SET SESSION sql_mode = DEFAULT', 'SET SESSION no_such_setting = 1'];
+    const pool = withSettings(createPool(connection), settings);
+    const sessions = new SessionPool({ connection, settings, statements: new StatementBudget(10) });
+    const refused = expect.objectContaining({ code: 'ER_UNKNOWN_SYSTEM_VARIABLE' });
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const given = new Promise((resolve, reject) => {
+        pool.getConnection((error, taken) => (error ? reject(error) : resolve(taken)));
+      });
+      await expect(given).rejects.toEqual(refused);
+      await expect(sessions.read('SELECT 1', [])).rejects.toEqual(refused);
+    }
+    await Promise.all([promisify(pool.end.bind(pool))(), sessions.close()]);
   });
 
   test('reads and transactions have their settings from the first statement on, whatever the server’s are', async () => {

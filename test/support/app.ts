@@ -1,6 +1,5 @@
 import type { Agent } from 'supertest';
 import supertest from 'supertest';
-import { pino } from 'pino';
 import {
   type Contract,
   type ErrorResponse,
@@ -16,9 +15,11 @@ import { closeContext, type Context, openContext } from '../../src/context.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { createKey, revokeKey } from '../../src/key/service.ts';
+import { createLog } from '../../src/log.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase } from './database.ts';
 import { observe } from './observer.ts';
+import { expectNoSecrets } from './secrets.ts';
 
 type RouterName = keyof Contract;
 type Procedures = {
@@ -75,7 +76,7 @@ export interface TestApp {
   aGame(input?: Partial<Input<'game.create'>>, author?: TestUser): Promise<Output<'game.create'>>;
   /** A new image post of a new user, or of this one. */
   anImagePost(input?: Partial<Input<'image.create'>>, author?: TestUser): Promise<Output<'image.create'>>;
-  /** @throws Error that names each reply that was not as the published document says */
+  /** @throws Error that names each reply that was not as the published document says, and what leaked into the log */
   stop(): Promise<void>;
 }
 
@@ -101,7 +102,9 @@ export const startApp = async ({
 }: Options = {}): Promise<TestApp> => {
   const database = await createDatabase();
   const config = { ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent' }), sandbox };
-  const context = await openContext(config, pino({ level: 'silent' }), now);
+  let logged = '';
+  const log = createLog('debug', { write: (line: string) => void (logged += line) });
+  const context = await openContext(config, log, now);
   await context.db.migrate();
   const observed = observe(createApp(context));
   const listener = new Listener(observed.listener);
@@ -172,6 +175,7 @@ export const startApp = async ({
       await closeContext(context);
       await database.drop();
       observed.expectAsPublished();
+      expectNoSecrets(logged);
     },
   };
   return app;

@@ -6,6 +6,7 @@ import { createKey } from '../../src/key/service.ts';
 import { schema } from '../../src/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { type Ending, openClient } from './client.ts';
+import { PLANTED } from './secrets.ts';
 
 /** Runs `work` on a database, beside the service that uses it. */
 export const withDatabase = async <T>(url: string, work: (db: Database) => Promise<T>): Promise<T> => {
@@ -61,6 +62,7 @@ export const startLoad = (base: string, key: string, clients: number): Load => {
     for (let n = 0; !isStopped; n += 1) {
       const ending = await client.call('game.create', {
         title: `game ${n} of client ${name}`,
+        description: PLANTED,
         gameType: `T${n % 3}`,
         tagNames: ['load', `tag ${(name + n) % 5}`],
       });

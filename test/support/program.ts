@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
+import { expectNoSecrets } from './secrets.ts';
 
 /** The program as operators run it: setup/build.ts has compiled it for this run. */
 export const PROGRAM = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
@@ -22,10 +23,15 @@ export interface ServeProcess {
   /** `http://127.0.0.1:<port>` */
   base: string;
   child: ChildProcessWithoutNullStreams;
-  /** Sends a signal, unless the process has ended, and resolves with its exit status: null after a signal. */
+  /**
+   * Sends a signal, unless the process has ended, and resolves with its exit status: null after a signal.
+   * @throws Error when its log holds what is nobody's business
+   */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** What it has written so far, to both outputs. */
   output(): string;
+  /** What it has written so far to the standard error. */
+  log(): string;
 }
 
 const running = new Set<ChildProcessWithoutNullStreams>();
@@ -89,6 +95,8 @@ const start = async (args: readonly string[], env: Environment): Promise<ServePr
     child.stdout.on('data', read);
     child.stderr.on('data', read);
   });
+  let log = '';
+  child.stderr.on('data', (text: string) => (log += text));
   const base = await Promise.race([listening, ended]);
   if (typeof base !== 'string') throw new Error(`serve ended with status ${base[0]}:\n${output}`);
   return {
@@ -97,8 +105,10 @@ const start = async (args: readonly string[], env: Environment): Promise<ServePr
     stop: async (signal = 'SIGTERM') => {
       if (running.has(child)) child.kill(signal);
       const [code] = await ended;
+      expectNoSecrets(log);
       return code;
     },
     output: () => output,
+    log: () => log,
   };
 };

@@ -49,7 +49,7 @@ const GUARD = `
 /** Shell commands that fill $DATA. */
 const PREPARE = {
   copy: 'cp -R "$TEMPLATE" "$DATA"',
-  mysql: '"$BINARY" --no-defaults $AS_USER --initialize-insecure --datadir="$DATA"',
+  mysql: '"$BINARY" --no-defaults $AS_USER --initialize-insecure --datadir="$DATA" $AT_FIRST',
   mariadb:
     'mariadb-install-db --no-defaults $AS_USER --datadir="$DATA" --auth-root-authentication-method=normal --skip-test-db',
 };
@@ -75,13 +75,15 @@ const freePort = async () => {
 
 /**
  * Starts an empty server on a port of its own, for as long as this process lives: it takes `root` without a password
- * from this machine only.
+ * from this machine only. `options` are those of its command line, the last of which count. `atFirst` are those that a
+ * MySQL must have from its initialisation on.
  *
  * @throws Error with the server's own words when it does not come up within a minute.
  */
 export const startServer = async (
   engine: ServerEngine,
   { binary, template }: ServerProgram,
+  { options: given = [], atFirst = [] }: { options?: readonly string[]; atFirst?: readonly string[] } = {},
 ): Promise<ThrowawayServer> => {
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), `content-gateway-${engine}-`));
@@ -107,12 +109,21 @@ export const startServer = async (
     '--collation-server=utf8mb4_bin',
     '--max-connections=500',
     ...CARELESS,
+    ...atFirst,
+    ...given,
   ];
-  const prepare = PREPARE[template ? 'copy' : engine];
+  const prepare = PREPARE[template && atFirst.length === 0 ? 'copy' : engine];
   const guard = spawn('sh', ['-c', GUARD, 'guard', folder, prepare, binary, ...options], {
     detached: true,
     stdio: ['pipe', 'ignore', 'pipe'],
-    env: { ...process.env, BINARY: binary, TEMPLATE: template, DATA: data, AS_USER: asUser },
+    env: {
+      ...process.env,
+      BINARY: binary,
+      TEMPLATE: template,
+      DATA: data,
+      AS_USER: asUser,
+      AT_FIRST: atFirst.join(' '),
+    },
   });
   let words = '';
   guard.stderr.setEncoding('utf8').on('data', (chunk: string) => (words = (words + chunk).slice(-4000)));

@@ -1,5 +1,7 @@
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError, readConfig } from '../../src/config.ts';
+import { serverAddress } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */
 const faultsOf = (environment: NodeJS.ProcessEnv): string[] => {
@@ -93,30 +95,108 @@ describe('a faulty variable is named, with its value and what is allowed', () =>
 
 describe('a faulty DATABASE_URL is explained without being shown', () => {
   const FORMS = 'DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…';
+  const NO_DATABASE = 'DATABASE_URL names no database: it ends in /<database>';
+  const ILL_FORMED =
+    'DATABASE_URL is not a well-formed URL; percent-encode special characters of the password: ' +
+    '%40 for @, %23 for #, %2F for /, %3F for ?, %25 for %';
 
   test.each([
-    ['postgres://me:s3cret@host/db', [FORMS]],
-    ['s3cret', [FORMS]],
-    ['sqlite:', [FORMS]],
-    ['mysql:me:s3cret@host/db', [FORMS]],
-    ['MYSQL://me:s3cret@host/db', [FORMS]],
-    ['mysql://:s3cret@host/db', ['DATABASE_URL names no user']],
-    ['mysql://me:s3cret@host', ['DATABASE_URL names no database: it ends in /<database>']],
-    ['mysql://me:s3cret@host/', ['DATABASE_URL names no database: it ends in /<database>']],
-    ['mysql://me:s3cret@host/a/b', ['DATABASE_URL names no database: it ends in /<database>']],
-    [
-      'mariadb://me:s3cret#1@host:3306x/db',
-      ['DATABASE_URL is not a well-formed URL; percent-encode special characters of the password'],
-    ],
-    [
-      'mysql://me:s3cret@host:99999/db',
-      ['DATABASE_URL is not a well-formed URL; percent-encode special characters of the password'],
-    ],
+    ['postgres://me:s3cret@host/db', FORMS],
+    ['s3cret', FORMS],
+    ['sqlite:', FORMS],
+    ['mysql:me:s3cret@host/db', FORMS],
+    ['MYSQL://me:s3cret@host/db', FORMS],
+    ['mysql://host/db', 'DATABASE_URL names no user'],
+    ['mysql://:s3cret@host/db', 'DATABASE_URL names no user'],
+    ['mysql://me:s3cret@host', NO_DATABASE],
+    ['mysql://me:s3cret@host/', NO_DATABASE],
+    ['mysql://me:s3cret@host/a/b', NO_DATABASE],
+    ['mariadb://me:s3cret@host:3306x/db', ILL_FORMED],
+    ['mysql://me:s3cret@host:99999/db', ILL_FORMED],
+    ['mysql://me:s3cret@ho st/db', ILL_FORMED],
   ])('%s', (url, expected) => {
     const faults = faultsOf({ DATABASE_URL: url });
-    expect(faults).toEqual(expected);
+    expect(faults).toEqual([expected]);
     expect(faults.join()).not.toContain('s3cret');
   });
+
+  // Each of them, parsed as far as it goes, is the address of something else.
+  test.each([
+    's3c@ret',
+    's3c#ret',
+    's3c/ret',
+    's3c?ret',
+    's3c%ret',
+    's3c%ffret',
+    's3c\\ret',
+    's3c ret',
+    's3@c#ret',
+    's3@c/ret',
+    's3@c?ssl-mode=ret',
+    '3306/s3c',
+    '#s3c',
+  ])('the unencoded password %s', (password) => {
+    for (const url of [`mysql://me:${password}@host/db`, `mariadb://me:${password}@host:3306/db`]) {
+      const faults = faultsOf({ DATABASE_URL: url });
+      expect([url, faults]).toEqual([url, [ILL_FORMED]]);
+    }
+    const encoded = `mysql://me:${encodeURIComponent(password)}@host/db`;
+    expect(faultsOf({ DATABASE_URL: encoded })).toEqual([]);
+    expect(serverAddress(encoded)).toMatchObject({ host: 'host', port: 3306, user: 'me', password, database: 'db' });
+  });
+});
+
+describe('the parameters of a DATABASE_URL', () => {
+  const ALLOWED = 'allowed are ssl-mode, ssl-ca, ssl-cert, ssl-key';
+  const file = fileURLToPath(import.meta.url);
+
+  test.each([
+    ['ssl=true&sslmode=REQUIRED&bogus=1', `has the unknown parameter "ssl"; ${ALLOWED}`],
+    ['sslmode=REQUIRED', `has the unknown parameter "sslmode"; ${ALLOWED}`],
+    ['ssl-mode=REQUIRED&bogus', `has the unknown parameter "bogus"; ${ALLOWED}`],
+    ['SSL-MODE=REQUIRED', `has the unknown parameter "SSL-MODE"; ${ALLOWED}`],
+    ['ssl-mode=REQUIRED&ssl-mode=DISABLED', 'has the parameter "ssl-mode" twice'],
+    ['ssl-mode=', 'has ssl-mode "", which must be DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY'],
+    ['ssl-mode=PREFERRED', 'has ssl-mode "PREFERRED", which must be DISABLED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY'],
+    ['ssl-ca=ca.pem', 'has ssl-ca, which needs ssl-mode VERIFY_CA or VERIFY_IDENTITY'],
+    ['ssl-mode=REQUIRED&ssl-ca=ca.pem', 'has ssl-ca, which needs ssl-mode VERIFY_CA or VERIFY_IDENTITY'],
+    ['ssl-cert=a.pem&ssl-key=b.pem', 'has ssl-cert, which needs ssl-mode REQUIRED, VERIFY_CA or VERIFY_IDENTITY'],
+    ['ssl-mode=REQUIRED&ssl-key=b.pem', 'has only one of ssl-cert and ssl-key, which belong together'],
+    ['ssl-mode=VERIFY_CA', 'has ssl-mode VERIFY_CA, which needs ssl-ca'],
+    [
+      'ssl-mode=VERIFY_CA&ssl-ca=/no%20such/ca+1.pem',
+      'names a file by ssl-ca, "/no such/ca+1.pem", that cannot be read: ENOENT',
+    ],
+    ['ssl-mode=VERIFY_CA&ssl-ca=/', 'names a file by ssl-ca, "/", that cannot be read: EISDIR'],
+    [`ssl-mode=VERIFY_IDENTITY&ssl-ca=${file}`, `names a file by ssl-ca, "${file}", that holds no certificate in PEM`],
+  ])('%s', (parameters, fault) => {
+    const url = `mysql://me:s3cret@host/db?${parameters}`;
+    expect(faultsOf({ DATABASE_URL: url })).toEqual([`DATABASE_URL ${fault}`]);
+  });
+
+  test.each(['127.0.0.1', '[::1]'])('cannot have the name of %s proven', (host) => {
+    expect(faultsOf({ DATABASE_URL: `mysql://me@${host}/db?ssl-mode=VERIFY_IDENTITY` })).toEqual([
+      'DATABASE_URL has ssl-mode VERIFY_IDENTITY, which needs a host name; use VERIFY_CA for an IP address',
+    ]);
+  });
+
+  test('are none for a file', () => {
+    for (const path of ['data/content.db?mode=ro', ':memory:?cache=shared', 'a?']) {
+      expect(faultsOf({ DATABASE_URL: `sqlite:${path}` })).toEqual([
+        'DATABASE_URL takes no parameters: remove what follows the path from "?" on',
+      ]);
+    }
+  });
+});
+
+test.each([
+  ['mysql://me@[::1]:3307/db', { host: '::1', port: 3307, user: 'me', password: '', ssl: undefined }],
+  ['mariadb://m%40e:p:w@db.example.com/d%2Fb?ssl-mode=DISABLED', { user: 'm@e', password: 'p:w', ssl: undefined }],
+  ['mysql://me@host/db?ssl-mode=required', { ssl: { rejectUnauthorized: false, verifyIdentity: false } }],
+  ['mysql://me@host/db?ssl-mode=VERIFY_IDENTITY', { ssl: { rejectUnauthorized: true, verifyIdentity: true } }],
+])('%s is understood', (url, expected) => {
+  expect(faultsOf({ DATABASE_URL: url })).toEqual([]);
+  expect(serverAddress(url)).toMatchObject(expected);
 });
 
 test('every faulty variable is listed at once', () => {

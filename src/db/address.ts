@@ -1,0 +1,88 @@
+import { isIP } from 'node:net';
+import { AddressError } from '../errors.ts';
+import { readTls, type Tls, TLS_PARAMETERS } from './tls.ts';
+
+/** Where a database server is, who logs in to it, and how the connection is secured. */
+export interface ServerAddress {
+  /** A name or an IP address, IPv6 without brackets. */
+  host: string;
+  port: number;
+  user: string;
+  password: string;
+  database: string;
+  /** Undefined: without TLS. */
+  ssl: Tls | undefined;
+}
+
+/** The database of those who name none. */
+export const DEFAULT_DATABASE_URL = 'sqlite:data/content.db';
+
+const SQLITE = 'sqlite:';
+const FORMS = 'must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…';
+const ILL_FORMED =
+  'is not a well-formed URL; percent-encode special characters of the password: %40 for @, %23 for #, %2F for /, ' +
+  '%3F for ?, %25 for %';
+const DEFAULT_PORT = 3306;
+
+/** The file of an `sqlite:` address; `:memory:` is none. @throws AddressError */
+export const sqliteFile = (url: string): string => {
+  const file = url.slice(SQLITE.length);
+  if (file === '') throw new AddressError(FORMS);
+  if (file.includes('?')) throw new AddressError('takes no parameters: remove what follows the path from "?" on');
+  return file;
+};
+
+/** Whether the whole URL has one `@`, after the user, and nothing unencoded that would end the user or password early. */
+const isUnambiguous = (rest: string): boolean =>
+  /^[^/?#@]*@[^#@]*$/.test(rest) && !/[\s\\]|%(?![\da-f]{2})/i.test(rest);
+
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new AddressError(ILL_FORMED);
+  }
+};
+
+/** The parameters by name. Not by URLSearchParams, for which a `+` in a path is a space. */
+const parametersOf = (url: URL): Map<string, string> => {
+  const parameters = new Map<string, string>();
+  for (const pair of url.search.slice(1).split('&')) {
+    if (pair === '') continue;
+    const [name = '', ...value] = pair.split('=');
+    if (!TLS_PARAMETERS.includes(name)) {
+      throw new AddressError(`has the unknown parameter "${name}"; allowed are ${TLS_PARAMETERS.join(', ')}`);
+    }
+    if (parameters.has(name)) throw new AddressError(`has the parameter "${name}" twice`);
+    parameters.set(name, decode(value.join('=')));
+  }
+  return parameters;
+};
+
+/** Reads a `mysql:` or `mariadb:` address, and the files that it names. @throws AddressError */
+export const serverAddress = (address: string): ServerAddress => {
+  const [, rest] = /^(?:mysql|mariadb):\/\/(.*)$/s.exec(address) ?? [];
+  if (rest === undefined) throw new AddressError(FORMS);
+  // Without any user there is nothing that would have to be encoded.
+  if (rest.includes('@') && !isUnambiguous(rest)) throw new AddressError(ILL_FORMED);
+  if (!URL.canParse(address)) throw new AddressError(ILL_FORMED);
+  const url = new URL(address);
+  if (url.hostname === '') throw new AddressError('names no host');
+  if (url.username === '') throw new AddressError('names no user');
+  if (!/^\/[^/]+$/.test(url.pathname)) throw new AddressError('names no database: it ends in /<database>');
+  const host = decode(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+  return {
+    host,
+    port: Number(url.port || DEFAULT_PORT),
+    user: decode(url.username),
+    password: decode(url.password),
+    database: decode(url.pathname.slice(1)),
+    ssl: readTls(parametersOf(url), isIP(host) !== 0),
+  };
+};
+
+/** Checks any database address, and that the files can be used that it names. @throws AddressError */
+export const checkAddress = (url: string): void => {
+  if (url.startsWith(SQLITE)) sqliteFile(url);
+  else serverAddress(url);
+};

@@ -1,0 +1,66 @@
+import type { Connection, Pool, PoolConnection } from 'mysql2';
+
+/** In the order in which the server is to take them: the character set of a connection brings a collation of its own. */
+const variables = (autocommit: 0 | 1): Record<string, string | number> => ({
+  character_set_client: 'utf8mb4',
+  character_set_results: 'utf8mb4',
+  character_set_connection: 'utf8mb4',
+  collation_connection: 'utf8mb4_bin',
+  time_zone: "'+00:00'",
+  sql_mode: "'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+  autocommit,
+  default_storage_engine: 'InnoDB',
+  foreign_key_checks: 1,
+  sql_safe_updates: 0,
+  // Without a limit. DEFAULT would be the server's.
+  sql_select_limit: '18446744073709551615',
+});
+
+/**
+ * What holds on every connection, whatever the server was told. The service locks the rows it depends on; the gap locks of
+ * REPEATABLE READ would only add deadlocks between toggles of different records.
+ */
+export const connectionSettings = (autocommit: 0 | 1): string[] => [
+  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE',
+  `SET SESSION ${Object.entries(variables(autocommit))
+    .map(([name, value]) => `${name} = ${value}`)
+    .join(', ')}`,
+];
+
+/** Runs settings one after the other; a connection that refuses one is closed. */
+export const applySettings = (
+  connection: Connection,
+  [setting, ...others]: readonly string[],
+  done: (error: Error | null) => void,
+): void => {
+  if (setting === undefined) {
+    done(null);
+    return;
+  }
+  connection.query(setting, (error) => {
+    if (error) {
+      connection.destroy();
+      done(error);
+    } else {
+      applySettings(connection, others, done);
+    }
+  });
+};
+
+/** Has a pool give out no connection before the settings hold on it. */
+export const withSettings = (pool: Pool, settings: readonly string[]): Pool => {
+  const isSet = new WeakSet<PoolConnection>();
+  const getConnection = pool.getConnection.bind(pool);
+  pool.getConnection = (callback) =>
+    getConnection((error, connection) => {
+      if (error || isSet.has(connection)) {
+        callback(error, connection);
+        return;
+      }
+      applySettings(connection, settings, (fault) => {
+        if (!fault) isSet.add(connection);
+        callback(fault, connection);
+      });
+    });
+  return pool;
+};

@@ -1,0 +1,68 @@
+import { types } from 'node:util';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+
+/** Causes below an error that are shown, and errors within an AggregateError. */
+const MAX_DEPTH = 5;
+const MAX_ERRORS = 10;
+/** Members of errors that no value of a caller gets into: they name a kind of fault, or an address of ours. */
+const SAFE_MEMBERS = ['reason', 'code', 'errno', 'sqlState', 'errcode', 'errstr', 'syscall', 'address', 'port'];
+/** What the drivers, or TypeORM, give errors of the database server. */
+const SERVER_MEMBERS = ['sqlState', 'sqlMessage', 'errcode', 'driverError', 'query', 'parameters'];
+/** From the first quote to the last: what is quoted may hold quotes. One within a word is an apostrophe. */
+const QUOTED = /(?<!\w)["'`](?:[^]*["'`]|[^]*)/;
+
+type Described = Record<string, unknown>;
+
+const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
+
+/**
+ * The message of an error without what callers sent. The server's own are left out, since they may be nothing but a value
+ * (`Duplicate entry 'my password' for key …`, a trigger's SIGNAL); its code says what it was.
+ */
+const messageOf = (error: Error): string | undefined =>
+  SERVER_MEMBERS.some((name) => name in error) ? undefined : error.message.replace(QUOTED, '"…"');
+
+/** Where an error was thrown. A stack begins with the message, which may look like a part of it. */
+const framesOf = ({ stack = '', message }: Error): string => {
+  const frames = stack.slice(Math.max(stack.indexOf(message), 0) + message.length).split('\n');
+  return frames.filter((line) => /^ {4}at \S/.test(line)).join('\n');
+};
+
+const describe = (error: unknown, depth: number): Described => {
+  if (!isError(error)) return { type: typeof error };
+  const members = Object.entries(error).filter(([name, value]) => SAFE_MEMBERS.includes(name) && value !== undefined);
+  const message = messageOf(error);
+  const { cause, driverError, errors } = error as { cause?: unknown; driverError?: unknown; errors?: unknown };
+  const deeper = cause ?? driverError;
+  return {
+    type: error.constructor.name,
+    ...(message !== undefined && { message }),
+    ...Object.fromEntries(members.filter(([, value]) => ['string', 'number'].includes(typeof value))),
+    stack: framesOf(error),
+    ...(Array.isArray(errors) &&
+      depth > 0 && { errors: errors.slice(0, MAX_ERRORS).map((one) => describe(one, depth - 1)) }),
+    ...(deeper !== undefined && depth > 0 && { cause: describe(deeper, depth - 1) }),
+  };
+};
+
+/**
+ * What the log says of an error: its type, its codes, where it was thrown, and the same of its causes. Nothing of what
+ * callers sent, be it in the statement, its parameters, or the words of the database.
+ */
+export const describeError = (error: unknown): Described => describe(error, MAX_DEPTH);
+
+const options: LoggerOptions = {
+  serializers: { err: describeError },
+  hooks: {
+    // Else pino takes the message of the error for that of the line.
+    logMethod: function ([first, ...others], method) {
+      const entry: unknown = isError(first) ? { err: first } : first;
+      const isUnsaid = others.length === 0 && typeof entry === 'object' && entry !== null && 'err' in entry;
+      method.apply(this, [entry, ...(isUnsaid ? ['failed'] : others)] as Parameters<typeof method>);
+    },
+  },
+};
+
+/** A log of JSON lines. Errors belong under `err`. */
+export const createLog = (level: string, destination: DestinationStream): Logger =>
+  pino({ ...options, level }, destination);

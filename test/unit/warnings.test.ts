@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { warningsOf } from '../../src/warnings.ts';
+
+test.each([
+  [0, false, [expect.stringContaining('runs as root')]],
+  [0, true, []],
+  [1000, false, []],
+  [undefined, false, []],
+])('user %s, in a container: %s', (uid, inContainer, expected) => {
+  for (const databaseUrl of ['mysql://me@host/db', 'sqlite::memory:', 'sqlite:no/such/file.db']) {
+    expect(warningsOf({ databaseUrl, uid, inContainer }).map(({ message }) => message)).toEqual(expected);
+  }
+});
