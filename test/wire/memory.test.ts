@@ -145,7 +145,7 @@ describeOnLinux('memory is not filled by', () => {
 
   test('bodies of tiny pieces', async () => {
     const growth = await growthBy(async () => {
-      const pieces = '1\r\n \r\n'.repeat(MIB / 4);
+      const pieces = '1\r\n \r\n'.repeat(MIB / 2);
       const attackers = await openMany(1);
       for (const { socket } of attackers) socket.write(`${START}Transfer-Encoding: chunked\r\n\r\n${pieces}`);
       for (const { socket } of attackers) socket.write('0\r\n\r\n');
