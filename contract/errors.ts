@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import {
   BATCH_BODY_LIMIT,
+  BODY_CODINGS,
   BODY_LIMIT,
+  HEADERS_LIMIT,
+  HEADERS_SECONDS,
   inMebibytes,
   KEY_LENGTH,
   KEY_PREFIX,
   MAX_BATCH_CALLS,
+  MAX_HEADERS,
   MAX_PAGE_DEPTH,
+  REQUEST_SECONDS,
 } from './limits.ts';
 
 /**
@@ -103,11 +108,24 @@ export const errors = {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     number: -32015,
     message: 'The media type, charset or content encoding of the request body is not supported.',
-    hint: 'Send `Content-Type: application/json` in UTF-8, plain or encoded with gzip, deflate or br.',
+    hint: `Send \`Content-Type: application/json\` in UTF-8, plain or encoded with ${BODY_CODINGS.join(' or ')}.`,
   },
   BAD_HTTP_REQUEST: {
     ...badRequest,
     message: 'The request is not well-formed HTTP.',
+  },
+  HEADERS_TOO_LARGE: {
+    ...badRequest,
+    status: 431,
+    message: 'The request headers are too large.',
+    hint: `The limit is ${HEADERS_LIMIT / 1024} KiB in all, and ${MAX_HEADERS} headers.`,
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'TIMEOUT',
+    number: -32008,
+    message: 'The request took too long to arrive.',
+    hint: `Send the headers within ${HEADERS_SECONDS} seconds, the whole request within ${REQUEST_SECONDS}.`,
   },
   BATCH_TOO_LARGE: {
     ...badRequest,

@@ -33,6 +33,24 @@ export const BATCH_BODY_LIMIT = 4 * MIB;
 /** `4 MiB` */
 export const inMebibytes = (bytes: number): string => `${bytes / MIB} MiB`;
 
+/**
+ * How a request body may be encoded, by the names of RFC 9110, section 8.4.1. Not with `br`: its decoder takes 16 MB of
+ * memory before it has read a byte.
+ */
+export const BODY_CODINGS = ['gzip', 'deflate'] as const;
+export type BodyCoding = (typeof BODY_CODINGS)[number];
+
+/** Headers of a request: ten times what browsers and proxies send. */
+export const MAX_HEADERS = 1000;
+/** All headers of a request together, in bytes: what servers and proxies are sure to take. */
+export const HEADERS_LIMIT = 16 * 1024;
+/** Seconds until the headers of a request must be there: they fit into a packet or a few. */
+export const HEADERS_SECONDS = 30;
+/** Seconds until a whole request must be there: its largest body at the pace of a bad mobile connection. */
+export const REQUEST_SECONDS = 60;
+/** Seconds that a caller may take nothing of its answer: memory holds it for as long. */
+export const ANSWER_IDLE_SECONDS = 30;
+
 /** Faults beyond this number are left out of a reply, so that a hostile body cannot make it larger than itself. */
 export const MAX_ISSUES = 1000;
 

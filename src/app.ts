@@ -6,7 +6,7 @@ import { AppError } from './errors.ts';
 import { api } from './trpc/api.ts';
 import { docs } from './site/docs.ts';
 import { errorHandler } from './http/errors.ts';
-import { requireHost } from './http/guard.ts';
+import { wellFormed } from './http/guard.ts';
 import { health } from './http/health.ts';
 import { withCommonHeaders } from './http/reply.ts';
 import { requestLog } from './http/request-log.ts';
@@ -25,7 +25,7 @@ export const createApp = (c: Context): Express => {
 
   app.use(requestLog(c.log));
   app.use(security(c.config.corsOrigins));
-  app.use(requireHost);
+  app.use(wellFormed);
   if (c.config.sandbox) app.use(sandboxFaults);
   const procedures = servedProcedures(c);
   app.use(api(new Calls(c, procedures, tsRestFrame(procedures)), c));

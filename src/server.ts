@@ -5,6 +5,7 @@ import { closeContext, type Context, openContext } from './context.ts';
 import { createDemo } from './demo/records.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './log.ts';
+import { securityHeaders } from './http/security.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './workers.ts';
 import { fillSandbox } from './demo/sandbox.ts';
 import { sandboxWelcome, welcome } from './demo/welcome.ts';
@@ -102,7 +103,8 @@ const answer = async (
 ): Promise<void> => {
   const { config, log } = context;
   const app = createApp(context);
-  const listener = new Listener(app, app);
+  const headers = securityHeaders(config.corsOrigins)();
+  const listener = new Listener(app, { prototypes: app, headers, log });
   const port = await listen(listener, config);
   try {
     await onListening(port);

@@ -9,20 +9,6 @@ import { sendJson } from './reply.ts';
 /** What makes us refuse for want of capacity is mostly over by then. */
 const RETRY_AFTER_S = '1';
 
-/** Errors of Express and its body parser by their `type` or status. */
-const foreignReason = (error: { type?: unknown; status?: unknown }) => {
-  switch (error.type) {
-    case 'entity.too.large':
-      return 'PAYLOAD_TOO_LARGE';
-    case 'encoding.unsupported':
-    case 'charset.unsupported':
-      return 'UNSUPPORTED_MEDIA_TYPE';
-    default:
-      // Broken compression, a body shorter than announced, and the like.
-      return error.status === 400 ? 'MALFORMED_JSON' : 'INTERNAL';
-  }
-};
-
 /** The faults that zod found in a request, as an error of the catalogue. */
 const validationError = (found: readonly z.core.$ZodIssue[]): AppError => {
   const issues = issuesOf(found);
@@ -38,7 +24,7 @@ export const toAppError = (error: unknown): AppError => {
   if (error instanceof RequestValidationError) {
     return validationError((error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
   }
-  return new AppError(foreignReason(error ?? {}), { cause: error });
+  return new AppError('INTERNAL', { cause: error });
 };
 
 /** A failure as it goes on the wire. */

@@ -1,38 +1,12 @@
 import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import { randomUUID } from 'node:crypto';
-import { AppError } from '../errors.ts';
-import { errorReply } from './errors.ts';
-
-/** Longer than the idle time of common load balancers, so that they close connections, not we under their requests. */
-const KEEP_ALIVE_MS = 65_000;
-/** For a whole request, also one that trickles in. */
-const REQUEST_TIMEOUT_MS = 60_000;
-/** How long a silent connection may live on while stopping: a request may be under way to it. */
-const STOP_IDLE_MS = 500;
-
-/** What Node cannot read as HTTP is refused with the envelope of all failures. */
-const refuse = (error: Error & { code?: string }, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const requestId = randomUUID();
-  const { body } = errorReply(new AppError('BAD_HTTP_REQUEST'), null, requestId);
-  const text = JSON.stringify(body);
-  socket.end(
-    [
-      'HTTP/1.1 400 Bad Request',
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(text)}`,
-      `X-Request-Id: ${requestId}`,
-      'Connection: close',
-      '',
-      text,
-    ].join('\r\n'),
-  );
-};
+import { type AddressInfo, Server as NetServer } from 'node:net';
+import type { Logger } from 'pino';
+import { HEADERS_LIMIT, MAX_HEADERS } from '../../contract/index.ts';
+import { defaultEdge, type Edge } from './edge.ts';
+import { Refusals } from './refusals.ts';
+import type { HeaderList } from './security.ts';
+import { Unsent } from './unsent.ts';
 
 /** The prototypes that an Express app gives to requests and responses. */
 interface Prototypes {
@@ -61,32 +35,60 @@ const bornWith = ({ request, response }: Prototypes) => {
   };
 };
 
-/** An HTTP server that stops without breaking a request. */
+interface Options {
+  /** Those of an Express app. */
+  prototypes?: Prototypes;
+  /** The headers of every reply, for those that the app does not give. */
+  headers?: HeaderList;
+  log?: Logger;
+  edge?: Partial<Edge>;
+}
+
+/**
+ * An HTTP server that waits for no caller forever, be it for its request or for it to take its answer, and that stops
+ * without breaking a request.
+ */
 export class Listener {
   readonly #server: Server;
+  readonly #edge: Edge;
+  readonly #log: Logger | undefined;
   readonly #running = new Set<ServerResponse>();
+  readonly #unsent: Unsent;
   #stopping = false;
 
-  constructor(app: RequestListener, prototypes: Prototypes = {}) {
+  constructor(app: RequestListener, { prototypes = {}, headers = [], log, edge: changed }: Options = {}) {
+    const edge = { ...defaultEdge, ...changed };
+    const refusals = new Refusals({ edge, headers, log });
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
-      response.once('close', () => this.#running.delete(response));
+      response.once('close', () => {
+        this.#running.delete(response);
+        refusals.noteAnswered(request);
+      });
       if (this.#stopping) response.setHeader('Connection', 'close');
       app(request, response);
     };
+    this.#edge = edge;
+    this.#log = log;
+    this.#unsent = new Unsent(edge);
     // Node itself would refuse a missing Host with an empty reply: the app does it.
     this.#server = createServer(
       {
         ...bornWith(prototypes),
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        requestTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: edge.keepAliveMs,
+        headersTimeout: edge.headersMs,
+        requestTimeout: edge.requestMs,
+        connectionsCheckingInterval: edge.checkMs,
+        maxHeaderSize: HEADERS_LIMIT,
         requireHostHeader: false,
       },
       answer,
     );
+    // Node drops what is beyond, and says nothing: the app has to see that there is more than it takes.
+    this.#server.maxHeadersCount = MAX_HEADERS + 1;
     // Likewise an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
-    this.#server.on('clientError', refuse);
+    this.#server.on('clientError', refusals.refuse);
   }
 
   /**
@@ -97,6 +99,8 @@ export class Listener {
   async listen(port: number, host: string): Promise<number> {
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
+    const sweep = setInterval(() => this.#sweep(), this.#edge.sweepMs).unref();
+    this.#server.once('close', () => clearInterval(sweep));
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -114,7 +118,7 @@ export class Listener {
     // Node's own way for HTTP would also close each connection that is silent at this moment, under a next request.
     NetServer.prototype.close.call(this.#server);
     let complete = true;
-    const idle = setInterval(() => this.#server.closeIdleConnections(), STOP_IDLE_MS);
+    const idle = setInterval(() => this.#server.closeIdleConnections(), this.#edge.stopIdleMs);
     const deadline = setTimeout(() => {
       complete = this.#running.size === 0;
       this.#server.closeAllConnections();
@@ -123,5 +127,17 @@ export class Listener {
     clearInterval(idle);
     clearTimeout(deadline);
     return complete;
+  }
+
+  #sweep(): void {
+    // Node forgets to close the responses that wait behind another one when their connection breaks.
+    for (const response of this.#running) {
+      if (response.req.socket.destroyed && !response.socket) {
+        response.destroy();
+        response.emit('close');
+      }
+    }
+    const count = this.#unsent.sweep(this.#running);
+    if (count > 0) this.#log?.warn({ count }, 'cut off callers that do not take their answers');
   }
 }

@@ -17,6 +17,9 @@ export const withCommonHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** From this length on a text is encoded once, before it is sent, not measured and encoded while it waits to be taken. */
+const LONG_TEXT = 64 * 1024;
+
 /**
  * Answers with JSON, headers and body in one write. `headers` are names and values in turn. Express' own `send` costs
  * more than all else that is done for a small reply.
@@ -28,13 +31,14 @@ export const sendJson = (
   headers: readonly string[] = [],
   type = 'application/json; charset=utf-8',
 ): void => {
+  const body = json.length < LONG_TEXT || typeof json !== 'string' ? json : Buffer.from(json);
   response.writeHead(status, [
     ...commonHeaders(response),
     ...headers,
     'Content-Type',
     type,
     'Content-Length',
-    String(Buffer.byteLength(json)),
+    String(Buffer.byteLength(body)),
   ]);
-  response.end(json);
+  response.end(body);
 };

@@ -8,7 +8,7 @@ import { setCommonHeaders } from './reply.ts';
 const PREFLIGHT_MAX_AGE_S = 86_400;
 
 /** Response headers that scripts of other origins may read. */
-const EXPOSED = ['ETag', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'];
+const EXPOSED = ['Accept-Encoding', 'ETag', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'];
 
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = readonly string[];
@@ -23,30 +23,39 @@ const headersSetBy = (middleware: readonly RequestHandler[], origin: string | un
   return response.getHeaderNames().flatMap((name) => [name, String(response.getHeader(name))]);
 };
 
-/**
- * Names the security headers of replies that are no pages, and those of CORS: keys are no cookies, so any origin may call.
- * helmet and cors say what they are; they are asked once for each origin allowed, not for every request. Answers
- * preflights.
- */
-export const security = (origins: readonly string[]): RequestHandler => {
-  const isOpen = origins.includes('*');
-  const preflight = cors({
-    origin: isOpen ? '*' : [...origins],
+const preflightOf = (origins: readonly string[]): RequestHandler =>
+  cors({
+    origin: origins.includes('*') ? '*' : [...origins],
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED,
     maxAge: PREFLIGHT_MAX_AGE_S,
   });
+
+/**
+ * The security headers of replies that are no pages, and those of CORS, by the `Origin` of the request: keys are no
+ * cookies, so any origin may call. helmet and cors say what they are; they are asked once for each origin allowed, not
+ * for every request.
+ */
+export const securityHeaders = (origins: readonly string[]): ((origin?: string) => HeaderList) => {
   const middleware = [
     helmet({
       contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
       crossOriginResourcePolicy: { policy: 'cross-origin' },
     }),
-    preflight,
+    preflightOf(origins),
   ];
   const headersOfOthers = headersSetBy(middleware, undefined);
+  const isOpen = origins.includes('*');
   const headersOf = new Map(isOpen ? [] : origins.map((origin) => [origin, headersSetBy(middleware, origin)]));
+  return (origin = '') => headersOf.get(origin) ?? headersOfOthers;
+};
+
+/** Names the headers of `securityHeaders` for the reply, and answers preflights. */
+export const security = (origins: readonly string[]): RequestHandler => {
+  const headersOf = securityHeaders(origins);
+  const preflight = preflightOf(origins);
   return (request, response, next) => {
-    response.locals.headers = headersOf.get(request.headers.origin ?? '') ?? headersOfOthers;
+    response.locals.headers = headersOf(request.headers.origin);
     if (request.method !== 'OPTIONS') {
       next();
       return;

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Admitted, Calls } from '../call/calls.ts';
 import { sentText } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
-import { readText } from './body.ts';
+import { Bodies } from './body.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
@@ -14,13 +14,14 @@ const API = '/api/trpc/';
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
 export const api = (calls: Calls, { log }: Context): RequestHandler => {
-  const batch = answerBatch(calls, log);
+  const bodies = new Bodies();
+  const batch = answerBatch(calls, bodies, log);
 
   const admit = async (id: string, request: Request, response: Response): Promise<Admitted> => {
     const procedure = calls.find(id);
     response.locals.procedure = id;
     assertMethod(request, response, methodsOf(procedure));
-    if (request.method === 'POST') assertJson(request);
+    if (request.method === 'POST') assertJson(request, response);
     return calls.admit(procedure, request.headers.authorization, (caller) => {
       response.locals.caller = caller;
     });
@@ -29,7 +30,7 @@ export const api = (calls: Calls, { log }: Context): RequestHandler => {
   const single = async (id: string, request: Request, response: Response): Promise<void> => {
     const admitted = await admit(id, request, response);
     if (request.method === 'POST') {
-      const text = await readText(request, response, admitted.procedure.bodyLimit);
+      const text = await bodies.read(request, admitted.procedure.bodyLimit);
       sendJson(response, 200, await calls.perform(admitted, sentText(text)));
     } else {
       sendToGet(response, 200, await calls.perform(admitted, sentText(queryText(request))));

@@ -5,7 +5,7 @@ import { BATCH_BODY_LIMIT, type ErrorResponse, MAX_BATCH_CALLS } from '../../con
 import type { Admitted, Calls } from '../call/calls.ts';
 import { parseJson, sentValue } from '../call/envelope.ts';
 import { AppError } from '../errors.ts';
-import { readText } from './body.ts';
+import type { Bodies } from './body.ts';
 import { failureOf } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
@@ -23,8 +23,8 @@ interface Reply {
 const ok = (json: string): Reply => ({ status: 200, headers: {}, json });
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
-const readInputs = async (request: Request, response: Response): Promise<Record<string, unknown>> => {
-  const text = request.method === 'POST' ? await readText(request, response, BATCH_BODY_LIMIT) : queryText(request);
+const readInputs = async (bodies: Bodies, request: Request): Promise<Record<string, unknown>> => {
+  const text = request.method === 'POST' ? await bodies.read(request, BATCH_BODY_LIMIT) : queryText(request);
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
     const issue = { path: '', code: 'invalid_type', message: 'must be an object: {"0": {"json": …}, "1": …}' };
@@ -66,12 +66,12 @@ const send = (request: Request, response: Response, replies: readonly Reply[]): 
  * fails by itself.
  */
 export const answerBatch =
-  (calls: Calls, log: Logger) =>
+  (calls: Calls, bodies: Bodies, log: Logger) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
     assertMethod(request, response, ['GET', 'HEAD', 'POST']);
-    if (request.method === 'POST') assertJson(request);
+    if (request.method === 'POST') assertJson(request, response);
 
     const failed = (id: string, error: unknown): Reply => {
       const { body, ...rest } = failureOf(error, { procedure: id, requestId: response.locals.requestId }, log);
@@ -87,7 +87,7 @@ export const answerBatch =
     };
 
     const admitted = await Promise.all(ids.map((id) => admit(id).catch((error: unknown) => failed(id, error))));
-    const inputs = admitted.some((one) => 'procedure' in one) ? await readInputs(request, response) : {};
+    const inputs = admitted.some((one) => 'procedure' in one) ? await readInputs(bodies, request) : {};
     const replies = await Promise.all(
       admitted.map(async (one, index) => {
         if (!('procedure' in one)) return one;

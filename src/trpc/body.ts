@@ -1,53 +1,138 @@
 import { isUtf8 } from 'node:buffer';
-import express, { type Request, type Response } from 'express';
+import type { Request } from 'express';
+import type { BodyCoding } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
+import { Inflater } from './inflate.ts';
 
-const unpackers = new Map<number, ReturnType<typeof express.raw>>();
+/** Bodies that have come in part, all together, in bytes: sixteen of the largest, or thousands of usual ones. */
+const PARTIAL_BYTES = 64 * 1024 * 1024;
+/** Pieces of a body that are shorter are put together: by themselves they would weigh many times what they hold. */
+const SHORT_PIECE = 16 * 1024;
+const LEAST_BLOCK = 1024;
+const NOTHING = Buffer.alloc(0);
 
-/** A body that comes compressed, unpacked. At most `limit` bytes then. */
-const unpack = async (request: Request, response: Response, limit: number): Promise<Buffer> => {
-  const raw = unpackers.get(limit) ?? express.raw({ type: () => true, limit });
-  unpackers.set(limit, raw);
-  await new Promise<void>((resolve, reject) => {
-    raw(request, response, (error?: Error) => (error ? reject(error) : resolve()));
-  });
-  const body: unknown = request.body;
-  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-};
+/** The pieces of a body. */
+class Pieces {
+  length = 0;
+  /** The bytes that they take up, some of which may be yet to fill. */
+  size = 0;
+  readonly #blocks: Buffer[] = [];
+  /** The block that short pieces go to, and how far it is full. */
+  #open = NOTHING;
+  #filled = 0;
 
-/** A body as it comes: nearly every one. Express' reader would do, at the price of the rest of the request. */
-const readPlain = (request: Request, limit: number): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const fail = (error: Error) => {
-      request.removeAllListeners('data');
-      reject(error);
-    };
-    if (Number(request.headers['content-length'] ?? 0) > limit) {
-      fail(new AppError('PAYLOAD_TOO_LARGE'));
+  add(piece: Buffer): void {
+    const isFirst = this.length === 0;
+    this.length += piece.length;
+    if (isFirst || piece.length >= SHORT_PIECE) {
+      this.#close();
+      this.#blocks.push(piece);
+      this.size += piece.length;
       return;
     }
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > limit) fail(new AppError('PAYLOAD_TOO_LARGE'));
-      else chunks.push(chunk);
-    });
-    request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    // The connection broke: nobody is left to read the answer.
-    request.once('error', (cause) => fail(new AppError('MALFORMED_JSON', { cause })));
-  });
+    if (this.#filled + piece.length > this.#open.length) {
+      this.#close();
+      this.#open = Buffer.allocUnsafeSlow(Math.min(Math.max(this.length, LEAST_BLOCK), SHORT_PIECE));
+      this.size += this.#open.length;
+    }
+    this.#filled += piece.copy(this.#open, this.#filled);
+  }
+
+  /** All of them in one. They are not kept. */
+  take(): Buffer {
+    this.#close();
+    const blocks = this.#blocks.splice(0);
+    return blocks.length === 1 ? (blocks[0] as Buffer) : Buffer.concat(blocks);
+  }
+
+  #close(): void {
+    if (this.#filled > 0) this.#blocks.push(this.#open.subarray(0, this.#filled));
+    this.#open = NOTHING;
+    this.#filled = 0;
+  }
+}
+
+/** A body of which more is to come. */
+interface PartialBody {
+  /** In bytes. */
+  size: number;
+  fail: (error: AppError) => void;
+}
 
 /**
- * The text of a request's body, at most `limit` bytes when unpacked; empty for none.
- * @throws AppError PAYLOAD_TOO_LARGE, MALFORMED_JSON for what is not UTF-8, and what `http/errors.ts` knows of the reader
- * of compressed bodies
+ * Reads the bodies of requests. What has come of those that are still under way has its limit over all of them: when it is
+ * reached, those are refused that have waited for their next piece for longest.
  */
-export const readText = async (request: Request, response: Response, limit: number): Promise<string> => {
-  const encoding = request.headers['content-encoding'];
-  const isPlain = encoding === undefined || encoding.toLowerCase() === 'identity';
-  const body = await (isPlain ? readPlain(request, limit) : unpack(request, response, limit));
-  // A decoder would take broken UTF-8 for replacement characters.
-  if (!isUtf8(body)) throw new AppError('MALFORMED_JSON');
-  return body.toString();
-};
+export class Bodies {
+  readonly #inflater = new Inflater();
+  /** By their requests; the one that has waited for longest comes first. */
+  readonly #partials = new Map<Request, PartialBody>();
+  #partialBytes = 0;
+
+  /**
+   * The text of a request's body, at most `limit` bytes when unpacked; empty for none. The body is JSON, of a coding that
+   * we know: `assertJson` has seen to it.
+   * @throws AppError PAYLOAD_TOO_LARGE, MALFORMED_JSON for what is not UTF-8 or broken off, OVERLOADED, and the failure of
+   * the request, where it is an AppError
+   */
+  async read(request: Request, limit: number): Promise<string> {
+    const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+    const sent = await this.#receive(request, limit);
+    const body = coding === 'identity' ? sent : await this.#inflater.inflate(sent, coding as BodyCoding, limit);
+    // A decoder would take broken UTF-8 for replacement characters.
+    if (!isUtf8(body)) throw new AppError('MALFORMED_JSON');
+    return body.toString();
+  }
+
+  /** A body as it comes. Express' reader would do, at the price of the rest of the request. */
+  #receive(request: Request, limit: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const { 'content-length': announced } = request.headers;
+      const whole = announced === undefined ? undefined : Number(announced);
+      if (whole !== undefined && whole > limit) {
+        reject(new AppError('PAYLOAD_TOO_LARGE'));
+        return;
+      }
+      const pieces = new Pieces();
+      const fail = (error: AppError): void => {
+        // What still comes flows on, into nothing; it may take its time, in which none of this is to be kept.
+        request.off('data', onData).off('end', onEnd).off('error', onError);
+        this.#release(request);
+        reject(error);
+      };
+      const onData = (piece: Buffer): void => {
+        pieces.add(piece);
+        if (pieces.length > limit) fail(new AppError('PAYLOAD_TOO_LARGE'));
+        // Nearly every body comes in one piece.
+        else if (pieces.length !== whole) this.#hold(request, pieces.size, fail);
+      };
+      const onEnd = (): void => {
+        this.#release(request);
+        resolve(pieces.take());
+      };
+      // Without a word of ours the connection broke: nobody is left to read the answer.
+      const onError = (cause: Error): void => {
+        fail(cause instanceof AppError ? cause : new AppError('MALFORMED_JSON', { cause }));
+      };
+      request.on('data', onData).on('end', onEnd).on('error', onError);
+    });
+  }
+
+  /** Notes that another piece of a body has come, which is so large now. */
+  #hold(request: Request, size: number, fail: (error: AppError) => void): void {
+    this.#release(request);
+    this.#partials.set(request, { size, fail });
+    this.#partialBytes += size;
+    for (const longest of this.#partials.values()) {
+      if (this.#partialBytes <= PARTIAL_BYTES) break;
+      longest.fail(new AppError('OVERLOADED'));
+    }
+  }
+
+  #release(request: Request): void {
+    const partial = this.#partials.get(request);
+    if (!partial) return;
+    this.#partials.delete(request);
+    this.#partialBytes -= partial.size;
+  }
+}

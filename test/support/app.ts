@@ -12,7 +12,9 @@ import {
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { closeContext, type Context, openContext } from '../../src/context.ts';
+import type { Edge } from '../../src/http/edge.ts';
 import { Listener } from '../../src/http/listener.ts';
+import { securityHeaders } from '../../src/http/security.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { createKey, revokeKey } from '../../src/key/service.ts';
 import { createLog } from '../../src/log.ts';
@@ -89,6 +91,8 @@ interface Options {
   sandbox?: boolean;
   /** By which address it reaches the database of this address: its own, unless told. */
   reach?: (databaseUrl: string) => Promise<string>;
+  /** What its listener bears, where it is other than usual. */
+  edge?: Partial<Edge>;
 }
 
 /**
@@ -99,6 +103,7 @@ export const startApp = async ({
   now = () => new Date(),
   sandbox = false,
   reach = (url) => Promise.resolve(url),
+  edge = {},
 }: Options = {}): Promise<TestApp> => {
   const database = await createDatabase();
   const config = { ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent' }), sandbox };
@@ -107,7 +112,7 @@ export const startApp = async ({
   const context = await openContext(config, log, now);
   await context.db.migrate();
   const observed = observe(createApp(context));
-  const listener = new Listener(observed.listener);
+  const listener = new Listener(observed.listener, { headers: securityHeaders(config.corsOrigins)(), edge });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 

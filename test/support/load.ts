@@ -37,7 +37,8 @@ export const storedGames = (url: string): Promise<Set<string>> =>
 
 type Answered = Extract<Ending, { kind: 'answered' }>;
 const isSuccess = (ending: Ending): ending is Answered => ending.kind === 'answered' && ending.status === 200;
-const idIn = (text: string): string =>
+/** The id of what a call published, in its answer. */
+export const idIn = (text: string): string =>
   (JSON.parse(text) as { result: { data: { json: { id: string } } } }).result.data.json.id;
 
 /** Games that are being published. */

@@ -32,7 +32,13 @@ ajv.addSchema({ $id: 'document', components: document.components });
 
 const ERROR = '#/components/schemas/ErrorResponse';
 /** What is no operation's: the document describes POST, of requests that are well-formed HTTP. */
-const UNDOCUMENTED = new Set(['METHOD_NOT_SUPPORTED', 'BAD_HTTP_REQUEST', 'PROCEDURE_NOT_FOUND']);
+const UNDOCUMENTED = new Set([
+  'METHOD_NOT_SUPPORTED',
+  'BAD_HTTP_REQUEST',
+  'HEADERS_TOO_LARGE',
+  'REQUEST_TIMEOUT',
+  'PROCEDURE_NOT_FOUND',
+]);
 
 const validatorOf = (ref: string) => {
   const validate = ajv.getSchema(`document${ref}`);

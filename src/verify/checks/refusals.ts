@@ -15,6 +15,8 @@ export const unprovoked = {
   KEY_REVOKED: 'needs a key that was revoked',
   RATE_LIMITED: 'is waited out where it comes',
   BAD_HTTP_REQUEST: 'is answered by whatever proxy is in front',
+  HEADERS_TOO_LARGE: 'is answered by whatever proxy is in front',
+  REQUEST_TIMEOUT: 'is answered by whatever proxy is in front',
   OVERLOADED: 'is the deployment’s own trouble',
   DATABASE_UNAVAILABLE: 'is the deployment’s own trouble',
   INTERNAL: 'is the deployment’s own trouble',
