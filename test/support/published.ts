@@ -31,8 +31,8 @@ addFormats.default(ajv);
 ajv.addSchema({ $id: 'document', components: document.components });
 
 const ERROR = '#/components/schemas/ErrorResponse';
-/** What is no operation's: the document describes POST, of requests that are well-formed HTTP. */
-const UNDOCUMENTED = new Set(['METHOD_NOT_SUPPORTED', 'BAD_HTTP_REQUEST', 'PROCEDURE_NOT_FOUND']);
+/** What is no operation's: the document describes POST, of single calls, in requests that are well-formed HTTP. */
+const UNDOCUMENTED = new Set(['METHOD_NOT_SUPPORTED', 'BAD_HTTP_REQUEST', 'PROCEDURE_NOT_FOUND', 'ANSWER_TOO_LARGE']);
 
 const validatorOf = (ref: string) => {
   const validate = ajv.getSchema(`document${ref}`);

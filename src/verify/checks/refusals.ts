@@ -15,6 +15,7 @@ export const unprovoked = {
   KEY_REVOKED: 'needs a key that was revoked',
   RATE_LIMITED: 'is waited out where it comes',
   BAD_HTTP_REQUEST: 'is answered by whatever proxy is in front',
+  ANSWER_TOO_LARGE: 'needs records of many megabytes',
   OVERLOADED: 'is the deployment’s own trouble',
   DATABASE_UNAVAILABLE: 'is the deployment’s own trouble',
   INTERNAL: 'is the deployment’s own trouble',
