@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  ANSWER_LIMIT,
   BATCH_BODY_LIMIT,
   BODY_CODINGS,
   BODY_LIMIT,
@@ -131,6 +132,13 @@ export const errors = {
     ...badRequest,
     message: `A batch holds at most ${MAX_BATCH_CALLS} calls.`,
     hint: 'Send several batches: tRPC clients take the option `maxItems` of their batch links.',
+  },
+  ANSWER_TOO_LARGE: {
+    status: 413,
+    code: 'PAYLOAD_TOO_LARGE',
+    number: -32013,
+    message: `The answers to the calls of a batch are larger than ${inMebibytes(ANSWER_LIMIT)} together.`,
+    hint: 'Nothing was stored by this call. Ask for less at once: a smaller `limit`, or fewer calls in a batch.',
   },
   RATE_LIMITED: {
     status: 429,

@@ -1,3 +1,5 @@
+import { MAX_SUMMARY_IMAGES } from './limits.ts';
+
 /**
  * The records that the examples of the contract talk about. The embedded demo database holds them under these ids, so
  * every example works there as it stands.
@@ -78,15 +80,16 @@ export const plainGame = {
 
 export const exampleImagePostInput = {
   title: '雨の路地裏',
-  images: ['https://images.example.com/alley/1.webp', 'https://images.example.com/alley/2.webp'],
-  description: 'Three studies of one street in the rain.',
+  images: [1, 2, 3, 4, 5].map((n) => `https://images.example.com/alley/${n}.webp`),
+  description: 'Five studies of one street in the rain.',
   tagNames: ['风景', 'Rain'],
 };
 
 export const exampleImagePostSummary = {
   id: '019a3c5e-a040-7d74-8e41-8c3fbd509104',
   title: exampleImagePostInput.title,
-  images: exampleImagePostInput.images,
+  images: exampleImagePostInput.images.slice(0, MAX_SUMMARY_IMAGES),
+  imageCount: exampleImagePostInput.images.length,
   tags: [
     { name: '风景', slug: '风景' },
     { name: 'Rain', slug: 'rain' },
@@ -97,7 +100,11 @@ export const exampleImagePostSummary = {
   ...published,
 };
 
-export const exampleImagePost = { ...exampleImagePostSummary, description: exampleImagePostInput.description };
+export const exampleImagePost = {
+  ...exampleImagePostSummary,
+  images: exampleImagePostInput.images,
+  description: exampleImagePostInput.description,
+};
 
 /** The viewer of a record that its caller has just made. */
 export const untouchedViewer = { favorited: false, reaction: null };

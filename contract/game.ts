@@ -28,6 +28,7 @@ import {
   DEFAULT_RELATED,
   lengths,
   MAX_BATCH_RECORDS,
+  MAX_COUNTED_TYPES,
   MAX_DOWNLOADS,
   MAX_PLATFORMS,
   MAX_RELATED,
@@ -256,7 +257,7 @@ export const game = router('game', {
 
   getTypeStats: procedure({
     summary: 'Count the games of each type',
-    description: 'Counts the games of each type, most frequent first. Games without a type count under null.',
+    description: `Counts the games of each type, most frequent first. Games without a type count under null. Beyond ${MAX_COUNTED_TYPES} types, the games of all others are counted together.`,
     access: 'public',
     effect: 'read',
     input: noInput(),
@@ -270,7 +271,8 @@ export const game = router('game', {
             })
             .meta({ id: 'GameTypeCount', description: 'How many games there are of a type.' }),
         )
-        .describe('The types'),
+        .describe(`The types, at most ${MAX_COUNTED_TYPES}`),
+      otherCount: Count.describe('The number of games of all types that are not among these'),
       total: Count.describe('The number of all games'),
     }),
     errors: [],
@@ -281,6 +283,7 @@ export const game = router('game', {
           { gameType: 'RPG', count: 2 },
           { gameType: 'ADV', count: 1 },
         ],
+        otherCount: 0,
         total: 3,
       },
     },

@@ -18,7 +18,7 @@ import {
   singlePage,
   untouchedViewer,
 } from './examples.ts';
-import { BATCH_BODY_LIMIT, MAX_BATCH_RECORDS, MAX_IMAGES } from './limits.ts';
+import { BATCH_BODY_LIMIT, MAX_BATCH_RECORDS, MAX_IMAGES, MAX_SUMMARY_IMAGES } from './limits.ts';
 import { procedure, router } from './procedure.ts';
 
 const images = z.array(HttpUrl).min(1).max(MAX_IMAGES).describe(`URLs of the images, 1 to ${MAX_IMAGES}`);
@@ -35,7 +35,8 @@ const ImagePostInput = z
 const summaryMembers = {
   id: z.string().describe('The id, opaque'),
   title: z.string().describe('The title'),
-  images: z.array(z.string()).describe('URLs of the images'),
+  images: z.array(z.string()).describe(`URLs of the first images, at most ${MAX_SUMMARY_IMAGES}; getById answers all`),
+  imageCount: Count.describe('The number of all its images'),
   tags: z.array(Tag).describe('Its tags'),
   author: Author.describe('Who published it'),
   ...contentMembers,
@@ -46,7 +47,11 @@ const ImagePostSummary = z
   .meta({ id: 'ImagePostSummary', description: 'An image post as lists show it.' });
 
 const ImagePost = z
-  .object({ ...summaryMembers, description: z.string().nullable().describe('A longer text about it') })
+  .object({
+    ...summaryMembers,
+    images: z.array(z.string()).describe('URLs of all its images'),
+    description: z.string().nullable().describe('A longer text about it'),
+  })
   .meta({ id: 'ImagePost', description: 'An image post with all that is known of it.' });
 
 const ImageSort = z
@@ -58,8 +63,7 @@ const imagePostId = Id.describe('The id of the image post');
 export const image = router('image', {
   list: procedure({
     summary: 'List image posts',
-    description:
-      'Lists, filters and searches image posts, page by page or by cursor. Filters combine with AND. In a walk by cursor no record that was there throughout is missed or seen twice; sorted by views, records that are viewed meanwhile may move.',
+    description: `Lists, filters and searches image posts, page by page or by cursor; each shows its first ${MAX_SUMMARY_IMAGES} images. Filters combine with AND. In a walk by cursor no record that was there throughout is missed or seen twice; sorted by views, records that are viewed meanwhile may move.`,
     access: 'public',
     effect: 'read',
     input: z.strictObject({
@@ -76,7 +80,7 @@ export const image = router('image', {
 
   getById: procedure({
     summary: 'Read one image post',
-    description: 'Reads an image post with its description, and counts one view.',
+    description: 'Reads an image post with its description and all its images, and counts one view.',
     access: 'public',
     effect: 'read',
     input: z.strictObject({ id: imagePostId }),

@@ -17,6 +17,8 @@ export const MAX_FILTER_TAGS = 10;
 export const MAX_RELATED = 24;
 /** One row of related games. */
 export const DEFAULT_RELATED = 6;
+/** Types that are counted one by one: more than a menu can show, since anyone may invent types. */
+export const MAX_COUNTED_TYPES = 500;
 /** Users that a search finds: whoever has not found the one by then types another letter. */
 export const MAX_FOUND_USERS = 50;
 
@@ -30,6 +32,11 @@ const MIB = 1024 * 1024;
 export const BODY_LIMIT = 1 * MIB;
 /** Largest request body of a batch of records or of calls, in bytes: 100 records of 40 KB each. */
 export const BATCH_BODY_LIMIT = 4 * MIB;
+/**
+ * What a batch of calls answers at most, in bytes, refusals aside: it is in memory as a whole before it goes out. No page
+ * alone is as large, one of the largest image posts being 6.5 MB.
+ */
+export const ANSWER_LIMIT = 8 * MIB;
 /** `4 MiB` */
 export const inMebibytes = (bytes: number): string => `${bytes / MIB} MiB`;
 
@@ -62,8 +69,13 @@ export const MAX_PLATFORMS = 20;
 export const MAX_SCREENSHOTS = 50;
 /** Download links of a game: a few mirrors of a few parts. */
 export const MAX_DOWNLOADS = 50;
-/** Images of a post: every list shows all of them. */
+/** Images of a post: a long page of them. */
 export const MAX_IMAGES = 100;
+/**
+ * Images that lists show of a post: one row of a card, and a page of lists stays well within `ANSWER_LIMIT`. They are
+ * stored apart from the others, so another number takes a migration.
+ */
+export const MAX_SUMMARY_IMAGES = 4;
 /** Social links of a user: more than a profile shows. */
 export const MAX_SOCIAL_LINKS = 20;
 

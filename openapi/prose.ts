@@ -1,6 +1,8 @@
 import {
+  ANSWER_LIMIT,
   type Contract,
   errors,
+  inMebibytes,
   KEY_LENGTH,
   KEY_PREFIX,
   MAX_BATCH_CALLS,
@@ -119,7 +121,8 @@ there are also:
 - reads by GET, with \`?input=\` and the URL-encoded \`{"json": {…}}\`. Without a key the reply may be cached for a second and has
   an \`ETag\`.
 - batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most ${MAX_BATCH_CALLS} calls. The reply is a
-  list in the order of the calls; its status is theirs where all agree, else 207.
+  list in the order of the calls; its status is theirs where all agree, else 207. It holds at most ${inMebibytes(ANSWER_LIMIT)}: calls whose
+  answers no longer fit fail with ${code('ANSWER_TOO_LARGE')}, and have stored nothing.
 - batches as JSON lines, with the request header \`trpc-accept: application/jsonl\`.
 - the annotation \`undefined\` in \`meta\`. All others are ignored.
 `;

@@ -18,6 +18,24 @@ export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, nu
     [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 
-/** The counters above 0 whose names begin with `prefix`, which ends in a colon. */
-export const readCounters = async (db: Reader, prefix: string): Promise<{ name: string; n: number }[]> =>
-  db.read('SELECT name, n FROM counters WHERE name >= ? AND name < ? AND n > 0', [prefix, `${prefix.slice(0, -1)};`]);
+interface Counter {
+  name: string;
+  n: number;
+}
+
+/** The highest `limit` counters above 0 whose names begin with `prefix`, which ends in a colon, and the sum of all such. */
+export const readCounters = async (
+  db: Reader,
+  prefix: string,
+  limit: number,
+): Promise<{ highest: Counter[]; total: number }> => {
+  const range = [prefix, `${prefix.slice(0, -1)};`];
+  // Not by a window function, for which MariaDB reads each row four times.
+  const highest = await db.read<Counter & { total: number | string }>(
+    `SELECT name, n, (SELECT SUM(n) FROM counters WHERE name >= ? AND name < ?) AS total FROM counters
+    WHERE name >= ? AND name < ? AND n > 0 ORDER BY n DESC, name LIMIT ${limit}`,
+    [...range, ...range],
+  );
+  // A sum is a text in the protocol of MySQL.
+  return { highest, total: Number(highest[0]?.total ?? 0) };
+};

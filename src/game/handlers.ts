@@ -23,10 +23,7 @@ export const gameHandlers = (c: Context): Handlers<Contract['game']> => ({
     gameId,
     ...(await games.toggleGameReaction(c, gameId, userId, type)),
   }),
-  getTypeStats: async () => {
-    const items = await games.countTypes(c);
-    return { items, total: items.reduce((sum, { count }) => sum + count, 0) };
-  },
+  getTypeStats: () => games.countTypes(c),
   getRelated: async ({ gameId, limit }, caller) => ({
     items: (await games.relatedGames(c, gameId, limit, caller?.userId)).map(gameSummaryView),
   }),

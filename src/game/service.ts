@@ -1,11 +1,11 @@
-import { type Contract, type InputOf, timeRangeDays } from '../../contract/index.ts';
+import { type Contract, type InputOf, MAX_COUNTED_TYPES, timeRangeDays } from '../../contract/index.ts';
 import { gameKind } from './kind.ts';
 import type { ListPage } from '../content/list/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import type { Context } from '../context.ts';
 import { readRelated } from './related.ts';
-import { readTypeCounters, typeCounter } from './type-counters.ts';
+import { readTypeCounters, type TypeCounts, typeCounter } from './type-counters.ts';
 import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
 
 type GameInput = InputOf<Contract['game']['create']>;
@@ -82,11 +82,8 @@ export const toggleGameFavorite = ({ toggles }: Context, gameId: string, userId:
 export const toggleGameReaction = ({ toggles }: Context, gameId: string, userId: string, type: 'like' | 'dislike') =>
   toggles.react(gameKind, gameId, userId, type);
 
-/** The number of games of each type, most frequent first. */
-export const countTypes = async ({ db }: Context): Promise<{ gameType: string | null; count: number }[]> => {
-  const counts = await readTypeCounters(db);
-  return counts.toSorted((a, b) => b.count - a.count || ((a.gameType ?? '') < (b.gameType ?? '') ? -1 : 1));
-};
+/** The number of games of each type, most frequent first, and of all types that are left out. */
+export const countTypes = ({ db }: Context): Promise<TypeCounts> => readTypeCounters(db, MAX_COUNTED_TYPES);
 
 /** Games related to one, closest first. @throws AppError GAME_NOT_FOUND */
 export const relatedGames = async (

@@ -6,8 +6,18 @@ const PREFIX = 'games:';
 /** The counter of the games of a type; the counter of games without one ends in a colon. */
 export const typeCounter = (gameType: string | null): string => `${PREFIX}${gameType ?? ''}`;
 
-/** The number of games of each type that has any. */
-export const readTypeCounters = async (db: Reader): Promise<{ gameType: string | null; count: number }[]> => {
-  const counters = await readCounters(db, PREFIX);
-  return counters.map(({ name, n }) => ({ gameType: name.slice(PREFIX.length) || null, count: n }));
+/** How many games there are of types. */
+export interface TypeCounts {
+  /** The most frequent types, of those that have any. Equally frequent ones are in the order of their names. */
+  items: { gameType: string | null; count: number }[];
+  /** The games of all other types. */
+  otherCount: number;
+  total: number;
+}
+
+/** The number of games of each of the `limit` most frequent types. */
+export const readTypeCounters = async (db: Reader, limit: number): Promise<TypeCounts> => {
+  const { highest, total } = await readCounters(db, PREFIX, limit);
+  const items = highest.map(({ name, n }) => ({ gameType: name.slice(PREFIX.length) || null, count: n }));
+  return { items, otherCount: items.reduce((rest, { count }) => rest - count, total), total };
 };

@@ -1,23 +1,36 @@
 import { EntitySchema } from 'typeorm';
+import { MAX_SUMMARY_IMAGES } from '../../contract/limits.ts';
 import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
-import { columnTypes, jsonTransformer } from '../db/columns.ts';
+import { columnTypes } from '../db/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 
 export interface ImagePostRow extends ContentRow {
-  images: string[];
+  images: string;
+  imageCount: number;
+  moreImages: string | null;
 }
 
 /** The columns of an image post that lists show, as the drivers return them. */
 export interface ImagePostSummaryColumns {
-  /** JSON of the URLs. */
+  /** JSON of the URLs that lists show. */
   images: string;
+  image_count: number;
 }
 
 /** The columns of a whole image post. */
 export interface ImagePostColumns extends ImagePostSummaryColumns {
   description: string | null;
+  /** JSON of the URLs that follow those in `images`, null for none. The last column, so that lists never come near it. */
+  more_images: string | null;
 }
+
+/** The columns that hold the images of a post. */
+export const imageColumns = (images: readonly string[]) => ({
+  images: JSON.stringify(images.slice(0, MAX_SUMMARY_IMAGES)),
+  image_count: images.length,
+  more_images: images.length > MAX_SUMMARY_IMAGES ? JSON.stringify(images.slice(MAX_SUMMARY_IMAGES)) : null,
+});
 
 export const imageEntities = (engine: Engine): EntitySchema[] => [
   new EntitySchema<ImagePostRow>({
@@ -25,7 +38,9 @@ export const imageEntities = (engine: Engine): EntitySchema[] => [
     tableName: imageKind.table,
     columns: {
       ...contentColumns(engine),
-      images: { ...columnTypes(engine).longText, transformer: jsonTransformer },
+      images: columnTypes(engine).longText,
+      imageCount: { ...columnTypes(engine).count, name: 'image_count', default: 0 },
+      moreImages: { ...columnTypes(engine).longText, name: 'more_images', nullable: true },
     },
     indices: [
       { name: 'image_posts_latest', columns: ['createdAt', 'id'] },

@@ -10,8 +10,8 @@ export const imageKind: ContentKind = {
   tagsAreKept: false,
   typeSorts: [],
   countColumn: 'image_post_count',
-  summaryColumns: ['images'],
-  detailColumns: ['description'],
+  summaryColumns: ['images', 'image_count'],
+  detailColumns: ['description', 'more_images'],
   notFound: 'IMAGE_POST_NOT_FOUND',
   search: { code: 2, table: 'image_posts', hasTerms: true, hasTags: true },
 };

@@ -13,7 +13,7 @@ import { AppError } from '../errors.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
 import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag, tagsOf } from '../tag/service.ts';
-import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
+import { imageColumns, type ImagePostColumns, type ImagePostRow, type ImagePostSummaryColumns } from './entity.ts';
 
 type ImagePostInput = InputOf<Contract['image']['create']>;
 type ListInput = InputOf<Contract['image']['list']>;
@@ -24,7 +24,7 @@ export const imagePostDraft = ({ title, images, description, tagNames }: ImagePo
   tagNames: tagNames ?? [],
   searchable: [],
   counters: [],
-  columns: { description: description ?? null, images: JSON.stringify(images) },
+  columns: Object.assign(imageColumns(images), { description: description ?? null }),
 });
 
 /** One page of image posts. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
@@ -55,18 +55,27 @@ export const createImagePosts = (
   return db.transaction((tx) => publish(tx, imageKind, userId, drafts, now()));
 };
 
+/** The members of a row that hold the images, undefined for none given. */
+const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostRow> => {
+  if (images === undefined) return {};
+  const { images: first, image_count: imageCount, more_images: moreImages } = imageColumns(images);
+  return { images: first, imageCount, moreImages };
+};
+
 /**
  * Changes the given members of an image post.
  * @throws AppError IMAGE_POST_NOT_FOUND, NOT_OWNER
  */
 export const updateImagePost = (
   { db, tags, now }: Context,
-  { id, tagNames, ...changes }: UpdateInput,
+  { id, tagNames, images, ...changes }: UpdateInput,
   userId: string,
 ): Promise<ContentRecord<ImagePostColumns>> =>
   db.transaction(async (tx) => {
     const post = await lockOwnPost(tx, id, userId);
-    const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+    const given = Object.fromEntries(
+      Object.entries(Object.assign(changes, imageMembers(images))).filter(([, value]) => value !== undefined),
+    );
     if (Object.keys(given).length > 0 || tagNames !== undefined) {
       const update: Partial<ContentRow & ImagePostRow> = { ...given, updatedAt: now() };
       if (changes.title !== undefined || tagNames !== undefined) {

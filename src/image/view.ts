@@ -8,8 +8,15 @@ type ImagePost = OutputOf<Contract['image']['getById']>;
 
 /** An image post as lists show it. */
 export const imagePostSummaryView = (record: ContentRecord<ImagePostSummaryColumns>): ImagePostSummary =>
-  Object.assign(contentView(record), { images: JSON.parse(record.row.images) as string[] });
+  Object.assign(contentView(record), {
+    images: JSON.parse(record.row.images) as string[],
+    imageCount: record.row.image_count,
+  });
 
 /** A whole image post. */
-export const imagePostView = (record: ContentRecord<ImagePostColumns>): ImagePost =>
-  Object.assign(imagePostSummaryView(record), { description: record.row.description });
+export const imagePostView = (record: ContentRecord<ImagePostColumns>): ImagePost => {
+  const { more_images, description } = record.row;
+  const post = Object.assign(imagePostSummaryView(record), { description });
+  if (more_images !== null) post.images.push(...(JSON.parse(more_images) as string[]));
+  return post;
+};

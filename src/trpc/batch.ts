@@ -1,7 +1,8 @@
 /** Batches of tRPC's clients, in one reply or as JSON lines: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { BATCH_BODY_LIMIT, type ErrorResponse, MAX_BATCH_CALLS } from '../../contract/index.ts';
+import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS } from '../../contract/index.ts';
+import { BatchAnswers, HeldAnswers } from '../call/answers.ts';
 import type { Admitted, Calls } from '../call/calls.ts';
 import { parseJson, sentValue } from '../call/envelope.ts';
 import { AppError } from '../errors.ts';
@@ -10,17 +11,30 @@ import { failureOf } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
+import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
 
-const MULTI_STATUS = 207;
+/**
+ * Calls of a batch that run at once: each may be making a page, and when an answer finds no room, those that have not
+ * begun are spared.
+ */
+const RUNNING = 8;
 
-/** The reply to one call of a batch. */
-interface Reply {
-  status: number;
-  headers: Record<string, string>;
-  json: string;
-}
+const ok = (json: Buffer): Reply => ({ status: 200, headers: {}, json });
 
-const ok = (json: string): Reply => ({ status: 200, headers: {}, json });
+/** What `work` makes of each item, in their order; it is busy with so many at once. */
+const inTurn = async <T, R>(
+  items: readonly T[],
+  running: number,
+  work: (item: T, index: number) => R | Promise<R>,
+): Promise<R[]> => {
+  const results: R[] = [];
+  const rest = items.entries();
+  const runner = async (): Promise<void> => {
+    for (const [index, item] of rest) results[index] = await work(item, index);
+  };
+  await Promise.all(Array.from({ length: running }, runner));
+  return results;
+};
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
 const readInputs = async (bodies: Bodies, request: Request): Promise<Record<string, unknown>> => {
@@ -33,21 +47,6 @@ const readInputs = async (bodies: Bodies, request: Request): Promise<Record<stri
   return inputs as Record<string, unknown>;
 };
 
-/** A batch as one line of JSON, which superjson and tRPC's decoder of streams take apart. */
-const asJsonLine = (replies: readonly Reply[]): string => {
-  const lines = replies.map(({ json }, index) => {
-    const body = JSON.parse(json) as ErrorResponse | { result: { data: { json: unknown } } };
-    const unwrapped = 'error' in body ? { error: body.error.json } : { result: { data: body.result.data.json } };
-    return [index, [[unwrapped]]] as const;
-  });
-  return `${JSON.stringify({ json: Object.fromEntries(lines) })}\n`;
-};
-
-const commonStatus = (replies: readonly Reply[]): number => {
-  const [first, ...others] = replies.map(({ status }) => status);
-  return first !== undefined && others.every((status) => status === first) ? first : MULTI_STATUS;
-};
-
 const send = (request: Request, response: Response, replies: readonly Reply[]): void => {
   for (const { headers } of replies) response.set(headers);
   if (request.headers['trpc-accept'] === 'application/jsonl') {
@@ -56,7 +55,7 @@ const send = (request: Request, response: Response, replies: readonly Reply[]): 
     return;
   }
   const status = commonStatus(replies);
-  const json = `[${replies.map((reply) => reply.json).join(',')}]`;
+  const json = asList(replies);
   if (request.method === 'POST') sendJson(response, status, json);
   else sendToGet(response, status, json);
 };
@@ -66,7 +65,7 @@ const send = (request: Request, response: Response, replies: readonly Reply[]): 
  * fails by itself.
  */
 export const answerBatch =
-  (calls: Calls, bodies: Bodies, log: Logger) =>
+  (calls: Calls, bodies: Bodies, log: Logger, held = new HeldAnswers()) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
@@ -76,7 +75,7 @@ export const answerBatch =
     const failed = (id: string, error: unknown): Reply => {
       const { body, ...rest } = failureOf(error, { procedure: id, requestId: response.locals.requestId }, log);
       response.locals.reason ??= body.error.json.data.reason;
-      return { ...rest, json: JSON.stringify(body) };
+      return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
     const admit = async (id: string): Promise<Admitted> => {
       const procedure = calls.find(id);
@@ -88,15 +87,21 @@ export const answerBatch =
 
     const admitted = await Promise.all(ids.map((id) => admit(id).catch((error: unknown) => failed(id, error))));
     const inputs = admitted.some((one) => 'procedure' in one) ? await readInputs(bodies, request) : {};
-    const replies = await Promise.all(
-      admitted.map(async (one, index) => {
-        if (!('procedure' in one)) return one;
-        try {
-          return ok(String(await calls.perform(one, sentValue(Object.hasOwn(inputs, index) ? inputs[index] : {}))));
-        } catch (error) {
-          return failed(one.procedure.id, error);
-        }
-      }),
-    );
-    send(request, response, replies);
+    const answers = new BatchAnswers(held);
+    const answer = async (one: Admitted, input: unknown): Promise<Reply> => {
+      try {
+        answers.assertRoom();
+        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input))));
+      } catch (error) {
+        return failed(one.procedure.id, error);
+      }
+    };
+    try {
+      const replies = await inTurn(admitted, RUNNING, (one, index) =>
+        'procedure' in one ? answer(one, Object.hasOwn(inputs, index) ? inputs[index] : {}) : one,
+      );
+      send(request, response, replies);
+    } finally {
+      answers.release();
+    }
   };

@@ -274,6 +274,34 @@ describe('game.getTypeStats', () => {
     expect(counts).toEqual(counts.toSorted((a, b) => b - a));
     expect(total).toBe(counts.reduce((sum, count) => sum + count, 0));
   });
+
+  test('counts 500 types one by one, and the games of all others together', async () => {
+    const other = await startApp();
+    const { key } = await other.aUser();
+    const typed = (gameType?: string) => ({ title: 'x', gameType });
+    expect(await other.call('game.getTypeStats', {})).toEqual({ items: [], otherCount: 0, total: 0 });
+
+    // 499 types with one game each, and games without a type, which count as one type.
+    const types = Array.from({ length: 499 }, (_, n) => `T${n}`).toSorted();
+    const games = [...types.map(typed), typed(), typed(), typed()];
+    while (games.length > 0) await other.call('game.batchCreate', { games: games.splice(-100) }, key);
+    const full = await other.call('game.getTypeStats', {});
+    expect(full).toEqual({
+      items: [{ gameType: null, count: 3 }, ...types.map((gameType) => ({ gameType, count: 1 }))],
+      otherCount: 0,
+      total: 502,
+    });
+
+    // Two more, of which one is frequent: the last ones by name have to give way.
+    const more = [typed('frequent'), typed('frequent'), typed('zzz')];
+    await other.call('game.batchCreate', { games: more }, key);
+    expect(await other.call('game.getTypeStats', {})).toEqual({
+      items: [{ gameType: null, count: 3 }, { gameType: 'FREQUENT', count: 2 }, ...full.items.slice(1, -1)],
+      otherCount: 2,
+      total: 505,
+    });
+    await other.stop();
+  });
 });
 
 describe('game.getRelated', () => {

@@ -40,6 +40,7 @@ describe('image.create', () => {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       title: input.title,
       images: input.images,
+      imageCount: 3,
       description: input.description,
       tags: [
         { name: '风景', slug: '风景' },
@@ -84,6 +85,48 @@ describe('image.create', () => {
     }
     expect(await countPosts(author)).toEqual(before);
     expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['half-posted'])).toEqual([]);
+  });
+});
+
+describe('the images of a post', () => {
+  const pictures = (n: number) => Array.from({ length: n }, (_, index) => picture(index));
+  const shown = async (id: string, key: string) => {
+    const { items } = await app.call('image.list', { limit: 100, page: 1, tagSlugs: ['many-images'] }, key);
+    return items.find((item) => item.id === id);
+  };
+
+  test.each([1, 3, 4, 5, 100])('are all in the post, the first of %d in lists', async (n) => {
+    const author = await app.aUser();
+    const images = pictures(n);
+    const input = { title: 'x', images, tagNames: ['many images'] };
+    // The views that follow may have been counted by then, or not.
+    const { description: _, viewCount: __, ...post } = await app.call('image.create', input, author.key);
+    expect(post).toMatchObject({ images, imageCount: n });
+    const { items } = await app.call('image.batchCreate', { posts: [input] }, author.key);
+    expect(items).toMatchObject([{ images, imageCount: n }]);
+    for (const { id } of [post, ...items]) {
+      expect(await app.call('image.getById', { id })).toMatchObject({ images, imageCount: n });
+    }
+    const expected = { ...post, viewCount: expect.any(Number), images: images.slice(0, 4) };
+    expect(await shown(post.id, author.key)).toEqual(expected);
+  });
+
+  test.each([
+    [5, 4],
+    [4, 5],
+    [1, 100],
+    [100, 1],
+    [6, 7],
+  ])('become what they are changed to, of %d to %d', async (before, after) => {
+    const author = await app.aUser();
+    const post = await app.anImagePost({ images: pictures(before), tagNames: ['many images'] }, author);
+    const images = pictures(after).toReversed();
+    const updated = await app.call('image.update', { id: post.id, images }, author.key);
+    expect(updated).toMatchObject({ images, imageCount: after });
+    expect(await app.call('image.getById', { id: post.id }, author.key)).toEqual(updated);
+    expect(await shown(post.id, author.key)).toMatchObject({ images: images.slice(0, 4), imageCount: after });
+    const renamed = await app.call('image.update', { id: post.id, title: 'renamed' }, author.key);
+    expect(renamed).toMatchObject({ images, imageCount: after });
   });
 });
 
@@ -143,13 +186,14 @@ describe('image.update', () => {
   test.each([
     ['title', { title: 'new title' }],
     ['description', { description: 'new description' }],
-    ['images', { images: [picture(9), picture(8)] }],
-  ])('changes the %s alone', async (_, change) => {
+    ['images', { images: [picture(9), picture(8)], imageCount: 2 }],
+  ])('changes the %s alone', async (_, shown) => {
     const author = await app.aUser();
     const post = await app.anImagePost({ description: 'old', tagNames: ['kept'] }, author);
     clock += 1000;
+    const { imageCount: __, ...change } = { imageCount: 1, ...shown };
     const updated = await app.call('image.update', { id: post.id, ...change }, author.key);
-    expect(updated).toEqual({ ...post, ...change, updatedAt: new Date(clock).toISOString() });
+    expect(updated).toEqual({ ...post, ...shown, updatedAt: new Date(clock).toISOString() });
     expect(await app.call('image.getById', { id: post.id }, author.key)).toEqual(updated);
   });
 

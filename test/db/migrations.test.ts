@@ -4,6 +4,8 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
 import type { Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
+import { newId, storedIdToBytes } from '../../src/db/values.ts';
+import type { ImagePostColumns } from '../../src/image/entity.ts';
 import { schema } from '../../src/schema.ts';
 import { seed } from '../../src/seed/service.ts';
 import { createDatabase, engine } from '../support/database.ts';
@@ -42,6 +44,55 @@ describe('a released migration', () => {
       // If a new one does not: `npm run schema` writes it down. What was released must not change.
       expect([file, text]).toEqual([file, await readFile(file, 'utf8')]);
     }
+  });
+});
+
+describe('the migration that sets the first images of a post apart', () => {
+  const counts = [1, 3, 4, 5, 100];
+  const urls = (n: number): string[] =>
+    Array.from({ length: n }, (_, index) => `https://a.example/${index}?"q"\\,画[像]😀`);
+
+  const aDatabaseBefore = async (): Promise<string> => {
+    const url = await anEmptyDatabase();
+    const db = await open(url, schema.migrations.slice(0, 3));
+    await db.migrate();
+    const author = storedIdToBytes(newId(new Date()));
+    const time = '2026-04-01 00:00:00.000';
+    await db.transaction(async (tx) => {
+      await tx.execute(
+        `INSERT INTO users (id, nickname, social_links, search_text, created_at, updated_at)
+        VALUES (?, 'x', '{}', 'x', ?, ?)`,
+        [author, time, time],
+      );
+      for (const n of counts) {
+        await tx.execute(
+          `INSERT INTO image_posts (id, author_id, title, search_text, images, created_at, updated_at)
+          VALUES (?, ?, ?, 'x', ?, ?, ?)`,
+          [storedIdToBytes(newId(new Date())), author, `${n} images`, JSON.stringify(urls(n)), time, time],
+        );
+      }
+    });
+    return url;
+  };
+
+  test('fills its columns, and goes back', async () => {
+    const db = await open(await aDatabaseBefore(), schema.migrations.slice(0, 4));
+    const list = (columns: string) => db.read(`SELECT ${columns} FROM image_posts ORDER BY image_count`);
+    await db.migrate();
+    const after = (await list('images, image_count, more_images')) as ImagePostColumns[];
+    const found = after.map(({ images, image_count: n, more_images: more }) => [
+      JSON.parse(images),
+      n,
+      more === null ? null : JSON.parse(more),
+    ]);
+    const rest = (n: number) => (n > 4 ? urls(n).slice(4) : null);
+    expect(found).toEqual(counts.map((n) => [urls(n).slice(0, 4), n, rest(n)]));
+
+    await db.revert();
+    const before = await db.read<{ title: string; images: string }>('SELECT title, images FROM image_posts');
+    expect(new Map(before.map(({ title, images }) => [title, JSON.parse(images)]))).toEqual(
+      new Map(counts.map((n) => [`${n} images`, urls(n)])),
+    );
   });
 });
 

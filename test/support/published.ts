@@ -31,13 +31,14 @@ addFormats.default(ajv);
 ajv.addSchema({ $id: 'document', components: document.components });
 
 const ERROR = '#/components/schemas/ErrorResponse';
-/** What is no operation's: the document describes POST, of requests that are well-formed HTTP. */
+/** What is no operation's: the document describes POST, of single calls, in requests that are well-formed HTTP. */
 const UNDOCUMENTED = new Set([
   'METHOD_NOT_SUPPORTED',
   'BAD_HTTP_REQUEST',
   'HEADERS_TOO_LARGE',
   'REQUEST_TIMEOUT',
   'PROCEDURE_NOT_FOUND',
+  'ANSWER_TOO_LARGE',
 ]);
 
 const validatorOf = (ref: string) => {

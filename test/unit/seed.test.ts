@@ -149,7 +149,9 @@ describe('what is seeded', () => {
     }
     for (const { draft } of posts) {
       const { title, tagNames: names, columns } = draft;
-      const images = JSON.parse(columns.images) as string[];
+      const more = columns.more_images === null ? [] : (JSON.parse(columns.more_images) as string[]);
+      const images = [...(JSON.parse(columns.images) as string[]), ...more];
+      expect(columns.image_count).toBe(images.length);
       const description = columns.description ?? undefined;
       contract.image.create.body.parse({ json: { title, description, tagNames: names, images } });
     }

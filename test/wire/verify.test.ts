@@ -562,6 +562,19 @@ const planted: Planted[] = [
       /^user\.updateProfile: changes what is given and nothing else, and back again: \/result\/data\/json\/bio: expected null, came "𠮷/,
   },
   {
+    fault: 'a list with all images of a post',
+    only: 'image.list',
+    meddle: outputs('image.list', ({ items }) => items[0]?.images.push('https://images.example.com/4.webp')),
+    found:
+      /^image\.list: shows the first 4 images .*: \/result\/data\/json\/items\/0\/images\/4: expected nothing, came "https:/,
+  },
+  {
+    fault: 'other types that are not counted',
+    only: 'game.getTypeStats',
+    meddle: outputs('game.getTypeStats', (output) => (output['otherCount'] += 1)),
+    found: /^game\.getTypeStats: counts every game once, .*: \/result\/data\/json\/total: expected/,
+  },
+  {
     fault: 'types that do not add up',
     only: 'game.getTypeStats',
     meddle: outputs('game.getTypeStats', ({ items }) => (items[0].count += 1)),

@@ -2,6 +2,7 @@ import type { Check } from '../check.ts';
 import type { Operation } from '../operation.ts';
 import type { Session } from '../session.ts';
 import { relatedChecks, typeStatsChecks } from './games.ts';
+import { imageSummaryChecks } from './images.ts';
 import { listChecks } from './lists.ts';
 import { batchCreateChecks, createChecks, getByIdChecks, updateChecks } from './records.ts';
 import { favoriteChecks, reactionChecks } from './toggles.ts';
@@ -16,6 +17,7 @@ const effects: Record<string, (operation: Operation, session: Session) => Check[
   update: updateChecks,
   toggleFavorite: favoriteChecks,
   toggleReaction: reactionChecks,
+  'image.list': (list, session) => [...listChecks(list, session), ...imageSummaryChecks(list, session)],
   'game.getTypeStats': typeStatsChecks,
   'game.getRelated': relatedChecks,
   'user.getProfile': getProfileChecks,

@@ -22,7 +22,7 @@ export const typeStatsChecks = (typeStats: Operation, session: Session): Check[]
       const { output, reply } = await session.call<TypeStats>(typeStats, {});
       const counts = output.items.map(({ count }) => count);
       const types = output.items.map(({ gameType }) => gameType);
-      const sum = counts.reduce((total, count) => total + count, 0);
+      const sum = counts.reduce((total, count) => total + count, output.otherCount);
       demand(reply, [
         ...differences(sum, output.total, `${OUTPUT}/total`),
         ...differences([...new Set(types)], types, `${OUTPUT}/items`),

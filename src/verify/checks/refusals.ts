@@ -17,6 +17,7 @@ export const unprovoked = {
   BAD_HTTP_REQUEST: 'is answered by whatever proxy is in front',
   HEADERS_TOO_LARGE: 'is answered by whatever proxy is in front',
   REQUEST_TIMEOUT: 'is answered by whatever proxy is in front',
+  ANSWER_TOO_LARGE: 'needs records of many megabytes',
   OVERLOADED: 'is the deployment’s own trouble',
   DATABASE_UNAVAILABLE: 'is the deployment’s own trouble',
   INTERNAL: 'is the deployment’s own trouble',

@@ -1,0 +1,48 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { engineOf } from './columns.ts';
+
+/** Images that stay where lists read them. */
+const SHOWN = [0, 1, 2, 3];
+
+/** What differs between the engines. */
+const wordsOf = (runner: QueryRunner) =>
+  engineOf(runner) === 'sqlite'
+    ? { count: 'integer', longText: 'text', elements: 'json_array_length', characters: 'LENGTH' }
+    : {
+        count: 'int unsigned',
+        longText: 'mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+        elements: 'JSON_LENGTH',
+        characters: 'CHAR_LENGTH',
+      };
+
+/**
+ * Leaves the first images of a post in `images`, which lists read, and puts the others into a column after all others: so
+ * a list reads next to nothing of a post with many.
+ */
+export class ImageSummaries1763800000004 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const { count, longText, elements } = wordsOf(runner);
+    await runner.query(`ALTER TABLE image_posts ADD COLUMN image_count ${count} NOT NULL DEFAULT 0`);
+    await runner.query(`ALTER TABLE image_posts ADD COLUMN more_images ${longText}`);
+    await runner.query(`UPDATE image_posts SET image_count = ${elements}(images)`);
+    const shown = SHOWN.map((index) => `'$[${index}]'`).join(', ');
+    // What is removed moves the others up. MySQL assigns from left to right, and sees what it has assigned.
+    const first = SHOWN.map(() => "'$[0]'").join(', ');
+    await runner.query(
+      `UPDATE image_posts SET more_images = JSON_REMOVE(images, ${first}), images = JSON_EXTRACT(images, ${shown})
+      WHERE image_count > ${SHOWN.length}`,
+    );
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    const { characters } = wordsOf(runner);
+    await runner.query(
+      `UPDATE image_posts
+      SET images = CONCAT(SUBSTR(images, 1, ${characters}(images) - 1), ', ', SUBSTR(more_images, 2))
+      WHERE more_images IS NOT NULL`,
+    );
+    for (const column of ['more_images', 'image_count']) {
+      await runner.query(`ALTER TABLE image_posts DROP COLUMN ${column}`);
+    }
+  }
+}
