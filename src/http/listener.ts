@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import { errorReply } from './errors.ts';
+import { fromPath, inviteBody } from './quirks.ts';
 
 /** Longer than the idle time of common load balancers, so that they close connections, not we under their requests. */
 const KEEP_ALIVE_MS = 65_000;
@@ -69,8 +70,8 @@ export class Listener {
 
   constructor(app: RequestListener, prototypes: Prototypes = {}) {
     const answer: RequestListener = (request, response) => {
-      this.#running.add(response);
-      response.once('close', () => this.#running.delete(response));
+      this.#note(response);
+      request.url = fromPath(request.url ?? '');
       if (this.#stopping) response.setHeader('Connection', 'close');
       app(request, response);
     };
@@ -84,9 +85,37 @@ export class Listener {
       },
       answer,
     );
-    // Likewise an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
+    const invite = inviteBody(answer);
+    this.#server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      this.#note(response);
+      invite(request, response);
+    });
+    // Node would also refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
-    this.#server.on('clientError', refuse);
+    this.#server.on('clientError', (error, socket: Socket) => this.#refuse(error, socket));
+    // Node forgets the replies that wait for others when their connection breaks.
+    this.#server.on('connection', (socket) => {
+      socket.once('close', () => {
+        for (const response of this.#of(socket)) response.emit('close');
+      });
+    });
+  }
+
+  #note(response: ServerResponse): void {
+    this.#running.add(response);
+    response.once('close', () => this.#running.delete(response));
+  }
+
+  /** The replies under way on a connection, in their order. */
+  #of(socket: Socket): ServerResponse[] {
+    return [...this.#running].filter(({ req }) => req.socket === socket);
+  }
+
+  /** Refuses once all requests before on this connection are answered: callers tell answers by their order. */
+  #refuse(error: Error, socket: Socket): void {
+    const last = this.#of(socket).findLast(({ req }) => req.complete);
+    if (last) last.once('close', () => refuse(error, socket));
+    else refuse(error, socket);
   }
 
   /**

@@ -1,4 +1,5 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/list/cursor.ts';
 
 const filters = ['games', 'views', 'all', undefined, ['伝説'], []];
@@ -55,4 +56,52 @@ test.each([
   encodeCursor(filters, values).toUpperCase(),
 ])('the text %j is refused', (cursor) => {
   expect(() => decodeCursor(cursor, filters, accepts)).toThrow(invalid);
+});
+
+describe('whatever it is made of', () => {
+  const anyText = fc.string({ unit: 'binary' });
+  const anyValue = fc.oneof(fc.maxSafeNat(), anyText);
+  const isAny = () => true;
+
+  test('a cursor gives its values back', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.array(anyValue, { maxLength: 5 }), (someFilters, some) => {
+        const cursor = encodeCursor(someFilters, some);
+        expect(
+          decodeCursor(
+            cursor,
+            someFilters,
+            some.map(() => isAny),
+          ),
+        ).toEqual(some);
+      }),
+    );
+  });
+
+  test('a text is a cursor of ours, or refused as none', () => {
+    const good = encodeCursor(filters, values);
+    const [fingerprint] = JSON.parse(Buffer.from(good, 'base64url').toString()) as string[];
+    const texts = fc.oneof(
+      anyText,
+      fc.base64String(),
+      fc.jsonValue().map(encoded),
+      // Of these filters, as nobody but us can tell.
+      fc.array(fc.jsonValue(), { maxLength: 4 }).map((some) => encoded([fingerprint, ...some])),
+      // Changed in one place.
+      fc
+        .tuple(fc.nat(good.length), anyText)
+        .map(([at, wrong]) => good.slice(0, at) + wrong + good.slice(at + wrong.length)),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        try {
+          const decoded = decodeCursor(text, filters, accepts);
+          expect(decoded.map((value, index) => accepts[index]?.(value))).toEqual([true, true, true]);
+        } catch (error) {
+          expect(error).toEqual(invalid);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
 });

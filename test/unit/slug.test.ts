@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { slugOf } from '../../src/tag/slug.ts';
 
 const hashed = (name: string) => `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
@@ -46,4 +47,20 @@ test('a slug is its own slug', () => {
   for (const name of ['Open World', 'ﾌｧﾝﾀｼﾞｰ', 'C++ & C#', 'İstanbul', '🐉', 'ΣΑΣ', '①②']) {
     expect(slugOf(slugOf(name))).toBe(slugOf(name));
   }
+});
+
+test('whatever a name is, its slug is its own slug, and of words joined by single hyphens', () => {
+  const unit = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    fc.constantFrom(...'aİΣςẞﬁǅK\u0307\u0323\u0301\u0345ﾊ\uFF9E\uFDFA \u00A8-#🐉'),
+  );
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 60 }), (name) => {
+      const slug = slugOf(name);
+      expect(slug).toMatch(/^[\p{L}\p{M}\p{N}]+(-[\p{L}\p{M}\p{N}]+)*$/u);
+      expect(Array.from(slug).length).toBeLessThanOrEqual(200);
+      expect(slugOf(slug)).toBe(slug);
+    }),
+    { numRuns: 5000 },
+  );
 });
