@@ -53,7 +53,8 @@ export const aConversation = (seed: string, number: number, realCursor: string):
     number,
     asked,
     wild: wild && random.chance(0.7) ? Buffer.concat([wild, LAST_WORDS]) : wild,
-    isPatient: random.chance(0.4),
+    // At a CONNECT, which is for proxies, Node closes the connection under whatever came before.
+    isPatient: random.chance(0.4) || wild?.includes('CONNECT') === true,
     cuts: random.chance(0.1)
       ? Array.from({ length: random.between(1, 20) }, () => random.between(0, length)).toSorted((a, b) => a - b)
       : [],
