@@ -27,7 +27,7 @@ export interface Conversation {
 /** Has a server that got so far say something, and close. */
 const LAST_WORDS = Buffer.from('\r\n\r\nGET /healthz HTTP/1.1\r\nHost: last.test\r\nConnection: close\r\n\r\n');
 
-const LONGEST = 8;
+const LONGEST = 10;
 
 const ask = (random: Random, id: string, realCursor: string): Asked => {
   const request = aRequest(random, realCursor);

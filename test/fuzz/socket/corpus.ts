@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { type Procedure, procedures } from '../../../contract/index.ts';
+import { MAX_BATCH_CALLS, type Procedure, procedures } from '../../../contract/index.ts';
 import { sandboxKeys } from '../../../src/demo/sandbox.ts';
 import { keyOf } from '../../../src/key/format.ts';
 import type { Random } from '../../../src/seed/random.ts';
@@ -166,7 +166,10 @@ const single = (random: Random, realCursor: string): Request => {
 };
 
 const batch = (random: Random, realCursor: string): Request => {
-  const calls = Array.from({ length: random.pick([1, 2, 2, 3, 5, 20, 21]) }, () => random.pick(procedures));
+  const length = random.chance(0.06)
+    ? random.pick([MAX_BATCH_CALLS, MAX_BATCH_CALLS + 1])
+    : random.pick([1, 2, 2, 3, 4]);
+  const calls = Array.from({ length }, () => random.pick(procedures));
   const inputs = calls.map((procedure) => envelope(random, inputOf(random, procedure, realCursor)));
   const ids = calls.map(({ id }) =>
     random.chance(0.97) ? id : random.pick(['', 'game.steal', '__proto__', 'toString']),
@@ -195,7 +198,7 @@ const pages = [
 const anyRequest = (random: Random, realCursor: string): Request => {
   const draw = random.fraction();
   if (draw < 0.78) return single(random, realCursor);
-  if (draw < 0.96) return batch(random, realCursor);
+  if (draw < 0.98) return batch(random, realCursor);
   return get(random.pick(pages));
 };
 
