@@ -66,6 +66,8 @@ const bornWith = ({ request, response }: Prototypes) => {
 export class Listener {
   readonly #server: Server;
   readonly #running = new Set<ServerResponse>();
+  /** Connections that said what is no HTTP: whatever more they say is none either. */
+  readonly #refused = new WeakSet<Socket>();
   #stopping = false;
 
   constructor(app: RequestListener, prototypes: Prototypes = {}) {
@@ -113,6 +115,8 @@ export class Listener {
 
   /** Refuses once all requests before on this connection are answered: callers tell answers by their order. */
   #refuse(error: Error, socket: Socket): void {
+    if (this.#refused.has(socket)) return;
+    this.#refused.add(socket);
     const last = this.#of(socket).findLast(({ req }) => req.complete);
     if (last) last.once('close', () => refuse(error, socket));
     else refuse(error, socket);

@@ -10,8 +10,8 @@ import { sandboxKeys } from '../../src/demo/sandbox.ts';
 import { insertKey } from '../../src/key/service.ts';
 import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { withDatabase } from '../support/load.ts';
-import { memoryOf } from '../support/memory.ts';
 import { runCli, type ServeProcess, startServe } from '../support/program.ts';
+import { usageOf } from '../support/usage.ts';
 import { converse, type Fault, type Tally } from './socket/client.ts';
 import { aConversation, type Conversation } from './socket/conversation.ts';
 
@@ -141,11 +141,13 @@ test(
       }),
     );
     const seconds = (performance.now() - began) / 1000;
-    const memory = await memoryOf(served.child.pid ?? 0);
+    const usage = await usageOf(served.child.pid ?? 0);
     process.stdout.write(
       `\n${report(tally, [
         `slowest /healthz: ${Math.round(slowestHealth)} ms`,
-        `memory: ${memory ? `${Math.round(memory.peak)} MiB at its most` : 'unknown'}`,
+        usage
+          ? `the service: ${Math.round(usage.peakMebibytes)} MiB at its most, ${Math.round(usage.seconds)} s of a processor`
+          : 'what the service used is unknown on this system',
         `${seconds.toFixed(1)} s, ${Math.round(tally.requests / seconds)} requests a second`,
       ])}`,
     );
@@ -154,7 +156,7 @@ test(
     if (FUZZ_CONVERSATION !== undefined) return;
     const unseen = procedures.filter(({ id }) => !tally.seen.has(`${id} 200`)).map(({ id }) => id);
     expect(unseen).toEqual([]);
-    if (memory) expect(memory.peak).toBeLessThan(MOST_MEMORY_MIB);
+    if (usage) expect(usage.peakMebibytes).toBeLessThan(MOST_MEMORY_MIB);
 
     expect(await served.stop()).toBe(0);
     expect(served.output()).not.toMatch(/"level":[4-6]0|Warning|^ +at /m);

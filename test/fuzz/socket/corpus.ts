@@ -64,7 +64,7 @@ const validInput = (random: Random, { name, example: { input } }: Procedure, rea
   const base = input as Record<string, unknown>;
   if (name === 'list') {
     return {
-      limit: random.between(1, 20),
+      limit: random.between(1, 5),
       page: random.between(1, 3),
       ...(random.chance(0.5) && { search: searchOf(random) }),
       ...(random.chance(0.3) && { tagSlugs: [random.pick(['dragons', 'rain', '长篇', hostileString(random)])] }),
