@@ -91,11 +91,6 @@ const envelope = (random: Random, input: unknown): unknown => {
   return changed(random, { json: input });
 };
 
-const BOMB = ' '.repeat(64 * MIB);
-const bombs = {
-  gzip: gzipSync(BOMB),
-  deflate: deflateSync(BOMB),
-};
 const packers = {
   gzip: (body: Buffer) => gzipSync(body),
   deflate: (body: Buffer) => deflateSync(body),
@@ -104,11 +99,18 @@ const packers = {
   identity: (body: Buffer) => Buffer.from(body),
 };
 
+const bombs = new Map<string, Buffer>();
+/** Much more than any body may be, in few bytes. */
+const bomb = (encoding: 'gzip' | 'deflate'): Buffer => {
+  const made = bombs.get(encoding) ?? packers[encoding](Buffer.alloc(64 * MIB, ' '));
+  bombs.set(encoding, made);
+  return made;
+};
+
 /** The body, compressed, and how that is told: well or badly. */
 const packed = (random: Random, body: Buffer): { body: Buffer; encoding: string } => {
   const encoding = random.pick(['gzip', 'deflate', 'br', 'compress', 'identity'] as const);
-  if ((encoding === 'gzip' || encoding === 'deflate') && random.chance(0.03))
-    return { body: bombs[encoding], encoding };
+  if ((encoding === 'gzip' || encoding === 'deflate') && random.chance(0.03)) return { body: bomb(encoding), encoding };
   const good = packers[random.chance(0.9) ? encoding : 'gzip'](body);
   const cut = random.chance(0.2) ? good.subarray(0, random.between(0, good.length)) : good;
   if (random.chance(0.1) && cut.length > 0) cut[random.between(0, cut.length - 1)] = random.between(0, 255);
