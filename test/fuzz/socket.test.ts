@@ -119,7 +119,7 @@ const told = ({ conversation: { number, asked, wild }, what, at }: Fault): strin
 };
 
 const report = ({ requests, connections, abandoned, seen, slowestMs }: Tally, more: readonly string[]): string => {
-  const counted = [...seen].filter(([what]) => /^(status|[0-9])/.test(what)).toSorted();
+  const counted = [...seen].filter(([what]) => /^(status|[0-9])/.test(what)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return [
     `Sockets on ${engine}, FUZZ_SEED=${seed}: ${requests} requests on ${connections} connections, ${abandoned} abandoned`,
     ...counted.map(([what, count]) => `  ${what.padEnd(32)}${String(count).padStart(8)}`),

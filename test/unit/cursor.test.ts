@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/list/cursor.ts';
 import { AppError } from '../../src/errors.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';

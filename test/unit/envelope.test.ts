@@ -1,7 +1,7 @@
 import { parse } from 'node:querystring';
 import { describe, expect, test } from '@jest/globals';
 import type { Request } from 'express';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { sentText, sentValue } from '../../src/call/envelope.ts';
 import { AppError } from '../../src/errors.ts';
 import { queryText } from '../../src/trpc/get.ts';

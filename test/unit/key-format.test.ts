@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { displayPrefix, generateKey, hashKey, isWellFormedKey, keyOf } from '../../src/key/format.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { normalise, searchTerms, searchText } from '../../src/search/text.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { slugOf } from '../../src/tag/slug.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 

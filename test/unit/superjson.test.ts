@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import superjson from 'superjson';
+import * as fc from 'fast-check';
+import { stringify } from 'superjson';
 import { removeUndefined } from '../../src/call/superjson.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 
@@ -120,7 +120,7 @@ describe('any input', () => {
   test('that superjson writes is read as JSON would have it', () => {
     assertProperty(
       fc.property(inputs, (input) => {
-        const { json: read } = received(superjson.stringify(input)) as { json?: unknown };
+        const { json: read } = received(stringify(input)) as { json?: unknown };
         return JSON.stringify(read) === JSON.stringify(input);
       }),
       500,
