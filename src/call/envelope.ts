@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import { removeUndefined } from './superjson.ts';
 
@@ -24,8 +25,17 @@ export const sentText = (text: string): Sent => ({
   parse: () => (text === '' ? {} : removeUndefined(parseJson(text))),
 });
 
+/** Equal texts for equal values, but for those too deep for `JSON.stringify`, each of which is like no other. */
+const textOf = (value: unknown): string => {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return randomUUID();
+  }
+};
+
 /** A call whose envelope came within something larger. */
 export const sentValue = (value: unknown): Sent => {
   const envelope = removeUndefined(value);
-  return { text: JSON.stringify(envelope), parse: () => envelope };
+  return { text: textOf(envelope), parse: () => envelope };
 };

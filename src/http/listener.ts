@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../contract/index.ts';
 import { defaultEdge, type Edge } from './edge.ts';
+import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
 import { Unsent } from './unsent.ts';
@@ -65,6 +66,7 @@ export class Listener {
         this.#running.delete(response);
         refusals.noteAnswered(request);
       });
+      request.url = fromPath(request.url ?? '');
       if (this.#stopping) response.setHeader('Connection', 'close');
       app(request, response);
     };
@@ -86,7 +88,8 @@ export class Listener {
     );
     // Node drops what is beyond, and says nothing: the app has to see that there is more than it takes.
     this.#server.maxHeadersCount = MAX_HEADERS + 1;
-    // Likewise an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
+    this.#server.on('checkContinue', inviteBody(answer));
+    // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
     this.#server.on('clientError', refusals.refuse);
   }

@@ -166,6 +166,9 @@ interface NamedCounter extends Counter {
   name: string;
 }
 
+/** What comes after the counters of all types. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
+const AFTER_TYPES = typeCounter(null).replace(/:$/, ';');
+
 /**
  * The rows of `counters` that count records, those included that are missing. The cast keeps MySQL from making decimals,
  * which arrive as texts, of signed and unsigned numbers.
@@ -179,7 +182,7 @@ const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
       UNION ALL SELECT '${imageKind.table}', 0, COUNT(*) FROM image_posts
       UNION ALL SELECT CONCAT('${typeCounter(null)}', COALESCE(game_type, '')), 0, COUNT(*) FROM games GROUP BY game_type
     ) c
-    WHERE name IN ('${gameKind.table}', '${imageKind.table}') OR name LIKE '${typeCounter(null)}%'
+    WHERE name IN ('${gameKind.table}', '${imageKind.table}') OR (name >= '${typeCounter(null)}' AND name < '${AFTER_TYPES}')
     GROUP BY name ORDER BY name`,
   );
   return rows.map(({ name, n, actual }) => ({ name, stored: n, actual }));

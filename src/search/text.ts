@@ -1,11 +1,15 @@
 const KATAKANA = /[\u30A1-\u30F6\u30FD\u30FE]/g;
 const KATAKANA_TO_HIRAGANA = 0x60;
 
-/** A text as search compares it: NFKC, lower case, katakana as hiragana. */
+/**
+ * A text as search compares it: NFKC, lower case, katakana as hiragana. NFKC once more, since a lower case can be a letter
+ * and a mark, which has its order among others.
+ */
 export const normalise = (text: string): string =>
   text
     .normalize('NFKC')
     .toLowerCase()
+    .normalize('NFKC')
     .replaceAll(KATAKANA, (character) => String.fromCodePoint(character.charCodeAt(0) - KATAKANA_TO_HIRAGANA));
 
 /** What is stored of a record for search. No search term holds a line break, so none matches across two parts. */

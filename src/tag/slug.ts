@@ -20,7 +20,9 @@ export const slugOf = (name: string): string => {
 };
 
 const makeSlug = (name: string): string => {
-  const slug = name.normalize('NFKC').trim().toLowerCase().replaceAll(SEPARATORS, '-').replaceAll(/^-|-$/g, '');
+  // Once more, since a lower case can be a letter and a mark, which has its order among others.
+  const normalised = name.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
+  const slug = normalised.replaceAll(SEPARATORS, '-').replaceAll(/^-|-$/g, '');
   if (slug !== '' && Array.from(slug).length <= lengths.tagSlug) return slug;
   return `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 };

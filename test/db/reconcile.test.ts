@@ -156,6 +156,13 @@ test('a table of more rows than are read at once is compared to its end', async 
   expect(await find()).toEqual([]);
 });
 
+test('the counter of a type that begins with an emoji is seen', async () => {
+  await app.aGame({ gameType: '🐉' });
+  expect(await find()).toEqual([]);
+  await write("UPDATE counters SET n = 5 WHERE name = 'games:🐉'");
+  await expectMended(one('counters.n', 'games:🐉', 5, 1));
+});
+
 test('beside a running service nothing right is called wrong, and what is wrong is mended', async () => {
   const users = await Promise.all([app.aUser(), app.aUser(), app.aUser()]);
   const [author] = users;

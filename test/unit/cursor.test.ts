@@ -1,5 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
 import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/list/cursor.ts';
+import { AppError } from '../../src/errors.ts';
+import { anyCharacter, assertProperty } from '../support/property.ts';
 
 const filters = ['games', 'views', 'all', undefined, ['伝説'], []];
 const values: CursorValue[] = [42, '2026-04-01 09:30:00.000', '019a3c5e-b150-7e85-9f52-9d40ce61a205'];
@@ -55,4 +58,52 @@ test.each([
   encodeCursor(filters, values).toUpperCase(),
 ])('the text %j is refused', (cursor) => {
   expect(() => decodeCursor(cursor, filters, accepts)).toThrow(invalid);
+});
+
+describe('whatever it is made of', () => {
+  const anyText = fc.string({ unit: anyCharacter });
+  const anyValue = fc.oneof(fc.maxSafeNat(), anyText);
+  const isAny = () => true;
+
+  test('a cursor gives its values back', () => {
+    assertProperty(
+      fc.property(fc.jsonValue(), fc.array(anyValue, { maxLength: 5 }), (someFilters, some) => {
+        const cursor = encodeCursor(someFilters, some);
+        expect(
+          decodeCursor(
+            cursor,
+            someFilters,
+            some.map(() => isAny),
+          ),
+        ).toEqual(some);
+      }),
+    );
+  });
+
+  test('a text is a cursor of ours, or refused as none', () => {
+    const good = encodeCursor(filters, values);
+    const [fingerprint] = JSON.parse(Buffer.from(good, 'base64url').toString()) as string[];
+    const texts = fc.oneof(
+      anyText,
+      fc.base64String(),
+      fc.jsonValue().map(encoded),
+      // Of these filters, as nobody but us can tell.
+      fc.array(fc.jsonValue(), { maxLength: 4 }).map((some) => encoded([fingerprint, ...some])),
+      // Changed in one place.
+      fc
+        .tuple(fc.nat(good.length), anyText)
+        .map(([at, wrong]) => good.slice(0, at) + wrong + good.slice(at + wrong.length)),
+    );
+    assertProperty(
+      fc.property(texts, (text) => {
+        try {
+          const decoded = decodeCursor(text, filters, accepts);
+          return decoded.length === accepts.length && decoded.every((value, index) => accepts[index]?.(value));
+        } catch (error) {
+          return error instanceof AppError && error.reason === 'CURSOR_INVALID';
+        }
+      }),
+      1000,
+    );
+  });
 });

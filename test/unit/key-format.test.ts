@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { displayPrefix, generateKey, hashKey, isWellFormedKey } from '../../src/key/format.ts';
+import * as fc from 'fast-check';
+import { displayPrefix, generateKey, hashKey, isWellFormedKey, keyOf } from '../../src/key/format.ts';
+import { anyCharacter, assertProperty } from '../support/property.ts';
 
 const ALPHABET = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
 const KEY = /^cgk_[0-9A-Za-z]{38}$/;
@@ -68,4 +70,21 @@ test('the format does not change', () => {
   expect(isWellFormedKey(key)).toBe(true);
   expect(displayPrefix(key)).toBe('cgk_01234567');
   expect(hashKey(key).toString('hex')).toBe('0633a85f281832a02e12deea756645c35df7c7de05c889311944ad0bf8461670');
+});
+
+test('a text is a key exactly when it is what its characters make', () => {
+  const characters = fc.string({ unit: fc.constantFrom(...ALPHABET), minLength: 32, maxLength: 32 });
+  const texts = fc.oneof(
+    fc.string({ unit: anyCharacter }),
+    characters.map((random) => `cgk_${random}000000`),
+    fc.tuple(characters, fc.string({ unit: anyCharacter, maxLength: 8 })).map(([random, end]) => keyOf(random) + end),
+  );
+  assertProperty(
+    fc.property(texts, (text) => {
+      const isKey = KEY.test(text) && keyOf(text.slice(4, -6)) === text;
+      return isWellFormedKey(text) === isKey;
+    }),
+    300,
+  );
+  assertProperty(fc.property(characters, (random) => isWellFormedKey(keyOf(random))));
 });

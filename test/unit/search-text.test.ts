@@ -1,5 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
 import { normalise, searchTerms, searchText } from '../../src/search/text.ts';
+import { anyCharacter, assertProperty } from '../support/property.ts';
 
 test.each([
   ['Dragon', 'dragon'],
@@ -43,4 +46,36 @@ test('no term matches across two parts', () => {
     for (const term of searchTerms(search)) expect(term).not.toContain('\n');
   }
   expect(stored).not.toContain(searchTerms('eビ')[0]);
+});
+
+describe('any text', () => {
+  // Marks, letters with two cases and kana are where rounds differ, if they do.
+  const unit = fc.oneof(anyCharacter, fc.constantFrom(...'İΣςẞﬁǅK\u0307\u0323\u0301\u0345ヴﾊ\u3099\uFF9E\u3000 \n¨'));
+  const texts = fc.string({ unit, maxLength: 30 });
+
+  test('is normalised in one round', () => {
+    assertProperty(
+      fc.property(texts, (text) => normalise(normalise(text)) === normalise(text)),
+      2000,
+    );
+  });
+
+  test('is searched for by terms that are different, normalised, and nothing but words', () => {
+    assertProperty(
+      fc.property(texts, (text) => {
+        const terms = searchTerms(text);
+        return isDeepStrictEqual(searchTerms(terms.join(' ')), terms) && !terms.some((term) => /\s|^$/.test(term));
+      }),
+      1000,
+    );
+  });
+
+  test('holds each of the terms that it is searched for by', () => {
+    assertProperty(
+      fc.property(texts, (text) => {
+        const stored = searchText([text]);
+        expect(searchTerms(text).filter((term) => !stored.includes(term))).toEqual([]);
+      }),
+    );
+  });
 });

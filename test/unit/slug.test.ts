@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
 import { slugOf } from '../../src/tag/slug.ts';
+import { anyCharacter, assertProperty } from '../support/property.ts';
 
 const hashed = (name: string) => `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 
@@ -46,4 +48,16 @@ test('a slug is its own slug', () => {
   for (const name of ['Open World', 'ﾌｧﾝﾀｼﾞｰ', 'C++ & C#', 'İstanbul', '🐉', 'ΣΑΣ', '①②']) {
     expect(slugOf(slugOf(name))).toBe(slugOf(name));
   }
+});
+
+test('whatever a name is, its slug is its own slug, and of words joined by single hyphens', () => {
+  const unit = fc.oneof(anyCharacter, fc.constantFrom(...'aİΣςẞﬁǅK\u0307\u0323\u0301\u0345ﾊ\uFF9E\uFDFA \u00A8-#🐉'));
+  assertProperty(
+    fc.property(fc.string({ unit, maxLength: 20 }), (name) => {
+      const slug = slugOf(name);
+      const isOfWords = /^[\p{L}\p{M}\p{N}]+(-[\p{L}\p{M}\p{N}]+)*$/u.test(slug);
+      return isOfWords && Array.from(slug).length <= 200 && slugOf(slug) === slug;
+    }),
+    2000,
+  );
 });

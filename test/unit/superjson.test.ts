@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { stringify } from 'superjson';
 import { removeUndefined } from '../../src/call/superjson.ts';
+import { anyCharacter, assertProperty } from '../support/property.ts';
 
 /** What a body becomes. Written as JSON, since that is what arrives. */
 const received = (body: string): unknown => removeUndefined(JSON.parse(body));
@@ -95,6 +98,76 @@ describe('everything else is left alone', () => {
     expect(
       Object.keys(json('{"json":{"__proto__":null},"meta":{"values":{"__proto__":["undefined"]}}}') as object),
     ).toEqual([]);
+  });
+});
+
+describe('any input', () => {
+  const names = fc.oneof(fc.constantFrom('a', 'b', '0', '__proto__', 'toString'), fc.string({ unit: anyCharacter }));
+  const { value: inputs } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom(null, undefined, 1, 'text', true),
+      fc.array(tie('value'), { maxLength: 3 }),
+      // superjson refuses these names, which would be an attack on its decoder.
+      fc.dictionary(
+        names.filter((name) => !['__proto__', 'constructor', 'prototype'].includes(name)),
+        tie('value'),
+        { maxKeys: 4, noNullPrototype: true },
+      ),
+    ),
+  }));
+
+  test('that superjson writes is read as JSON would have it', () => {
+    assertProperty(
+      fc.property(inputs, (input) => {
+        const { json: read } = received(stringify(input)) as { json?: unknown };
+        return JSON.stringify(read) === JSON.stringify(input);
+      }),
+      500,
+    );
+  });
+
+  /** Whether `less` is `whole`, but for members that are null there. */
+  const isWithoutNulls = (less: unknown, whole: unknown): boolean => {
+    if (typeof whole !== 'object' || whole === null) return less === whole;
+    if (typeof less !== 'object' || less === null) return false;
+    return Object.entries(whole).every(([name, value]) =>
+      Object.hasOwn(less, name)
+        ? isWithoutNulls((less as Record<string, unknown>)[name], value)
+        : value === null && !Array.isArray(whole),
+    );
+  };
+
+  test('loses nothing but nulls, whatever its annotations say', () => {
+    const { node: nodes } = fc.letrec<{ node: unknown }>((tie) => ({
+      node: fc.oneof(
+        { depthSize: 'small' },
+        fc.constant(['undefined']),
+        fc.tuple(fc.constantFrom('map', 'undefined'), fc.dictionary(names, tie('node'), { maxKeys: 3 })),
+        fc.jsonValue(),
+      ),
+    }));
+    const paths = fc.array(names, { maxLength: 3 }).map((parts) => parts.join('.'));
+    const envelopes = fc.record(
+      {
+        json: fc.jsonValue({ maxDepth: 3 }),
+        meta: fc.record({
+          values: fc.oneof(nodes, fc.dictionary(paths, nodes)),
+          v: fc.constantFrom(undefined, 1, 'x'),
+        }),
+      },
+      { requiredKeys: [] },
+    );
+    const prototypes = () => [Object, Array, String].map(({ prototype }) => Object.getOwnPropertyNames(prototype));
+    const before = prototypes();
+    assertProperty(
+      fc.property(envelopes, (envelope) => {
+        const body = JSON.stringify(envelope);
+        return isWithoutNulls(received(body), JSON.parse(body));
+      }),
+      1000,
+    );
+    expect(prototypes()).toEqual(before);
   });
 });
 

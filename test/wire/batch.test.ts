@@ -223,6 +223,16 @@ describe('a batch', () => {
     expect(paths).toContain('/constructor');
   });
 
+  test('may hold an input that is too deep for JSON to be written', async () => {
+    const depth = 100_000;
+    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const { status, body } = await batch(
+      'game.list,game.getTypeStats',
+      `{"0":{"json":${deep}},"1":{"meta":{"a":${deep}}}}`,
+    );
+    expect([status, reasonsOf(body)]).toEqual([207, ['VALIDATION_FAILED', 200]]);
+  });
+
   test('annotations that would make superjson use memory without bound do nothing', async () => {
     const path = times(20, () => 'a').join('.');
     const bomb = {
