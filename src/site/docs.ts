@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import swaggerUi from 'swagger-ui-express';
+import { escapeUnseen } from '../../contract/text.ts';
 import type { Config } from '../config.ts';
 import { etagOf } from '../http/etag.ts';
 import { readOnly } from '../http/guard.ts';
@@ -90,7 +91,7 @@ export const docs = ({ publicUrl }: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [path, document] of Object.entries(documents)) {
     const served = publicUrl === undefined ? document : { ...document, servers: [{ url: publicUrl }] };
-    router.all(path, readOnly, revalidated('json', JSON.stringify(served)));
+    router.all(path, readOnly, revalidated('json', escapeUnseen(JSON.stringify(served))));
   }
   router.all(['/', '/docs'], readOnly, (_request, response) => {
     response.redirect('docs/');
