@@ -64,7 +64,7 @@ export const Count = z.int().min(0);
 
 export const Tag = z
   .object({
-    name: z.string().describe('The tag as it was first spelled'),
+    name: z.string().describe('The tag as it was first spelled, or as the operator spelled it since'),
     slug: z.string().describe('The form of the name to filter by (`tagSlugs`)'),
   })
   .meta({ id: 'Tag', description: 'A label of a game or an image post.' });

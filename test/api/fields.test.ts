@@ -48,10 +48,13 @@ const text = (member: string, min: number, max: number, wanted: string, unwanted
 const nowhere = ['x\u001b[2J', 'x\u007f', 'x\u0085x', 'x\u202egnp.exe', '\u2066x', '\ufeffx'];
 
 const line = (member: string, min: number, max: number): Rule =>
-  text(member, min, max, ' e\u0301\u{10ffff}👩‍🚀\u00a0\u3000 ', [
-    ...nowhere,
-    ...['x\tx', 'x\n', '\rx', 'x\u2028x', 'x\u200e', '\u200fx', 'x\u061cx'],
-  ]);
+  text(
+    member,
+    min,
+    max,
+    ' e\u0301\u{10ffff}👩‍🚀\u00a0\u3000 ',
+    nowhere.concat('x\tx', 'x\n', '\rx', 'x\u2028x', 'x\u200e', '\u200fx', 'x\u061cx'),
+  );
 
 const prose = (member: string, min: number, max: number): Rule =>
   text(member, min, max, ' \t\n\r\n\u2028e\u0301\u{10ffff}👩‍🚀\u200e\u200f\u061c ', nowhere);
