@@ -19,9 +19,11 @@ const documents = {
 const page = {
   customSiteTitle: 'Content Gateway API',
   swaggerUrl: '../openapi.json',
+  customJs: './key-storage.js',
   swaggerOptions: {
     // Without the bar that asks for the address of another document.
     layout: 'BaseLayout',
+    // In the storage of the tab: see `KEY_STORAGE`.
     persistAuthorization: true,
     tryItOutEnabled: true,
     displayRequestDuration: true,
@@ -32,6 +34,19 @@ const page = {
     validatorUrl: null,
   },
 };
+
+/**
+ * Swagger UI keeps the key in the local storage, for ever and for whoever uses the browser next. Given that of the session in
+ * its place, it forgets the key with the tab. Also removes what earlier versions left behind.
+ */
+const KEY_STORAGE = `localStorage.removeItem('authorized');
+Object.defineProperty(window, 'localStorage', { value: sessionStorage });
+`;
+
+const ROOT = '<div id="swagger-ui"></div>';
+const NOTE = `<p style="font-family:sans-serif;max-width:1460px;margin:20px auto 0;padding:0 20px">A key given to Authorize is kept
+in this tab alone, across reloads, and forgotten when the tab is closed.</p>
+`;
 
 /** What the page asks for; the package holds more, a demo of another API among it. */
 const PAGE_FILES = [
@@ -53,7 +68,7 @@ const styleHashes = (html: string): string[] =>
 
 /** `/docs/`: Swagger UI with its files from the npm package, and a CSP that lets it reach nothing but this service. */
 const docsPage = (): Router => {
-  const html = swaggerUi.generateHTML(undefined, page);
+  const html = swaggerUi.generateHTML(undefined, page).replace(ROOT, NOTE + ROOT);
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(
     readOnly,
@@ -73,6 +88,9 @@ const docsPage = (): Router => {
   );
   router.get('/', (_request, response) => {
     response.set('Cache-Control', 'no-cache').type('html').send(html);
+  });
+  router.get('/key-storage.js', (_request, response) => {
+    response.set('Cache-Control', 'no-cache').type('js').send(KEY_STORAGE);
   });
   router.get(PAGE_FILES, swaggerUi.serveFiles(undefined, page));
   return router;
