@@ -46,7 +46,7 @@ beforeAll(async () => {
   // The first in spells a tag for all.
   await app.aGame(game, author);
   for (let left = GAMES - 1; left > 0; left -= 100) {
-    await app.call('game.batchCreate', { games: Array(Math.min(left, 100)).fill(game) }, author.key);
+    await app.call('game.batchCreate', { games: Array.from({ length: Math.min(left, 100) }, () => game) }, author.key);
   }
   await app.anImagePost({ title: 'Picture', tagNames: ['rpg'] }, author);
   // Some wait in the tail of the index, the others are in its segments.

@@ -50,7 +50,9 @@ describe('docs/dependencies.md', () => {
     const [, more] = /They bring (\d+) more/.exec(page) ?? [];
     expect(Number(more)).toBe(production.length - rows.length);
     const [, licenses = ''] = /one of these licences: (.+)\.$/m.exec(page) ?? [];
-    expect(licenses.split(', ')).toEqual([...new Set(production.map(([, { license }]) => license))].toSorted());
+    expect(licenses.split(', ')).toEqual(
+      [...new Set(production.map(([, { license = '' }]) => license))].toSorted((a, b) => (a < b ? -1 : 1)),
+    );
   });
 });
 
@@ -88,8 +90,8 @@ test('the SBOM holds what production does, each with its licence and hash, and n
     components: { name: string; version: string; licenses?: object[]; hashes?: { alg: string }[] }[];
   };
   expect(bomFormat).toBe('CycloneDX');
-  expect(components.map(({ name, version }) => `${name}@${version}`).toSorted()).toEqual(
-    [...new Set(production.map(([path, { version }]) => `${nameOf(path)}@${version}`))].toSorted(),
+  expect(new Set(components.map(({ name, version }) => `${name}@${version}`))).toEqual(
+    new Set(production.map(([path, { version }]) => `${nameOf(path)}@${version}`)),
   );
   expect(components.filter(({ licenses = [], hashes = [] }) => licenses.length === 0 || hashes.length === 0)).toEqual(
     [],
