@@ -1,100 +1,50 @@
 import { z } from 'zod';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
-
-const LONE_SURROGATE = 'must be well-formed Unicode: it holds a lone surrogate';
-const NULL_CHARACTER = 'must not hold the character U+0000';
-const WITHOUT_NULL_CHARACTER = '^[^\\x00]*$';
-
-/** The number of Unicode code points of a well-formed string. */
-const codePoints = (value: string): number => {
-  let count = 0;
-  for (const _ of value) count += 1;
-  return count;
-};
-
-/**
- * A text of `min` to `max` Unicode code points, as JSON Schema and MySQL's `VARCHAR(n)` count them; zod's own
- * `.max()` counts UTF-16 units. Lone surrogates are refused, which UTF-8 cannot hold, and U+0000, which many databases
- * and their drivers take for the end of a text. A `pattern` is published as it stands, so it has to refuse U+0000 too and
- * to mean the same in every regular-expression dialect: no look-around, no `\d`, no `\s`.
- */
-export const text = (min: number, max: number, pattern?: RegExp, patternMessage?: string) =>
-  z
-    .string()
-    .check((ctx) => {
-      const { value } = ctx;
-      if (!value.isWellFormed()) {
-        ctx.issues.push({ code: 'custom', input: value, message: LONE_SURROGATE, params: { code: 'lone_surrogate' } });
-        return;
-      }
-      if (value.includes('\0')) {
-        ctx.issues.push({ code: 'custom', input: value, message: NULL_CHARACTER, params: { code: 'null_character' } });
-        return;
-      }
-      // There are at least half as many code points as UTF-16 units, and at most as many.
-      const surelyFits = value.length >= 2 * min && value.length <= max;
-      const count = surelyFits ? value.length : codePoints(value);
-      if (count < min) {
-        ctx.issues.push({
-          code: 'too_small',
-          origin: 'string',
-          minimum: min,
-          inclusive: true,
-          input: value,
-          message: `must have at least ${min} character${min === 1 ? '' : 's'}, has ${count}`,
-        });
-      } else if (count > max) {
-        ctx.issues.push({
-          code: 'too_big',
-          origin: 'string',
-          maximum: max,
-          inclusive: true,
-          input: value,
-          message: `must have at most ${max} characters, has ${count}`,
-        });
-      } else if (pattern && !pattern.test(value)) {
-        ctx.issues.push({
-          code: 'invalid_format',
-          format: 'regex',
-          pattern: pattern.source,
-          input: value,
-          message: patternMessage ?? `must match ${pattern.source}`,
-        });
-      }
-    })
-    .meta({ minLength: min, maxLength: max, pattern: pattern?.source ?? WITHOUT_NULL_CHARACTER });
+import { form, line, NOT_IN_LINK, prose, text } from './text.ts';
 
 // A host is a name or an IPv4 address; user info is refused, since a link with a password in it is a trap.
 const label = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
-const httpUrl = `[Hh][Tt][Tt][Pp][Ss]?://${label}(\\.${label})*\\.?(:[0-9]{1,5})?([/?#][^\\x00-\\x20\\x7f]*)?`;
-// A segment that is not `..`; a backslash is refused because browsers read it as a slash.
-const segment =
-  '([^/.\\x00-\\x20\\x7f\\\\][^/\\x00-\\x20\\x7f\\\\]*|\\.|\\.[^/.\\x00-\\x20\\x7f\\\\][^/\\x00-\\x20\\x7f\\\\]*|\\.\\.[^/\\x00-\\x20\\x7f\\\\]+)';
+const linkCharacter = `[^${NOT_IN_LINK}]`;
+const httpUrl = `[Hh][Tt][Tt][Pp][Ss]?://${label}(\\.${label})*\\.?(:[0-9]{1,5})?([/?#]${linkCharacter}*)?`;
 
-const URL_RULE = 'must be an absolute http or https URL without spaces';
+// `%` and the two digits of anything but a control character, a dot, a slash or a backslash: whoever decodes a path before
+// looking for `..` must find none.
+const escaped = '%(2[0-9A-Da-d]|5[0-9ABD-Fabd-f]|[346-9A-Fa-f][0-9A-Fa-f])';
+const pathCharacter = `([^/.%?#${NOT_IN_LINK}]|${escaped})`;
+/** A segment that is not `..`: at most two dots and something else, more dots, or one alone. */
+const segment = `((\\.{0,2}${pathCharacter}|\\.{3})(\\.|${pathCharacter})*|\\.)`;
+const path = `(/|(/${segment})+/?)([?#]${linkCharacter}*)?`;
+
+const LINK_RULE = 'without spaces, quotation marks, "<", ">" and "\\"';
 
 /** An absolute http(s) URL; the service never fetches it. */
-export const HttpUrl = text(1, lengths.url, new RegExp(`^${httpUrl}$`), URL_RULE);
+export const HttpUrl = text(1, lengths.url, form(`^${httpUrl}$`, `must be an absolute http or https URL ${LINK_RULE}`));
 /** A download link: http(s) or magnet. */
 export const DownloadUrl = text(
   1,
   lengths.downloadUrl,
-  new RegExp(`^(${httpUrl}|[Mm][Aa][Gg][Nn][Ee][Tt]:\\?[^\\x00-\\x20\\x7f]+)$`),
-  'must be an http, https or magnet URL without spaces',
+  form(
+    `^(${httpUrl}|[Mm][Aa][Gg][Nn][Ee][Tt]:\\?${linkCharacter}+)$`,
+    `must be an http, https or magnet URL ${LINK_RULE}`,
+  ),
 );
 /** An avatar: an http(s) URL, or an absolute path on the reader's own site. */
 export const AvatarUrl = text(
   1,
   lengths.url,
-  new RegExp(`^(${httpUrl}|/|(/${segment})+/?)$`),
-  'must be an http or https URL, or a path that starts with one "/" and has no ".." segment',
+  form(
+    `^(${httpUrl}|${path})$`,
+    `must be an http or https URL, or a path that starts with one "/", has no ".." segment and no escaped ".", "/" or "\\"; ${LINK_RULE}`,
+  ),
 );
-/** A social link: an http(s) URL, or a handle such as `@nickname`. */
+/** A social link: an http(s) URL, or a handle such as `@nickname`, which no browser takes for the name of a host. */
 export const SocialLink = text(
   1,
   lengths.socialLink,
-  new RegExp(`^(${httpUrl}|[^\\x00-\\x20\\x7f:]+)$`),
-  'must be an http or https URL, or a handle without spaces or ":"',
+  form(
+    `^(${httpUrl}|[^/:${NOT_IN_LINK}][^:${NOT_IN_LINK}]*)$`,
+    `must be an http or https URL, or a handle that has no ":" and does not start with "/"; ${LINK_RULE}`,
+  ),
 );
 
 /** A whole number from `min` to `max`; a fault names the range. */
@@ -114,7 +64,7 @@ export const Count = z.int().min(0);
 
 export const Tag = z
   .object({
-    name: z.string().describe('The tag as it was first spelled'),
+    name: z.string().describe('The tag as it was first spelled, or as the operator spelled it since'),
     slug: z.string().describe('The form of the name to filter by (`tagSlugs`)'),
   })
   .meta({ id: 'Tag', description: 'A label of a game or an image post.' });
@@ -151,10 +101,10 @@ export const contentMembers = {
 
 /** Input members that games and image posts share. */
 export const contentInput = {
-  title: text(1, lengths.title).describe('The title'),
-  description: text(0, lengths.description).describe('A longer text about it'),
+  title: line(1, lengths.title).describe('The title'),
+  description: prose(0, lengths.description).describe('A longer text about it'),
   tagNames: z
-    .array(text(1, lengths.tagName))
+    .array(line(1, lengths.tagName))
     .max(MAX_TAGS)
     .describe('Names of tags; unknown ones are made, duplicates merge'),
 };

@@ -11,7 +11,6 @@ import {
   page,
   ReactionType,
   Tag,
-  text,
   wholeNumber,
 } from './common.ts';
 import {
@@ -36,35 +35,31 @@ import {
   timeRangeDays,
 } from './limits.ts';
 import { noInput, procedure, router } from './procedure.ts';
+import { form, line, text, words } from './text.ts';
 
-const word = '[^\\x00 ]+';
-const GameType = text(
-  1,
-  lengths.gameType,
-  new RegExp(`^${word}( ${word})*$`),
-  'must not start or end with a space, nor have two in a row',
-).describe('The type, such as ADV, SLG, RPG or ACT; an open list. ASCII letters are upper-cased');
+const GameType = text(1, lengths.gameType, words).describe(
+  'The type, such as ADV, SLG, RPG or ACT; an open list. ASCII letters are upper-cased',
+);
 
 const Download = z.strictObject({
-  name: text(1, lengths.downloadName).describe('What the link is called'),
+  name: line(1, lengths.downloadName).describe('What the link is called'),
   url: DownloadUrl.describe('http, https or magnet URL'),
-  password: text(0, lengths.password).optional().describe('Password of the archive'),
+  password: line(0, lengths.password).optional().describe('Password of the archive'),
 });
 
 const ExtraInfoInput = z
   .strictObject({
-    originalName: text(0, lengths.originalName).optional().describe('Name of the original work'),
-    originalAuthor: text(0, lengths.originalAuthor).optional().describe('Author of the original work'),
+    originalName: line(0, lengths.originalName).optional().describe('Name of the original work'),
+    originalAuthor: line(0, lengths.originalAuthor).optional().describe('Author of the original work'),
     fileSize: text(
       1,
       lengths.fileSize,
-      /^[0-9]+(\.[0-9]+)? ?(B|KB|MB|GB|TB)$/,
-      'must be a number with a unit: B, KB, MB, GB or TB',
+      form('^[0-9]+(\\.[0-9]+)? ?(B|KB|MB|GB|TB)$', 'must be a number with a unit: B, KB, MB, GB or TB'),
     )
       .optional()
       .describe('Size with unit, for example 1.5GB'),
     platforms: z
-      .array(text(1, lengths.platform))
+      .array(line(1, lengths.platform))
       .max(MAX_PLATFORMS)
       .optional()
       .describe('Platforms, for example Windows or Android'),
@@ -84,7 +79,7 @@ const GameInput = z
     coverUrl: HttpUrl.optional().describe('URL of the cover image'),
     gameType: GameType.optional(),
     isFree: z.boolean().default(true).describe('Whether it costs nothing'),
-    version: text(1, lengths.version, /^Ver[0-9]+(\.[0-9]+)*$/, 'must be "Ver" and a number, for example Ver1.2')
+    version: text(1, lengths.version, form('^Ver[0-9]+(\\.[0-9]+)*$', 'must be "Ver" and a number, for example Ver1.2'))
       .optional()
       .describe('Version label, for example Ver1.2'),
     tagNames: contentInput.tagNames.optional(),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, text, Timestamp, wholeNumber } from './common.ts';
+import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, Timestamp, wholeNumber } from './common.ts';
 import { exampleUser } from './examples.ts';
 import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
 import { noInput, procedure, router, scopes } from './procedure.ts';
+import { form, line, prose, text } from './text.ts';
 
 /** zod passes over a member of this name, and whoever sent it would take it for stored. */
 const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
@@ -20,8 +21,7 @@ const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
 const SiteName = text(
   1,
   lengths.siteName,
-  new RegExp(`^[a-z0-9_-]{1,${lengths.siteName}}$`),
-  `must be 1 to ${lengths.siteName} of a-z, 0-9, "_" and "-"`,
+  form(`^[a-z0-9_-]{1,${lengths.siteName}}$`, `must be 1 to ${lengths.siteName} of a-z, 0-9, "_" and "-"`),
 );
 
 const SocialLinksInput = z
@@ -136,11 +136,11 @@ export const user = router('user', {
     access: 'user:write',
     effect: 'write',
     input: z.strictObject({
-      nickname: text(1, lengths.nickname).optional().describe('The display name'),
-      bio: text(0, lengths.bio).nullable().optional().describe('Personal introduction'),
-      pronouns: text(0, lengths.pronouns).nullable().optional().describe('Pronouns'),
+      nickname: line(1, lengths.nickname).optional().describe('The display name'),
+      bio: prose(0, lengths.bio).nullable().optional().describe('Personal introduction'),
+      pronouns: line(0, lengths.pronouns).nullable().optional().describe('Pronouns'),
       website: HttpUrl.nullable().optional().describe('Personal website'),
-      location: text(0, lengths.location).nullable().optional().describe('Location'),
+      location: line(0, lengths.location).nullable().optional().describe('Location'),
       socialLinks: SocialLinksInput.optional(),
     }),
     output: CurrentUser,

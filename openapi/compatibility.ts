@@ -1,5 +1,7 @@
 /** A change of the document as oasdiff tells it. */
 export interface Change {
+  /** The rule that found it. */
+  id: string;
   /** In words, with names in backticks: a member by its path, such as `json/games/items/title`. */
   text: string;
   /** 1: compatible, 2: it may break callers, 3: it breaks callers. */
@@ -13,14 +15,21 @@ interface Versioned {
   info: { version: string };
 }
 
+/** What a pattern is refused for may be a hole: to close one need not wait for a major version, but has to be told. */
+const PATTERN_OF_INPUT = 'request-property-pattern-changed';
+const SECURITY = '### Security';
+
 const majorOf = ({ info }: Versioned): number => Number.parseInt(info.version, 10);
 
 const describe = ({ operationId, text }: Change): string => (operationId ? `${operationId}: ${text}` : text);
 
+/** Parts of a path that name no member. */
+const BETWEEN = new Set(['', 'items', 'additionalProperties']);
+
 /** What the changelog must name: the member that a change is about, else the operation. */
 const subjectOf = ({ operationId, text }: Change): string | undefined => {
   const [, path] = /`([^`\s]+\/[^`\s]+)`/.exec(text) ?? [];
-  return path?.split('/').findLast((part) => part !== '' && part !== 'items') ?? operationId;
+  return path?.split('/').findLast((part) => !BETWEEN.has(part)) ?? operationId;
 };
 
 /** What the changelog says below the heading `## <title>`: nothing if it has none. */
@@ -33,20 +42,19 @@ const sectionOf = (changelog: string, title: string): string => {
 const isNamed = (subject: string, text: string): boolean =>
   text.split(/[^\w.-]+|\.(?=\s|$)/).some((word) => word === subject || word.endsWith(`.${subject}`));
 
-const breaking = (changes: readonly Change[], released: Versioned, current: Versioned): string[] => {
+const isToldAsSecurity = (change: Change, entries: string): boolean => {
+  const [, told = ''] = entries.split(SECURITY);
+  return change.id === PATTERN_OF_INPUT && isNamed(subjectOf(change) ?? '', told);
+};
+
+const breaking = (changes: readonly Change[], released: Versioned, current: Versioned, entries: string): string[] => {
   if (majorOf(current) > majorOf(released)) return [];
   return changes
-    .filter(({ level }) => level > 1)
+    .filter((change) => change.level > 1 && !isToldAsSecurity(change, entries))
     .map((change) => `breaks callers, which only a new major version may: ${describe(change)}`);
 };
 
-const untold = (changes: readonly Change[], released: Versioned, current: Versioned, changelog: string): string[] => {
-  const { version } = current.info;
-  const titles = version === released.info.version ? ['Unreleased'] : ['Unreleased', version];
-  const entries = titles
-    .map((title) => sectionOf(changelog, title))
-    .join('\n')
-    .trim();
+const untold = (changes: readonly Change[], entries: string): string[] => {
   if (entries === '') return ['CHANGELOG.md must tell what changed, under `## Unreleased`'];
   return changes.flatMap((change) => {
     const subject = subjectOf(change);
@@ -54,6 +62,15 @@ const untold = (changes: readonly Change[], released: Versioned, current: Versio
       ? []
       : [`CHANGELOG.md must name \`${subject}\` under \`## Unreleased\`: ${describe(change)}`];
   });
+};
+
+/** What the changelog says of what was not released yet. */
+const entriesOf = (changelog: string, released: Versioned, { info: { version } }: Versioned): string => {
+  const titles = version === released.info.version ? ['Unreleased'] : ['Unreleased', version];
+  return titles
+    .map((title) => sectionOf(changelog, title))
+    .join('\n')
+    .trim();
 };
 
 /**
@@ -65,7 +82,8 @@ export const refusals = (
   released: Versioned,
   current: Versioned,
   changelog: string,
-): string[] =>
-  changes.length === 0
-    ? []
-    : [...breaking(changes, released, current), ...untold(changes, released, current, changelog)];
+): string[] => {
+  if (changes.length === 0) return [];
+  const entries = entriesOf(changelog, released, current);
+  return [...breaking(changes, released, current, entries), ...untold(changes, entries)];
+};

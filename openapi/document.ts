@@ -1,6 +1,7 @@
 import { generateOpenApiAsync } from '@ts-rest/open-api';
 import type { z } from 'zod';
 import { contract, KEY_LENGTH, KEY_PREFIX, type Route } from '../contract/index.ts';
+import { escapeUnseen } from '../contract/text.ts';
 import { type GeneratedOperation, type Operation, operation } from './operation.ts';
 import { introduction, tagDescriptions } from './prose.ts';
 import { SchemaComponents, type Target } from './schemas.ts';
@@ -87,5 +88,5 @@ export const buildDocument = async (version: string, target: Target) => {
 
 export type Document = Awaited<ReturnType<typeof buildDocument>>;
 
-/** A document as its file holds it. */
-export const formatDocument = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
+/** A document as its file holds it; what patterns hold unseen is escaped. */
+export const formatDocument = (document: Document): string => escapeUnseen(`${JSON.stringify(document, null, 2)}\n`);

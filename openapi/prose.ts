@@ -76,6 +76,11 @@ The body is a JSON object in UTF-8 with one member \`json\` that holds the param
 Unknown members are refused and named. Lengths of texts count Unicode code points. Operations without parameters also
 take an empty body.
 
+Titles, names and all other texts that are stored are one line: without control characters, line breaks, the characters that
+turn the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and U+FEFF. \`description\` and \`bio\` may
+have tabs, line breaks and the marks U+061C, U+200E and U+200F. A \`pattern\` of this document is a regular expression over Unicode
+characters whose \`$\` matches at the very end only.
+
 ## Replies
 
 A success has status 200 and the output in \`result.data.json\`:

@@ -37,8 +37,6 @@ const adjust = (schema: JsonSchema, io: Io): void => {
   mergeNull(schema);
   // The format says it; zod's pattern is a calendar in 300 characters.
   if (schema.format === 'date-time') delete schema.pattern;
-  // `RegExp.source` escapes slashes, which only JavaScript's literals need.
-  if (schema.pattern) schema.pattern = schema.pattern.replaceAll(String.raw`\/`, '/');
 };
 
 /** Rewrites references to components, and for 3.0 unwraps needless `allOf`s and gives `nullable` the `type` it needs. */

@@ -8,6 +8,7 @@ import { reconcileCommand } from './commands/reconcile.ts';
 import { reindexCommand } from './commands/reindex.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
+import { tagsCommand } from './commands/tags.ts';
 import { usersCommand } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { ConfigError } from './config.ts';
@@ -26,6 +27,7 @@ const createProgram = (): Command =>
     .addCommand(migrateCommand())
     .addCommand(usersCommand())
     .addCommand(keysCommand())
+    .addCommand(tagsCommand())
     .addCommand(seedCommand())
     .addCommand(reconcileCommand())
     .addCommand(reindexCommand())

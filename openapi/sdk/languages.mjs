@@ -21,7 +21,7 @@ const languages = [
   {
     name: 'python',
     generator: 'openapi-python-client',
-    pin: ['python/requirements.txt', /^openapi-python-client==(.+)$/m],
+    pin: ['python/requirements.txt', /^openapi-python-client==(\S+)/m],
     needs: ['python3'],
     extension: '.py',
   },

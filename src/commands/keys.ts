@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from 'commander';
-import { text } from '../../contract/common.ts';
+import { line } from '../../contract/text.ts';
 import { type Scope, scopes } from '../../contract/index.ts';
 import { readConfig } from '../config.ts';
 import { displayPrefix, isWellFormedKey } from '../key/format.ts';
@@ -10,7 +10,7 @@ import { CommandError, examples, PROGRAM, withDatabase } from './common.ts';
 import { note, print, printJsonLines, printTable } from './output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
-const KeyName = text(1, 100);
+const KeyName = line(1, 100);
 
 const keyIdArgument = (): Argument => new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
 

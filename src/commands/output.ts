@@ -1,4 +1,5 @@
 // What a command is asked for goes to the standard output, alone; what there is to say about it to the standard error.
+import { escapeOf, escapeUnseen } from '../../contract/text.ts';
 
 const write = (lines: readonly string[]): void => {
   if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
@@ -14,15 +15,11 @@ export const note = (message: string): void => {
 
 /** One line of JSON for each value. */
 export const printJsonLines = (values: readonly object[]): void => {
-  write(values.map((value) => JSON.stringify(value)));
+  write(values.map((value) => escapeUnseen(JSON.stringify(value))));
 };
 
-/** Control characters, and those that turn the direction of writing: a nickname must not command the terminal. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu;
-
-/** A text without what would command the terminal. */
-export const printable = (text: string): string =>
-  text.replaceAll(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** A text without what would command the terminal, which older records may hold. */
+export const printable = (text: string): string => escapeUnseen(text).replaceAll(/\p{Cc}/gu, escapeOf);
 
 /**
  * Writes a table with a line of headings. Columns are two spaces apart; free text belongs into the last one, whose width

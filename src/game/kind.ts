@@ -13,6 +13,11 @@ export const gameKind: ContentKind = {
   countColumn: 'game_count',
   summaryColumns: ['cover_url', 'game_type', 'is_free', 'version'],
   detailColumns: ['description', 'original_author', 'extra_info'],
+  searchedColumns: ['original_author', 'extra_info'],
+  searchedTexts: ({ original_author: author, extra_info: extraInfo }) => [
+    (JSON.parse(extraInfo ?? '{}') as { originalName?: string }).originalName,
+    author,
+  ],
   notFound: 'GAME_NOT_FOUND',
   search: { code: 1, table: 'games', hasTerms: true, hasTags: true, typeColumn: 'game_type' },
 };

@@ -12,6 +12,8 @@ export const imageKind: ContentKind = {
   countColumn: 'image_post_count',
   summaryColumns: ['images', 'image_count'],
   detailColumns: ['description', 'more_images'],
+  searchedColumns: [],
+  searchedTexts: () => [],
   notFound: 'IMAGE_POST_NOT_FOUND',
   search: { code: 2, table: 'image_posts', hasTerms: true, hasTags: true },
 };

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import swaggerUi from 'swagger-ui-express';
+import { escapeUnseen } from '../../contract/text.ts';
 import type { Config } from '../config.ts';
 import { etagOf } from '../http/etag.ts';
 import { readOnly } from '../http/guard.ts';
@@ -18,9 +19,11 @@ const documents = {
 const page = {
   customSiteTitle: 'Content Gateway API',
   swaggerUrl: '../openapi.json',
+  customJs: './key-storage.js',
   swaggerOptions: {
     // Without the bar that asks for the address of another document.
     layout: 'BaseLayout',
+    // In the storage of the tab: see `KEY_STORAGE`.
     persistAuthorization: true,
     tryItOutEnabled: true,
     displayRequestDuration: true,
@@ -31,6 +34,19 @@ const page = {
     validatorUrl: null,
   },
 };
+
+/**
+ * Swagger UI keeps the key in the local storage, for ever and for whoever uses the browser next. Given that of the session in
+ * its place, it forgets the key with the tab. Also removes what earlier versions left behind.
+ */
+const KEY_STORAGE = `localStorage.removeItem('authorized');
+Object.defineProperty(window, 'localStorage', { value: sessionStorage });
+`;
+
+const ROOT = '<div id="swagger-ui"></div>';
+const NOTE = `<p style="font-family:sans-serif;max-width:1460px;margin:20px auto 0;padding:0 20px">A key given to Authorize is kept
+in this tab alone, across reloads, and forgotten when the tab is closed.</p>
+`;
 
 /** What the page asks for; the package holds more, a demo of another API among it. */
 const PAGE_FILES = [
@@ -52,7 +68,7 @@ const styleHashes = (html: string): string[] =>
 
 /** `/docs/`: Swagger UI with its files from the npm package, and a CSP that lets it reach nothing but this service. */
 const docsPage = (): Router => {
-  const html = swaggerUi.generateHTML(undefined, page);
+  const html = swaggerUi.generateHTML(undefined, page).replace(ROOT, NOTE + ROOT);
   const router = express.Router({ caseSensitive: true, strict: true });
   router.use(
     readOnly,
@@ -73,6 +89,9 @@ const docsPage = (): Router => {
   router.get('/', (_request, response) => {
     response.set('Cache-Control', 'no-cache').type('html').send(html);
   });
+  router.get('/key-storage.js', (_request, response) => {
+    response.set('Cache-Control', 'no-cache').type('js').send(KEY_STORAGE);
+  });
   router.get(PAGE_FILES, swaggerUi.serveFiles(undefined, page));
   return router;
 };
@@ -90,7 +109,7 @@ export const docs = ({ publicUrl }: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [path, document] of Object.entries(documents)) {
     const served = publicUrl === undefined ? document : { ...document, servers: [{ url: publicUrl }] };
-    router.all(path, readOnly, revalidated('json', JSON.stringify(served)));
+    router.all(path, readOnly, revalidated('json', escapeUnseen(JSON.stringify(served))));
   }
   router.all(['/', '/docs'], readOnly, (_request, response) => {
     response.redirect('docs/');

@@ -22,17 +22,29 @@ const MAX_BYTES = 32 * 2 ** 20;
 const ENTRY_BYTES = 300;
 const COUNTED_TAGS = 20_000;
 const COUNT_BELIEVED_MS = 60_000;
+/** How long a name is shown after an operator spelled it anew. */
+const NAME_BELIEVED_MS = 60_000;
+/** To look at the clock for each name would cost more than to find it. */
+const CLOCK_TICK_MS = 1000;
 
 const bytesOf = ({ name, slug }: TagName): number => ENTRY_BYTES + 2 * (name.length + slug.length);
 
-/** Names and slugs of tags by id. They never change, so what was read once is remembered. */
+/** Names and slugs of tags by id. Slugs never change and names hardly ever, so what was read is remembered for a while. */
 export class TagDictionary {
   readonly #db: Database;
-  readonly #names = new LRUCache<number, TagName>({ maxSize: MAX_BYTES, sizeCalculation: bytesOf });
+  readonly #names: LRUCache<number, TagName>;
   readonly #counted = new LRUCache<string, KnownTag>({ max: COUNTED_TAGS, ttl: COUNT_BELIEVED_MS });
 
-  constructor(db: Database) {
+  /** A name that changed is shown as it is after `believedMs` at the latest. */
+  constructor(db: Database, believedMs = NAME_BELIEVED_MS) {
     this.#db = db;
+    const ttlResolution = Math.min(CLOCK_TICK_MS, believedMs / 2);
+    this.#names = new LRUCache<number, TagName>({
+      maxSize: MAX_BYTES,
+      sizeCalculation: bytesOf,
+      ttl: believedMs - ttlResolution,
+      ttlResolution,
+    });
   }
 
   /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */

@@ -10,7 +10,7 @@ export interface TagRow {
   imagePostCount: number;
 }
 
-/** Slug and name of a tag never change, so processes may remember them. */
+/** The slug of a tag never changes, so processes may remember it; the name may get another spelling. */
 export const tagEntity = (engine: Engine): EntitySchema<TagRow> => {
   const { serial, text, count } = columnTypes(engine);
   return new EntitySchema<TagRow>({

@@ -2,6 +2,7 @@ import type { ContentKind } from '../content/kind.ts';
 import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../db/in-list.ts';
 import { storedIdToBytes } from '../db/values.ts';
+import { normalise } from '../search/text.ts';
 import { slugOf } from './slug.ts';
 
 export interface Tag {
@@ -35,8 +36,8 @@ export const findTags = async (reader: Reader, slugs: readonly string[]): Promis
 };
 
 /**
- * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were. Names
- * and slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the
+ * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were.
+ * Slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the
  * first wins; the others begin anew, since others may lock it and what they have locked in the opposite order.
  * @throws RunAgain when others made one meanwhile
  */
@@ -67,3 +68,27 @@ export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string
     WHERE t.${kind.foreignKey} = ? ORDER BY t.position`,
     [storedIdToBytes(recordId)],
   );
+
+const LISTED_AT_ONCE = 1000;
+
+/** A tag with the numbers of its records. */
+export interface CountedTag extends Tag {
+  gameCount: number;
+  imagePostCount: number;
+}
+
+/** All tags, oldest first, or those with a text in the name or the slug; width, case and kana form do not matter. */
+export const listTags = async (reader: Reader, search = ''): Promise<CountedTag[]> => {
+  const sought = normalise(search);
+  const found: CountedTag[] = [];
+  for (let last = 0; ;) {
+    const tags = await reader.read<CountedTag>(
+      `SELECT id, name, slug, game_count AS gameCount, image_post_count AS imagePostCount
+      FROM tags WHERE id > ? ORDER BY id LIMIT ${LISTED_AT_ONCE}`,
+      [last],
+    );
+    found.push(...tags.filter(({ name, slug }) => [name, slug].some((text) => normalise(text).includes(sought))));
+    if (tags.length < LISTED_AT_ONCE) return found;
+    last = tags.at(-1)?.id ?? last;
+  }
+};

@@ -28,6 +28,7 @@ const wrongTexts = ({ minLength = 0, maxLength, enum: words }: Place['schema']):
     ...(maxLength === undefined ? [] : [[`${maxLength + 1} characters`, WIDE.repeat(maxLength + 1)] satisfies Wrong]),
     ['a lone surrogate', LONE_SURROGATE],
     ['U+0000', 'a\0b'],
+    ['U+202E', 'a\u202eb'],
     ['another form', ' ! '],
   ];
 };

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { escapeUnseen } from '../../contract/text.ts';
 import { type ProcedureId, startApp } from '../support/app.ts';
 import { engine } from '../support/database.ts';
 import { isPublishedInput } from '../support/published.ts';
@@ -24,13 +25,13 @@ const notText = [
   ['an array', ['x'], 'invalid_type'],
 ] as const;
 
-/** A text of `min` to `max` characters, whatever these are. */
-const text = (member: string, min: number, max: number): Rule => ({
+/** A text of `min` to `max` characters, none of them `unwanted`. */
+const text = (member: string, min: number, max: number, wanted: string, unwanted: readonly string[]): Rule => ({
   member,
   takes: [
     [`${max} emoji`, '👾'.repeat(max)],
     [`${min} letters`, 'x'.repeat(min)],
-    ['blanks, controls and all planes', ' \t\n\r\u0001\u001b\u2028e\u0301\u{10ffff}👩‍🚀 '],
+    ['blanks, joiners and all planes', wanted],
     ['quotes and wildcards', `'"\`;--%_\\`],
   ],
   refuses: [
@@ -38,10 +39,25 @@ const text = (member: string, min: number, max: number): Rule => ({
     [`${max + 1} letters`, 'x'.repeat(max + 1), 'too_big'],
     ['a lone surrogate', `x${LONE_SURROGATE}`, 'lone_surrogate'],
     ['a null character', 'x\u0000x', 'null_character'],
+    ...unwanted.map((value) => [escapeUnseen(JSON.stringify(value)), value, 'control_character'] as const),
     ...(min === 0 ? [] : ([['an empty text', '', 'too_small']] as const)),
     ...notText,
   ],
 });
+
+const nowhere = ['x\u001b[2J', 'x\u007f', 'x\u0085x', 'x\u202egnp.exe', '\u2066x', '\ufeffx'];
+
+const line = (member: string, min: number, max: number): Rule =>
+  text(
+    member,
+    min,
+    max,
+    ' e\u0301\u{10ffff}👩‍🚀\u00a0\u3000 ',
+    nowhere.concat('x\tx', 'x\n', '\rx', 'x\u2028x', 'x\u200e', '\u200fx', 'x\u061cx'),
+  );
+
+const prose = (member: string, min: number, max: number): Rule =>
+  text(member, min, max, ' \t\n\r\n\u2028e\u0301\u{10ffff}👩‍🚀\u200e\u200f\u061c ', nowhere);
 
 /** As a text that cannot be cleared. */
 const neverNull = ({ refuses = [], ...rule }: Rule): Rule => ({
@@ -67,10 +83,20 @@ const notHttpUrl = [
   'https://example.com:port/',
   'javascript:alert(1)//https://example.com',
   'data:image/png;base64,AAAA',
+  'https://x/"><script>alert(1)</script>',
+  'https://example.com/"onerror=1',
+  'https://example.com/<b',
+  'https://example.com/?q=>',
+  'https://example.com/#`',
+  'https://example.com/a\\b',
+  'https://example.com\\@evil.example',
+  'https://example.com/\u202egnp.exe',
+  'https://example.com/\u0085',
+  'https://example.com/\ufeff',
 ];
 
 const refusedUrls = (urls: readonly string[]) =>
-  urls.map((url) => [JSON.stringify(url), url, 'invalid_format'] as const);
+  urls.map((url) => [escapeUnseen(JSON.stringify(url)), url, 'invalid_format'] as const);
 
 const httpUrls = (max: number) =>
   [
@@ -79,6 +105,8 @@ const httpUrls = (max: number) =>
     'https://localhost/',
     'https://127.0.0.1:3000?x',
     'https://sub_domain.xn--fsq.example./画像/👾.png',
+    "https://example.com/it's(1)/~a;b=c,d!$&*+@:[x]|{y}^%zz%2e%2F",
+    'https://example.com/👩‍🚀',
     `${PICTURE}?`.padEnd(max, 'x'),
   ].map((url) => [url.length > 100 ? `${url.length} characters` : url, url] as const);
 
@@ -113,8 +141,8 @@ const list = (member: string, min: number, max: number, item: (n: number) => unk
 };
 
 const gameRules: Rule[] = [
-  neverNull(text('/title', 1, 200)),
-  neverNull(text('/description', 0, 5000)),
+  neverNull(line('/title', 1, 200)),
+  neverNull(prose('/description', 0, 5000)),
   neverNull(httpUrl('/coverUrl')),
   {
     member: '/gameType',
@@ -129,6 +157,9 @@ const gameRules: Rule[] = [
       ['a space before', ' RPG', 'invalid_format'],
       ['a space behind', 'RPG ', 'invalid_format'],
       ['two spaces', 'A  B', 'invalid_format'],
+      ...['A\nB', 'A\u001b', 'A\u202eB', '\u200eA', '\ufeffA'].map(
+        (type) => [escapeUnseen(JSON.stringify(type)), type, 'invalid_format'] as const,
+      ),
       ['a lone surrogate', LONE_SURROGATE, 'lone_surrogate'],
       ['null', null, 'invalid_type'],
       ...notText,
@@ -159,8 +190,8 @@ const gameRules: Rule[] = [
       ['a number', 1.2, 'invalid_type'],
     ],
   },
-  neverNull(text('/extraInfo/originalName', 0, 200)),
-  neverNull(text('/extraInfo/originalAuthor', 0, 200)),
+  neverNull(line('/extraInfo/originalName', 0, 200)),
+  neverNull(line('/extraInfo/originalAuthor', 0, 200)),
   {
     member: '/extraInfo/fileSize',
     takes: ['1.5GB', '700 MB', '0B', '12 KB', '0.25TB', 'GB'.padStart(32, '1')].map((size) => [size, size]),
@@ -174,11 +205,11 @@ const gameRules: Rule[] = [
     ],
   },
   list('/extraInfo/platforms', 0, 20, (n) => `platform ${n}`),
-  neverNull(text('/extraInfo/platforms/0', 1, 32)),
+  neverNull(line('/extraInfo/platforms/0', 1, 32)),
   list('/extraInfo/screenshots', 0, 50, (n) => `${PICTURE}?${n}`),
   neverNull(httpUrl('/extraInfo/screenshots/0')),
   list('/extraInfo/downloads', 0, 50, (n) => ({ name: `mirror ${n}`, url: `${PICTURE}?${n}`, password: '' })),
-  neverNull(text('/extraInfo/downloads/0/name', 1, 200)),
+  neverNull(line('/extraInfo/downloads/0/name', 1, 200)),
   {
     member: '/extraInfo/downloads/0/url',
     takes: [
@@ -189,18 +220,19 @@ const gameRules: Rule[] = [
     refuses: [
       ...refusedUrls(notHttpUrl),
       ...refusedUrls(['magnet:', 'magnet:?', 'magnet:xt=1', 'magnet:?x y', 'ed2k://|file|x|1|2|/']),
+      ...refusedUrls(['magnet:?dn="><script>', 'magnet:?dn=\u202egnp.exe', 'magnet:?dn=\\']),
       ['4097 characters', 'magnet:?xt='.padEnd(4097, 'x'), 'too_big'],
       ['null', null, 'invalid_type'],
     ],
   },
-  neverNull(text('/extraInfo/downloads/0/password', 0, 200)),
+  neverNull(line('/extraInfo/downloads/0/password', 0, 200)),
   { member: '/extraInfo/downloads/0/size', refuses: [['an unknown member', 1, 'unrecognized_keys']] },
   { member: '/extraInfo/size', refuses: [['an unknown member', 1, 'unrecognized_keys']] },
   { member: '/tagnames', refuses: [['an unknown member', ['x'], 'unrecognized_keys']] },
 ];
 
 const postRules: Rule[] = [
-  neverNull(text('/title', 1, 200)),
+  neverNull(line('/title', 1, 200)),
   list('/images', 1, 100, (n) => `${PICTURE}?${n}`),
   neverNull(httpUrl('/images/0')),
   { member: '/coverUrl', refuses: [['an unknown member', PICTURE, 'unrecognized_keys']] },
@@ -209,10 +241,10 @@ const postRules: Rule[] = [
 const links = (length: number) => Object.fromEntries(Array.from({ length }, (_, n) => [`site-${n}`, `@user${n}`]));
 
 const profileRules: Rule[] = [
-  neverNull(text('/nickname', 1, 50)),
-  clearable(text('/bio', 0, 2000)),
-  clearable(text('/pronouns', 0, 50)),
-  clearable(text('/location', 0, 100)),
+  neverNull(line('/nickname', 1, 50)),
+  clearable(prose('/bio', 0, 2000)),
+  clearable(line('/pronouns', 0, 50)),
+  clearable(line('/location', 0, 100)),
   clearable(httpUrl('/website')),
   {
     member: '/socialLinks',
@@ -233,12 +265,15 @@ const profileRules: Rule[] = [
       ...httpUrls(300),
       ['a handle', '@demo'],
       ['a handle with a number', 'demo#1234'],
+      ['a handle with a slash', 'c/demo'],
       ['300 emoji', '👾'.repeat(300)],
     ],
     refuses: [
       ['a handle with a space', 'a b', 'invalid_format'],
       ['a handle with a colon', 'a:b', 'invalid_format'],
       ['a script', 'javascript:alert(1)', 'invalid_format'],
+      ...refusedUrls(['//evil.example', '/evil', '\\\\evil.example', '/\\evil.example', 'a\\b']),
+      ...refusedUrls(['"><script>', 'x"', '<b', 'x>', '`x', 'x\u202e', '\u200ex', 'x\u0001']),
       ['another scheme', 'ftp://example.com', 'invalid_format'],
       ['301 characters', 'x'.repeat(301), 'too_big'],
       ['an empty text', '', 'too_small'],
@@ -271,6 +306,10 @@ const avatarRules: Rule[] = [
         '/.hidden',
         '/..a/...',
         '/画像/👾.png?size=2#x',
+        '/a.png?next=/../x&u=%2f%2e//#/../%5C',
+        '/%E7%94%BB%20%25%41%2D%2b%5B%5d%40.png',
+        '/....',
+        '/a/./b',
         '/'.padEnd(2048, 'x'),
       ].map((path) => [path.length > 100 ? 'a path of 2048 characters' : path, path] as const),
       ['null', null],
@@ -288,6 +327,24 @@ const avatarRules: Rule[] = [
         '/a/../b',
         '/a\\b',
         '/a b',
+        '/%2e%2e/x',
+        '/%2E%2e/x',
+        '/.%2e/x',
+        '/%2E./x',
+        '/a/%2e%2E',
+        '/a%2epng',
+        '/a%2fb',
+        '/a%2Fb',
+        '/%5c%5Cevil',
+        '/a%5cb',
+        '/%0d%0aa',
+        '/%00',
+        '/100%',
+        '/%zz',
+        '/a"b',
+        '/a?"><script>',
+        '/<b>',
+        '/\u202egnp.exe',
       ]),
       ['2049 characters', '/'.padEnd(2049, 'x'), 'too_big'],
       ['an empty text', '', 'too_small'],
@@ -349,13 +406,13 @@ const subjects: Subject[] = [
   },
   {
     id: 'image.create',
-    rules: [...postRules, neverNull(text('/description', 0, 5000))],
+    rules: [...postRules, neverNull(prose('/description', 0, 5000))],
     input: { title: 'x', images: [PICTURE] },
     read: ({ id }) => app.call('image.getById', { id }),
   },
   {
     id: 'image.update',
-    rules: [...postRules, clearable(text('/description', 0, 5000))],
+    rules: [...postRules, clearable(prose('/description', 0, 5000))],
     input: { id: takersPost.id, images: [PICTURE] },
     refusedInput: { id: refusersPost.id, images: [PICTURE] },
     read: ({ id }) => app.call('image.getById', { id }),
@@ -416,6 +473,8 @@ describe.each(subjects.filter(({ id }) => !id.startsWith('user.')))(
         ['51 characters', '/tagNames/1', ['x', '名'.repeat(51)], 'too_big'],
         ['an empty name', '/tagNames/0', ['', 'x'], 'too_small'],
         ['a lone surrogate', '/tagNames/0', [LONE_SURROGATE], 'lone_surrogate'],
+        ['a line break', '/tagNames/1', ['x', 'a\nb'], 'control_character'],
+        ['another direction', '/tagNames/0', ['\u202eGPR'], 'control_character'],
         ['a number', '/tagNames/0', [1], 'invalid_type'],
         ['a text', '/tagNames', 'x', 'invalid_type'],
         ['null', '/tagNames', null, 'invalid_type'],

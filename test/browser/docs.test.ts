@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { createDemo } from '../../src/demo/records.ts';
 import { startApp } from '../support/app.ts';
 
@@ -12,11 +12,13 @@ const key = (await createDemo(app.context.db, new Date())) ?? '';
 const complaints: string[] = [];
 const foreign: string[] = [];
 let browser: Browser;
+let context: BrowserContext;
 let page: Page;
 
 beforeAll(async () => {
   browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
-  page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+  context = await browser.newContext({ viewport: { width: 1280, height: 1600 } });
+  page = await context.newPage();
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
@@ -52,6 +54,15 @@ const run = async (id: string, body?: unknown): Promise<{ status: string; text: 
   return { status, text };
 };
 
+/** What earlier versions of the page kept; by a frame, since the page itself sees the storage of the session only. */
+const leaveInLocalStorage = `(() => {
+  const schema = { type: 'http', scheme: 'bearer' };
+  const frame = document.body.appendChild(document.createElement('iframe'));
+  frame.contentWindow.localStorage.setItem(
+    'authorized', JSON.stringify({ ApiKey: { name: 'ApiKey', schema, value: 'left' } }));
+  frame.remove();
+})()`;
+
 test('the page shows every operation, and / leads to it', async () => {
   await page.goto(app.url);
   await page.locator('.opblock').first().waitFor();
@@ -60,7 +71,10 @@ test('the page shows every operation, and / leads to it', async () => {
   await screenshot('overview');
 });
 
-test('without a key a protected operation answers 401', async () => {
+test('without a key a protected operation answers 401, whatever was kept earlier', async () => {
+  await page.evaluate(leaveInLocalStorage);
+  await page.reload();
+  await page.locator('.opblock').first().waitFor();
   const { status, text } = await run('user.me');
   expect(status).toMatch(/^401/);
   expect(text).toContain('KEY_MISSING');
@@ -82,10 +96,28 @@ test('a key given to Authorize creates a game, which the list then shows', async
   expect(listed.text).toContain('月夜の冒険');
 });
 
-test('the key is still there after a reload', async () => {
+test('the key is still there after a reload, kept by the tab alone', async () => {
   await page.reload();
   await page.locator('.opblock').first().waitFor();
   expect((await run('user.me')).status).toMatch(/^200/);
+
+  const { hostname } = new URL(app.url);
+  const { origins } = await context.storageState();
+  expect(origins.filter(({ origin }) => origin.includes(hostname))).toEqual([]);
+  expect(await page.locator('body').innerText()).toContain('forgotten when the tab is closed');
+});
+
+test('another tab has no key', async () => {
+  const another = await context.newPage();
+  try {
+    await another.goto(`${app.url}/docs/`);
+    await another.locator('.opblock').first().waitFor();
+    expect(await another.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('cgk_');
+    await another.locator('button.authorize').first().click();
+    await another.locator('.modal-ux input').waitFor();
+  } finally {
+    await another.close();
+  }
 });
 
 test('Try it out works for every operation with its example as it stands', async () => {

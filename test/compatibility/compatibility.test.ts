@@ -13,6 +13,8 @@ declare global {
 
 interface Schema {
   type?: string;
+  pattern?: string;
+  additionalProperties: Schema;
   maxLength?: number;
   properties: Record<string, Schema>;
   required: string[];
@@ -109,6 +111,38 @@ describe('what breaks callers', () => {
     };
     expect(check(change, `## ${title}\n\n- \`viewCount\` is gone.`)).toEqual(passed);
     expect(check(change)).toEqual(refused('CHANGELOG.md must tell what changed'));
+  });
+});
+
+describe('a pattern that refuses what was taken', () => {
+  const narrow = (document: Document): void => {
+    schemaOf(document, 'GameInput').properties['title']!.pattern = '^[a-z]*$';
+    schemaOf(document, 'SocialLinksInput').additionalProperties.pattern = '^[a-z]*$';
+  };
+
+  test('is refused when the changelog does not tell it as a matter of security', () => {
+    expect(check(narrow, '## Unreleased\n\n- `title` and `socialLinks` are stricter.')).toEqual(
+      refused('breaks callers', 'game.create', 'json/title', 'breaks callers', 'json/socialLinks'),
+    );
+    expect(check(narrow, '## Unreleased\n\n- `title`.\n\n### Security\n\n- `socialLinks` take no script.')).toEqual(
+      refused('breaks callers', 'game.create', 'json/title'),
+    );
+  });
+
+  test('passes when it does', () => {
+    expect(check(narrow, '## Unreleased\n\n### Security\n\n- `title` and `socialLinks` take no script.')).toEqual(
+      passed,
+    );
+  });
+
+  test('excuses nothing else', () => {
+    const told = '## Unreleased\n\n### Security\n\n- `title`, `region` and `viewCount`.';
+    const shorten = (document: Document): void => {
+      schemaOf(document, 'GameInput').properties['title']!.maxLength = 10;
+    };
+    for (const change of [shorten, requireInput, removeMember]) {
+      expect(check(change, told)).toEqual(refused('breaks callers'));
+    }
   });
 });
 

@@ -102,6 +102,22 @@ describe.each(documents)('$file', ({ target, file, document }) => {
     expect(formatDocument(await buildDocument(version, target))).toBe(formatDocument(document));
   });
 
+  test('has patterns that mean the same in every dialect of regular expressions', () => {
+    const patterns = [...new Set(objectsIn(document).map(({ pattern }) => pattern))].filter(
+      (pattern) => typeof pattern === 'string',
+    );
+    expect(patterns.length).toBeGreaterThan(5);
+    for (const pattern of patterns) {
+      // No look-around, flags and names; of escapes only punctuation and `\\x00` to `\\x7f`; nothing beyond the BMP.
+      expect(pattern).toMatch(/^\^([^\\]|\\(x[0-7][0-9a-f]|[\\.?]))*\$$/);
+      expect(pattern).not.toMatch(/\(\?|[*+?}][+?]|\[[^\]]*\[|&&|--|[\u{10000}-\u{10ffff}]/u);
+    }
+  });
+
+  test('holds no character that is not seen', () => {
+    expect(readFileSync(file, 'utf8')).not.toMatch(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/u);
+  });
+
   test('has every operation of the contract once, with its id, tag and access', () => {
     const found = operations.map(({ path, operationId, tags, security, 'x-required-scopes': required }) => ({
       path,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { text } from '../../contract/common.ts';
+import { text } from '../../contract/text.ts';
 import { contract, issuesOf, procedures, proceduresOf, type Reason } from '../../contract/index.ts';
 import { procedure, router } from '../../contract/procedure.ts';
 import type { Check } from '../../src/verify/check.ts';

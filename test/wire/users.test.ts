@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createUser as createUserRow } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/command.ts';
+import { withDatabase } from '../support/load.ts';
 import type { Environment } from '../support/program.ts';
 
 let database: TestDatabase;
@@ -75,9 +77,15 @@ test('a nickname has up to 50 characters, of which each counts as one', async ()
   expect(await listUsers()).toContainEqual({ id: id.trim(), nickname, createdAt: expect.any(String) });
 });
 
-test('a nickname cannot command the terminal', async () => {
-  const nickname = 'a\u001B[2Jb\nc\u202Ed';
-  const id = (await createUser(nickname)).trim();
+test.each(['a\u001B[2Jb', 'a\nb', 'c\u202Ed'])('a nickname is one line: %j', async (nickname) => {
+  const { code, stdout, stderr } = await runCommand(['users', 'create', '--nickname', nickname], { env });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/--nickname[^]* must be one line without .*: it holds U\+(001B|000A|202E)\.$/m);
+});
+
+test('a nickname of old cannot command the terminal', async () => {
+  const nickname = 'a\u001B[2Jb\nc\u202Ed\u009F';
+  const id = await withDatabase(database.url, (db) => createUserRow(db, nickname, new Date()));
 
   const { stdout } = await runCommand(['users', 'list'], { env });
   expect(
@@ -85,6 +93,8 @@ test('a nickname cannot command the terminal', async () => {
       .split('\n')
       .find((line) => line.startsWith(id))
       ?.split('  ')[2],
-  ).toBe(String.raw`a\u001b[2Jb\u000ac\u202ed`);
+  ).toBe(String.raw`a\u001b[2Jb\u000ac\u202ed\u009f`);
+  const { stdout: json } = await runCommand(['users', 'list', '--json'], { env });
+  expect(json).toContain(String.raw`"nickname":"a\u001b[2Jb\nc\u202ed\u009f"`);
   expect(await listUsers()).toContainEqual({ id, nickname, createdAt: expect.any(String) });
 });

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+
+// Of each kind of text the characters that it must not hold, as they stand between the brackets of a regular expression.
+// Patterns are published, so they have to mean the same in every dialect: no look-around, no `\d`, no `\s`, escapes by two
+// hex digits below U+0080 only, and what lies above as the character itself, since each dialect writes its number in
+// another way. U+202C is in the range before it: it ends there what U+202E begins, for whoever is shown a pattern.
+const CONTROLS = '\\x00-\\x1f\\x7f-\u009f';
+const CONTROLS_BUT_BREAKS = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\u009f';
+const MARKS = '\u061c\u200e\u200f';
+const SEPARATORS = '\u2028\u2029';
+const DIRECTIONS = '\u202a-\u202e\u202c\u2066-\u2069\ufeff';
+
+/**
+ * What a text on one line must not hold: controls, line breaks, and the unseen characters that turn the direction of
+ * writing, by which a name can pass for another one or for more than itself (CWE-451, Unicode TR36). What joins letters
+ * and emoji stays.
+ */
+const NOT_IN_LINE = CONTROLS + MARKS + SEPARATORS + DIRECTIONS;
+/** As above, but tabs and line breaks may be there, and the marks that prose from right to left needs. */
+const NOT_IN_PROSE = CONTROLS_BUT_BREAKS + DIRECTIONS;
+/** What a link must not hold: what ends it, or the attribute or tag it stands in, or is read as a slash. */
+export const NOT_IN_LINK = `${NOT_IN_LINE} "<>\\\\\``;
+
+/** The forms that a text can have. */
+interface Form {
+  /** The source of a regular expression: see above. It has to refuse U+0000. */
+  pattern: string;
+  /** What is wrong with a text of another form, after "it". */
+  faultOf: (value: string) => { code: string; message: string };
+}
+
+/** A form of its own, and what to say of texts without it. */
+export const form = (pattern: string, message: string): Form => ({
+  pattern,
+  faultOf: () => ({ code: 'invalid_format', message }),
+});
+
+const nameOf = (character: string): string =>
+  `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+
+/** Anything but these characters. */
+const without = (characters: string, message: string): Form => {
+  const unwanted = new RegExp(`[${characters}]`);
+  return {
+    pattern: `^[^${characters}]*$`,
+    faultOf: (value) => ({
+      code: 'control_character',
+      message: `${message}: it holds ${nameOf(unwanted.exec(value)?.[0] ?? '')}`,
+    }),
+  };
+};
+
+const anything = form('^[^\\x00]*$', 'must not hold the character U+0000');
+const oneLine = without(
+  NOT_IN_LINE,
+  'must be one line without characters that control a display or turn its direction',
+);
+const manyLines = without(
+  NOT_IN_PROSE,
+  'must hold no characters that control a display or turn its direction, tabs and line breaks aside',
+);
+
+/** Words of one line, with one space between two. */
+export const words = form(
+  `^[^ ${NOT_IN_LINE}]+( [^ ${NOT_IN_LINE}]+)*$`,
+  'must be words with one space between them, without characters that control a display or turn its direction',
+);
+
+/** The number of Unicode code points of a well-formed string. */
+const codePoints = (value: string): number => {
+  let count = 0;
+  for (const _ of value) count += 1;
+  return count;
+};
+
+/** What is wrong with the characters of a text, whatever its form. */
+const characterFault = (value: string) => {
+  if (!value.isWellFormed()) {
+    return { code: 'lone_surrogate', message: 'must be well-formed Unicode: it holds a lone surrogate' };
+  }
+  return value.includes('\0') ? { code: 'null_character', message: 'must not hold the character U+0000' } : undefined;
+};
+
+/**
+ * A text of `min` to `max` Unicode code points, as JSON Schema and MySQL's `VARCHAR(n)` count them; zod's own
+ * `.max()` counts UTF-16 units. Lone surrogates are refused, which UTF-8 cannot hold, and U+0000, which many databases
+ * and their drivers take for the end of a text. Unless it has a form, anything else goes: that is for what is looked up.
+ */
+export const text = (min: number, max: number, { pattern, faultOf }: Form = anything) => {
+  const expression = new RegExp(pattern);
+  return z
+    .string()
+    .check((ctx) => {
+      const { value } = ctx;
+      const fault = characterFault(value);
+      if (fault) {
+        ctx.issues.push({ code: 'custom', input: value, message: fault.message, params: { code: fault.code } });
+        return;
+      }
+      // There are at least half as many code points as UTF-16 units, and at most as many.
+      const surelyFits = value.length >= 2 * min && value.length <= max;
+      const count = surelyFits ? value.length : codePoints(value);
+      if (count < min) {
+        ctx.issues.push({
+          code: 'too_small',
+          origin: 'string',
+          minimum: min,
+          inclusive: true,
+          input: value,
+          message: `must have at least ${min} character${min === 1 ? '' : 's'}, has ${count}`,
+        });
+      } else if (count > max) {
+        ctx.issues.push({
+          code: 'too_big',
+          origin: 'string',
+          maximum: max,
+          inclusive: true,
+          input: value,
+          message: `must have at most ${max} characters, has ${count}`,
+        });
+      } else if (!expression.test(value)) {
+        const { code, message } = faultOf(value);
+        ctx.issues.push({ code: 'custom', input: value, message, params: { code } });
+      }
+    })
+    .meta({ minLength: min, maxLength: max, pattern });
+};
+
+/** A text on one line: a name, a title. */
+export const line = (min: number, max: number) => text(min, max, oneLine);
+
+/** A text of any number of lines. */
+export const prose = (min: number, max: number) => text(min, max, manyLines);
+
+const UNSEEN = new RegExp(`[\\x7f-\u009f${MARKS}${SEPARATORS}${DIRECTIONS}]`, 'g');
+
+/** `\u202e` of U+202E. */
+export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** A text, JSON for example, with what is unseen in it escaped; the control characters below U+0020 stay. */
+export const escapeUnseen = (value: string): string => value.replaceAll(UNSEEN, escapeOf);

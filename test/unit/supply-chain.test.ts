@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+
+// What is installed, and by what it is checked.
+
+interface Locked {
+  version: string;
+  license?: string;
+  integrity?: string;
+  resolved?: string;
+  dev?: boolean;
+  link?: boolean;
+  hasInstallScript?: boolean;
+}
+
+interface Description {
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  allowScripts: Record<string, boolean>;
+}
+
+const read = (file: string): string => readFileSync(file, 'utf8');
+const { dependencies, devDependencies, allowScripts } = JSON.parse(read('package.json')) as Description;
+const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
+const { '': _, ...packages } = lock.packages;
+
+/** `qs` of `node_modules/express/node_modules/qs`. */
+const nameOf = (path: string): string => path.split('node_modules/').at(-1) ?? path;
+
+const isFolder = (path: string): boolean => !path.includes('node_modules/');
+const installed = Object.entries(packages).filter(([path, { link }]) => !isFolder(path) && !link);
+const production = installed.filter(([, { dev }]) => !dev);
+
+describe('docs/dependencies.md', () => {
+  const page = read('docs/dependencies.md');
+  const rows = [...page.matchAll(/^\| `(.+?)` +\| (\S+) +\| (\S+) +\| (.+?) +\|$/gm)];
+
+  test('lists every package that production asks for, with its version, licence and reason', () => {
+    expect(rows.map(([, name, version, license]) => [name, version, license])).toEqual(
+      Object.keys(dependencies).map((name) => {
+        const { version, license } = packages[`node_modules/${name}`] ?? {};
+        return [name, version, license];
+      }),
+    );
+    expect(rows.filter(([, , , , why = '']) => why.length < 10)).toEqual([]);
+  });
+
+  test('counts those that come along, and names all licences', () => {
+    const [, more] = /They bring (\d+) more/.exec(page) ?? [];
+    expect(Number(more)).toBe(production.length - rows.length);
+    const [, licenses = ''] = /one of these licences: (.+)\.$/m.exec(page) ?? [];
+    expect(licenses.split(', ')).toEqual(
+      [...new Set(production.map(([, { license = '' }]) => license))].toSorted((a, b) => (a < b ? -1 : 1)),
+    );
+  });
+});
+
+test('production holds nothing that only tests need', () => {
+  const names = production.map(([path]) => nameOf(path));
+  expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  expect(names.filter((name) => name.includes('trpc') || name === 'superjson')).toEqual([]);
+  for (const [path, { dev }] of Object.entries(packages)) {
+    if (path.startsWith('test/')) expect([path, dev]).toEqual([path, true]);
+  }
+});
+
+test('every package is of one version, and its file of one hash', () => {
+  const inexact = Object.entries({ ...dependencies, ...devDependencies }).filter(
+    ([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version) && !version.startsWith('file:'),
+  );
+  expect(inexact).toEqual([]);
+  expect(installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([]);
+  expect(installed.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
+});
+
+test('no package runs a script when it is installed', () => {
+  const scripted = [...new Set(installed.filter(([, one]) => one.hasInstallScript).map(([path]) => nameOf(path)))];
+  expect(scripted.length).toBeGreaterThan(0);
+  expect(allowScripts).toEqual(Object.fromEntries(scripted.map((name) => [name, false])));
+});
+
+test('the SBOM holds what production does, each with its licence and hash, and names no registry', () => {
+  const sbom = execFileSync('npm', ['run', '--silent', 'sbom'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const { bomFormat, components } = JSON.parse(sbom) as {
+    bomFormat: string;
+    components: { name: string; version: string; licenses?: object[]; hashes?: { alg: string }[] }[];
+  };
+  expect(bomFormat).toBe('CycloneDX');
+  expect(new Set(components.map(({ name, version }) => `${name}@${version}`))).toEqual(
+    new Set(production.map(([path, { version }]) => `${nameOf(path)}@${version}`)),
+  );
+  expect(components.filter(({ licenses = [], hashes = [] }) => licenses.length === 0 || hashes.length === 0)).toEqual(
+    [],
+  );
+  expect(sbom).not.toMatch(/registry|"distribution"/);
+});
+
+describe('what CI downloads is checked', () => {
+  test.each(['test/fuzz/requirements.txt', 'openapi/sdk/python/requirements.txt', '.ci/go/requirements.txt'])(
+    'each package of %s by hashes',
+    (file) => {
+      const lines = read(file)
+        .replaceAll('\\\n', ' ')
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('#'));
+      expect(lines.length).toBeGreaterThan(0);
+      for (const line of lines) expect(line).toMatch(/^[\w.-]+==\S+( +--hash=sha256:[0-9a-f]{64})+$/);
+    },
+  );
+
+  test.each(['.ci/fuzz', '.ci/oasdiff', 'openapi/sdk/python/tools'])('by %s', (file) => {
+    const installs = read(file)
+      .replaceAll('\\\n', ' ')
+      .match(/^.*\bpip" install .*$/gm);
+    expect(installs).toEqual([expect.stringContaining('--require-hashes')]);
+    expect(read(file)).not.toMatch(/\bgo install\b|\bcurl\b|\bwget\b/);
+  });
+
+  test.each(['.ci/go', 'openapi/sdk/go'])('each Go module of %s by go.sum', (folder) => {
+    const required = [...read(`${folder}/go.mod`).matchAll(/^\t(\S+ v\S+)/gm)].map(([, one]) => one ?? '');
+    expect(required.length).toBeGreaterThan(0);
+    const sums = read(`${folder}/go.sum`).split('\n');
+    expect(required.filter((one) => !sums.some((sum) => sum.startsWith(`${one} h1:`)))).toEqual([]);
+  });
+
+  test('the Java generator by its SHA-256', () => {
+    const script = read('openapi/sdk/java/generate');
+    expect(script).toMatch(/^sha256=[0-9a-f]{64}$/m);
+    expect(script.indexOf('sha256sum --check')).toBeLessThan(script.indexOf('java -D'));
+    expect(script).toContain('echo "$sha256  $jar" | sha256sum --check');
+  });
+
+  test('MySQL by the signature of Debian’s archive', () => {
+    expect(read('.ci/mysql')).toContain('[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]');
+    expect(read('.ci/mysql')).not.toMatch(/trusted=yes|allow-insecure|AllowUnauthenticated/i);
+  });
+});
