@@ -86,12 +86,12 @@ export class Listener {
       },
       answer,
     );
-    // Node drops what is beyond, and says nothing: the app has to see that there is more than it takes.
-    this.#server.maxHeadersCount = MAX_HEADERS + 1;
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
     this.#server.on('clientError', refusals.refuse);
+    // Node drops headers beyond this, and says nothing: the app has to see that there is more than it takes.
+    this.#server.maxHeadersCount = MAX_HEADERS + 1;
   }
 
   /**

@@ -70,7 +70,7 @@ const open = async (): Promise<Attacker> => {
 };
 const openMany = (count: number): Promise<Attacker[]> => Promise.all(Array.from({ length: count }, open));
 
-const until = async (isSo: () => boolean, withinMs = 10_000): Promise<void> => {
+const until = async (isSo: () => boolean, withinMs = 25_000): Promise<void> => {
   const deadline = performance.now() + withinMs;
   while (!isSo()) {
     if (performance.now() > deadline) throw new Error('it did not come to that in time');
