@@ -526,7 +526,7 @@ const planted: Planted[] = [
       description: String(input['description']).trimEnd().slice(0, -1),
     })),
     found:
-      /^image\.create: stores what it is given: \/result\/data\/json\/description: expected "Three studies.*\.", came "Three/,
+      /^image\.create: stores what it is given: \/result\/data\/json\/description: expected "Five studies.*\.", came "Five/,
   },
   {
     fault: 'a batch that is not atomic',
