@@ -44,6 +44,8 @@ export interface ProcedureMetadata {
   /** Every reason it can answer, the common ones included. */
   reasons: readonly Reason[];
   bodyLimit: number;
+  /** Whether it answers a list, which may be large, rather than one record. */
+  answersList: boolean;
   /** Whether the input may be left out altogether. */
   inputOptional: boolean;
   example: { input: unknown; output: unknown };
@@ -158,6 +160,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       effect: spec.effect,
       reasons,
       bodyLimit: spec.bodyLimit ?? BODY_LIMIT,
+      answersList: spec.output instanceof z.ZodObject && 'items' in spec.output.shape,
       inputOptional: spec.input instanceof z.ZodOptional,
       example: spec.example,
     } satisfies ProcedureMetadata,

@@ -14,26 +14,20 @@ import { sendJson } from '../http/reply.ts';
 import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
 
 /**
- * Calls of a batch that run at once: each may be making a page, and when an answer finds no room, those that have not
- * begun are spared.
+ * Calls of a batch that make lists at once. When an answer finds no room, those that have not begun are spared. Calls for
+ * single records all begin together, so that they share their queries.
  */
-const RUNNING = 8;
+const LISTS_AT_ONCE = 8;
 
 const ok = (json: Buffer): Reply => ({ status: 200, headers: {}, json });
 
-/** What `work` makes of each item, in their order; it is busy with so many at once. */
-const inTurn = async <T, R>(
-  items: readonly T[],
-  running: number,
-  work: (item: T, index: number) => R | Promise<R>,
-): Promise<R[]> => {
-  const results: R[] = [];
-  const rest = items.entries();
+/** Does `work` for each item, in their order, for so many at once. */
+const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> => {
+  const rest = items.values();
   const runner = async (): Promise<void> => {
-    for (const [index, item] of rest) results[index] = await work(item, index);
+    for (const item of rest) await work(item);
   };
-  await Promise.all(Array.from({ length: running }, runner));
-  return results;
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, runner));
 };
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
@@ -96,10 +90,21 @@ export const answerBatch =
         return failed(one.procedure.id, error);
       }
     };
+    const replies: Reply[] = [];
+    const at = (index: number) => admitted[index] as Admitted | Reply;
+    const answerAt = async (index: number): Promise<void> => {
+      const one = at(index);
+      const input = Object.hasOwn(inputs, index) ? inputs[index] : {};
+      replies[index] = 'procedure' in one ? await answer(one, input) : one;
+    };
+    const isList = (index: number): boolean => {
+      const one = at(index);
+      return 'procedure' in one && one.procedure.answersList;
+    };
+    const lists = [...admitted.keys()].filter(isList);
+    const others = [...admitted.keys()].filter((index) => !isList(index));
     try {
-      const replies = await inTurn(admitted, RUNNING, (one, index) =>
-        'procedure' in one ? answer(one, Object.hasOwn(inputs, index) ? inputs[index] : {}) : one,
-      );
+      await Promise.all([inTurn(lists, LISTS_AT_ONCE, answerAt), ...others.map(answerAt)]);
       send(request, response, replies);
     } finally {
       answers.release();

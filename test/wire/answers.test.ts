@@ -210,7 +210,8 @@ describe('the answers of a batch', () => {
   });
 
   test('do not begin to be made when an earlier one found no room: nothing is stored then', async () => {
-    const calls = [...times(19, () => list(100)), create('written behind lists')];
+    const input = { games: [{ title: 'written behind lists' }] };
+    const calls = [...times(19, () => list(100)), { id: 'game.batchCreate', input } satisfies Call];
     const { outcomes } = await send(calls, author.key);
     expect([countOf(outcomes, 200), outcomes.at(-1)]).toEqual([3, 'ANSWER_TOO_LARGE']);
     expect(await countGames('written behind lists')).toBe(0);
