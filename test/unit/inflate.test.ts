@@ -25,8 +25,9 @@ test.each([
 ])('refuses bodies beyond those that may wait: %s', async (_, body, room) => {
   const inflater = new Inflater();
   const packed = gzipSync(body);
-  for (const _attempt of ['at first', 'again, when these are done']) {
-    expect(await inflateAtOnce(inflater, room + 10, packed, body.length)).toEqual({ inflated: room, refused: 10 });
+  for (const when of ['at first', 'again, when these are done']) {
+    const counts = await inflateAtOnce(inflater, room + 10, packed, body.length);
+    expect({ when, ...counts }).toEqual({ when, inflated: room, refused: 10 });
   }
 });
 
