@@ -43,7 +43,7 @@ const PAYLOADS = [
   'a || b /* c */ # d',
   '%_\\%\\_',
   '🐉 ハハ パパ ñ ß ÿ €',
-  '\u00a0\u{10ffff}\ufeff',
+  '\u00a0\u{10ffff}\u200b',
 ];
 
 /** Holds for any database. */
