@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
-import { form, line, NOT_IN_LINK, prose, text } from './text.ts';
+import { form, label, line, NOT_IN_LINK, prose, text } from './text.ts';
 
 // A host is a name or an IPv4 address; user info is refused, since a link with a password in it is a trap.
-const label = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
+const hostLabel = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
 const linkCharacter = `[^${NOT_IN_LINK}]`;
-const httpUrl = `[Hh][Tt][Tt][Pp][Ss]?://${label}(\\.${label})*\\.?(:[0-9]{1,5})?([/?#]${linkCharacter}*)?`;
+const httpUrl = `[Hh][Tt][Tt][Pp][Ss]?://${hostLabel}(\\.${hostLabel})*\\.?(:[0-9]{1,5})?([/?#]${linkCharacter}*)?`;
 
 // `%` and the two digits of anything but a control character, a dot, a slash or a backslash: whoever decodes a path before
 // looking for `..` must find none.
@@ -101,7 +101,7 @@ export const contentMembers = {
 
 /** Input members that games and image posts share. */
 export const contentInput = {
-  title: line(1, lengths.title).describe('The title'),
+  title: label(lengths.title).describe('The title'),
   description: prose(0, lengths.description).describe('A longer text about it'),
   tagNames: z
     .array(line(1, lengths.tagName))

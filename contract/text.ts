@@ -50,6 +50,19 @@ const without = (characters: string, message: string): Form => {
   };
 };
 
+/** What leaves nothing to see of a text that holds nothing else: Unicode's White_Space on one line. */
+const BLANKS = ' \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000';
+
+/** A form, some of which is more than white space. */
+const seen = ({ pattern, faultOf }: Form, characters: string): Form => {
+  const any = new RegExp(pattern);
+  return {
+    pattern: `^[^${characters}]*[^${characters}${BLANKS}][^${characters}]*$`,
+    faultOf: (value) =>
+      any.test(value) ? { code: 'blank', message: 'must hold more than white space' } : faultOf(value),
+  };
+};
+
 const anything = form('^[^\\x00]*$', 'must not hold the character U+0000');
 const oneLine = without(
   NOT_IN_LINE,
@@ -128,6 +141,11 @@ export const text = (min: number, max: number, { pattern, faultOf }: Form = anyt
 
 /** A text on one line: a name, a title. */
 export const line = (min: number, max: number) => text(min, max, oneLine);
+
+const seenLine = seen(oneLine, NOT_IN_LINE);
+
+/** What a record or a user goes by: a line that is not blank. */
+export const label = (max: number) => text(1, max, seenLine);
 
 /** A text of any number of lines. */
 export const prose = (min: number, max: number) => text(min, max, manyLines);

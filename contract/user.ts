@@ -3,7 +3,7 @@ import { Author, AvatarUrl, Count, HttpUrl, Id, SocialLink, Timestamp, wholeNumb
 import { exampleUser } from './examples.ts';
 import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
 import { noInput, procedure, router, scopes } from './procedure.ts';
-import { form, line, prose, text } from './text.ts';
+import { form, label, line, prose, text } from './text.ts';
 
 /** zod passes over a member of this name, and whoever sent it would take it for stored. */
 const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
@@ -136,7 +136,7 @@ export const user = router('user', {
     access: 'user:write',
     effect: 'write',
     input: z.strictObject({
-      nickname: line(1, lengths.nickname).optional().describe('The display name'),
+      nickname: label(lengths.nickname).optional().describe('The display name'),
       bio: prose(0, lengths.bio).nullable().optional().describe('Personal introduction'),
       pronouns: line(0, lengths.pronouns).nullable().optional().describe('Pronouns'),
       website: HttpUrl.nullable().optional().describe('Personal website'),

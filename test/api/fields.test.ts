@@ -56,6 +56,15 @@ const line = (member: string, min: number, max: number): Rule =>
     nowhere.concat('x\tx', 'x\n', '\rx', 'x\u2028x', 'x\u200e', '\u200fx', 'x\u061cx'),
   );
 
+/** A line that is not blank. */
+const label = (member: string, max: number): Rule => {
+  const { refuses = [], ...rule } = line(member, 1, max);
+  return {
+    ...rule,
+    refuses: [...refuses, ['a space', ' ', 'blank'], ['white space', '\u00a0\u2003\u3000 ', 'blank']],
+  };
+};
+
 const prose = (member: string, min: number, max: number): Rule =>
   text(member, min, max, ' \t\n\r\n\u2028e\u0301\u{10ffff}👩‍🚀\u200e\u200f\u061c ', nowhere);
 
@@ -141,7 +150,7 @@ const list = (member: string, min: number, max: number, item: (n: number) => unk
 };
 
 const gameRules: Rule[] = [
-  neverNull(line('/title', 1, 200)),
+  neverNull(label('/title', 200)),
   neverNull(prose('/description', 0, 5000)),
   neverNull(httpUrl('/coverUrl')),
   {
@@ -232,7 +241,7 @@ const gameRules: Rule[] = [
 ];
 
 const postRules: Rule[] = [
-  neverNull(line('/title', 1, 200)),
+  neverNull(label('/title', 200)),
   list('/images', 1, 100, (n) => `${PICTURE}?${n}`),
   neverNull(httpUrl('/images/0')),
   { member: '/coverUrl', refuses: [['an unknown member', PICTURE, 'unrecognized_keys']] },
@@ -241,7 +250,7 @@ const postRules: Rule[] = [
 const links = (length: number) => Object.fromEntries(Array.from({ length }, (_, n) => [`site-${n}`, `@user${n}`]));
 
 const profileRules: Rule[] = [
-  neverNull(line('/nickname', 1, 50)),
+  neverNull(label('/nickname', 50)),
   clearable(prose('/bio', 0, 2000)),
   clearable(line('/pronouns', 0, 50)),
   clearable(line('/location', 0, 100)),
