@@ -13,8 +13,25 @@ const filesIn = (...folders: string[]): string[] =>
       .filter((file) => /\.(ts|mjs)$/.test(file) && !file.includes('node_modules/')),
   );
 
+const [, ledger = '', attacks = ''] = page.split(/^## (?:The ledger|Attacks that worked once)$/m);
+
+/** The tests that the last column of a row names, as matches: file and title; as they stand what are none. */
+const testsOf = (shown: string) =>
+  shown.split('<br>').map((one) => /^`(test\/\S+\.test\.ts)` › "(.+)"$/.exec(one) ?? one);
+
+/** Which of them there are not. */
+const missingOf = (named: ReturnType<typeof testsOf>): (string | undefined)[] =>
+  named
+    .filter((one) => {
+      if (typeof one === 'string') return true;
+      const [, file = '', title = ''] = one;
+      const source = readFileSync(file, 'utf8');
+      return !["'", '`', '"'].some((quote) => source.includes(`${quote}${title}${quote}`));
+    })
+    .map((one) => (typeof one === 'string' ? one : one[0]));
+
 describe('the ledger of SECURITY.md', () => {
-  const rows = [...page.matchAll(/^\| ((?:API|CWE-)\d[^|]*?) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)].map(
+  const rows = [...ledger.matchAll(/^\| ((?:API|CWE-)\d[^|]*?) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)].map(
     ([, weakness = '', holds = '', shown = '']) => ({ weakness, holds, shown }),
   );
 
@@ -23,25 +40,24 @@ describe('the ledger of SECURITY.md', () => {
     expect(names.filter((name) => name.startsWith('API'))).toEqual(Array.from({ length: 10 }, (_, n) => `API${n + 1}`));
     expect(names.length).toBeGreaterThan(50);
     expect(names.length).toBe(new Set(names).size);
-    expect(page.match(/^\| (?!---|Weakness)/gm)?.length).toBe(rows.length);
+    expect(ledger.match(/^\| (?!---|Weakness)/gm)?.length).toBe(rows.length);
   });
 
   test('names tests that there are', () => {
-    const named = rows.flatMap(({ shown }) =>
-      shown === 'none' ? [] : shown.split('<br>').map((one) => /^`(test\/\S+\.test\.ts)` › "(.+)"$/.exec(one) ?? one),
-    );
-    expect(named.filter((one) => typeof one === 'string')).toEqual([]);
-    const missing = named.filter(([, file = '', title = '']) => {
-      const source = readFileSync(file, 'utf8');
-      return !["'", '`', '"'].some((quote) => source.includes(`${quote}${title}${quote}`));
-    });
-    expect(missing.map(([one]) => one)).toEqual([]);
+    const named = rows.flatMap(({ shown }) => (shown === 'none' ? [] : testsOf(shown)));
+    expect(missingOf(named)).toEqual([]);
     expect(named.length).toBeGreaterThan(60);
   });
 
   test('says so where no test shows anything', () => {
     expect(rows.filter(({ shown, holds }) => shown === 'none' && !/\*\*Not held\*\*|^See /.test(holds))).toEqual([]);
   });
+});
+
+test('each attack that worked once has tests', () => {
+  const rows = [...attacks.matchAll(/^\| (?!---|Attack ).*\| ([^|]+?) +\|$/gm)].map(([, shown = '']) => shown);
+  expect(rows.length).toBeGreaterThan(10);
+  expect(missingOf(rows.flatMap(testsOf))).toEqual([]);
 });
 
 describe('the expression for secret scanners', () => {
