@@ -119,9 +119,9 @@ export const roundsOf = (faults: readonly Fault[]): Fault[][] => {
 export const faultyBody = (body: unknown, round: readonly Fault[]): unknown =>
   round.reduce((changed, { at, value }) => withValue(changed, at, value), body);
 
-/** Whether a text may hold anything. */
+/** Whether a text may hold anything, if it is not blank. */
 const isFree = ({ schema: { type, enum: words, pattern } }: Place): boolean =>
-  type === 'string' && words === undefined && new RegExp(pattern ?? '').test('  ');
+  type === 'string' && words === undefined && new RegExp(pattern ?? '').test(`${WIDE}  ${WIDE}`);
 
 /** The free texts of an input at their longest, which whoever counts UTF-16 units or bytes takes for too long. */
 export const longestTexts = (operation: Operation): Pick<Fault, 'name' | 'at' | 'value'>[] =>
