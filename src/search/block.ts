@@ -25,12 +25,6 @@ export class ByteWriter {
     this.#bytes[this.length++] = rest;
   }
 
-  bytes(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
-    this.#bytes.set(bytes, this.length);
-    this.length += bytes.length;
-  }
-
   /** What was written; valid until more is. */
   written(): Uint8Array {
     return this.#bytes.subarray(0, this.length);
