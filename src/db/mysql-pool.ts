@@ -2,7 +2,7 @@ import mysql, { type PoolConnection, type PoolOptions } from 'mysql2';
 import { AppError } from '../errors.ts';
 import type { Parameter } from './connection.ts';
 import { Session, type StatementBudget } from './mysql-session.ts';
-import { applySettings } from './mysql-settings.ts';
+import { withSettings } from './mysql-settings.ts';
 
 /** Calls that wait for a connection; beyond, they are refused. */
 const MAX_WAITING = 2000;
@@ -18,12 +18,12 @@ interface Options {
 /** Connections that are all set up alike and know their prepared statements. */
 export class SessionPool {
   readonly #pool: mysql.Pool;
-  readonly #options: Options;
+  readonly #statements: StatementBudget;
   readonly #sessions = new WeakMap<PoolConnection, Session>();
 
-  constructor(options: Options) {
-    this.#options = options;
-    this.#pool = mysql.createPool({ ...options.connection, queueLimit: MAX_WAITING });
+  constructor({ connection, settings, statements }: Options) {
+    this.#statements = statements;
+    this.#pool = withSettings(mysql.createPool({ ...connection, queueLimit: MAX_WAITING }), settings);
   }
 
   /** Runs one SELECT on any connection. @throws AppError OVERLOADED when too many wait already */
@@ -56,22 +56,13 @@ export class SessionPool {
         fail(error.message === 'Queue limit reached.' ? new AppError('OVERLOADED', { cause: error }) : error);
         return;
       }
-      const session = this.#sessions.get(connection);
-      if (session) use(session);
-      else this.#setUp(connection, fail, use);
+      use(this.#sessions.get(connection) ?? this.#begin(connection));
     });
   }
 
-  #setUp(connection: PoolConnection, fail: (error: unknown) => void, use: (session: Session) => void): void {
-    const { settings, statements } = this.#options;
-    applySettings(connection, settings, (error) => {
-      if (error) {
-        fail(error);
-        return;
-      }
-      const session = new Session(connection, statements);
-      this.#sessions.set(connection, session);
-      use(session);
-    });
+  #begin(connection: PoolConnection): Session {
+    const session = new Session(connection, this.#statements);
+    this.#sessions.set(connection, session);
+    return session;
   }
 }

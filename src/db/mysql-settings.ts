@@ -28,7 +28,7 @@ export const connectionSettings = (autocommit: 0 | 1): string[] => [
 ];
 
 /** Runs settings one after the other; a connection that refuses one is closed. */
-export const applySettings = (
+const applySettings = (
   connection: Connection,
   [setting, ...others]: readonly string[],
   done: (error: Error | null) => void,
