@@ -3,7 +3,7 @@ import { padded, placeholders } from '../db/in-list.ts';
 import { type Increment, incrementAll } from '../db/increment.ts';
 import { insertInto, insertValues } from '../db/insert.ts';
 import { bySize, onceFor } from '../db/texts.ts';
-import { type Bytes, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
+import { type Bytes, listToDb, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { keyOf, labelsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
@@ -41,7 +41,7 @@ const tally = <K>(keys: Iterable<K>): Map<K, number> => {
 export const recordSearchText = (title: string, tags: readonly Tag[], searchable: Draft['searchable'] = []): string =>
   searchText([title, ...searchable, ...tags.map((tag) => tag.name)]);
 
-export const joinTagIds = (tags: readonly Tag[]): string => tags.map((tag) => tag.id).join(',');
+export const joinTagIds = (tags: readonly Tag[]): string => listToDb(tags.map((tag) => tag.id));
 
 /** A record on its way into the database. */
 export interface Publication<Columns extends object = object> {

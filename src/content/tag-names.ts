@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/in-list.ts';
-import type { Bytes } from '../db/values.ts';
+import { type Bytes, listFromDb } from '../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
-import type { Tag } from '../tag/service.ts';
+import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from './kind.ts';
 import { recordSearchText } from './publish.ts';
 
@@ -43,10 +43,9 @@ const readSearched = async (
     FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
-  const records = rows.map((row) => ({ row, tagIds: row.tag_ids === '' ? [] : row.tag_ids.split(',').map(Number) }));
+  const records = rows.map((row) => ({ row, tagIds: listFromDb(row.tag_ids) }));
   const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
-  const tags = inList(tagIds);
-  const names = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE id IN (${tags.sql})`, tags.parameters);
+  const names = await readTags(reader, tagIds);
   const tagOf = new Map(names.map((tag) => [tag.id, tag]));
   return records.map(({ row, tagIds: own }) => {
     const ownTags = own.map((id) => tagOf.get(id)).filter((tag) => tag !== undefined);

@@ -58,6 +58,12 @@ export const idFromBytes = (bytes: Bytes): string => {
   return draft.toString('latin1');
 };
 
+/** Whole numbers in their order as a column holds them: `3,1,2`. */
+export const listToDb = (numbers: readonly number[]): string => numbers.join(',');
+
+/** The numbers of such a list. */
+export const listFromDb = (list: string): number[] => (list === '' ? [] : list.split(',').map(Number));
+
 /** An instant as both engines store it: `2026-04-01 09:30:00.000`, UTC. */
 export const timeToDb = (time: Date): string => {
   const text = time.toISOString();

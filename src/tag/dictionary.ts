@@ -3,6 +3,7 @@ import type { ContentKind } from '../content/kind.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/in-list.ts';
+import { readTags } from './service.ts';
 
 /** A tag as it is shown. */
 export interface TagName {
@@ -92,11 +93,7 @@ export class TagDictionary {
   }
 
   async #read(reader: Reader, ids: readonly number[]): Promise<Map<number, TagName>> {
-    const { sql, parameters } = inList(ids);
-    const rows = await reader.read<TagName & { id: number }>(
-      `SELECT id, name, slug FROM tags WHERE id IN (${sql})`,
-      parameters,
-    );
+    const rows = await readTags(reader, ids);
     const found = new Map<number, TagName>();
     for (const { id, name, slug } of rows) {
       found.set(id, { name, slug });

@@ -35,6 +35,12 @@ export const findTags = async (reader: Reader, slugs: readonly string[]): Promis
   return tags;
 };
 
+/** The tags with these ids, in any order; at most as many as one statement takes. */
+export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]> => {
+  const { sql, parameters } = inList(ids);
+  return reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE id IN (${sql})`, parameters);
+};
+
 /**
  * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were.
  * Slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the

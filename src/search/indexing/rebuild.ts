@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import type { Bytes } from '../../db/values.ts';
+import { type Bytes, listFromDb } from '../../db/values.ts';
 import {
   beginGeneration,
   blocksOfDocuments,
@@ -49,7 +49,7 @@ const readDocuments = async (
   const documents = rows.map((row) => ({
     key: keyOf(hasTerms ? millisecondsOf(row.created_at) : 0, row.id),
     text: row.search_text,
-    labels: labelsOf(row.type, row.tag_ids ? row.tag_ids.split(',').map(Number) : []),
+    labels: labelsOf(row.type, listFromDb(row.tag_ids ?? '')),
   }));
   return { documents, last: rows.at(-1)?.id };
 };
