@@ -157,6 +157,16 @@ export const errors = {
     message: 'The database cannot be reached.',
     hint: 'Retry after the number of seconds in `Retry-After`.',
   },
+  TIMEOUT: {
+    ...unavailable,
+    message: 'The service could not complete this request in time.',
+    hint: 'Nothing was stored. Retry after the number of seconds in `Retry-After`.',
+  },
+  OUTCOME_UNKNOWN: {
+    ...unavailable,
+    message: 'The connection to the database broke while this was stored, so it may or may not be.',
+    hint: 'Repeat the request with the same `Idempotency-Key`: what is stored is then answered, not stored again.',
+  },
   INTERNAL: {
     status: 500,
     code: 'INTERNAL_SERVER_ERROR',
@@ -188,10 +198,14 @@ export const commonReasons = [
   'INTERNAL',
   'OVERLOADED',
   'DATABASE_UNAVAILABLE',
+  'TIMEOUT',
 ] as const satisfies readonly Reason[];
 
 /** What an operation that needs a scope can answer besides. */
 export const protectedReasons = ['KEY_MISSING', 'SCOPE_MISSING'] as const satisfies readonly Reason[];
+
+/** What an operation that writes can answer besides. */
+export const writingReasons = ['OUTCOME_UNKNOWN'] as const satisfies readonly Reason[];
 
 export const Issue = z
   .object({

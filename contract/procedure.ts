@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { commonReasons, ErrorResponse, errorOf, protectedReasons, type Reason, type StatusOf } from './errors.ts';
+import {
+  commonReasons,
+  ErrorResponse,
+  errorOf,
+  protectedReasons,
+  type Reason,
+  type StatusOf,
+  writingReasons,
+} from './errors.ts';
 import { BODY_LIMIT } from './limits.ts';
 
 /** The scopes a key can hold; none implies another. */
@@ -28,7 +36,7 @@ interface Spec<
   effect: E;
   input: I;
   output: O;
-  /** What it can answer beyond `commonReasons` and `protectedReasons`. */
+  /** What it can answer beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
   /** Largest request body in bytes, where it is not `BODY_LIMIT`. */
   bodyLimit?: number;
@@ -118,8 +126,11 @@ const response = <O extends z.ZodType>(name: string, output: O) => {
 
 type AnySpec = Spec<z.ZodType, z.ZodType, Access, Reason>;
 type ReasonsOf<S> =
-  S extends Spec<z.ZodType, z.ZodType, infer A, infer R>
-    ? R | (typeof commonReasons)[number] | (A extends 'public' ? never : (typeof protectedReasons)[number])
+  S extends Spec<z.ZodType, z.ZodType, infer A, infer R, infer E>
+    ? | R
+      | (typeof commonReasons)[number]
+      | (A extends 'public' ? never : (typeof protectedReasons)[number])
+      | (E extends 'read' ? never : (typeof writingReasons)[number])
     : never;
 
 /** The ts-rest route of a spec. */
@@ -142,7 +153,12 @@ const named = <T extends z.ZodType>(schema: T, id: string, description: string):
     : schema.meta({ description, ...schema.meta(), id });
 
 const routeOf = (id: string, name: string, spec: AnySpec) => {
-  const reasons: Reason[] = [...commonReasons, ...(spec.access === 'public' ? [] : protectedReasons), ...spec.errors];
+  const reasons: Reason[] = [
+    ...commonReasons,
+    ...(spec.access === 'public' ? [] : protectedReasons),
+    ...(spec.effect === 'read' ? [] : writingReasons),
+    ...spec.errors,
+  ];
   const failures = reasons.map((reason) => [errorOf(reason).status, ErrorResponse]);
   return {
     method: 'POST' as const,

@@ -60,6 +60,7 @@ const variables = z.object({
     .transform(() => availableParallelism())
     .or(wholeNumber(1, 256))
     .default(1),
+  REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
 });
 
@@ -77,6 +78,8 @@ export interface Config {
   corsOrigins: string[];
   /** How many processes answer requests. */
   workers: number;
+  /** How long the work for a request may take. */
+  requestTimeoutMs: number;
   shutdownTimeoutMs: number;
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
   sandbox: boolean;
@@ -124,6 +127,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     trustProxy: data.TRUST_PROXY,
     corsOrigins: data.CORS_ORIGINS,
     workers: data.WORKERS,
+    requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     sandbox: false,
   };

@@ -1,10 +1,19 @@
 import type { InputOf, OutputOf, Route } from '../contract/index.ts';
+import type { Deadline } from './deadline.ts';
 import type { Caller } from './key/verifier.ts';
 
-/** Who calls: certainly someone where a scope is needed. */
-export type CallerOf<R extends Route> = R['metadata']['access'] extends 'public' ? Caller | undefined : Caller;
+/** A call under way. */
+export interface Call<C extends Caller | undefined = Caller | undefined> {
+  /** Who calls; undefined for nobody in particular. */
+  caller: C;
+  /** How long it may take. */
+  deadline: Deadline;
+}
+
+/** A call of a procedure: certainly someone's where a scope is needed. */
+export type CallOf<R extends Route> = Call<R['metadata']['access'] extends 'public' ? Caller | undefined : Caller>;
 
 /** One function for each procedure of a router: contract input in, contract output out. */
 export type Handlers<Router extends Record<string, Route>> = {
-  [K in keyof Router]: (input: InputOf<Router[K]>, caller: CallerOf<Router[K]>) => Promise<OutputOf<Router[K]>>;
+  [K in keyof Router]: (input: InputOf<Router[K]>, call: CallOf<Router[K]>) => Promise<OutputOf<Router[K]>>;
 };

@@ -5,12 +5,11 @@ import type { Caller, KeyVerifier } from '../key/verifier.ts';
 const BEARER = /^Bearer +([^ ]+)$/i;
 
 /**
- * Finds out from an `Authorization` header who calls: undefined for nobody in particular, who sends none. A credential
- * that does not work is refused on public procedures too, so that nobody is taken for anonymous without knowing.
+ * Finds out from an `Authorization` header who calls. A credential that does not work is refused on public procedures
+ * too, so that nobody is taken for anonymous without knowing.
  * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
  */
-export const identify = async (keys: KeyVerifier, authorization: string | undefined): Promise<Caller | undefined> => {
-  if (authorization === undefined) return undefined;
+export const identify = async (keys: KeyVerifier, authorization: string): Promise<Caller> => {
   const key = BEARER.exec(authorization)?.[1];
   if (key === undefined) throw new AppError('KEY_MALFORMED');
   return keys.verify(key);

@@ -1,8 +1,10 @@
 import type { Context } from '../context.ts';
+import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
 import { assertAccess, identify } from './access.ts';
 import type { Sent } from './envelope.ts';
+import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
 
@@ -10,7 +12,7 @@ import { SharedReads } from './shared-reads.ts';
  * What is done with a call that may be done: parse what was sent by the contract, handle it, check and strip the reply.
  * @throws AppError VALIDATION_FAILED and whatever the handler throws
  */
-export type Frame = (procedure: Procedure, sent: unknown, caller: Caller | undefined) => Promise<unknown>;
+export type Frame = (procedure: Procedure, sent: unknown, call: Call) => Promise<unknown>;
 
 /** A call that may be made. */
 export interface Admitted {
@@ -48,26 +50,32 @@ export class Calls {
 
   /**
    * Finds out from an `Authorization` header who calls; `learn` hears of it before it is known whether they may.
-   * @throws AppError KEY_…, SCOPE_MISSING
+   * @throws AppError KEY_…, SCOPE_MISSING, TIMEOUT
    */
   async admit(
     procedure: Procedure,
     authorization: string | undefined,
+    deadline: Deadline,
     learn: (caller: Caller | undefined) => void,
   ): Promise<Admitted> {
-    const caller = await identify(this.#keys, authorization);
+    const caller = authorization === undefined ? undefined : await deadline.race(identify(this.#keys, authorization));
     learn(caller);
     assertAccess(procedure.access, caller);
     return { procedure, caller };
   }
 
   /**
-   * Makes the call. Returns the JSON of the reply, encoded once for all who share it.
-   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, …
+   * Makes the call. Returns the JSON of the reply, encoded once for all who share it. At the deadline a read is given up
+   * at once; a write itself has to find out whether it is stored.
+   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, TIMEOUT, …
    */
-  perform(admitted: Admitted, sent: Sent): Promise<Buffer> {
+  perform(admitted: Admitted, sent: Sent, deadline: Deadline): Promise<Buffer> {
     const { procedure, caller } = admitted;
-    const run = async () => Buffer.from(JSON.stringify(await this.#frame(procedure, sent.parse(), caller)));
-    return isShared(admitted) ? this.#shared.answer(`${procedure.id} ${sent.text}`, run) : run();
+    const run = async (time: Deadline) =>
+      Buffer.from(JSON.stringify(await this.#frame(procedure, sent.parse(), { caller, deadline: time })));
+    if (procedure.effect === 'write') return run(deadline);
+    return deadline.race(
+      isShared(admitted) ? this.#shared.answer(`${procedure.id} ${sent.text}`, deadline, run) : run(deadline),
+    );
   }
 }

@@ -2,15 +2,14 @@ import { type Contract, type Procedure as ContractProcedure, procedures } from '
 import type { Context } from '../context.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
-import type { Caller } from '../key/verifier.ts';
-import type { Handlers } from '../procedure.ts';
+import type { Call, Handlers } from '../procedure.ts';
 import { userHandlers } from '../user/handlers.ts';
 
 type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
 
 /** A procedure as it is served. */
 export interface Procedure extends ContractProcedure {
-  handle: (input: unknown, caller: Caller | undefined) => Promise<unknown>;
+  handle: (input: unknown, call: Call) => Promise<unknown>;
 }
 
 /** The procedures that are served, by their ids. */

@@ -1,7 +1,9 @@
 import { Coalescer } from '../db/coalesce.ts';
 import type { Database } from '../db/database.ts';
+import type { Deadline } from '../deadline.ts';
 import { idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import type { Call } from '../procedure.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import type { TagDictionary } from '../tag/dictionary.ts';
 import type { ContentKind } from './kind.ts';
@@ -35,7 +37,7 @@ export class ContentReads<Summary, Whole extends Summary> {
   readonly #db: Database;
   readonly #tags: TagDictionary;
   readonly #kind: ContentKind;
-  readonly #sources: ListSources;
+  readonly #sources: Omit<ListSources, 'reader'>;
   readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
   readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
 
@@ -43,32 +45,40 @@ export class ContentReads<Summary, Whole extends Summary> {
     this.#db = db;
     this.#tags = tags;
     this.#kind = kind;
-    this.#sources = { db, tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
-    this.#records = new Coalescer({ run: (requests) => this.#readRecords(requests) });
-    this.#lists = new Coalescer({ run: (requests) => this.#readLists(requests), maxRunning: RUNNING_LISTS });
+    this.#sources = { tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
+    this.#records = new Coalescer({ run: (requests, deadline) => this.#readRecords(requests, deadline) });
+    this.#lists = new Coalescer({
+      run: (requests, deadline) => this.#readLists(requests, deadline),
+      maxRunning: RUNNING_LISTS,
+    });
   }
 
   /** A whole record. @throws AppError the kind's NOT_FOUND */
-  async get(id: string, viewerId: string | undefined): Promise<ContentRecord<Whole>> {
-    const record = idToBytes(id) && (await this.#records.load({ id, viewerId }));
+  async get(id: string, { caller, deadline }: Call): Promise<ContentRecord<Whole>> {
+    const record = idToBytes(id) && (await this.#records.load({ id, viewerId: caller?.userId }, deadline));
     if (!record) throw new AppError(this.#kind.notFound);
     return record;
   }
 
   /** One page of a list. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
-  async list(query: ListQuery, viewerId: string | undefined): Promise<ListPage<ContentRecord<Summary>>> {
+  async list(query: ListQuery, { caller, deadline }: Call): Promise<ListPage<ContentRecord<Summary>>> {
     const parsed = parseQuery(this.#kind, query);
     const { limit, page, cursor, filters } = parsed;
-    return this.#lists.load({ query: parsed, viewerId }, JSON.stringify([limit, page, cursor, filters]));
+    const request = { query: parsed, viewerId: caller?.userId };
+    return this.#lists.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
   }
 
-  async #readRecords(requests: readonly RecordRequest[]): Promise<(ContentRecord<Whole> | undefined)[]> {
+  async #readRecords(
+    requests: readonly RecordRequest[],
+    deadline: Deadline | undefined,
+  ): Promise<(ContentRecord<Whole> | undefined)[]> {
+    const reader = this.#db.within(deadline);
     const ids = requests.map(({ id }) => id);
     const viewerId = sharedViewer(requests);
     const viewings = viewerId.same ? [] : viewingsOf(requests);
     const [records, found] = await Promise.all([
-      readRecordMap<Whole>(this.#db, this.#tags, this.#kind, { detail: true, viewerId: viewerId.same }, ids),
-      viewings.length > 0 ? readViewings(this.#db, this.#kind, viewings) : undefined,
+      readRecordMap<Whole>(reader, this.#tags, this.#kind, { detail: true, viewerId: viewerId.same }, ids),
+      viewings.length > 0 ? readViewings(reader, this.#kind, viewings) : undefined,
     ]);
     return requests.map(({ id, viewerId: viewer }) => {
       const record = records.get(id);
@@ -78,18 +88,22 @@ export class ContentReads<Summary, Whole extends Summary> {
   }
 
   /** The same list for all who ask for it. */
-  async #readLists(requests: readonly ListRequest[]): Promise<ListPage<ContentRecord<Summary>>[]> {
+  async #readLists(
+    requests: readonly ListRequest[],
+    deadline: Deadline | undefined,
+  ): Promise<ListPage<ContentRecord<Summary>>[]> {
+    const reader = this.#db.within(deadline);
     const { query } = requests[0] as ListRequest;
     const { same } = sharedViewer(requests);
-    const { records: rows, ...rest } = await listRows<Summary>(this.#sources, this.#kind, query, same);
-    const records = await withTags(this.#db, this.#tags, rows);
+    const { records: rows, ...rest } = await listRows<Summary>({ ...this.#sources, reader }, this.#kind, query, same);
+    const records = await withTags(reader, this.#tags, rows);
     if (same !== undefined || requests.every(({ viewerId }) => viewerId === undefined)) {
       return requests.map(() => ({ records, ...rest }));
     }
     const ids = records.map(({ row }) => idFromBytes(row.id));
     const viewers = new Set(requests.map(({ viewerId }) => viewerId).filter((id) => id !== undefined));
     const found = await readViewings(
-      this.#db,
+      reader,
       this.#kind,
       [...viewers].flatMap((viewerId) => ids.map((recordId) => ({ viewerId, recordId }))),
     );

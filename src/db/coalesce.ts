@@ -1,8 +1,9 @@
+import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
 interface Options<Request, Result> {
-  /** Answers requests, in their order. */
-  run(requests: Request[]): Promise<Result[]>;
+  /** Answers requests, in their order. The deadline is that of those that asked for it with one, all together. */
+  run(requests: Request[], deadline: Deadline | undefined): Promise<Result[]>;
   /** Batches that may be under way at the same time. */
   maxRunning?: number;
   /** Requests in a batch. */
@@ -11,6 +12,7 @@ interface Options<Request, Result> {
 
 interface Waiting<Request, Result> {
   request: Request;
+  deadline: Deadline | undefined;
   since: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
@@ -45,13 +47,14 @@ export class Coalescer<Request, Result> {
   }
 
   /**
-   * The answer to a request, which shares batches with those of its group only.
+   * The answer to a request, which shares batches with those of its group only. One whose deadline ends while it waits is
+   * not sent; a batch is given up when it has ended for each that shares it.
    * @throws AppError OVERLOADED when too many wait or it waited too long, and what the batch failed with
    */
-  load(request: Request, group = ''): Promise<Result> {
+  load(request: Request, deadline?: Deadline, group = ''): Promise<Result> {
     if (this.#waiting >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
     return new Promise((resolve, reject) => {
-      const waiting = { request, since: Date.now(), resolve, reject };
+      const waiting = { request, deadline, since: Date.now(), resolve, reject };
       if (this.#running < this.#options.maxRunning) {
         void this.#run([waiting]);
         return;
@@ -66,31 +69,42 @@ export class Coalescer<Request, Result> {
 
   async #run(batch: readonly Waiting<Request, Result>[]): Promise<void> {
     this.#running += 1;
+    const deadline = Deadline.ofAll(batch.map((waiting) => waiting.deadline));
     try {
-      const results = await this.#options.run(batch.map(({ request }) => request));
+      const results = await this.#options.run(
+        batch.map(({ request }) => request),
+        deadline,
+      );
       for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
     } catch (error) {
       for (const waiting of batch) waiting.reject(batch.length === 1 ? error : ownError(error));
     } finally {
+      if (batch.length > 1) deadline?.close();
       this.#running -= 1;
       this.#startNext();
     }
   }
 
   #startNext(): void {
-    const [next] = this.#groups;
-    if (!next) {
-      clearTimeout(this.#sweep);
-      this.#sweep = undefined;
+    for (;;) {
+      const [next] = this.#groups;
+      if (!next) {
+        clearTimeout(this.#sweep);
+        this.#sweep = undefined;
+        return;
+      }
+      const [group, members] = next;
+      this.#groups.delete(group);
+      const batch = members.splice(0, this.#options.maxBatch);
+      // What is left has to let the other groups pass.
+      if (members.length > 0) this.#groups.set(group, members);
+      this.#waiting -= batch.length;
+      const wanted = batch.filter(({ deadline }) => !deadline?.error);
+      for (const waiting of batch) if (waiting.deadline?.error) waiting.reject(waiting.deadline.error);
+      if (wanted.length === 0) continue;
+      void this.#run(wanted);
       return;
     }
-    const [group, members] = next;
-    this.#groups.delete(group);
-    const batch = members.splice(0, this.#options.maxBatch);
-    // What is left has to let the other groups pass.
-    if (members.length > 0) this.#groups.set(group, members);
-    this.#waiting -= batch.length;
-    void this.#run(batch);
   }
 
   #refuseLate(): void {

@@ -1,4 +1,5 @@
 import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface } from 'typeorm';
+import type { Deadline } from '../deadline.ts';
 import type { Dialect, Engine } from './dialect.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
@@ -15,10 +16,10 @@ export interface Connection {
   dialect: Dialect;
   /** TypeORM's own handle: it knows how entities are stored, and migrates. */
   dataSource: DataSource;
-  /** Runs a SELECT outside of any transaction. */
-  read: (sql: string, parameters: readonly Parameter[]) => Promise<unknown[]>;
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
-  transaction: <T>(work: (statements: Statements) => Promise<T>) => Promise<T>;
+  /** Runs a SELECT outside of any transaction. At the deadline it rejects, and ends what runs for it. */
+  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline) => Promise<unknown[]>;
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline. */
+  transaction: <T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline) => Promise<T>;
   /** Runs `work`, which migrates, while no other process does. */
   whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether the transaction that met this error can succeed when run again. */
@@ -42,6 +43,8 @@ export class RunAgain extends Error {}
 /** What a SELECT can be run on: the database, or a transaction under way. */
 export interface Reader extends Pick<Statements, 'read'> {
   dialect: Dialect;
+  /** How long what is read may take. */
+  deadline?: Deadline | undefined;
 }
 
 /** A transaction under way. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityMetadata } from 'typeorm';
+import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { type Connection, type Parameter, type Reader, RunAgain, type Schema, type Transaction } from './connection.ts';
 import type { Dialect } from './dialect.ts';
@@ -44,9 +45,21 @@ export class Database implements Reader {
     return this.#connection.dataSource;
   }
 
-  /** Runs a SELECT outside of any transaction and returns its rows. Run once more if the connection broke. */
-  async read<Row>(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    const run = () => this.#connection.read(sql, parameters) as Promise<Row[]>;
+  /** Reads as `read` does, but no longer than until the deadline. */
+  within(deadline: Deadline | undefined): Reader {
+    return {
+      dialect: this.dialect,
+      deadline,
+      read: (sql, parameters) => this.read(sql, parameters, deadline),
+    };
+  }
+
+  /**
+   * Runs a SELECT outside of any transaction and returns its rows. Run once more if the connection broke.
+   * @throws AppError TIMEOUT at the deadline, OVERLOADED, DATABASE_UNAVAILABLE
+   */
+  async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
+    const run = () => this.#connection.read(sql, parameters, deadline) as Promise<Row[]>;
     try {
       return await run().catch((error: unknown) => {
         if (!this.#connection.isUnreachable(error)) throw error;
@@ -60,14 +73,19 @@ export class Database implements Reader {
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. A transaction that lost a
    * deadlock or a lock wait is run again as a whole, so `work` must not touch anything but the transaction.
-   * @throws AppError OVERLOADED when it kept losing, DATABASE_UNAVAILABLE, and whatever `work` throws
+   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing, DATABASE_UNAVAILABLE, OUTCOME_UNKNOWN when
+   * the connection broke while it was committed, and whatever `work` throws
    */
-  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Transaction) => Promise<T>, deadline?: Deadline): Promise<T> {
     const { dialect } = this;
     const metadataOf = this.#metadataOf;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#connection.transaction((statements) => work({ ...statements, dialect, metadataOf }));
+        deadline?.assert();
+        return await this.#connection.transaction(
+          (statements) => work({ ...statements, dialect, deadline, metadataOf }),
+          deadline,
+        );
       } catch (error) {
         if (!this.#isTransient(error) || attempt === MAX_ATTEMPTS) throw this.#translate(error);
         const pause = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);

@@ -6,25 +6,25 @@ import * as games from './service.ts';
 import { gameSummaryView, gameView } from './view.ts';
 
 export const gameHandlers = (c: Context): Handlers<Contract['game']> => ({
-  list: async (input, caller) => pageView(input, await games.listGames(c, input, caller?.userId), gameSummaryView),
-  getById: async ({ id }, caller) => gameView(await games.getGame(c, id, caller?.userId)),
-  create: async (input, { userId }) => {
-    const [game] = await games.createGames(c, [input], userId);
+  list: async (input, call) => pageView(input, await games.listGames(c, input, call), gameSummaryView),
+  getById: async ({ id }, call) => gameView(await games.getGame(c, id, call)),
+  create: async (input, call) => {
+    const [game] = await games.createGames(c, [input], call);
     return gameView(game!);
   },
-  batchCreate: async (input, { userId }) => ({
-    items: (await games.createGames(c, input.games, userId)).map(gameView),
+  batchCreate: async (input, call) => ({
+    items: (await games.createGames(c, input.games, call)).map(gameView),
   }),
-  toggleFavorite: async ({ gameId }, { userId }) => ({
+  toggleFavorite: async ({ gameId }, call) => ({
     gameId,
-    ...(await games.toggleGameFavorite(c, gameId, userId)),
+    ...(await games.toggleGameFavorite(c, gameId, call)),
   }),
-  toggleReaction: async ({ gameId, type }, { userId }) => ({
+  toggleReaction: async ({ gameId, type }, call) => ({
     gameId,
-    ...(await games.toggleGameReaction(c, gameId, userId, type)),
+    ...(await games.toggleGameReaction(c, gameId, type, call)),
   }),
-  getTypeStats: () => games.countTypes(c),
-  getRelated: async ({ gameId, limit }, caller) => ({
-    items: (await games.relatedGames(c, gameId, limit, caller?.userId)).map(gameSummaryView),
+  getTypeStats: (_, call) => games.countTypes(c, call),
+  getRelated: async ({ gameId, limit }, call) => ({
+    items: (await games.relatedGames(c, gameId, limit, call)).map(gameSummaryView),
   }),
 });

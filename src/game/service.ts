@@ -4,6 +4,9 @@ import type { ListPage } from '../content/list/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import type { Context } from '../context.ts';
+import type { Caller } from '../key/verifier.ts';
+import type { Call } from '../procedure.ts';
+import type { Reaction } from '../reaction/service.ts';
 import { readRelated } from './related.ts';
 import { readTypeCounters, type TypeCounts, typeCounter } from './type-counters.ts';
 import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
@@ -42,7 +45,7 @@ export const gameDraft = (input: GameInput): Draft<GameColumns> => {
 export const listGames = (
   { reads, now }: Context,
   input: ListInput,
-  viewerId: string | undefined,
+  call: Call,
 ): Promise<ListPage<ContentRecord<GameSummaryColumns>>> => {
   const { timeRange } = input;
   const type = upperCaseType(input.gameType);
@@ -50,16 +53,16 @@ export const listGames = (
     type: type === undefined ? undefined : { value: type, counter: typeCounter(type) },
     since: timeRange === 'all' ? undefined : () => new Date(now().getTime() - timeRangeDays[timeRange] * DAY_MS),
   };
-  return reads.games.list(Object.assign(filters, input), viewerId);
+  return reads.games.list(Object.assign(filters, input), call);
 };
 
 /** One game; counts a view. @throws AppError GAME_NOT_FOUND */
 export const getGame = async (
   { reads, gameViews }: Context,
   id: string,
-  viewerId: string | undefined,
+  call: Call,
 ): Promise<ContentRecord<GameColumns>> => {
-  const game = await reads.games.get(id, viewerId);
+  const game = await reads.games.get(id, call);
   gameViews.add(id, 1);
   return game;
 };
@@ -68,27 +71,31 @@ export const getGame = async (
 export const createGames = (
   { db, now }: Context,
   inputs: readonly GameInput[],
-  userId: string,
+  { caller, deadline }: Call<Caller>,
 ): Promise<ContentRecord<GameColumns>[]> => {
   const drafts = inputs.map(gameDraft);
-  return db.transaction((tx) => publish(tx, gameKind, userId, drafts, now()));
+  return db.transaction((tx) => publish(tx, gameKind, caller.userId, drafts, now()), deadline);
 };
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameFavorite = ({ toggles }: Context, gameId: string, userId: string) =>
-  toggles.favorite(gameKind, gameId, userId);
+export const toggleGameFavorite = ({ toggles }: Context, gameId: string, call: Call<Caller>) =>
+  toggles.favorite(gameKind, gameId, call);
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameReaction = ({ toggles }: Context, gameId: string, userId: string, type: 'like' | 'dislike') =>
-  toggles.react(gameKind, gameId, userId, type);
+export const toggleGameReaction = ({ toggles }: Context, gameId: string, type: Reaction, call: Call<Caller>) =>
+  toggles.react(gameKind, gameId, type, call);
 
 /** The number of games of each type, most frequent first, and of all types that are left out. */
-export const countTypes = ({ db }: Context): Promise<TypeCounts> => readTypeCounters(db, MAX_COUNTED_TYPES);
+export const countTypes = ({ db }: Context, { deadline }: Call): Promise<TypeCounts> =>
+  readTypeCounters(db.within(deadline), MAX_COUNTED_TYPES);
 
 /** Games related to one, closest first. @throws AppError GAME_NOT_FOUND */
 export const relatedGames = async (
   { db, tags }: Context,
   gameId: string,
   limit: number,
-  viewerId: string | undefined,
-): Promise<ContentRecord<GameSummaryColumns>[]> => withTags(db, tags, await readRelated(db, gameId, limit, viewerId));
+  { caller, deadline }: Call,
+): Promise<ContentRecord<GameSummaryColumns>[]> => {
+  const reader = db.within(deadline);
+  return withTags(reader, tags, await readRelated(reader, gameId, limit, caller?.userId));
+};

@@ -74,11 +74,12 @@ interface Place {
   requestId: string;
 }
 
-/** Whatever was thrown, as it goes on the wire. Our own faults go to the log. */
+/** Whatever was thrown, as it goes on the wire. Our own faults go to the log; a refusal for want of time is none. */
 export const failureOf = (thrown: unknown, { procedure, requestId }: Place, log: Logger): Failure => {
   const error = toAppError(thrown);
   const failure = errorReply(error, procedure ?? null, requestId);
-  if (failure.status >= 500) log.error({ err: error.cause ?? error, requestId, procedure });
+  const isFault = failure.status >= 500 && (error.reason === 'INTERNAL' || error.cause !== undefined);
+  if (isFault) log.error({ err: error.cause ?? error, requestId, procedure });
   return failure;
 };
 

@@ -6,23 +6,22 @@ import * as posts from './service.ts';
 import { imagePostSummaryView, imagePostView } from './view.ts';
 
 export const imageHandlers = (c: Context): Handlers<Contract['image']> => ({
-  list: async (input, caller) =>
-    pageView(input, await posts.listImagePosts(c, input, caller?.userId), imagePostSummaryView),
-  getById: async ({ id }, caller) => imagePostView(await posts.getImagePost(c, id, caller?.userId)),
-  create: async (input, { userId }) => {
-    const [post] = await posts.createImagePosts(c, [input], userId);
+  list: async (input, call) => pageView(input, await posts.listImagePosts(c, input, call), imagePostSummaryView),
+  getById: async ({ id }, call) => imagePostView(await posts.getImagePost(c, id, call)),
+  create: async (input, call) => {
+    const [post] = await posts.createImagePosts(c, [input], call);
     return imagePostView(post!);
   },
-  batchCreate: async (input, { userId }) => ({
-    items: (await posts.createImagePosts(c, input.posts, userId)).map(imagePostView),
+  batchCreate: async (input, call) => ({
+    items: (await posts.createImagePosts(c, input.posts, call)).map(imagePostView),
   }),
-  update: async (input, { userId }) => imagePostView(await posts.updateImagePost(c, input, userId)),
-  toggleReaction: async ({ imagePostId, type }, { userId }) => ({
+  update: async (input, call) => imagePostView(await posts.updateImagePost(c, input, call)),
+  toggleReaction: async ({ imagePostId, type }, call) => ({
     imagePostId,
-    ...(await posts.toggleImagePostReaction(c, imagePostId, userId, type)),
+    ...(await posts.toggleImagePostReaction(c, imagePostId, type, call)),
   }),
-  toggleFavorite: async ({ imagePostId }, { userId }) => ({
+  toggleFavorite: async ({ imagePostId }, call) => ({
     imagePostId,
-    ...(await posts.toggleImagePostFavorite(c, imagePostId, userId)),
+    ...(await posts.toggleImagePostFavorite(c, imagePostId, call)),
   }),
 });

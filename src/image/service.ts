@@ -10,6 +10,9 @@ import { incrementAll } from '../db/increment.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import type { Caller } from '../key/verifier.ts';
+import type { Call } from '../procedure.ts';
+import type { Reaction } from '../reaction/service.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
 import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag, tagsOf } from '../tag/service.ts';
@@ -31,16 +34,16 @@ export const imagePostDraft = ({ title, images, description, tagNames }: ImagePo
 export const listImagePosts = (
   { reads }: Context,
   input: ListInput,
-  viewerId: string | undefined,
-): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.images.list(input, viewerId);
+  call: Call,
+): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.images.list(input, call);
 
 /** One image post; counts a view. @throws AppError IMAGE_POST_NOT_FOUND */
 export const getImagePost = async (
   { reads, imageViews }: Context,
   id: string,
-  viewerId: string | undefined,
+  call: Call,
 ): Promise<ContentRecord<ImagePostColumns>> => {
-  const post = await reads.images.get(id, viewerId);
+  const post = await reads.images.get(id, call);
   imageViews.add(id, 1);
   return post;
 };
@@ -49,10 +52,10 @@ export const getImagePost = async (
 export const createImagePosts = (
   { db, now }: Context,
   inputs: readonly ImagePostInput[],
-  userId: string,
+  { caller, deadline }: Call<Caller>,
 ): Promise<ContentRecord<ImagePostColumns>[]> => {
   const drafts = inputs.map(imagePostDraft);
-  return db.transaction((tx) => publish(tx, imageKind, userId, drafts, now()));
+  return db.transaction((tx) => publish(tx, imageKind, caller.userId, drafts, now()), deadline);
 };
 
 /** The members of a row that hold the images, undefined for none given. */
@@ -69,7 +72,7 @@ const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostR
 export const updateImagePost = (
   { db, tags, now }: Context,
   { id, tagNames, images, ...changes }: UpdateInput,
-  userId: string,
+  { caller: { userId }, deadline }: Call<Caller>,
 ): Promise<ContentRecord<ImagePostColumns>> =>
   db.transaction(async (tx) => {
     const post = await lockOwnPost(tx, id, userId);
@@ -92,7 +95,7 @@ export const updateImagePost = (
       await updateRow(tx, imageKind.entity, id, update);
     }
     return readRecord(tx, tags, imageKind, id, userId);
-  });
+  }, deadline);
 
 interface OwnPost {
   author_id: Bytes;
@@ -136,9 +139,9 @@ const replaceTags = async (tx: Transaction, id: string, tagNames: readonly strin
 };
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostFavorite = ({ toggles }: Context, id: string, userId: string) =>
-  toggles.favorite(imageKind, id, userId);
+export const toggleImagePostFavorite = ({ toggles }: Context, id: string, call: Call<Caller>) =>
+  toggles.favorite(imageKind, id, call);
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostReaction = ({ toggles }: Context, id: string, userId: string, type: 'like' | 'dislike') =>
-  toggles.react(imageKind, id, userId, type);
+export const toggleImagePostReaction = ({ toggles }: Context, id: string, type: Reaction, call: Call<Caller>) =>
+  toggles.react(imageKind, id, type, call);

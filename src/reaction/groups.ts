@@ -1,3 +1,4 @@
+import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
 /** Calls done together. */
@@ -7,29 +8,50 @@ const MAX_WAITING = 10_000;
 
 interface Waiting<Call, Result> {
   call: Call;
+  deadline: Deadline;
+  isRunning: boolean;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
+
+/** Does some calls, all or none, and returns their results in order. */
+type DoAll<Call, Result> = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly Result[]>;
 
 /**
  * Does calls that concern the same thing one after the other: one that finds nobody at work is done at once, those that
  * come meanwhile are done together as soon as it is over. What many want to lock is so locked once for all of them.
  */
 export class Groups<Call, Result> {
-  /** Does some calls, all or none, and returns their results in order. */
-  readonly #doAll: (calls: readonly Call[]) => Promise<readonly Result[]>;
+  readonly #doAll: DoAll<Call, Result>;
   /** Who waits, for each thing that is being worked on. */
   readonly #queues = new Map<string, Waiting<Call, Result>[]>();
   #waiting = 0;
 
-  constructor(doAll: (calls: readonly Call[]) => Promise<readonly Result[]>) {
+  constructor(doAll: DoAll<Call, Result>) {
     this.#doAll = doAll;
   }
 
-  /** Does a call that concerns `key`. @throws AppError OVERLOADED when too many wait, and whatever doing it throws */
-  do(key: string, call: Call): Promise<Result> {
+  /**
+   * Does a call that concerns `key`. One whose deadline ends while it waits is not done.
+   * @throws AppError TIMEOUT, OUTCOME_UNKNOWN when the deadline ends while others are served together with it, OVERLOADED
+   * when too many wait, and whatever doing it throws
+   */
+  do(key: string, call: Call, deadline: Deadline): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const member = { call, resolve, reject };
+      const forget = deadline.onEnd((error) => reject(member.isRunning ? new AppError('OUTCOME_UNKNOWN') : error));
+      const member: Waiting<Call, Result> = {
+        call,
+        deadline,
+        isRunning: false,
+        resolve: (result) => {
+          forget();
+          resolve(result);
+        },
+        reject: (error) => {
+          forget();
+          reject(error);
+        },
+      };
       const queue = this.#queues.get(key);
       if (queue && this.#waiting >= MAX_WAITING) {
         reject(new AppError('OVERLOADED'));
@@ -46,7 +68,7 @@ export class Groups<Call, Result> {
     const queue: Waiting<Call, Result>[] = [];
     this.#queues.set(key, queue);
     for (let group = [first]; group.length > 0; group = queue.splice(0, MAX_GROUP)) {
-      await this.#settle(group);
+      await this.#settle(group.filter(({ deadline }) => !deadline.error));
       this.#waiting -= Math.min(queue.length, MAX_GROUP);
     }
     this.#queues.delete(key);
@@ -54,13 +76,21 @@ export class Groups<Call, Result> {
 
   /** Never rejects. */
   async #settle(group: readonly Waiting<Call, Result>[]): Promise<void> {
+    if (group.length === 0) return;
+    for (const member of group) member.isRunning = group.length > 1;
+    const deadline = Deadline.ofAll(group.map((member) => member.deadline));
     try {
-      const results = await this.#doAll(group.map(({ call }) => call));
+      const results = await this.#doAll(
+        group.map(({ call }) => call),
+        deadline,
+      );
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
     } catch (error) {
       // What we refuse ourselves concerns them all; anything else may be the fault of one.
       if (group.length === 1 || error instanceof AppError) for (const { reject } of group) reject(error);
       else for (const member of group) await this.#settle([member]);
+    } finally {
+      if (group.length > 1) deadline?.close();
     }
   }
 }

@@ -6,10 +6,13 @@ import { padded, placeholders } from '../db/in-list.ts';
 import { type Insert, insertInto, insertValues } from '../db/insert.ts';
 import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
+import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import type { Caller } from '../key/verifier.ts';
+import type { Call } from '../procedure.ts';
 import { Groups } from './groups.ts';
 
-type Reaction = 'like' | 'dislike';
+export type Reaction = 'like' | 'dislike';
 /** What a user can set on a record. A reaction takes the place of the other one. */
 type Mark = 'favorite' | Reaction;
 
@@ -168,7 +171,7 @@ const apply = ({ userId, mark }: Toggle, { wanted }: Marks, counts: Counts): Out
 };
 
 /** Does toggles of one record in the order in which they came, in one transaction. */
-const toggleAll = (db: Database, toggles: readonly Toggle[]): Promise<Outcome[]> => {
+const toggleAll = (db: Database, toggles: readonly Toggle[], deadline: Deadline | undefined): Promise<Outcome[]> => {
   const { kind, id } = toggles[0]!;
   const key = idToBytes(id);
   if (!key) throw new AppError(kind.notFound);
@@ -189,7 +192,7 @@ const toggleAll = (db: Database, toggles: readonly Toggle[]): Promise<Outcome[]>
     for (const [table, found] of marksByTable) await storeMarks(tx, key, table, found);
     await tx.execute(storeCounts, [counts.favorite_count, counts.like_count, counts.dislike_count, key]);
     return outcomes;
-  });
+  }, deadline);
 };
 
 /** Favorites and reactions. Those of one record that meet are stored together. */
@@ -197,16 +200,19 @@ export class Toggles {
   readonly #groups: Groups<Toggle, Outcome>;
 
   constructor(db: Database) {
-    this.#groups = new Groups((toggles) => toggleAll(db, toggles));
+    this.#groups = new Groups((toggles, deadline) => toggleAll(db, toggles, deadline));
   }
 
   /** Makes the record a favorite of the user or, if it is one, takes that back. @throws AppError the kind's NOT_FOUND */
   async favorite(
     kind: ContentKind,
     id: string,
-    userId: string,
+    { caller, deadline }: Call<Caller>,
   ): Promise<{ favorited: boolean; favoriteCount: number }> {
-    const { mark, favorite_count } = await this.#toggle({ kind, id, userId, mark: 'favorite' });
+    const { mark, favorite_count } = await this.#toggle(
+      { kind, id, userId: caller.userId, mark: 'favorite' },
+      deadline,
+    );
     return { favorited: mark !== null, favoriteCount: favorite_count };
   }
 
@@ -217,14 +223,17 @@ export class Toggles {
   async react(
     kind: ContentKind,
     id: string,
-    userId: string,
     type: Reaction,
+    { caller, deadline }: Call<Caller>,
   ): Promise<{ reaction: Reaction | null; likeCount: number; dislikeCount: number }> {
-    const { mark, like_count, dislike_count } = await this.#toggle({ kind, id, userId, mark: type });
+    const { mark, like_count, dislike_count } = await this.#toggle(
+      { kind, id, userId: caller.userId, mark: type },
+      deadline,
+    );
     return { reaction: mark as Reaction | null, likeCount: like_count, dislikeCount: dislike_count };
   }
 
-  #toggle(toggle: Toggle): Promise<Outcome> {
-    return this.#groups.do(`${toggle.kind.table} ${toggle.id}`, toggle);
+  #toggle(toggle: Toggle, deadline: Deadline): Promise<Outcome> {
+    return this.#groups.do(`${toggle.kind.table} ${toggle.id}`, toggle, deadline);
   }
 }

@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Reader } from '../db/connection.ts';
+import type { Deadline } from '../deadline.ts';
 import { firstKeyOf, type SearchKind } from './document.ts';
 import { type GramPlan, matchBlocks, matchesText, matchTexts, planGrams, type Sought } from './match.ts';
 import { START } from './grams.ts';
@@ -42,13 +43,24 @@ export class SearchIndex {
   }
 
   /** Begins a search. Undefined when the index cannot answer: it is not built yet, or much waits to be indexed. */
-  async search(kind: SearchKind, query: Query): Promise<Search | undefined> {
+  async search(kind: SearchKind, query: Query, deadline?: Deadline): Promise<Search | undefined> {
     const plain = query.terms.map((term) => term.replace(START, ''));
     if (plain.includes('')) return undefined;
     const state = await this.store.state(kind, plain, this.#mostTailRows);
     if (!state?.ready || state.tail.length > this.#mostTailRows) return undefined;
-    return new Search(this.store, kind, query, state, await this.store.segments(kind, state.generation));
+    const segments = await this.store.segments(kind, state.generation);
+    return new Search({ store: this.store, kind, query, state, segments, deadline });
   }
+}
+
+/** What a search has to do with. */
+interface Given {
+  store: SearchStore;
+  kind: SearchKind;
+  query: Query;
+  state: State;
+  segments: readonly Segment[];
+  deadline: Deadline | undefined;
 }
 
 /** A search under way. */
@@ -59,6 +71,7 @@ export class Search {
   readonly #plan: GramPlan;
   readonly #since: Uint8Array | undefined;
   readonly #segments: readonly Segment[];
+  readonly #deadline: Deadline | undefined;
   /** What the tail finds, sorted. */
   readonly #tail: readonly Uint8Array[];
   /** The records of which the tail knows better than the segments. */
@@ -68,13 +81,14 @@ export class Search {
   readonly #began = Date.now();
   #turn = performance.now();
 
-  constructor(store: SearchStore, kind: SearchKind, query: Query, { tail }: State, segments: readonly Segment[]) {
+  constructor({ store, kind, query, state: { tail }, segments, deadline }: Given) {
     this.#store = store;
     this.#kind = kind;
     this.#query = query;
     this.#plan = planGrams(query);
     this.#since = query.since === undefined ? undefined : firstKeyOf(query.since);
     this.#segments = segments;
+    this.#deadline = deadline;
     const latest = new Map<string, (typeof tail)[number]>();
     for (const row of tail.toSorted((a, b) => a.id - b.id)) latest.set(Buffer.from(row.key).toString('latin1'), row);
     const rows = [...latest.values()];
@@ -129,10 +143,11 @@ export class Search {
     return { keys, total };
   }
 
-  /** Lets others have their turn. */
+  /** Lets others have their turn. @throws AppError when the deadline has ended */
   async #yield(): Promise<void> {
     if (performance.now() - this.#turn < TURN_MS) return;
     await breathe();
+    this.#deadline?.assert();
     this.#turn = performance.now();
   }
 

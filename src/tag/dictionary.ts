@@ -98,7 +98,7 @@ export class TagDictionary {
     for (const { id, name, slug } of rows) {
       found.set(id, { name, slug });
       // What a transaction reads may be its own and be undone.
-      if (reader === this.#db) this.#names.set(id, { name, slug });
+      if (!('execute' in reader)) this.#names.set(id, { name, slug });
     }
     return found;
   }

@@ -7,6 +7,7 @@ import type { Admitted, Calls } from '../call/calls.ts';
 import { parseJson, sentValue } from '../call/envelope.ts';
 import { AppError } from '../errors.ts';
 import type { Bodies } from './body.ts';
+import { deadlineOf } from '../http/deadline.ts';
 import { failureOf } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
@@ -59,7 +60,7 @@ const send = (request: Request, response: Response, replies: readonly Reply[]): 
  * fails by itself.
  */
 export const answerBatch =
-  (calls: Calls, bodies: Bodies, log: Logger, held = new HeldAnswers()) =>
+  (calls: Calls, bodies: Bodies, log: Logger, timeoutMs: number, held = new HeldAnswers()) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
@@ -71,21 +72,23 @@ export const answerBatch =
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
+    const deadline = deadlineOf(response, timeoutMs);
     const admit = async (id: string): Promise<Admitted> => {
       const procedure = calls.find(id);
       assertMethod(request, response, methodsOf(procedure));
-      return calls.admit(procedure, request.headers.authorization, (caller) => {
+      return calls.admit(procedure, request.headers.authorization, deadline, (caller) => {
         response.locals.caller = caller;
       });
     };
 
     const admitted = await Promise.all(ids.map((id) => admit(id).catch((error: unknown) => failed(id, error))));
     const inputs = admitted.some((one) => 'procedure' in one) ? await readInputs(bodies, request) : {};
+    deadline.restart(timeoutMs);
     const answers = new BatchAnswers(held);
     const answer = async (one: Admitted, input: unknown): Promise<Reply> => {
       try {
         answers.assertRoom();
-        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input))));
+        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input), deadline)));
       } catch (error) {
         return failed(one.procedure.id, error);
       }

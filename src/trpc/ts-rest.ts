@@ -2,7 +2,7 @@ import { createExpressEndpoints } from '@ts-rest/express';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { Frame } from '../call/calls.ts';
 import type { Procedure, Procedures } from '../call/procedures.ts';
-import type { Caller } from '../key/verifier.ts';
+import type { Call } from '../procedure.ts';
 
 interface Envelope {
   json?: unknown;
@@ -12,7 +12,7 @@ const implementation =
   ({ handle }: Procedure) =>
   async ({ body: { json }, res }: { body: Envelope; res: Response }) => ({
     status: 200 as const,
-    body: { result: { data: { json: await handle(json, res.locals.caller) } } },
+    body: { result: { data: { json: await handle(json, (res as unknown as Place).locals.call) } } },
   });
 
 /**
@@ -34,9 +34,9 @@ export const tsRestFrame = (procedures: Procedures): Frame => {
     { responseValidation: true },
   );
 
-  return ({ route }, sent, caller) =>
+  return ({ route }, sent, call) =>
     new Promise((resolve, reject) => {
-      const response = new Place(caller, resolve);
+      const response = new Place(call, resolve);
       const handle = handlers.get(route.path) as RequestHandler;
       void handle({ body: sent } as Request, response as unknown as Response, reject);
     });
@@ -44,11 +44,11 @@ export const tsRestFrame = (procedures: Procedures): Frame => {
 
 /** Where ts-rest puts a reply. */
 class Place {
-  readonly locals: { caller: Caller | undefined };
+  readonly locals: { call: Call };
   readonly json: (body: unknown) => void;
 
-  constructor(caller: Caller | undefined, json: (body: unknown) => void) {
-    this.locals = { caller };
+  constructor(call: Call, json: (body: unknown) => void) {
+    this.locals = { call };
     this.json = json;
   }
 

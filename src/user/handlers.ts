@@ -5,12 +5,12 @@ import { getUser, searchUsers, updateUser } from './service.ts';
 import { currentUserView, userProfileView, userSummaryView } from './view.ts';
 
 export const userHandlers = (c: Context): Handlers<Contract['user']> => ({
-  getProfile: async ({ id }) => userProfileView(await getUser(c, id)),
-  me: async (_, caller) => currentUserView(await getUser(c, caller.userId), caller),
-  updateProfile: async (input, caller) => currentUserView(await updateUser(c, caller.userId, input), caller),
-  updateAvatar: async (input, caller) => currentUserView(await updateUser(c, caller.userId, input), caller),
-  search: async ({ query, limit }) => {
-    const { users, hasMore } = await searchUsers(c, query, limit);
+  getProfile: async ({ id }, call) => userProfileView(await getUser(c, id, call)),
+  me: async (_, call) => currentUserView(await getUser(c, call.caller.userId, call), call.caller),
+  updateProfile: async (input, call) => currentUserView(await updateUser(c, input, call), call.caller),
+  updateAvatar: async (input, call) => currentUserView(await updateUser(c, input, call), call.caller),
+  search: async ({ query, limit }, call) => {
+    const { users, hasMore } = await searchUsers(c, query, limit, call);
     return { items: users.map(userSummaryView), hasMore };
   },
 });

@@ -9,6 +9,8 @@ import { type Bytes, idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb 
 import { AppError } from '../errors.ts';
 import { type Document, idOfKey, keyOf } from '../search/document.ts';
 import { START } from '../search/grams.ts';
+import type { Caller } from '../key/verifier.ts';
+import type { Call } from '../procedure.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import { noteDocuments } from '../search/tail.ts';
 import { normalise } from '../search/text.ts';
@@ -59,8 +61,12 @@ export const readUser = async (reader: Reader, id: string): Promise<UserColumns>
 };
 
 /** The profile of a user. @throws AppError USER_NOT_FOUND */
-export const getUser = async ({ reads }: Pick<Context, 'reads'>, id: string): Promise<UserColumns> => {
-  const user = idToBytes(id) && (await reads.profiles.load(id));
+export const getUser = async (
+  { reads }: Pick<Context, 'reads'>,
+  id: string,
+  { deadline }: Pick<Call, 'deadline'>,
+): Promise<UserColumns> => {
+  const user = idToBytes(id) && (await reads.profiles.load(id, deadline));
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
 };
@@ -80,7 +86,11 @@ export const listUsers = async (reader: Reader): Promise<Pick<UserRow, 'id' | 'n
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 
 /** Changes the given members of a profile and returns it. */
-export const updateUser = ({ db, now }: Context, id: string, changes: Changes): Promise<UserColumns> =>
+export const updateUser = (
+  { db, now }: Context,
+  changes: Changes,
+  { caller: { userId: id }, deadline }: Call<Caller>,
+): Promise<UserColumns> =>
   db.transaction(async (tx) => {
     const given: Partial<UserRow> = Object.fromEntries(
       Object.entries(changes).filter(([, value]) => value !== undefined),
@@ -95,17 +105,19 @@ export const updateUser = ({ db, now }: Context, id: string, changes: Changes): 
       if (nickname !== undefined) await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }
     return readUser(tx, id);
-  });
+  }, deadline);
 
 /** Users whose nickname holds a text; those whose nickname starts with it first. */
 export const searchUsers = async (
   { db, search }: Context,
   query: string,
   limit: number,
+  { deadline }: Call,
 ): Promise<{ users: UserSummaryColumns[]; hasMore: boolean }> => {
   const text = normalise(query).trim();
+  const reader = db.within(deadline);
   const ids = await findUsers(search, text, limit + 1);
-  const users = ids ? await readSummaries(db, ids) : await scanUsers(db, text, limit + 1);
+  const users = ids ? await readSummaries(reader, ids) : await scanUsers(reader, text, limit + 1);
   return { users: users.slice(0, limit), hasMore: users.length > limit };
 };
 

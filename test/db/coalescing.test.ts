@@ -4,6 +4,7 @@ import { contentView } from '../../src/content/view.ts';
 import { idFromBytes } from '../../src/db/values.ts';
 import { getGame, listGames } from '../../src/game/service.ts';
 import { getUser, updateUser } from '../../src/user/service.ts';
+import { anonymousCall, callOf } from '../support/call.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 
 // Reads that wait for the database share queries. Nobody may notice. Below HTTP, where more of them wait.
@@ -41,7 +42,11 @@ const underLoad = async (read: () => Promise<unknown>, work: () => Promise<void>
 };
 
 const aList = (input: Partial<Parameters<typeof listGames>[1]>, viewerId?: string) =>
-  listGames(app.context, { limit: 10, page: 1, sortBy: 'latest', timeRange: 'all', ...input }, viewerId);
+  listGames(
+    app.context,
+    { limit: 10, page: 1, sortBy: 'latest', timeRange: 'all', ...input },
+    viewerId === undefined ? anonymousCall() : callOf(viewerId),
+  );
 
 describe('a read sees what was answered before it', () => {
   const ROUNDS = 12;
@@ -51,14 +56,14 @@ describe('a read sees what was answered before it', () => {
     const [reader, writer] = [users[0]!, users[1]!];
     const { id } = await app.aGame();
     await underLoad(
-      () => getGame(context, id, reader.id),
+      () => getGame(context, id, callOf(reader.id)),
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           const { favorited, favoriteCount } = await app.call('game.toggleFavorite', { gameId: id }, writer.key);
           const expected = { favoriteCount, viewer: { favorited, reaction: null } };
-          const seen = await times(3, () => getGame(context, id, writer.id));
+          const seen = await times(3, () => getGame(context, id, callOf(writer.id)));
           expect(seen.map(contentView)).toEqual(seen.map(() => expect.objectContaining(expected)));
-          expect((await getGame(context, id, undefined)).row.favorite_count).toBe(favoriteCount);
+          expect((await getGame(context, id, anonymousCall())).row.favorite_count).toBe(favoriteCount);
         }
       },
     );
@@ -68,12 +73,12 @@ describe('a read sees what was answered before it', () => {
     const { context } = app;
     const { id } = users[2]!;
     await underLoad(
-      () => getUser(context, id),
+      () => getUser(context, id, anonymousCall()),
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           const nickname = `round ${round}`;
-          await updateUser(context, id, { nickname });
-          expect((await getUser(context, id)).nickname).toBe(nickname);
+          await updateUser(context, { nickname }, callOf(id));
+          expect((await getUser(context, id, anonymousCall())).nickname).toBe(nickname);
         }
       },
     );
@@ -104,13 +109,13 @@ test('everyone gets their own: records, viewers, and what there is not', async (
   const missing = '019a3c5e-0000-7000-8000-000000000000';
   await times(300, async (n) => {
     const viewer = n % 4;
-    const viewerId = viewer === 3 ? undefined : users[viewer]!.id;
+    const call = viewer === 3 ? anonymousCall() : callOf(users[viewer]!.id);
     if (n % 7 === 0) {
-      await expect(getGame(app.context, missing, viewerId)).rejects.toThrow('GAME_NOT_FOUND');
+      await expect(getGame(app.context, missing, call)).rejects.toThrow('GAME_NOT_FOUND');
       return;
     }
-    const seen = contentView(await getGame(app.context, games[n % 5]!.id, viewerId));
-    const expected = viewerId === undefined ? undefined : n % 5 === viewer;
+    const seen = contentView(await getGame(app.context, games[n % 5]!.id, call));
+    const expected = viewer === 3 ? undefined : n % 5 === viewer;
     expect([seen.title, seen.viewer?.favorited]).toEqual([games[n % 5]!.title, expected]);
   });
 });

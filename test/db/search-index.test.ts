@@ -16,6 +16,7 @@ import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { normalise, searchTerms } from '../../src/search/text.ts';
 import { insertUser, insertUsers } from '../../src/user/service.ts';
 import { Database } from '../../src/db/database.ts';
+import { anonymousCall } from '../support/call.ts';
 import { type Input, startApp, type TestUser } from '../support/app.ts';
 import { engine } from '../support/database.ts';
 import { startCli } from '../support/program.ts';
@@ -392,7 +393,7 @@ describe('the index is built anew', () => {
 /** The first games that hold a text, by an index of its own. */
 const searchWith = async (own: SearchIndex, reader: Database, search: string): Promise<string[]> => {
   const games = new ContentReads(reader, new TagDictionary(reader), own, gameKind);
-  const { records } = await games.list({ limit: 100, page: 1, search, sortBy: 'latest' }, undefined);
+  const { records } = await games.list({ limit: 100, page: 1, search, sortBy: 'latest' }, anonymousCall());
   return records.map(({ row }) => idFromBytes(row.id));
 };
 

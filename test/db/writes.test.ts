@@ -3,6 +3,7 @@ import { gameKind } from '../../src/game/kind.ts';
 import { storeLastUses } from '../../src/key/service.ts';
 import { idFromBytes, storedIdToBytes, timeFromDb } from '../../src/db/values.ts';
 import { Toggles } from '../../src/reaction/service.ts';
+import { callOf } from '../support/call.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { engine } from '../support/database.ts';
@@ -110,7 +111,7 @@ describe('round trips', () => {
     const { id: gameId } = await app.aGame();
     const { db, toggles } = app.context;
     const transactions = await transactionsOf(() =>
-      Promise.all(users.map(({ id }) => toggles.favorite(gameKind, gameId, id))),
+      Promise.all(users.map(({ id }) => toggles.favorite(gameKind, gameId, callOf(id)))),
     );
     expect(transactions.map((statements) => statements.length)).toEqual([3, 3]);
     const rows = await db.read('SELECT 1 FROM game_favorites WHERE game_id = ?', [storedIdToBytes(gameId)]);
@@ -124,14 +125,14 @@ describe('toggles of one record that are done together', () => {
     const [one, other] = [users[0]!.id, users[1]!.id];
     const toggles = new Toggles(app.context.db);
     const outcomes = await Promise.all([
-      toggles.favorite(gameKind, id, other),
-      toggles.favorite(gameKind, id, one),
-      toggles.react(gameKind, id, one, 'like'),
-      toggles.react(gameKind, id, other, 'like'),
-      toggles.favorite(gameKind, id, one),
-      toggles.react(gameKind, id, one, 'dislike'),
-      toggles.favorite(gameKind, id, one),
-      toggles.react(gameKind, id, other, 'like'),
+      toggles.favorite(gameKind, id, callOf(other)),
+      toggles.favorite(gameKind, id, callOf(one)),
+      toggles.react(gameKind, id, 'like', callOf(one)),
+      toggles.react(gameKind, id, 'like', callOf(other)),
+      toggles.favorite(gameKind, id, callOf(one)),
+      toggles.react(gameKind, id, 'dislike', callOf(one)),
+      toggles.favorite(gameKind, id, callOf(one)),
+      toggles.react(gameKind, id, 'like', callOf(other)),
     ]);
     expect(outcomes).toEqual([
       { favorited: true, favoriteCount: 1 },
@@ -157,7 +158,7 @@ describe('toggles of one record that are done together', () => {
     await app.context.db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
     const toggles = new Toggles(app.context.db);
     const outcomes = await Promise.allSettled(
-      [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, user.id)),
+      [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, callOf(user.id))),
     );
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await app.call('game.getById', { id })).toMatchObject({ favoriteCount: 3 });
@@ -166,7 +167,7 @@ describe('toggles of one record that are done together', () => {
   test('all hear that the record is unknown', async () => {
     const toggles = new Toggles(app.context.db);
     for (const id of [users[0]!.id, 'nonsense']) {
-      const outcomes = await Promise.allSettled(users.map((user) => toggles.favorite(gameKind, id, user.id)));
+      const outcomes = await Promise.allSettled(users.map((user) => toggles.favorite(gameKind, id, callOf(user.id))));
       for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
     }
   });

@@ -54,7 +54,7 @@ describe('requests', () => {
   test('share a batch with their group only, and groups go in the order of arrival', async () => {
     const { coalescer, batches, sent } = aDatabase();
     const answers = [coalescer.load('x'), coalescer.load('y')];
-    for (const name of ['a1', 'b1', 'a2', 'b2']) answers.push(coalescer.load(name, name.slice(0, 1)));
+    for (const name of ['a1', 'b1', 'a2', 'b2']) answers.push(coalescer.load(name, undefined, name.slice(0, 1)));
     for (let index = 0; index < 4; index += 1) {
       batches[index]!.answer();
       await settle();

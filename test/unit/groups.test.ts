@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
 import { Groups } from '../../src/reaction/groups.ts';
+
+const forever = new Deadline();
 
 /** Groups of numbers, which are doubled; negative ones fail those they are done with. Notes what was done together. */
 const doubling = (fail = (): unknown => new Error('negative')) => {
@@ -17,47 +20,52 @@ const doubling = (fail = (): unknown => new Error('negative')) => {
 
 test('a call alone is done at once', async () => {
   const { done, groups } = doubling();
-  const result = groups.do('a', 1);
+  const result = groups.do('a', 1, forever);
   expect(done).toEqual([[1]]);
   expect(await result).toBe(2);
-  expect(await groups.do('a', 2)).toBe(4);
+  expect(await groups.do('a', 2, forever)).toBe(4);
   expect(done).toEqual([[1], [2]]);
 });
 
 test('calls that come while one is done are done together, in order, 64 at most', async () => {
   const { done, groups } = doubling();
   const numbers = Array.from({ length: 100 }, (_, n) => n);
-  expect(await Promise.all(numbers.map((n) => groups.do('a', n)))).toEqual(numbers.map((n) => 2 * n));
+  expect(await Promise.all(numbers.map((n) => groups.do('a', n, forever)))).toEqual(numbers.map((n) => 2 * n));
   expect(done).toEqual([[0], numbers.slice(1, 65), numbers.slice(65)]);
 });
 
 test('calls that concern different things do not wait for each other', async () => {
   const { done, groups } = doubling();
-  await Promise.all([groups.do('a', 1), groups.do('b', 2), groups.do('a', 3), groups.do('b', 4)]);
+  await Promise.all([
+    groups.do('a', 1, forever),
+    groups.do('b', 2, forever),
+    groups.do('a', 3, forever),
+    groups.do('b', 4, forever),
+  ]);
   expect(done).toEqual([[1], [2], [3], [4]]);
 });
 
 test('one that fails does not fail those it was done with', async () => {
   const { done, groups } = doubling();
-  const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n)));
+  const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n, forever)));
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   expect(done).toEqual([[1], [2, -3, 4], [2], [-3], [4]]);
 });
 
 test('what the service refuses by itself, as when it is overloaded, is not tried for each', async () => {
   const { done, groups } = doubling(() => new AppError('OVERLOADED'));
-  const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n)));
+  const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n, forever)));
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
   expect(done).toEqual([[1], [2, -3, 4]]);
   // And the next one is done as ever.
-  expect(await groups.do('a', 5)).toBe(10);
+  expect(await groups.do('a', 5, forever)).toBe(10);
 });
 
 test('so many wait and no more, and as many again later', async () => {
   const { groups } = doubling();
   const room = 1 + 10_000;
   for (const _ of [1, 2]) {
-    const outcomes = await Promise.allSettled(Array.from({ length: room + 3 }, () => groups.do('a', 1)));
+    const outcomes = await Promise.allSettled(Array.from({ length: room + 3 }, () => groups.do('a', 1, forever)));
     const refused = outcomes.filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(3);
     expect(refused[0]).toMatchObject({ reason: { reason: 'OVERLOADED' } });

@@ -1,6 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { Deadline } from '../../src/deadline.ts';
 import { SharedReads } from '../../src/call/shared-reads.ts';
+
+const forever = new Deadline();
 
 /** Reads of a value that changes: each sees what it is when it begins, and ends when it is told to. */
 const aStore = () => {
@@ -24,16 +27,16 @@ const aStore = () => {
 test('equal reads that wait are answered by one run, which begins after the last of them came', async () => {
   const store = aStore();
   const shared = new SharedReads<number>();
-  const first = shared.answer('list', store.read);
+  const first = shared.answer('list', forever, store.read);
   store.write();
-  const second = shared.answer('list', store.read);
+  const second = shared.answer('list', forever, store.read);
   store.write();
-  const third = shared.answer('list', store.read);
+  const third = shared.answer('list', forever, store.read);
   expect(store.running).toHaveLength(1);
 
   await store.finishOne();
   store.write();
-  const fourth = shared.answer('list', store.read);
+  const fourth = shared.answer('list', forever, store.read);
   await store.finishOne();
   await store.finishOne();
   expect(await Promise.all([first, second, third, fourth])).toEqual([0, 2, 2, 3]);
@@ -44,7 +47,7 @@ test('four different reads run at once, the others in the order in which they ca
   const shared = new SharedReads<number>();
   const answered: string[] = [];
   const names = Array.from({ length: 12 }, (_, index) => `list ${index}`);
-  const all = names.map((name) => shared.answer(name, store.read).then(() => answered.push(name)));
+  const all = names.map((name) => shared.answer(name, forever, store.read).then(() => answered.push(name)));
   expect(store.running).toHaveLength(4);
   await store.finishOne();
   expect(store.running).toHaveLength(4);
@@ -55,9 +58,9 @@ test('four different reads run at once, the others in the order in which they ca
 
 test('a read that fails fails for all who waited for it, and for nobody else', async () => {
   const shared = new SharedReads<number>();
-  const first = shared.answer('list', async () => turn(1));
-  const failing = ['second', 'third'].map(() => shared.answer('list', () => Promise.reject(new Error('no'))));
+  const first = shared.answer('list', forever, async () => turn(1));
+  const failing = ['second', 'third'].map(() => shared.answer('list', forever, () => Promise.reject(new Error('no'))));
   expect(await first).toBe(1);
   expect(await Promise.allSettled(failing)).toMatchObject([{ reason: new Error('no') }, { reason: new Error('no') }]);
-  expect(await shared.answer('list', async () => 2)).toBe(2);
+  expect(await shared.answer('list', forever, async () => 2)).toBe(2);
 });

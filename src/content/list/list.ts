@@ -1,6 +1,5 @@
 import { MAX_PAGE_DEPTH } from '../../../contract/limits.ts';
-import type { Parameter } from '../../db/connection.ts';
-import type { Database } from '../../db/database.ts';
+import type { Parameter, Reader } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
@@ -56,7 +55,7 @@ export interface ListPage<Record> extends Total {
 
 /** What lists are read with. */
 export interface ListSources {
-  db: Database;
+  reader: Reader;
   tags: TagDictionary;
   statistics: Statistics;
   totals: Totals;
@@ -117,7 +116,7 @@ const pageOfIds = (dialect: Dialect, source: Source, query: ParsedQuery): PageOf
 };
 
 const sourceOf = async (
-  { db, statistics }: ListSources,
+  { reader, statistics }: ListSources,
   kind: ContentKind,
   query: ParsedQuery,
   filter: ListFilter,
@@ -125,7 +124,7 @@ const sourceOf = async (
 ): Promise<Source> => {
   const { type, limit, page, position, timeRange, sortBy } = query;
   const { since, tags } = filter;
-  if (!orders[sortBy].counter) return matches(db.dialect, kind, filter);
+  if (!orders[sortBy].counter) return matches(reader.dialect, kind, filter);
   const isFiltered = type !== undefined || since !== undefined || tags.length > 0;
   const [records, ofType, ofRange] = isFiltered
     ? await Promise.all([
@@ -135,7 +134,7 @@ const sourceOf = async (
       ])
     : [1, 1, 1];
   const rows = limit + 1 + (position ? 0 : (page - 1) * limit);
-  return sortedMatches(db.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange, matching });
+  return sortedMatches(reader.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange, matching });
 };
 
 type Row<Columns> = Columns & SharedColumns;
@@ -147,23 +146,23 @@ export const listRows = async <Columns>(
   query: ParsedQuery,
   viewerId: string | undefined,
 ): Promise<ListPage<Row<Columns>>> => {
-  const { db, totals } = sources;
+  const { reader, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
   if (!tags) return { records: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
 
   const filter: ListFilter = { type: query.type?.value, since: query.since?.(), tags, terms };
   const sought =
-    terms.length === 0 ? undefined : await searchList(db, sources.search, kind, searchedList(query, filter));
-  if (sought?.ids) return readFound(db, kind, query, filter, { ...sought, ids: sought.ids }, viewerId);
+    terms.length === 0 ? undefined : await searchList(reader, sources.search, kind, searchedList(query, filter));
+  if (sought?.ids) return readFound(reader, kind, query, filter, { ...sought, ids: sought.ids }, viewerId);
 
-  const ids = pageOfIds(db.dialect, await sourceOf(sources, kind, query, filter, sought?.total), query);
+  const ids = pageOfIds(reader.dialect, await sourceOf(sources, kind, query, filter, sought?.total), query);
   const total = sought
     ? { sql: '?', parameters: [sought.total] }
     : totals.expression(filter, query.type?.counter ?? kind.table);
   const columns = [{ ...total, sql: `${total.sql} AS total` }, ...totals.columns(filter)];
   const found = await readRows<Columns & { total: number | null }>(
-    db,
+    reader,
     kind,
     { detail: false, viewerId },
     {
@@ -175,7 +174,7 @@ export const listRows = async <Columns>(
     },
   );
   const [first] = found;
-  const n = first ? (first.total ?? 0) : await totalOfEmpty(db, query, total);
+  const n = first ? (first.total ?? 0) : await totalOfEmpty(reader, query, total);
   if (first) totals.remember(filter, n, first as unknown as Record<string, unknown>);
 
   const hasMore = found.length > limit;
@@ -207,7 +206,7 @@ const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: Li
 
 /** Reads the page that the index found. */
 const readFound = async <Columns>(
-  db: Database,
+  reader: Reader,
   kind: ContentKind,
   { limit, filters, sortBy }: ParsedQuery,
   filter: ListFilter,
@@ -215,7 +214,7 @@ const readFound = async <Columns>(
   viewerId: string | undefined,
 ): Promise<ListPage<Row<Columns>>> => {
   const wanted = ids.slice(0, limit);
-  const rows = await readRowsById<Columns>(db, kind, { detail: false, viewerId }, wanted);
+  const rows = await readRowsById<Columns>(reader, kind, { detail: false, viewerId }, wanted);
   const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
   const records = wanted.map((id) => byId.get(idFromBytes(id))).filter((row) => row !== undefined);
   const hasMore = ids.length > limit;
@@ -230,12 +229,12 @@ const readFound = async <Columns>(
 
 /** Behind the last page there is no row to tell the total. */
 const totalOfEmpty = async (
-  db: Database,
+  reader: Reader,
   { page, position }: ParsedQuery,
   { sql, parameters }: Expression,
 ): Promise<number> => {
   if (page === 1 && !position) return 0;
-  const [row] = await db.read<{ n: number | null }>(`SELECT ${sql} AS n`, parameters);
+  const [row] = await reader.read<{ n: number | null }>(`SELECT ${sql} AS n`, parameters);
   return row?.n ?? 0;
 };
 

@@ -42,14 +42,11 @@ export const searchList = async (
   list: SearchedList,
 ): Promise<FoundList | undefined> => {
   const { terms, type, tags, since, counter, direction, after, offset, limit } = list;
-  const search = await index.search(kind.search, {
-    terms,
-    labels: labelsOf(
-      type,
-      tags.map(({ id }) => id),
-    ),
-    since: since?.getTime(),
-  });
+  const labels = labelsOf(
+    type,
+    tags.map(({ id }) => id),
+  );
+  const search = await index.search(kind.search, { terms, labels, since: since?.getTime() }, reader.deadline);
   if (!search) return undefined;
   const end = offset + limit + 1;
   if (counter !== null) {

@@ -20,6 +20,8 @@ export const unprovoked = {
   ANSWER_TOO_LARGE: 'needs records of many megabytes',
   OVERLOADED: 'is the deployment’s own trouble',
   DATABASE_UNAVAILABLE: 'is the deployment’s own trouble',
+  TIMEOUT: 'is the deployment’s own trouble',
+  OUTCOME_UNKNOWN: 'is the deployment’s own trouble',
   INTERNAL: 'is the deployment’s own trouble',
 } as const satisfies Partial<Record<Reason, string>>;
 
