@@ -27,6 +27,8 @@ interface CatalogueEntry {
   readonly number: number;
   readonly message: string;
   readonly hint?: string;
+  /** Whether the same request may succeed when it is repeated, where the status alone misleads: `X-Should-Retry`. */
+  readonly shouldRetry?: boolean;
 }
 
 const badRequest = { status: 400, code: 'BAD_REQUEST', number: -32600 } as const;

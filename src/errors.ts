@@ -5,6 +5,10 @@ interface Details {
   hint?: string;
   /** The faults of the input, with reason `VALIDATION_FAILED`. */
   issues?: Issue[];
+  /** After how many seconds to try again, where the catalogue leaves this open. */
+  retryAfter?: number;
+  /** Whether to try again, where it depends on the request. */
+  shouldRetry?: boolean;
   cause?: unknown;
 }
 

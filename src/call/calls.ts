@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
+import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
 import type { Sent } from './envelope.ts';
 import type { Call } from '../procedure.ts';
@@ -19,6 +20,7 @@ export interface Admitted {
   procedure: Procedure;
   /** Undefined for nobody in particular. */
   caller: Caller | undefined;
+  arrival: Arrival;
 }
 
 /** Reads of one record count its views and meet in the database layer, so they are not shared here. */
@@ -49,19 +51,15 @@ export class Calls {
   }
 
   /**
-   * Finds out from an `Authorization` header who calls; `learn` hears of it before it is known whether they may.
+   * Finds out who calls, and whether they may.
    * @throws AppError KEY_…, SCOPE_MISSING, TIMEOUT
    */
-  async admit(
-    procedure: Procedure,
-    authorization: string | undefined,
-    deadline: Deadline,
-    learn: (caller: Caller | undefined) => void,
-  ): Promise<Admitted> {
+  async admit(procedure: Procedure, arrival: Arrival): Promise<Admitted> {
+    const { authorization, deadline, learn } = arrival;
     const caller = authorization === undefined ? undefined : await deadline.race(identify(this.#keys, authorization));
     learn(caller);
     assertAccess(procedure.access, caller);
-    return { procedure, caller };
+    return { procedure, caller, arrival };
   }
 
   /**
@@ -69,13 +67,15 @@ export class Calls {
    * at once; a write itself has to find out whether it is stored.
    * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, TIMEOUT, …
    */
-  perform(admitted: Admitted, sent: Sent, deadline: Deadline): Promise<Buffer> {
-    const { procedure, caller } = admitted;
-    const run = async (time: Deadline) =>
-      Buffer.from(JSON.stringify(await this.#frame(procedure, sent.parse(), { caller, deadline: time })));
-    if (procedure.effect === 'write') return run(deadline);
-    return deadline.race(
-      isShared(admitted) ? this.#shared.answer(`${procedure.id} ${sent.text}`, deadline, run) : run(deadline),
+  perform(admitted: Admitted, sent: Sent): Promise<Buffer> {
+    const { procedure, caller, arrival } = admitted;
+    const run = async (deadline: Deadline) =>
+      Buffer.from(JSON.stringify(await this.#frame(procedure, sent.parse(), { caller, deadline })));
+    if (procedure.effect === 'write') return run(arrival.deadline);
+    return arrival.deadline.race(
+      isShared(admitted)
+        ? this.#shared.answer(`${procedure.id} ${sent.text}`, arrival.deadline, run)
+        : run(arrival.deadline),
     );
   }
 }

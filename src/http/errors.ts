@@ -7,7 +7,7 @@ import { AppError } from '../errors.ts';
 import { sendJson } from './reply.ts';
 
 /** What makes us refuse for want of capacity is mostly over by then. */
-const RETRY_AFTER_S = '1';
+const RETRY_AFTER_S = 1;
 
 /** The faults that zod found in a request, as an error of the catalogue. */
 const validationError = (found: readonly z.core.$ZodIssue[]): AppError => {
@@ -36,13 +36,14 @@ export interface Failure {
 
 /** An error as it goes on the wire: status, headers and the one envelope of all failures. */
 export const errorReply = ({ reason, details }: AppError, path: string | null, requestId: string): Failure => {
-  const { status, code, number, message, hint: defaultHint } = errorOf(reason);
-  const hint = details.hint ?? defaultHint;
+  const { status, code, number, message, ...usual } = errorOf(reason);
+  const { hint, shouldRetry } = { ...usual, ...details };
   return {
     status,
     headers: {
       ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
-      ...((status === 429 || status === 503) && { 'Retry-After': RETRY_AFTER_S }),
+      ...((status === 429 || status === 503) && { 'Retry-After': String(details.retryAfter ?? RETRY_AFTER_S) }),
+      ...(shouldRetry !== undefined && { 'X-Should-Retry': String(shouldRetry) }),
     },
     body: {
       error: {

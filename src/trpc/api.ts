@@ -2,10 +2,10 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Admitted, Calls } from '../call/calls.ts';
 import { sentText } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
-import type { Deadline } from '../deadline.ts';
+import type { Arrival } from '../call/arrival.ts';
 import { Bodies } from './body.ts';
 import { queryText, sendToGet } from './get.ts';
-import { deadlineOf } from '../http/deadline.ts';
+import { arrivalOf } from '../http/arrival.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
 import { answerBatch } from './batch.ts';
@@ -19,25 +19,23 @@ export const api = (calls: Calls, { log, config: { requestTimeoutMs } }: Context
   const bodies = new Bodies();
   const batch = answerBatch(calls, bodies, log, requestTimeoutMs);
 
-  const admit = async (id: string, request: Request, response: Response, deadline: Deadline): Promise<Admitted> => {
+  const admit = async (id: string, request: Request, response: Response, arrival: Arrival): Promise<Admitted> => {
     const procedure = calls.find(id);
     response.locals.procedure = id;
     assertMethod(request, response, methodsOf(procedure));
     if (request.method === 'POST') assertJson(request, response);
-    return calls.admit(procedure, request.headers.authorization, deadline, (caller) => {
-      response.locals.caller = caller;
-    });
+    return calls.admit(procedure, arrival);
   };
 
   const single = async (id: string, request: Request, response: Response): Promise<void> => {
-    const deadline = deadlineOf(response, requestTimeoutMs);
-    const admitted = await admit(id, request, response, deadline);
+    const arrival = arrivalOf(request, response, requestTimeoutMs);
+    const admitted = await admit(id, request, response, arrival);
     if (request.method === 'POST') {
       const text = await bodies.read(request, admitted.procedure.bodyLimit);
-      deadline.restart(requestTimeoutMs);
-      sendJson(response, 200, await calls.perform(admitted, sentText(text), deadline));
+      arrival.deadline.restart(requestTimeoutMs);
+      sendJson(response, 200, await calls.perform(admitted, sentText(text)));
     } else {
-      sendToGet(response, 200, await calls.perform(admitted, sentText(queryText(request)), deadline));
+      sendToGet(response, 200, await calls.perform(admitted, sentText(queryText(request))));
     }
   };
 

@@ -7,7 +7,7 @@ import type { Admitted, Calls } from '../call/calls.ts';
 import { parseJson, sentValue } from '../call/envelope.ts';
 import { AppError } from '../errors.ts';
 import type { Bodies } from './body.ts';
-import { deadlineOf } from '../http/deadline.ts';
+import { arrivalOf } from '../http/arrival.ts';
 import { failureOf } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
@@ -72,23 +72,21 @@ export const answerBatch =
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
-    const deadline = deadlineOf(response, timeoutMs);
+    const arrival = arrivalOf(request, response, timeoutMs);
     const admit = async (id: string): Promise<Admitted> => {
       const procedure = calls.find(id);
       assertMethod(request, response, methodsOf(procedure));
-      return calls.admit(procedure, request.headers.authorization, deadline, (caller) => {
-        response.locals.caller = caller;
-      });
+      return calls.admit(procedure, arrival);
     };
 
     const admitted = await Promise.all(ids.map((id) => admit(id).catch((error: unknown) => failed(id, error))));
     const inputs = admitted.some((one) => 'procedure' in one) ? await readInputs(bodies, request) : {};
-    deadline.restart(timeoutMs);
+    arrival.deadline.restart(timeoutMs);
     const answers = new BatchAnswers(held);
     const answer = async (one: Admitted, input: unknown): Promise<Reply> => {
       try {
         answers.assertRoom();
-        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input), deadline)));
+        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input))));
       } catch (error) {
         return failed(one.procedure.id, error);
       }

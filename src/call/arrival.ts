@@ -1,0 +1,14 @@
+import type { Deadline } from '../deadline.ts';
+import type { Caller } from '../key/verifier.ts';
+
+/** What is known of a request before its body is read, whichever door it came through. All its calls share it. */
+export interface Arrival {
+  authorization: string | undefined;
+  idempotencyKey: string | undefined;
+  /** Whence it came, as far as trusted proxies tell. */
+  address: string;
+  /** How long the work on it may take. */
+  deadline: Deadline;
+  /** Hears who calls, before it is known whether they may. */
+  learn: (caller: Caller | undefined) => void;
+}

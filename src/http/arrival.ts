@@ -1,0 +1,32 @@
+import type { Request, Response } from 'express';
+import type { Arrival } from '../call/arrival.ts';
+import { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+
+/**
+ * The time for the work on a request, `ms` from now on; it ends when its caller leaves. The time in which a body arrives is
+ * the listener's, so that it is to be restarted then.
+ */
+const deadlineOf = (response: Response, ms: number): Deadline => {
+  const deadline = new Deadline(ms);
+  response.once('close', () => {
+    if (response.writableFinished) deadline.close();
+    else deadline.end(new AppError('TIMEOUT', { hint: 'The caller has left.' }));
+  });
+  return deadline;
+};
+
+/** What a request brings before its body. `timeoutMs` is for the work on it. */
+export const arrivalOf = (request: Request, response: Response, timeoutMs: number): Arrival => {
+  const { authorization, 'idempotency-key': idempotencyKey } = request.headers;
+  return {
+    authorization,
+    // Sent twice, it would have been refused.
+    idempotencyKey: idempotencyKey as string | undefined,
+    address: request.ip ?? '',
+    deadline: deadlineOf(response, timeoutMs),
+    learn: (caller) => {
+      response.locals.caller = caller;
+    },
+  };
+};
