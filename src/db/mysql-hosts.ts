@@ -9,7 +9,7 @@ const PREFERENCE_MS = 300;
 /** How often servers that were not there are asked again. */
 const AGAIN_MS = 250;
 /** How long calls wait for servers that were not there when last asked. */
-const AWAY_PATIENCE_MS = 500;
+const AWAY_PATIENCE_MS = 200;
 /** How often a server that others could stand in for is asked whether it is still fit, and how long it may take. */
 const WATCH_MS = 1000;
 const WATCH_TIMEOUT_MS = 2000;
