@@ -169,7 +169,7 @@ export class Hosts {
   }
 
   async #open(address: ServerAddress, settings: readonly string[] = []): Promise<Connection> {
-    let abort = (_error: Error): void => undefined;
+    let abort: ((error: Error) => void) | undefined;
     const opening = connect(address, settings, (fail) => {
       abort = fail;
       this.#connecting.add(fail);
@@ -177,7 +177,7 @@ export class Hosts {
     try {
       return await opening;
     } finally {
-      this.#connecting.delete(abort);
+      if (abort) this.#connecting.delete(abort);
     }
   }
 
