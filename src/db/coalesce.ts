@@ -13,15 +13,14 @@ interface Options<Request, Result> {
 interface Waiting<Request, Result> {
   request: Request;
   deadline: Deadline | undefined;
-  since: number;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
 const MAX_RUNNING = 2;
 const MAX_BATCH = 64;
+/** Beyond, requests are refused, so that memory has a bound: a deadline ends what waits when its turn comes. */
 const MAX_WAITING = 5000;
-const MAX_WAIT_MS = 5000;
 
 /** Whoever fails because of another's query gets an error that nobody else adds to. */
 const ownError = (error: unknown): unknown => {
@@ -40,7 +39,6 @@ export class Coalescer<Request, Result> {
   readonly #groups = new Map<string, Waiting<Request, Result>[]>();
   #waiting = 0;
   #running = 0;
-  #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: Options<Request, Result>) {
     this.#options = { maxRunning: MAX_RUNNING, maxBatch: MAX_BATCH, ...options };
@@ -49,12 +47,12 @@ export class Coalescer<Request, Result> {
   /**
    * The answer to a request, which shares batches with those of its group only. One whose deadline ends while it waits is
    * not sent; a batch is given up when it has ended for each that shares it.
-   * @throws AppError OVERLOADED when too many wait or it waited too long, and what the batch failed with
+   * @throws AppError OVERLOADED when too many wait, TIMEOUT when its deadline ended, and what the batch failed with
    */
   load(request: Request, deadline?: Deadline, group = ''): Promise<Result> {
     if (this.#waiting >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
     return new Promise((resolve, reject) => {
-      const waiting = { request, deadline, since: Date.now(), resolve, reject };
+      const waiting = { request, deadline, resolve, reject };
       if (this.#running < this.#options.maxRunning) {
         void this.#run([waiting]);
         return;
@@ -63,7 +61,6 @@ export class Coalescer<Request, Result> {
       if (members) members.push(waiting);
       else this.#groups.set(group, [waiting]);
       this.#waiting += 1;
-      this.#sweep ??= setTimeout(() => this.#refuseLate(), MAX_WAIT_MS).unref();
     });
   }
 
@@ -88,11 +85,7 @@ export class Coalescer<Request, Result> {
   #startNext(): void {
     for (;;) {
       const [next] = this.#groups;
-      if (!next) {
-        clearTimeout(this.#sweep);
-        this.#sweep = undefined;
-        return;
-      }
+      if (!next) return;
       const [group, members] = next;
       this.#groups.delete(group);
       const batch = members.splice(0, this.#options.maxBatch);
@@ -105,18 +98,5 @@ export class Coalescer<Request, Result> {
       void this.#run(wanted);
       return;
     }
-  }
-
-  #refuseLate(): void {
-    const latest = Date.now() - MAX_WAIT_MS;
-    for (const [group, members] of this.#groups) {
-      const late = members.filter(({ since }) => since <= latest);
-      const left = members.filter(({ since }) => since > latest);
-      if (left.length > 0) this.#groups.set(group, left);
-      else this.#groups.delete(group);
-      this.#waiting -= late.length;
-      for (const waiting of late) waiting.reject(new AppError('OVERLOADED'));
-    }
-    this.#sweep = this.#waiting > 0 ? setTimeout(() => this.#refuseLate(), MAX_WAIT_MS).unref() : undefined;
   }
 }

@@ -36,7 +36,16 @@ class Attempt {
     if (!deadline) return this.#attempt(work);
     return new Promise((resolve, reject) => {
       const forget = deadline.onEnd((error) => reject(this.#giveUp(error)));
-      this.#attempt(work).finally(forget).then(resolve, reject);
+      this.#attempt(work).then(
+        (result) => {
+          forget();
+          resolve(result);
+        },
+        (error: unknown) => {
+          forget();
+          reject(error);
+        },
+      );
     });
   }
 

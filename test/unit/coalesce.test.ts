@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Coalescer } from '../../src/db/coalesce.ts';
+import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
 
 /** A database that answers when it is told to. */
@@ -19,10 +20,6 @@ const aDatabase = () => {
 /** Lets what is settled be heard of. */
 const settle = () => sleep(0);
 const names = (n: number): string[] => Array.from({ length: n }, (_, index) => `r${index}`);
-
-afterEach(() => {
-  jest.useRealTimers();
-});
 
 describe('requests', () => {
   test('are sent at once, alone, while few are under way; then those that wait go together', async () => {
@@ -85,12 +82,17 @@ describe('requests', () => {
     expect(await Promise.all([first, second, later])).toEqual(['answer to a', 'answer to b', 'answer to e']);
   });
 
-  test('are refused when too many wait, and when they waited too long', async () => {
-    jest.useFakeTimers();
-    const { coalescer } = aDatabase();
-    const failures = names(5002).map((name) => coalescer.load(name).catch((error: AppError) => error.reason));
+  test('are refused when too many wait, and not sent when their time is over before their turn', async () => {
+    const { coalescer, batches, sent } = aDatabase();
+    const deadline = new Deadline();
+    const [first, second, ...late] = names(5002).map((name, n) =>
+      coalescer.load(name, n < 2 ? undefined : deadline).catch((error: AppError) => error.reason),
+    );
     await expect(coalescer.load('one too many')).rejects.toThrow('OVERLOADED');
-    await jest.advanceTimersByTimeAsync(5000);
-    expect(new Set(await Promise.all(failures.slice(2)))).toEqual(new Set(['OVERLOADED']));
+    deadline.end();
+    for (const batch of batches.slice(0, 2)) batch.answer();
+    await Promise.all([first, second]);
+    expect(new Set(await Promise.all(late))).toEqual(new Set(['TIMEOUT']));
+    expect(sent()).toHaveLength(2);
   });
 });

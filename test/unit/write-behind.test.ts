@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
+import { Deadline } from '../../src/deadline.ts';
+import { AppError } from '../../src/errors.ts';
 import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBehind } from '../../src/db/write-behind.ts';
 
 const DELAY_MS = 1000;
@@ -168,6 +170,52 @@ test('while nothing can be stored the oldest changes go, and the log says how ma
   expect(lines.map((line) => (JSON.parse(line) as { dropped?: number }).dropped)).toEqual([undefined, 10]);
   const stored = keysOf(attempts.slice(2));
   expect([stored[0], stored.length]).toEqual(['k10', MAX_KEYS]);
+});
+
+describe('closing', () => {
+  test('stores what is left', async () => {
+    const { attempts, store } = failing(0);
+    const buffer = collect(store);
+    buffer.add('a', '1');
+    await buffer.close(new Deadline(1000));
+    expect(attempts).toEqual([{ a: '1' }]);
+  });
+
+  test('ends what is being stored with its time, and says how much is lost', async () => {
+    const lines: { changes?: number; msg: string }[] = [];
+    const log = pino({ level: 'error' }, { write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) });
+    const buffer = new WriteBehind<string>({
+      delayMs: DELAY_MS,
+      merge: (_, later) => later,
+      // A database that does not answer.
+      write: (_, deadline) => deadline.race(new Promise(() => undefined)),
+      log,
+    });
+    for (const key of ['a', 'b', 'c']) buffer.add(key, '1');
+    void buffer.flush();
+    await sleep(0);
+    buffer.add('d', '1');
+    const deadline = new Deadline();
+    const closed = buffer.close(deadline);
+    deadline.end();
+    await closed;
+    expect(lines).toEqual([
+      expect.objectContaining({ changes: 4, msg: 'buffered changes could not be stored, and are lost' }),
+    ]);
+  });
+});
+
+test('what may have been stored is not stored again', async () => {
+  const attempts: Changes[] = [];
+  const buffer = collect((changes) => {
+    attempts.push(changes);
+    if (attempts.length === 1) throw new AppError('OUTCOME_UNKNOWN');
+  });
+  buffer.add('a', '1');
+  await buffer.flush();
+  buffer.add('b', '1');
+  await buffer.flush();
+  expect(attempts).toEqual([{ a: '1' }, { b: '1' }]);
 });
 
 const withResolver = () => {
