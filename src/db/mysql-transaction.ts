@@ -36,16 +36,7 @@ class Attempt {
     if (!deadline) return this.#attempt(work);
     return new Promise((resolve, reject) => {
       const forget = deadline.onEnd((error) => reject(this.#giveUp(error)));
-      this.#attempt(work).then(
-        (result) => {
-          forget();
-          resolve(result);
-        },
-        (error: unknown) => {
-          forget();
-          reject(error);
-        },
-      );
+      this.#attempt(work).then(resolve, reject).finally(forget);
     });
   }
 
