@@ -8,6 +8,8 @@ import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import type { WriteBehind } from './db/write-behind.ts';
+import { Sweeper } from './idempotency/sweeper.ts';
+import { Writes } from './idempotency/writes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
@@ -35,9 +37,11 @@ export interface Context {
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
+  writes: Writes;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
+  sweeper: Sweeper;
 }
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
@@ -45,6 +49,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
   const db = await Database.open(config.databaseUrl, schema);
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
+  const writes = new Writes(db, now);
   return {
     config,
     db,
@@ -59,14 +64,16 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
-    toggles: new Toggles(db),
+    writes,
+    toggles: new Toggles(db, writes, now),
     gameViews: viewCounts(db, log, gameKind),
     imageViews: viewCounts(db, log, imageKind),
+    sweeper: new Sweeper(db, now, log),
   };
 };
 
 /** Stores what is still in memory and disconnects. */
-export const closeContext = async ({ db, keys, gameViews, imageViews, indexer }: Context): Promise<void> => {
-  await Promise.all([indexer.close(), keys.flush(), gameViews.flush(), imageViews.flush()]);
+export const closeContext = async ({ db, keys, gameViews, imageViews, indexer, sweeper }: Context): Promise<void> => {
+  await Promise.all([indexer.close(), sweeper.close(), keys.flush(), gameViews.flush(), imageViews.flush()]);
   await db.close();
 };

@@ -123,6 +123,7 @@ const fillDemo = async ({ db, now }: Context, isReady: boolean): Promise<string 
 const serveAlone = async (context: Context): Promise<void> => {
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   if (context.config.sandbox) await fillSandbox(context.db);
   const stopped = stopSignal();
   await answer(context, stopped, async (port) => {
@@ -136,6 +137,7 @@ const superviseWorkers = async (context: Context): Promise<void> => {
   const { config, log } = context;
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, log);
   try {
