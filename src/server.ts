@@ -151,6 +151,7 @@ const fillDemo = async ({ db, now }: Context, isReady: boolean): Promise<string 
 const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> => {
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   if (context.config.sandbox) await fillSandbox(context.db);
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
@@ -164,6 +165,7 @@ const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<v
   const { config, log } = context;
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, log);
   try {

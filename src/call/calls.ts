@@ -1,10 +1,12 @@
 import type { Context } from '../context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import { Replay } from '../idempotency/repeatable.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
 import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
-import type { Sent } from './envelope.ts';
+import { inputOf, type Sent } from './envelope.ts';
+import { adviceOn, repeatableOf } from './repeats.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -65,17 +67,30 @@ export class Calls {
   /**
    * Makes the call. Returns the JSON of the reply, encoded once for all who share it. At the deadline a read is given up
    * at once; a write itself has to find out whether it is stored.
-   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, TIMEOUT, …
+   * `position` is its place in a batch. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, TIMEOUT, …
    */
-  perform(admitted: Admitted, sent: Sent): Promise<Buffer> {
+  perform(admitted: Admitted, sent: Sent, position = 0): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
     const run = async (deadline: Deadline) =>
       Buffer.from(JSON.stringify(await this.#frame(procedure, sent.parse(), { caller, deadline })));
-    if (procedure.effect === 'write') return run(arrival.deadline);
+    if (procedure.effect === 'write') return this.#write(admitted, sent, position);
     return arrival.deadline.race(
       isShared(admitted)
         ? this.#shared.answer(`${procedure.id} ${sent.text}`, arrival.deadline, run)
         : run(arrival.deadline),
     );
+  }
+
+  async #write({ procedure, caller, arrival }: Admitted, sent: Sent, position: number): Promise<Buffer> {
+    const { deadline, idempotencyKey } = arrival;
+    const envelope = sent.parse();
+    const repeatable = repeatableOf(procedure, caller, { idempotencyKey, position, input: () => inputOf(envelope) });
+    try {
+      return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, { caller, deadline, repeatable })));
+    } catch (error) {
+      if (!(error instanceof Replay)) throw adviceOn(error, repeatable);
+      arrival.noteReplay();
+      return Buffer.from(error.answer);
+    }
   }
 }

@@ -39,3 +39,6 @@ export const sentValue = (value: unknown): Sent => {
   const envelope = removeUndefined(value);
   return { text: textOf(envelope), parse: () => envelope };
 };
+
+/** The parameters in an envelope that is as the contract says. */
+export const inputOf = (envelope: unknown): unknown => (envelope as { json?: unknown }).json;

@@ -38,11 +38,12 @@ export interface Failure {
 export const errorReply = ({ reason, details }: AppError, path: string | null, requestId: string): Failure => {
   const { status, code, number, message, ...usual } = errorOf(reason);
   const { hint, shouldRetry } = { ...usual, ...details };
+  const isForLater = status === 429 || status === 503 || details.retryAfter !== undefined;
   return {
     status,
     headers: {
       ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
-      ...((status === 429 || status === 503) && { 'Retry-After': String(details.retryAfter ?? RETRY_AFTER_S) }),
+      ...(isForLater && { 'Retry-After': String(details.retryAfter ?? RETRY_AFTER_S) }),
       ...(shouldRetry !== undefined && { 'X-Should-Retry': String(shouldRetry) }),
     },
     body: {
