@@ -8,6 +8,7 @@ import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import type { WriteBehind } from './db/write-behind.ts';
+import { Lanes } from './limits/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
@@ -35,6 +36,8 @@ export interface Context {
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
+  /** Which calls begin, and which are refused for want of room. */
+  lanes: Lanes;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
@@ -59,6 +62,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
+    lanes: new Lanes(),
     toggles: new Toggles(db),
     gameViews: viewCounts(db, log, gameKind),
     imageViews: viewCounts(db, log, imageKind),

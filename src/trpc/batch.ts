@@ -18,7 +18,7 @@ import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
  * Calls of a batch that make lists at once. When an answer finds no room, those that have not begun are spared. Calls for
  * single records all begin together, so that they share their queries.
  */
-const LISTS_AT_ONCE = 8;
+const LISTS_AT_ONCE = 4;
 
 const ok = (json: Buffer): Reply => ({ status: 200, headers: {}, json });
 
