@@ -11,6 +11,7 @@ import { Deadline } from './deadline.ts';
 import type { WriteBehind } from './db/write-behind.ts';
 import { Sweeper } from './idempotency/sweeper.ts';
 import { Writes } from './idempotency/writes.ts';
+import { Lanes } from './limits/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
@@ -42,6 +43,8 @@ export interface Context {
   reads: Reads;
   keys: KeyVerifier;
   writes: Writes;
+  /** Which calls begin, and which are refused for want of room. */
+  lanes: Lanes;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
@@ -76,6 +79,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     gameViews: viewCounts(db.background, log, gameKind),
     imageViews: viewCounts(db.background, log, imageKind),
     sweeper: new Sweeper(db.background, now, log),
+    lanes: new Lanes(),
   };
 };
 
