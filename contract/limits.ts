@@ -71,7 +71,7 @@ export const MAX_ISSUES = 1000;
  * Members and elements of an input, with theirs, beyond which none of its faults is looked for: a game has 310 at most, a
  * hundred games have 31 000, and each that is unknown takes as long to find as one that is right.
  */
-export const MAX_VALUES = { single: 2000, batch: 50_000 } as const;
+export const MAX_VALUES = { single: 5000, batch: 50_000 } as const;
 
 /** Tags of a record: enough to describe it, too few to have it found under everything. */
 export const MAX_TAGS = 20;

@@ -13,8 +13,6 @@ import type { HeaderList } from './security.ts';
 
 const API = '/api/trpc/';
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
-/** From this delay of the process on nothing may wait for room, milliseconds: it has waited for us already. */
-const LATE_MS = 30;
 /**
  * Callers that were refused and are back too soon are refused at this pace: each refusal costs 50 µs, and two thousand
  * callers who ask again at once would leave time for nothing else.
@@ -54,7 +52,6 @@ export class Gate {
   readonly #delay = new LoopDelay();
   #pace: NodeJS.Timeout | undefined;
   #refused = 0;
-  #report: NodeJS.Timeout | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -79,7 +76,7 @@ export class Gate {
     const lanes = this.#lanes.get(id);
     if (!lanes) return false;
     const isAway = this.#isAway(request.socket, id);
-    const isLate = this.#delay.ms > LATE_MS;
+    const isLate = this.#delay.ms > this.#options.lanes.patience.lateMs;
     const isFull = (lane: Lane): boolean => lane.isFull || (isLate && lane.isBusy);
     const busy = lanes.filter((lane) => lane.isBusy);
     const isHeld = isAway && busy.length > 0;
@@ -145,10 +142,11 @@ export class Gate {
 
   #count(): void {
     this.#refused += 1;
-    this.#report ??= setTimeout(() => {
+    // The first of a second has the others of it told with it.
+    if (this.#refused > 1) return;
+    setTimeout(() => {
       this.#options.log.warn({ refused: this.#refused, loopDelayMs: Math.round(this.#delay.ms) }, 'overloaded');
       this.#refused = 0;
-      this.#report = undefined;
     }, LOGGED_EVERY_MS).unref();
   }
 }
