@@ -39,7 +39,7 @@ export const WRITE_BODY_LIMIT = 1 * MIB;
 /** Largest request body of a batch of records, or of calls that write, in bytes: 100 records of 40 KB each. */
 export const BATCH_BODY_LIMIT = 4 * MIB;
 /**
- * What a batch of calls answers at most, in bytes, refusals aside: it is in memory as a whole before it goes out. No page
+ * What a batch of calls answers at most, in bytes, short refusals aside: it is in memory as a whole before it goes out. No page
  * alone is as large, one of the largest image posts being 6.5 MB.
  */
 export const ANSWER_LIMIT = 8 * MIB;

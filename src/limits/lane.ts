@@ -159,7 +159,7 @@ export class Lane {
         this.#watch();
       },
       Math.max(Math.ceil(due - now), 1),
-    );
+    ).unref();
   }
 
   #refusal(): AppError {

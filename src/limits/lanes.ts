@@ -1,6 +1,7 @@
 import type { Procedure } from '../../contract/index.ts';
 import { classOf, costOf } from './cost.ts';
 import { defaultPatience, Lane, type Patience } from './lane.ts';
+import { Pace } from './pace.ts';
 
 /**
  * The ways that calls of one router take, none of which another's crowd can block: reads of single records, lists, searches
@@ -39,6 +40,7 @@ interface Place {
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly patience: Patience;
+  readonly pace = new Pace();
 
   constructor(patience = defaultPatience) {
     this.patience = patience;
