@@ -53,20 +53,22 @@ export const sentValue = (value: unknown): Sent => {
   };
 };
 
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
 /** What a call is given, of its envelope. */
 export const inputOf = (envelope: unknown): unknown =>
-  typeof envelope === 'object' && envelope !== null && 'json' in envelope ? envelope.json : undefined;
+  isObject(envelope) && 'json' in envelope ? envelope.json : undefined;
 
-/** Whether there are more than so many values in a value: members and elements, and theirs. */
-export const hasMoreValues = (value: unknown, limit: number): boolean => {
-  let count = 0;
-  const pending = [value];
-  for (let next = pending.pop(); next !== undefined || pending.length > 0; next = pending.pop()) {
-    if (typeof next !== 'object' || next === null) continue;
+/** Whether there are more than so many values in an envelope: members and elements, and theirs, but for those of `meta`. */
+export const hasMoreValues = (envelope: unknown, limit: number): boolean => {
+  let count = isObject(envelope) ? Object.keys(envelope).length : 0;
+  const pending = [inputOf(envelope)];
+  while (pending.length > 0 && count <= limit) {
+    const next = pending.pop();
+    if (!isObject(next)) continue;
     const members: unknown[] = Array.isArray(next) ? next : Object.values(next);
     count += members.length;
-    if (count > limit) return true;
-    for (const member of members) if (typeof member === 'object' && member !== null) pending.push(member);
+    if (count <= limit) pending.push(...members.filter(isObject));
   }
-  return false;
+  return count > limit;
 };

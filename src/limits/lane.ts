@@ -1,10 +1,17 @@
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
-/** How long work may wait to begin, milliseconds: whoever has to be refused hears of it within 50. */
-export const PATIENCE_MS = 40;
-/** How long it may wait while a queue stands. */
-export const SHORT_PATIENCE_MS = 15;
+/** How long work may wait to begin, in milliseconds. */
+export interface Patience {
+  usualMs: number;
+  /** While a queue stands. */
+  shortMs: number;
+  /** By how much the process itself may be late before nothing may wait any more: it has waited for us already. */
+  lateMs: number;
+}
+
+/** Whoever has to be refused hears of it within 50 ms; and what is begun in a crowd has not waited for long. */
+export const defaultPatience: Patience = { usualMs: 40, shortMs: 15, lateMs: 30 };
 /**
  * A queue stands when nobody has seen it empty for so long, milliseconds: what comes in bursts only empties sooner. It is
  * taken to stand until nobody has been refused for as long.
@@ -33,6 +40,7 @@ interface Waiter {
  */
 export class Lane {
   readonly #capacity: Capacity;
+  readonly #patience: Patience;
   #running = 0;
   /** In the order in which they came. */
   readonly #waiting = new Set<Waiter>();
@@ -41,8 +49,9 @@ export class Lane {
   #lastRefusal = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(capacity: Capacity) {
+  constructor(capacity: Capacity, patience = defaultPatience) {
     this.#capacity = capacity;
+    this.#patience = patience;
   }
 
   /** Whether work that comes now would have to wait. */
@@ -140,8 +149,9 @@ export class Lane {
     const [first] = this.#waiting;
     if (!first) return;
     const now = performance.now();
+    const { usualMs, shortMs } = this.#patience;
     const standsAt = this.isStanding ? now : this.#busySince + STANDING_MS;
-    const due = Math.min(first.since + PATIENCE_MS, Math.max(first.since + SHORT_PATIENCE_MS, standsAt));
+    const due = Math.min(first.since + usualMs, Math.max(first.since + shortMs, standsAt));
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
@@ -149,7 +159,7 @@ export class Lane {
         this.#watch();
       },
       Math.max(Math.ceil(due - now), 1),
-    );
+    ).unref();
   }
 
   #refusal(): AppError {
@@ -158,8 +168,8 @@ export class Lane {
   }
 
   #refuseLate(): void {
-    const patience = this.isStanding ? SHORT_PATIENCE_MS : PATIENCE_MS;
-    const latest = performance.now() - patience;
+    const { usualMs, shortMs } = this.#patience;
+    const latest = performance.now() - (this.isStanding ? shortMs : usualMs);
     for (const waiter of this.#waiting) {
       if (waiter.since > latest) return;
       this.#waiting.delete(waiter);

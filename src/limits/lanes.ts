@@ -1,6 +1,7 @@
 import type { Procedure } from '../../contract/index.ts';
 import { classOf, costOf } from './cost.ts';
-import { Lane } from './lane.ts';
+import { defaultPatience, Lane, type Patience } from './lane.ts';
+import { Pace } from './pace.ts';
 
 /**
  * The ways that calls of one router take, none of which another's crowd can block: reads of single records, lists, searches
@@ -38,6 +39,12 @@ interface Place {
 /** The lanes of one process. */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
+  readonly patience: Patience;
+  readonly pace = new Pace();
+
+  constructor(patience = defaultPatience) {
+    this.patience = patience;
+  }
 
   /** Where a call belongs. `input` is what it sends, valid or not; `isOwn`: whether it is made in somebody's name. */
   placeOf(procedure: Procedure, input: unknown, isOwn: boolean): Place {
@@ -62,7 +69,7 @@ export class Lanes {
 
   #lane({ router }: Procedure, way: Way): Lane {
     const name = `${router}.${way}`;
-    const lane = this.#lanes.get(name) ?? new Lane(CAPACITIES[way]);
+    const lane = this.#lanes.get(name) ?? new Lane(CAPACITIES[way], this.patience);
     this.#lanes.set(name, lane);
     return lane;
   }

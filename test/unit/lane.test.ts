@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
-import { Lane, PATIENCE_MS, SHORT_PATIENCE_MS, STANDING_MS } from '../../src/limits/lane.ts';
+import { defaultPatience, Lane, STANDING_MS } from '../../src/limits/lane.ts';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -9,6 +9,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+const { usualMs: PATIENCE_MS, shortMs: SHORT_PATIENCE_MS } = defaultPatience;
 const OVERLOADED = { status: 'rejected', reason: { reason: 'OVERLOADED' } };
 
 /** Work that is done when it is told to. */
