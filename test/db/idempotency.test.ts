@@ -66,7 +66,7 @@ describe.each(writes)('$id that is held up', (operation) => {
     const input = await anInput(app, operation, user);
     const value = randomUUID();
     const send = (key = value) => app.send(id, input, user.key, repeating(key));
-    const release = await holdUp(String(input[idMember(operation) ?? ''] ?? user.id));
+    const release = await holdUp((input[idMember(operation) ?? ''] ?? user.id) as string);
     const first = send();
     // Whichever comes first waits for the database; the others are told.
     const refused = await Promise.any(
@@ -87,12 +87,12 @@ describe.each(writes)('$id that is held up', (operation) => {
   test('has the second one wait for its answer, in another process', async () => {
     const input = await anInput(app, operation, user);
     const headers = repeating(randomUUID());
-    const release = await holdUp(String(input[idMember(operation) ?? ''] ?? user.id));
+    const release = await holdUp((input[idMember(operation) ?? ''] ?? user.id) as string);
     const both = [app, other].map((instance) => instance.send(id, input, user.key, headers));
     await release();
     const replies = await Promise.all(both);
     expect(replies.map(statusOf)).toEqual([200, 200]);
-    expect(replies.map(isReplay).toSorted()).toEqual([false, true]);
+    expect(replies.filter(isReplay)).toHaveLength(1);
     expect(replies[0]!.body).toEqual(replies[1]!.body);
   });
 });
@@ -202,7 +202,7 @@ describe('records', () => {
   const insert = (n: number, time: Date): Promise<void> =>
     db.transaction(async (tx) => {
       for (let index = 0; index < n; index += 1) {
-        const hash = Buffer.from(`${randomUUID()}`.replaceAll('-', ''));
+        const hash = Buffer.from(randomUUID().replaceAll('-', ''));
         await tx.execute(
           'INSERT INTO idempotency_records (created_at, call_hash, input_hash, answer) VALUES (?, ?, ?, ?)',
           [timeToDb(time), hash, hash, '{}'],
