@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { IDEMPOTENCY_HOURS, type ProcedureMetadata, procedures, type Reason } from '../../contract/index.ts';
+import { IDEMPOTENCY_HOURS, type Reason, scopes } from '../../contract/index.ts';
 import { createKey } from '../../src/key/service.ts';
-import { scopes } from '../../contract/index.ts';
 import { type ProcedureId, type Reply, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { expectExactCounts } from '../support/counts.ts';
+import { anInput, idMember, isReplay, repeating, type Write, writes } from '../support/repeating.ts';
 
 // Writes that are repeated with an `Idempotency-Key`, on one instance and on two.
 
 const HOUR_MS = 3_600_000;
-const writes = procedures.filter(({ effect }) => effect === 'write') as (ProcedureMetadata & { id: ProcedureId })[];
 
 let app: TestApp;
 /** Another instance on the same database. */
@@ -30,19 +29,8 @@ afterAll(async () => {
 });
 afterEach(() => expectExactCounts(app.context.db));
 
-const repeating = (value: string) => ({ 'Idempotency-Key': value });
 const outputOf = ({ body }: Reply) => body.result.data.json;
 const reasonOf = ({ body }: Reply): Reason | undefined => body.error?.json.data.reason;
-const isReplay = ({ headers }: Reply): boolean => headers['idempotency-replayed'] === 'true';
-
-/** An input for an operation, which concerns a record of the user's that nothing else does, where it concerns one. */
-const anInput = async ({ id, example }: ProcedureMetadata, author = user): Promise<Record<string, unknown>> => {
-  const input = example.input as Record<string, unknown>;
-  const member = Object.keys(input).find((name) => name === 'id' || name.endsWith('Id'));
-  if (member === undefined) return input;
-  const record = id.startsWith('game.') ? await app.aGame({}, author) : await app.anImagePost({}, author);
-  return { ...input, [member]: record.id };
-};
 
 /** Everything that a write may change, as rows: but for records of idempotency. */
 const stored = async (): Promise<unknown> => {
@@ -61,7 +49,7 @@ describe.each(writes)('$id', (operation) => {
   const { id } = operation;
 
   test('is done once, and answered to the letter, by whichever instance', async () => {
-    const input = await anInput(operation);
+    const input = await anInput(app, operation, user);
     const key = randomUUID();
     const first = await app.send(id, input, user.key, repeating(key));
     expect([first.status, isReplay(first)]).toEqual([200, false]);
@@ -76,7 +64,7 @@ describe.each(writes)('$id', (operation) => {
   });
 
   test('is the same input, however it is written', async () => {
-    const input = await anInput(operation);
+    const input = await anInput(app, operation, user);
     const key = randomUUID();
     const first = await app.send(id, input, user.key, repeating(key));
     const turned = JSON.stringify({ meta: {}, json: reversed(input) }, undefined, 2);
@@ -96,7 +84,7 @@ describe.each(writes)('$id', (operation) => {
 
   test('with another input is refused, and stores nothing', async () => {
     const key = randomUUID();
-    const input = await anInput(operation);
+    const input = await anInput(app, operation, user);
     const first = await app.send(id, input, user.key, repeating(key));
     const another = id === 'user.updateAvatar' ? { avatar: null } : await anotherInput(operation, input);
     const before = await stored();
@@ -115,9 +103,9 @@ describe.each(writes)('$id', (operation) => {
     const refused = await app.send(id, { unknownMember: 1 }, user.key, repeating(key));
     expect([refused.status, reasonOf(refused)]).toEqual([400, 'VALIDATION_FAILED']);
     const unknown = operation.reasons.find((reason) => reason.endsWith('_NOT_FOUND'));
-    const input = await anInput(operation);
+    const input = await anInput(app, operation, user);
     if (unknown) {
-      const member = Object.keys(input).find((name) => name === 'id' || name.endsWith('Id'))!;
+      const member = idMember(operation)!;
       for (const nothing of [randomUUID(), 'nothing']) {
         const missed = await app.send(id, { ...input, [member]: nothing }, user.key, repeating(key));
         expect([missed.status, reasonOf(missed)]).toEqual([404, unknown]);
@@ -136,13 +124,13 @@ describe.each(writes)('$id', (operation) => {
     const value = randomUUID();
     const isForAnyone = id !== 'image.update';
     for (const key of [user.key, second.key, ...(isForAnyone ? [stranger.key] : [])]) {
-      const reply = await app.send(id, await anInput(operation), key, repeating(value));
+      const reply = await app.send(id, await anInput(app, operation, user), key, repeating(value));
       expect([reply.status, isReplay(reply)]).toEqual([200, false]);
     }
   });
 
   test('is done anew after so many hours, and again from then on', async () => {
-    const input = await anInput(operation);
+    const input = await anInput(app, operation, user);
     const value = randomUUID();
     const send = () => app.send(id, input, user.key, repeating(value));
     const start = now;
@@ -163,7 +151,7 @@ describe.each(writes)('$id', (operation) => {
   });
 
   test('of 50 at once is done once', async () => {
-    const input = await anInput(operation);
+    const input = await anInput(app, operation, user);
     const value = randomUUID();
     const before = await records();
     const replies = await Promise.all(
@@ -176,7 +164,7 @@ describe.each(writes)('$id', (operation) => {
   });
 
   test('takes what is 1 to 255 characters of visible ASCII, and nothing else', async () => {
-    const input = await anInput(operation);
+    const input = await anInput(app, operation, user);
     for (const value of ['', 'é', 'k'.repeat(256), 'a\tb']) {
       const refused = await app.send(id, input, user.key, repeating(value));
       expect([refused.status, reasonOf(refused)]).toEqual([400, 'IDEMPOTENCY_KEY_INVALID']);
@@ -199,14 +187,11 @@ const reversed = (value: unknown): unknown => {
 };
 
 /** Another input that is as good: without a member that may be left out, else for another record. */
-const anotherInput = async (
-  operation: ProcedureMetadata,
-  input: Record<string, unknown>,
-): Promise<Record<string, unknown>> => {
+const anotherInput = async (operation: Write, input: Record<string, unknown>): Promise<Record<string, unknown>> => {
   if ('games' in input) return { games: [{ title: 'another' }] };
   if ('posts' in input) return { posts: [{ title: 'another', images: ['https://images.example.com/2.webp'] }] };
   const { description, bio, ...rest } = input;
-  return description === undefined && bio === undefined ? anInput(operation) : rest;
+  return description === undefined && bio === undefined ? anInput(app, operation, user) : rest;
 };
 
 /** One of the replies is the first, the others are the same, or say that it is not ready. */
@@ -224,7 +209,7 @@ const expectDoneOnce = async (replies: readonly Reply[]): Promise<void> => {
 test('one value stands for a call of each operation', async () => {
   const value = randomUUID();
   for (const operation of writes) {
-    const reply = await app.send(operation.id, await anInput(operation), user.key, repeating(value));
+    const reply = await app.send(operation.id, await anInput(app, operation, user), user.key, repeating(value));
     expect([reply.status, isReplay(reply)]).toEqual([200, false]);
   }
 });
