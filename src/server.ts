@@ -113,10 +113,16 @@ class StopTime {
     this.#end ??= performance.now() + this.#ms;
   }
 
-  /** How many milliseconds are left. */
+  /** How many milliseconds are left for requests. */
   get left(): number {
     this.begin();
     return Math.max(0, (this.#end ?? 0) - performance.now());
+  }
+
+  /** How many are left to store what is buffered, and to disconnect. */
+  get leftInAll(): number {
+    this.begin();
+    return Math.max(0, (this.#end ?? 0) + LAST_MS - performance.now());
   }
 }
 
@@ -174,7 +180,7 @@ const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<v
     announce(context, await workers.start(), await fillDemo(context, isReady));
     log.info({ reason: await stopped }, 'stopping');
   } finally {
-    await workers.stop(stopTime.left + LAST_MS);
+    await workers.stop(stopTime.leftInAll);
   }
 };
 
@@ -185,14 +191,19 @@ const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<v
  */
 export const serve = async (config: Config): Promise<void> => {
   const log = openLog(config);
+  const told = isWorker ? workerStopped() : undefined;
+  let isOpen = false;
+  // Nothing is to be finished yet, and a database that does not answer would keep it.
+  void told?.then(() => isOpen || process.exit(0));
   const context = await openContext(config, log);
+  isOpen = true;
   const stopTime = new StopTime(config.shutdownTimeoutMs);
   try {
-    if (isWorker) await answer(context, workerStopped(), stopTime, () => undefined);
+    if (told) await answer(context, told, stopTime, () => undefined);
     else if (config.workers > 1) await superviseWorkers(context, stopTime);
     else await serveAlone(context, stopTime);
   } finally {
-    await closeContext(context, new Deadline(Math.max(stopTime.left, LAST_MS)));
+    await closeContext(context, new Deadline(stopTime.leftInAll));
     leaveSupervisor();
   }
   log.info('stopped');

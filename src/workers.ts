@@ -12,7 +12,7 @@ const LONGEST_PAUSE_MS = 5000;
 /** A worker that lived so long had started well: the next one starts at once. */
 const SETTLED_MS = 10_000;
 /** What a worker may take beyond its time, to end. */
-const END_MS = 250;
+const END_MS = 150;
 
 /** Whether this process is one of several, which another one started. */
 export const { isWorker } = cluster;

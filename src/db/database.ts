@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
@@ -38,15 +37,30 @@ export interface TransactionOptions {
   isRepeatable?: boolean;
 }
 
+/** Resolves after so many milliseconds, or when one of the deadlines ends. */
+const pause = (ms: number, deadlines: readonly (Deadline | undefined)[]): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      for (const forget of forgets) forget?.();
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    const forgets = deadlines.map((deadline) => deadline?.onEnd(done));
+  });
+
 /** How often something has been tried. */
 class Tries {
   readonly #deadline: Deadline | undefined;
+  readonly #closing: Deadline;
   #lost = 0;
   #pauses = 0;
   #unreachableSince: number | undefined;
 
-  constructor(deadline: Deadline | undefined) {
+  /** `closing` ends when the database is closed. */
+  constructor(deadline: Deadline | undefined, closing: Deadline) {
     this.#deadline = deadline;
+    this.#closing = closing;
   }
 
   /** After a loss against others: resolves to whether it is to be tried again, when that time has come. */
@@ -66,9 +80,10 @@ class Tries {
   }
 
   async #pause(ms: number): Promise<boolean> {
-    const pause = sleep(Math.min(ms, LONGEST_PAUSE_MS) * (0.5 + Math.random()));
-    await (this.#deadline?.race(pause).catch(() => undefined) ?? pause);
-    return this.#deadline?.error === undefined;
+    const ends = [this.#deadline, this.#closing];
+    if (ends.some((deadline) => deadline?.error)) return false;
+    await pause(Math.min(ms, LONGEST_PAUSE_MS) * (0.5 + Math.random()), ends);
+    return !ends.some((deadline) => deadline?.error);
   }
 }
 
@@ -82,13 +97,16 @@ const isRefusal = (error: unknown): boolean =>
  */
 export class Lane implements Reader {
   protected readonly connection: Connection;
+  /** Ends when the database is closed. */
+  protected readonly closing: Deadline;
   readonly #name: LaneName;
   readonly #timeoutMs: number | undefined;
   readonly #metadataOf = (entity: string): EntityMetadata => this.connection.dataSource.getMetadata(entity);
 
   /** Without a deadline of its own, what is done here may take `timeoutMs` milliseconds, or as long as it takes. */
-  constructor(connection: Connection, name: LaneName, timeoutMs?: number) {
+  constructor(connection: Connection, closing: Deadline, name: LaneName, timeoutMs?: number) {
     this.connection = connection;
+    this.closing = closing;
     this.#name = name;
     this.#timeoutMs = timeoutMs;
   }
@@ -148,7 +166,7 @@ export class Lane implements Reader {
   ): Promise<T> {
     const { dialect, connection } = this;
     const metadataOf = this.#metadataOf;
-    const tries = new Tries(deadline);
+    const tries = new Tries(deadline, this.closing);
     let isMaybeStored = false;
     for (;;) {
       try {
@@ -180,7 +198,7 @@ export class Lane implements Reader {
     parameters: readonly Parameter[],
     deadline: Deadline | undefined,
   ): Promise<unknown[]> {
-    const tries = new Tries(deadline);
+    const tries = new Tries(deadline, this.closing);
     let error = first;
     while (this.connection.isUnreachable(error) && (await tries.afterBreak())) {
       try {
@@ -231,11 +249,12 @@ export class Database extends Lane {
   readonly health: Lane;
 
   private constructor(connection: Connection, { statementMs }: DatabaseOptions) {
-    super(connection, 'calls', statementMs);
-    this.anonymous = new Lane(connection, 'anonymous', statementMs);
-    this.keys = new Lane(connection, 'keys', statementMs);
-    this.background = new Lane(connection, 'background', BACKGROUND_TIMEOUT_MS);
-    this.health = new Lane(connection, 'health', statementMs);
+    const closing = new Deadline();
+    super(connection, closing, 'calls', statementMs);
+    this.anonymous = new Lane(connection, closing, 'anonymous', statementMs);
+    this.keys = new Lane(connection, closing, 'keys', statementMs);
+    this.background = new Lane(connection, closing, 'background', BACKGROUND_TIMEOUT_MS);
+    this.health = new Lane(connection, closing, 'health', statementMs);
   }
 
   /**
@@ -297,6 +316,7 @@ export class Database extends Lane {
 
   /** Disconnects, whatever runs: whoever calls it has seen its queries finish, or no longer waits for them. */
   async close(): Promise<void> {
+    this.closing.end();
     await this.connection.close();
   }
 }

@@ -27,8 +27,15 @@ export const breakConnection = (connection: Connection, error: Error): void => {
   socketOf(connection).destroy(error);
 };
 
-/** Connects, and has the settings hold. @throws Error of the driver, or ETIMEDOUT after `CONNECT_TIMEOUT_MS` */
-export const connect = (address: ServerAddress, settings: readonly string[]): Promise<Connection> =>
+/**
+ * Connects, and has the settings hold. `abort` gets what breaks this off.
+ * @throws Error of the driver, or ETIMEDOUT after `CONNECT_TIMEOUT_MS`
+ */
+export const connect = (
+  address: ServerAddress,
+  settings: readonly string[],
+  abort: (fail: (error: Error) => void) => void,
+): Promise<Connection> =>
   new Promise((resolve, reject) => {
     const connection = mysql.createConnection({ ...address, ...FORMAT, connectTimeout: 0, enableKeepAlive: true });
     // Whatever runs on it hears of its errors by itself.
@@ -39,6 +46,7 @@ export const connect = (address: ServerAddress, settings: readonly string[]): Pr
       reject(error);
     };
     const timer = setTimeout(() => fail(connectionError('ETIMEDOUT', 'connect ETIMEDOUT')), CONNECT_TIMEOUT_MS);
+    abort(fail);
     connection.connect((fault) => {
       if (fault) {
         fail(fault);

@@ -88,6 +88,8 @@ export class Hosts {
   #search: Promise<Node> | undefined;
   /** What came of the last search, when it found none. */
   #failure: { error: Error; at: number } | undefined;
+  /** What breaks off those connections that are being made. */
+  readonly #connecting = new Set<(error: Error) => void>();
   #watch: NodeJS.Timeout | undefined;
   #watcher: Connection | undefined;
   #isWatching = false;
@@ -118,7 +120,7 @@ export class Hosts {
   async connect(settings: readonly string[]): Promise<Link> {
     const node = await this.locate();
     try {
-      const connection = await connect(node.address, settings);
+      const connection = await this.#open(node.address, settings);
       const [row] = await within(CONNECT_TIMEOUT_MS, query(connection, SERVER));
       return { connection, node, server: String(row?.['server']) };
     } catch (error) {
@@ -163,6 +165,20 @@ export class Hosts {
     this.#current = undefined;
     clearInterval(this.#watch);
     this.#dropWatcher();
+    for (const abort of this.#connecting) abort(connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
+  }
+
+  async #open(address: ServerAddress, settings: readonly string[] = []): Promise<Connection> {
+    let abort: ((error: Error) => void) | undefined;
+    const opening = connect(address, settings, (fail) => {
+      abort = fail;
+      this.#connecting.add(fail);
+    });
+    try {
+      return await opening;
+    } finally {
+      if (abort) this.#connecting.delete(abort);
+    }
   }
 
   async #find(): Promise<Node> {
@@ -206,7 +222,7 @@ export class Hosts {
   }
 
   async #assertFit(address: ServerAddress): Promise<void> {
-    const connection = await connect(address, []);
+    const connection = await this.#open(address);
     try {
       if (this.#needsPrimary) await within(CONNECT_TIMEOUT_MS, assertPrimary(connection));
       connection.end();
@@ -243,7 +259,7 @@ export class Hosts {
 
   async #assertStillFit(node: Node): Promise<void> {
     const check = async (): Promise<void> => {
-      this.#watcher ??= await connect(node.address, []);
+      this.#watcher ??= await this.#open(node.address);
       if (this.#needsPrimary) await within(WATCH_TIMEOUT_MS, assertPrimary(this.#watcher));
       else await within(WATCH_TIMEOUT_MS, query(this.#watcher, 'DO 0'));
     };

@@ -142,7 +142,7 @@ export class SessionPool {
     clearInterval(this.#sweep);
     this.#failAll(connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
     const idle = new Set(this.#idle.map(({ session }) => session));
-    for (const session of [...this.#sessions]) {
+    for (const session of this.#sessions) {
       if (idle.has(session)) session.end();
       else session.destroy();
     }
@@ -219,7 +219,7 @@ export class SessionPool {
   }
 
   #failAll(error: unknown): void {
-    for (const waiting of [...this.#waiting]) this.#fail(waiting, error);
+    for (const waiting of this.#waiting) this.#fail(waiting, error);
   }
 
   #drop(session: Session): void {
@@ -231,13 +231,13 @@ export class SessionPool {
 
   #leave(node: Node, isGone: boolean): void {
     const idle = new Set(this.#idle.map(({ session }) => session));
-    for (const session of [...this.#sessions]) {
+    for (const session of this.#sessions) {
       if (session.node === node && (isGone || idle.has(session))) session.destroy();
     }
   }
 
   #closeUnused(): void {
     const latest = Date.now() - IDLE_MS;
-    for (const { session, since } of [...this.#idle]) if (since < latest) session.end();
+    for (const { session } of this.#idle.filter(({ since }) => since < latest)) session.end();
   }
 }
