@@ -86,13 +86,15 @@ export const listUsers = async (reader: Reader): Promise<Pick<UserRow, 'id' | 'n
 
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 
-/** Changes the given members of a profile and returns it. */
-export const updateUser = (
-  { db, now }: Context,
+/** Changes the given members of a profile; `view` makes the output of it. */
+export const updateUser = <Output>(
+  { writes, now }: Context,
   changes: Changes,
-  { caller: { userId: id }, deadline }: Call<Caller>,
-): Promise<UserColumns> =>
-  db.transaction(async (tx) => {
+  call: Call<Caller>,
+  view: (user: UserColumns) => Output,
+): Promise<Output> =>
+  writes.do(call, async (tx) => {
+    const id = call.caller.userId;
     const given: Partial<UserRow> = Object.fromEntries(
       Object.entries(changes).filter(([, value]) => value !== undefined),
     );
@@ -105,8 +107,8 @@ export const updateUser = (
       const { nickname } = given;
       if (nickname !== undefined) await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }
-    return readUser(tx, id);
-  }, deadline);
+    return view(await readUser(tx, id));
+  });
 
 /** Users whose nickname holds a text; those whose nickname starts with it first. */
 export const searchUsers = async (
