@@ -7,7 +7,7 @@ import type { Parameter, Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import { repeatable } from '../../src/idempotency/repeatable.ts';
-import { sweepRecords } from '../../src/idempotency/records.ts';
+import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../src/idempotency/records.ts';
 import { Sweeper } from '../../src/idempotency/sweeper.ts';
 import { createLog } from '../../src/log.ts';
 import { gameKind } from '../../src/game/kind.ts';
@@ -181,7 +181,6 @@ test('an answer is repeated as it was stored, whatever this version would write'
 describe('records', () => {
   const HOUR_MS = 3_600_000;
   const KEPT_MS = IDEMPOTENCY_HOURS * HOUR_MS;
-  const AT_ONCE = 256;
   const now = new Date();
   const expiredAt = new Date(now.getTime() - KEPT_MS - 1);
   let db: Database;
