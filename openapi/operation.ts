@@ -4,7 +4,7 @@ import {
   type ErrorResponse,
   idempotencyKey,
   idempotencyReplayed,
-  inMebibytes,
+  inBytes,
   issuesOf,
   type ProcedureMetadata,
   type Reason,
@@ -110,7 +110,7 @@ export const operation = (
     ...securityOf(route.metadata, target),
     ...parametersOf(route.metadata),
     requestBody: {
-      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inMebibytes(bodyLimit)}.`,
+      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inBytes(bodyLimit)}.`,
       required: !inputOptional,
       content: { 'application/json': { schema, example: { json: example.input } } },
     },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../db/database.ts';
+import type { Lane } from '../db/database.ts';
 import { sweepRecords } from './records.ts';
 
 const MINUTE_MS = 60_000;
@@ -11,14 +11,14 @@ const PAUSE_MS = 20;
 
 /** Removes the records of what can no longer be repeated, in the background. Any number of processes may run one. */
 export class Sweeper {
-  readonly #db: Database;
+  readonly #db: Lane;
   readonly #now: () => Date;
   readonly #log: Logger;
   readonly #intervalMs: number;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(db: Database, now: () => Date, log: Logger, intervalMs = INTERVAL_MS) {
+  constructor(db: Lane, now: () => Date, log: Logger, intervalMs = INTERVAL_MS) {
     this.#db = db;
     this.#now = now;
     this.#log = log;

@@ -28,15 +28,19 @@ export class Writes {
   do<Output>({ deadline, repeatable }: Call, work: (tx: Transaction) => Promise<Output>): Promise<Output> {
     if (!repeatable) return this.#db.transaction(work, deadline);
     return this.alone(repeatable, () =>
-      this.#db.transaction(async (tx) => {
-        const now = this.#now();
-        const memory = await recall(tx, [repeatable], now);
-        const objection = memory.objectionTo(repeatable);
-        if (objection) throw objection;
-        const output = await work(tx);
-        await remember(tx, [{ call: repeatable, output }], memory, now);
-        return output;
-      }, deadline),
+      this.#db.transaction(
+        async (tx) => {
+          const now = this.#now();
+          const memory = await recall(tx, [repeatable], now);
+          const objection = memory.objectionTo(repeatable);
+          if (objection) throw objection;
+          const output = await work(tx);
+          await remember(tx, [{ call: repeatable, output }], memory, now);
+          return output;
+        },
+        deadline,
+        { isRepeatable: true },
+      ),
     );
   }
 

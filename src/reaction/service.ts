@@ -247,11 +247,9 @@ export class Toggles {
   constructor(db: Database, writes: Writes, now: () => Date) {
     this.#writes = writes;
     this.#groups = new Groups((toggles, deadline) =>
-      db.transaction(
-        (tx): Promise<Result[]> =>
-          toggles.every(isRepeatable) ? toggleOnce(tx, toggles, now()) : outputsOf(tx, toggles),
-        deadline,
-      ),
+      toggles.every(isRepeatable)
+        ? db.transaction((tx) => toggleOnce(tx, toggles, now()), deadline, { isRepeatable: true })
+        : db.transaction((tx): Promise<Result[]> => outputsOf(tx, toggles), deadline),
     );
   }
 

@@ -6,6 +6,7 @@ import { inList } from '../db/in-list.ts';
 import { insertRows } from '../db/insert.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb } from '../db/values.ts';
+import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { type Document, idOfKey, keyOf } from '../search/document.ts';
 import { START } from '../search/grams.ts';
@@ -118,15 +119,20 @@ export const searchUsers = async (
 ): Promise<{ users: UserSummaryColumns[]; hasMore: boolean }> => {
   const text = normalise(query).trim();
   const reader = db.within(deadline);
-  const ids = await findUsers(search, text, limit + 1);
+  const ids = await findUsers(search, text, limit + 1, deadline);
   const users = ids ? await readSummaries(reader, ids) : await scanUsers(reader, text, limit + 1);
   return { users: users.slice(0, limit), hasMore: users.length > limit };
 };
 
 /** The ids of the first users found by the index, in their order. Undefined when it cannot answer. */
-const findUsers = async (index: SearchIndex, text: string, limit: number): Promise<Bytes[] | undefined> => {
+const findUsers = async (
+  index: SearchIndex,
+  text: string,
+  limit: number,
+  deadline: Deadline,
+): Promise<Bytes[] | undefined> => {
   const find = async (term: string): Promise<Bytes[] | undefined> => {
-    const search = await index.search(userSearch, { terms: [term], labels: [] });
+    const search = await index.search(userSearch, { terms: [term], labels: [] }, deadline);
     if (!search) return undefined;
     const { keys } = await search.find({ direction: 'ASC', limit }, 0);
     return search.isSound ? keys.map(idOfKey) : undefined;
