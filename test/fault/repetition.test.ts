@@ -120,7 +120,7 @@ test(
     expect(new Set(made.map(({ id }) => id)).size).toBe(made.length);
     expect(await countGames()).toBe(made.length);
     for (const gameId of toggled) {
-      const toggles = batches.filter(({ calls }) => (calls.at(-1)?.[1] as { gameId: string }).gameId === gameId);
+      const toggles = batches.filter(({ calls }) => (calls.at(-1)![1] as { gameId: string }).gameId === gameId);
       const added = toggles.filter((batch) => outputsOf(batch).at(-1)?.favorited);
       expect(added).toHaveLength(Math.ceil(toggles.length / 2));
     }
