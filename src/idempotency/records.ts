@@ -87,8 +87,8 @@ export const remember = async (
   }
 };
 
-/** Records that are removed at a time: so few that nobody waits for it, as many as one statement takes. */
-const SWEPT_AT_ONCE = 256;
+/** Records that are removed at a time: so few that nobody waits for long, be each an answer of megabytes. */
+export const SWEPT_AT_ONCE = 64;
 
 /** Removes some records that have expired, the oldest first. Returns whether there may be more. */
 export const sweepRecords = async (

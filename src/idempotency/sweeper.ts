@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 /** Between two looks for what has expired; the first one comes within this time, too. */
 const INTERVAL_MS = 5 * MINUTE_MS;
 /** Between two removals, so that others get their turn. */
-const PAUSE_MS = 50;
+const PAUSE_MS = 20;
 
 /** Removes the records of what can no longer be repeated, in the background. Any number of processes may run one. */
 export class Sweeper {

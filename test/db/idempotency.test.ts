@@ -7,7 +7,7 @@ import type { Parameter, Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import { repeatable } from '../../src/idempotency/repeatable.ts';
-import { sweepRecords } from '../../src/idempotency/records.ts';
+import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../src/idempotency/records.ts';
 import { Sweeper } from '../../src/idempotency/sweeper.ts';
 import { createLog } from '../../src/log.ts';
 import { gameKind } from '../../src/game/kind.ts';
@@ -16,6 +16,7 @@ import { type Reply, startApp, type TestApp, type TestUser } from '../support/ap
 import { callOf } from '../support/call.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { connectionOptions, createDatabase, engine } from '../support/database.ts';
+import { type Gate, startGate } from '../support/gate.ts';
 import { anInput, idMember, isReplay, repeating, writes } from '../support/repeating.ts';
 
 // What is stored of writes that may be repeated: how they meet, what it costs, and how it goes away.
@@ -164,6 +165,71 @@ test('toggles that meet are looked up and remembered together', async () => {
   );
 });
 
+const onServers = (): void => {
+  let gate: Gate;
+  let far: TestApp;
+  let caller: TestUser;
+  beforeAll(async () => {
+    far = await startApp({
+      reach: async (url) => {
+        gate = await startGate(url);
+        return gate.url;
+      },
+    });
+    caller = await far.aUser();
+  });
+  afterAll(async () => {
+    await far.stop();
+    await gate.close();
+  });
+
+  /** Loses the answer to the first commit that comes while `work` runs. */
+  const losingCommit = async <T>(work: () => Promise<T>): Promise<T> => {
+    const { db } = far.context;
+    const original = db.transaction;
+    let isLost = false;
+    db.transaction = ((inner: (tx: Transaction) => Promise<unknown>, ...rest: never[]) =>
+      original.call(
+        db,
+        async (tx) => {
+          const result = await inner(tx);
+          if (isLost) return result;
+          isLost = true;
+          gate.lose();
+          setTimeout(() => gate.open(), 30);
+          return result;
+        },
+        ...rest,
+      )) as never;
+    try {
+      return await work();
+    } finally {
+      db.transaction = original;
+    }
+  };
+
+  test.each(writes)('is found out by the service itself, of $id', async (operation) => {
+    const { id } = operation;
+    const input = await anInput(far, operation, caller);
+    const headers = repeating(randomUUID());
+    await far.context.keys.flush();
+    const reply = await losingCommit(() => far.send(id, input, caller.key, headers));
+    expect(reply.status).toBe(200);
+    const again = await far.send(id, input, caller.key, headers);
+    expect([again.status, isReplay(again), again.body]).toEqual([200, true, reply.body]);
+    await expectExactCounts(far.context.db);
+  });
+
+  test('is told to callers who sent no key', async () => {
+    await far.context.keys.flush();
+    const reply = await losingCommit(() => far.send('game.create', { title: 'unknown' }, caller.key));
+    expect(reply.body.error.json.data.reason).toBe('OUTCOME_UNKNOWN');
+    expect(reply.headers['x-should-retry']).toBe('false');
+  });
+};
+
+if (engine !== 'sqlite') describe('a commit whose answer is lost', onServers);
+
 test('an answer is repeated as it was stored, whatever this version would write', async () => {
   const value = randomUUID();
   const send = () => app.send('game.create', { title: 'of an earlier version' }, user.key, repeating(value));
@@ -181,7 +247,6 @@ test('an answer is repeated as it was stored, whatever this version would write'
 describe('records', () => {
   const HOUR_MS = 3_600_000;
   const KEPT_MS = IDEMPOTENCY_HOURS * HOUR_MS;
-  const AT_ONCE = 256;
   const now = new Date();
   const expiredAt = new Date(now.getTime() - KEPT_MS - 1);
   let db: Database;
