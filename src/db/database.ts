@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import { whenItIsOurTurn } from '../turns.ts';
 import { type Connection, type Parameter, type Reader, RunAgain, type Schema, type Transaction } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -50,7 +51,7 @@ export class Database implements Reader {
     return {
       dialect: this.dialect,
       deadline,
-      read: (sql, parameters) => this.read(sql, parameters, deadline),
+      read: async (sql, parameters) => whenItIsOurTurn(await this.read(sql, parameters, deadline)),
     };
   }
 

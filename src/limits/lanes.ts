@@ -39,6 +39,7 @@ interface Place {
 /** The lanes of one process. */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
+  readonly #places = new Map<string, Place>();
   readonly patience: Patience;
   readonly pace = new Pace();
 
@@ -48,6 +49,16 @@ export class Lanes {
 
   /** Where a call belongs. `input` is what it sends, valid or not; `isOwn`: whether it is made in somebody's name. */
   placeOf(procedure: Procedure, input: unknown, isOwn: boolean): Place {
+    if (procedure.searchMember !== undefined || procedure.recordsMember !== undefined || isOwn) {
+      return this.#findPlace(procedure, input, isOwn);
+    }
+    // Where the input tells nothing, they are all alike.
+    const known = this.#places.get(procedure.id) ?? this.#findPlace(procedure, input, isOwn);
+    this.#places.set(procedure.id, known);
+    return known;
+  }
+
+  #findPlace(procedure: Procedure, input: unknown, isOwn: boolean): Place {
     const way = this.#wayOf(procedure, input);
     const cost = costOf(procedure, input);
     return { lane: this.#lane(procedure, way), cost: isOwn && way === 'list' ? cost * OWN_LIST : cost };
