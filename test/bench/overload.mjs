@@ -142,5 +142,5 @@ export const overload = async ({ games, overload: names, engine, before, seconds
       `Crowds on ${engine === 'sqlite' ? 'SQLite' : 'MariaDB'}, ${games.toLocaleString('en')} games`,
     ),
   );
-  return [circumstances(database.version ?? 'SQLite'), ...texts].join('\n\n');
+  return [circumstances(database.version), ...texts].join('\n\n');
 };
