@@ -1,7 +1,7 @@
 /** While connections come, how long work goes on between two looks at the network, milliseconds. */
 const TURN_MS = 0.2;
 /** How long a connection that came makes us hurry. */
-const HURRY_MS = 20;
+const HURRY_MS = 2;
 
 let jobs: (() => void)[] = [];
 let next = 0;

@@ -24,7 +24,7 @@ import { readViewings, type Viewing } from './viewer.ts';
  * Lists that are read at the same time: more than records, since one may take long. As many searches, which take longer,
  * and are not to hold up the lists.
  */
-const RUNNING_LISTS = 8;
+const RUNNING_LISTS = 4;
 
 interface RecordRequest {
   id: string;

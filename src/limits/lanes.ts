@@ -13,13 +13,13 @@ type Way = 'record' | 'list' | 'search' | 'write';
  * How many of each run at once, in one process, and how many wait before newcomers are refused at once. What runs at once
  * is what keeps two cores busy: measured, more of it adds to every answer's time and to nobody's throughput.
  * - Records are read by their keys, up to 64 in one query: fewer at once would leave the queries half empty.
- * - Eight lists are read at once, each of which waits for this process between its queries; as many wait for their turn.
+ * - Four lists are read at once, and as many wait for their turn.
  * - Searches take this process' own time, too; a search for what is rare takes ten times that of a list.
  * - Writes wait for the disk, and those of one record for each other, to be done together.
  */
 const CAPACITIES: Record<Way, { running: number; waiting: number }> = {
   record: { running: 64, waiting: 256 },
-  list: { running: 16, waiting: 128 },
+  list: { running: 8, waiting: 128 },
   search: { running: 4, waiting: 64 },
   write: { running: 32, waiting: 128 },
 };
