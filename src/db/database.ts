@@ -1,6 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import { whenItIsOurTurn } from '../turns.ts';
 import {
   type Connection,
   type DatabaseOptions,
@@ -120,7 +121,7 @@ export class Lane implements Reader {
     return {
       dialect: this.dialect,
       deadline,
-      read: (sql, parameters) => this.read(sql, parameters, deadline),
+      read: async (sql, parameters) => whenItIsOurTurn(await this.read(sql, parameters, deadline)),
     };
   }
 

@@ -8,7 +8,14 @@ import type { Gate } from './gate.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
+import { noteConnection } from '../turns.ts';
 import { Unsent } from './unsent.ts';
+
+/**
+ * Connections that the kernel keeps until we get to them, as far as it is told to allow it: whoever comes when there are
+ * more is not heard for a second.
+ */
+const BACKLOG = 4096;
 
 /** The prototypes that an Express app gives to requests and responses. */
 interface Prototypes {
@@ -91,6 +98,7 @@ export class Listener {
       },
       answer,
     );
+    this.#server.on('connection', noteConnection);
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
@@ -105,7 +113,7 @@ export class Listener {
    * @throws Error of Node, with a `code` such as EADDRINUSE
    */
   async listen(port: number, host: string): Promise<number> {
-    this.#server.listen(port, host);
+    this.#server.listen({ port, host, backlog: BACKLOG });
     await once(this.#server, 'listening');
     const sweep = setInterval(() => this.#sweep(), this.#edge.sweepMs).unref();
     this.#gate?.open();

@@ -11,7 +11,7 @@ export interface Patience {
 }
 
 /** Whoever has to be refused hears of it within 50 ms; and what is begun in a crowd has not waited for long. */
-export const defaultPatience: Patience = { usualMs: 40, shortMs: 15, lateMs: 30 };
+export const defaultPatience: Patience = { usualMs: 40, shortMs: 20, lateMs: 30 };
 /**
  * A queue stands when nobody has seen it empty for so long, milliseconds: what comes in bursts only empties sooner. It is
  * taken to stand until nobody has been refused for as long.

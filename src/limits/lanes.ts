@@ -12,13 +12,13 @@ type Way = 'record' | 'list' | 'search' | 'write';
 /**
  * How many of each run at once, in one process, and how many wait before newcomers are refused at once. What runs at once
  * is what keeps two cores busy: measured, more of it adds to every answer's time and to nobody's throughput.
- * - Records are read by their keys, up to 64 in one query, two queries at a time: fewer at once would leave them half empty.
- * - Four lists are read at once, and as many wait to take their turn.
+ * - Records are read by their keys, up to 64 in one query: fewer at once would leave the queries half empty.
+ * - Four lists are read at once, and as many wait for their turn.
  * - Searches take this process' own time, too; a search for what is rare takes ten times that of a list.
  * - Writes wait for the disk, and those of one record for each other, to be done together.
  */
 const CAPACITIES: Record<Way, { running: number; waiting: number }> = {
-  record: { running: 128, waiting: 512 },
+  record: { running: 64, waiting: 256 },
   list: { running: 8, waiting: 128 },
   search: { running: 4, waiting: 64 },
   write: { running: 32, waiting: 128 },
@@ -39,6 +39,7 @@ interface Place {
 /** The lanes of one process. */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
+  readonly #places = new Map<string, Place>();
   readonly patience: Patience;
   readonly pace = new Pace();
 
@@ -48,6 +49,16 @@ export class Lanes {
 
   /** Where a call belongs. `input` is what it sends, valid or not; `isOwn`: whether it is made in somebody's name. */
   placeOf(procedure: Procedure, input: unknown, isOwn: boolean): Place {
+    if (procedure.searchMember !== undefined || procedure.recordsMember !== undefined || isOwn) {
+      return this.#findPlace(procedure, input, isOwn);
+    }
+    // Where the input tells nothing, they are all alike.
+    const known = this.#places.get(procedure.id) ?? this.#findPlace(procedure, input, isOwn);
+    this.#places.set(procedure.id, known);
+    return known;
+  }
+
+  #findPlace(procedure: Procedure, input: unknown, isOwn: boolean): Place {
     const way = this.#wayOf(procedure, input);
     const cost = costOf(procedure, input);
     return { lane: this.#lane(procedure, way), cost: isOwn && way === 'list' ? cost * OWN_LIST : cost };

@@ -21,7 +21,7 @@ export const figure = (value) => {
 const commit = () => spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
 
 /** Where, when and by which command something was measured, in a line. */
-export const circumstances = (databaseVersion) => {
+export const circumstances = (databaseVersion = undefined) => {
   const processors = cpus();
   const words = process.argv.slice(2).map((word) => (word.includes(' ') ? `'${word}'` : word));
   return [
@@ -30,7 +30,7 @@ export const circumstances = (databaseVersion) => {
     `commit ${commit()}`,
     `${processors.length} × ${processors[0].model.trim()}`,
     `Node ${process.versions.node}`,
-    databaseVersion.replace(/-.*/, '').replace(/^/, 'MariaDB '),
+    databaseVersion === undefined ? 'SQLite' : `MariaDB ${databaseVersion.replace(/-.*/, '')}`,
   ].join(' · ');
 };
 
