@@ -147,7 +147,7 @@ describe('a reply', () => {
     expect(reply.status).toBe(status);
     expect(reply.headers).toMatchObject({
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'Accept-Encoding,ETag,Retry-After,WWW-Authenticate,X-Request-Id',
+      'access-control-expose-headers': 'Accept-Encoding,ETag,Retry-After,WWW-Authenticate,X-Request-Id,X-Should-Retry',
       'content-security-policy': "default-src 'none';frame-ancestors 'none'",
       'cross-origin-resource-policy': 'cross-origin',
       'referrer-policy': 'no-referrer',
