@@ -78,7 +78,7 @@ export class SqliteConnection {
   /** As `all`, with the rows as the values of their columns. */
   values(sql: string, parameters: readonly Parameter[] = []): { rows: Value[][]; columns: string[] } {
     const { prepared, columns } = this.#statement(sql);
-    return { rows: prepared.all(...parameters) as unknown as Value[][], columns };
+    return { rows: prepared.all(...parameters), columns };
   }
 
   /** Runs a write, prepared once, and returns the number of rows it changed. */

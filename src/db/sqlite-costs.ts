@@ -2,10 +2,12 @@ import { LRUCache } from 'lru-cache';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { isLookUp } from './sqlite-plan.ts';
 
-/** A statement that takes longer belongs to a thread. The way there and back costs a tenth of a millisecond of computing. */
+/** What takes longer on average belongs to a thread: the way there and back costs a tenth of a millisecond of computing. */
 const SHORT_MS = 1;
-/** So many runs in a thread must have been short before one is made without. */
-const TRIALS = 3;
+/** What took so long once may do so again. Less may be the machine's doing, which had other work. */
+const LONG_MS = 10;
+/** How much the last run counts in the average. */
+const WEIGHT = 1 / 4;
 const REMEMBERED = 1000;
 /** How long a statement that was long stays in the threads; twice as long each time that it had been believed. */
 const DISTRUST_MS = 60_000;
@@ -13,8 +15,7 @@ const LONGEST_DISTRUST_MS = 3_600_000;
 
 interface Known {
   isLookUp: boolean;
-  /** Short ones since the last long one. */
-  runs: number;
+  averageMs: number;
   distrustMs: number;
   distrustedUntil: number;
 }
@@ -33,25 +34,31 @@ export class Costs {
 
   isShort(sql: string): boolean {
     const known = this.#known.get(sql) ?? this.#meet(sql);
-    if (known.isLookUp) return true;
-    return known.runs >= TRIALS && performance.now() > known.distrustedUntil;
+    return known.isLookUp || this.#isTrusted(known);
   }
 
   /** Learns how long a run took. */
   note(sql: string, ms: number): void {
     const known = this.#known.get(sql);
-    if (!known) return;
-    if (ms <= SHORT_MS) {
-      known.runs += 1;
-      return;
+    if (!known || known.isLookUp) return;
+    if (ms > LONG_MS) {
+      if (this.#isTrusted(known)) known.distrustMs = Math.min(known.distrustMs * 2, LONGEST_DISTRUST_MS);
+      known.distrustedUntil = performance.now() + known.distrustMs;
     }
-    if (known.runs >= TRIALS) known.distrustMs = Math.min(known.distrustMs * 2, LONGEST_DISTRUST_MS);
-    known.runs = 0;
-    known.distrustedUntil = performance.now() + known.distrustMs;
+    known.averageMs += (Math.min(ms, LONG_MS) - known.averageMs) * WEIGHT;
+  }
+
+  #isTrusted({ averageMs, distrustedUntil }: Known): boolean {
+    return averageMs <= SHORT_MS && performance.now() > distrustedUntil;
   }
 
   #meet(sql: string): Known {
-    const known = { isLookUp: this.#isLookUp(sql), runs: 0, distrustMs: DISTRUST_MS, distrustedUntil: 0 };
+    const known = {
+      isLookUp: this.#isLookUp(sql),
+      averageMs: 2 * SHORT_MS,
+      distrustMs: DISTRUST_MS,
+      distrustedUntil: 0,
+    };
     this.#known.set(sql, known);
     return known;
   }

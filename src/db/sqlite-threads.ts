@@ -82,7 +82,7 @@ export class ReadingThreads {
         },
         fail: (error) => {
           forget?.();
-          reject(error as Error);
+          reject(error);
         },
       };
       const forget = deadline?.onEnd((error) => {
@@ -142,7 +142,7 @@ export class ReadingThreads {
     };
     // An answer that is due keeps the process alive.
     thread.worker.ref();
-    thread.worker.postMessage(job.question);
+    thread.worker.postMessage(job.question, []);
   }
 
   #lose(thread: Thread): void {
