@@ -4,7 +4,7 @@ import { isLookUp } from './sqlite-plan.ts';
 
 /** What takes longer on average belongs to a thread: the way there and back costs a tenth of a millisecond of computing. */
 const SHORT_MS = 1;
-/** What took so long once may do so again. Less may be the machine's doing, which had other work. */
+/** What took so long once may do so again. */
 const LONG_MS = 10;
 /** How much the last run counts in the average. */
 const WEIGHT = 1 / 4;

@@ -3,6 +3,7 @@ import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Parameter, Statements } from './connection.ts';
 import { openReader, type SqliteConnection } from './sqlite-connection.ts';
+import { waitClock } from './sqlite-clock.ts';
 import { Costs } from './sqlite-costs.ts';
 import { FileFault } from './sqlite-errors.ts';
 import { FileIdentity } from './sqlite-identity.ts';
@@ -14,6 +15,8 @@ import { WriteAheadLog } from './sqlite-wal.ts';
 const BELIEVED_MS = 100;
 /** How long short reads may take together until the event loop turns. */
 const TURN_MS = 4;
+
+const waited = waitClock();
 
 interface Short {
   sql: string;
@@ -98,6 +101,7 @@ export class SqliteFile {
   #runShort(): void {
     const waiting = this.#short;
     const began = performance.now();
+    const waitedBefore = waited();
     let last = began;
     let done = 0;
     for (const { sql, parameters, deadline, resolve, reject } of waiting) {
@@ -109,9 +113,10 @@ export class SqliteFile {
       } catch (error) {
         reject(error);
       }
-      const now = performance.now();
-      this.#costs.note(sql, now - last);
-      last = now;
+      const ended = performance.now();
+      const ms = ended - last;
+      this.#costs.note(sql, ms > TURN_MS ? ms - (waited() - waitedBefore) : ms);
+      last = ended;
     }
     this.#short = waiting.slice(done);
     if (this.#short.length > 0) setImmediate(() => this.#runShort());
