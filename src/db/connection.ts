@@ -22,8 +22,6 @@ export interface Connection {
   transaction: <T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline) => Promise<T>;
   /** Runs `work`, which migrates, while no other process does. */
   whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Whether all is well with the database, as far as its engine can tell better than by a SELECT. Rejects if not. */
-  check?: (deadline?: Deadline) => Promise<void>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;
   /** Whether this error means that the database cannot be reached. */

@@ -111,15 +111,6 @@ export class Database implements Reader {
     });
   }
 
-  /** Resolves when the database can be used, as far as that can be told. @throws AppError DATABASE_UNAVAILABLE, TIMEOUT */
-  async check(deadline?: Deadline): Promise<void> {
-    try {
-      await this.#connection.check?.(deadline);
-    } catch (error) {
-      throw this.#translate(error);
-    }
-  }
-
   /** The names of the migrations that are due. */
   async pendingMigrations(): Promise<string[]> {
     const applied = new Set(await this.appliedMigrations());
@@ -130,7 +121,6 @@ export class Database implements Reader {
 
   /** The names of the migrations that were applied, in that order. */
   async appliedMigrations(): Promise<string[]> {
-    await this.check();
     await this.read('SELECT 1');
     try {
       const rows = await this.#connection.read('SELECT name FROM migrations ORDER BY id', []);
