@@ -7,6 +7,7 @@ import { ContentReads } from './content/reads.ts';
 import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
+import { Deadline } from './deadline.ts';
 import type { WriteBehind } from './db/write-behind.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
@@ -21,6 +22,9 @@ interface Reads {
   images: ContentReads<ImagePostSummaryColumns, ImagePostColumns>;
   profiles: ProfileReads;
 }
+
+/** How long it may take to store what is in memory, unless told. */
+const CLOSE_MS = 10_000;
 
 /** Everything the service depends on. */
 export interface Context {
@@ -42,7 +46,10 @@ export interface Context {
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
 export const openContext = async (config: Config, log: Logger, now = () => new Date()): Promise<Context> => {
-  const db = await Database.open(config.databaseUrl, schema);
+  const db = await Database.open(config.databaseUrl, schema, {
+    statementMs: config.requestTimeoutMs,
+    readUrl: config.databaseReadUrl,
+  });
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
   return {
@@ -52,7 +59,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     now,
     tags,
     search,
-    indexer: new Indexer(db, searchKinds, log),
+    indexer: new Indexer(db.background, searchKinds, log),
     reads: {
       games: new ContentReads(db, tags, search, gameKind),
       images: new ContentReads(db, tags, search, imageKind),
@@ -60,13 +67,23 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     },
     keys: new KeyVerifier(db, log, now),
     toggles: new Toggles(db),
-    gameViews: viewCounts(db, log, gameKind),
-    imageViews: viewCounts(db, log, imageKind),
+    gameViews: viewCounts(db.background, log, gameKind),
+    imageViews: viewCounts(db.background, log, imageKind),
   };
 };
 
-/** Stores what is still in memory and disconnects. */
-export const closeContext = async ({ db, keys, gameViews, imageViews, indexer }: Context): Promise<void> => {
-  await Promise.all([indexer.close(), keys.flush(), gameViews.flush(), imageViews.flush()]);
+/** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
+export const closeContext = async (
+  { db, keys, gameViews, imageViews, indexer }: Context,
+  deadline = new Deadline(CLOSE_MS),
+): Promise<void> => {
+  await Promise.all([
+    // What does not end by then, ends with its connection.
+    deadline.race(indexer.close()).catch(() => undefined),
+    keys.close(deadline),
+    gameViews.close(deadline),
+    imageViews.close(deadline),
+  ]);
   await db.close();
+  deadline.close();
 };

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError, readConfig } from '../../src/config.ts';
-import { serverAddress } from '../../src/db/address.ts';
+import { serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */
 const faultsOf = (environment: NodeJS.ProcessEnv): string[] => {
@@ -142,7 +142,9 @@ describe('a faulty DATABASE_URL is explained without being shown', () => {
     }
     const encoded = `mysql://me:${encodeURIComponent(password)}@host/db`;
     expect(faultsOf({ DATABASE_URL: encoded })).toEqual([]);
-    expect(serverAddress(encoded)).toMatchObject({ host: 'host', port: 3306, user: 'me', password, database: 'db' });
+    expect(serverAddresses(encoded)).toMatchObject([
+      { host: 'host', port: 3306, user: 'me', password, database: 'db' },
+    ]);
   });
 });
 
@@ -196,7 +198,7 @@ test.each([
   ['mysql://me@host/db?ssl-mode=VERIFY_IDENTITY', { ssl: { rejectUnauthorized: true, verifyIdentity: true } }],
 ])('%s is understood', (url, expected) => {
   expect(faultsOf({ DATABASE_URL: url })).toEqual([]);
-  expect(serverAddress(url)).toMatchObject(expected);
+  expect(serverAddresses(url)).toMatchObject([expected]);
 });
 
 test('every faulty variable is listed at once', () => {
