@@ -5,7 +5,7 @@ import type { Parameter, Statements } from './connection.ts';
 import { openReader, type SqliteConnection } from './sqlite-connection.ts';
 import { waitClock } from './sqlite-clock.ts';
 import { Costs } from './sqlite-costs.ts';
-import { FileFault } from './sqlite-errors.ts';
+import { FileFault, isBusy } from './sqlite-errors.ts';
 import { FileIdentity } from './sqlite-identity.ts';
 import { ReadingThreads } from './sqlite-threads.ts';
 import { transactionOn } from './sqlite-transaction.ts';
@@ -41,6 +41,7 @@ export class SqliteFile {
   constructor(file: string, writer: SqliteConnection, exclusively: (work: () => Promise<void>) => Promise<void>) {
     this.#writer = writer;
     this.#reader = openReader(file);
+    this.#reader.pragma('busy_timeout = 0');
     this.#costs = new Costs(this.#reader);
     this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms));
     this.#log = new WriteAheadLog({
@@ -111,7 +112,9 @@ export class SqliteFile {
         deadline?.assert();
         resolve(this.#reader.all(sql, parameters));
       } catch (error) {
-        reject(error);
+        // A thread can wait until others let go of the file.
+        if (isBusy(error)) this.#threads.read(sql, parameters, deadline).then(resolve, reject);
+        else reject(error);
       }
       const ended = performance.now();
       const ms = ended - last;

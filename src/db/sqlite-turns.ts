@@ -1,6 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import type { LaneName } from './connection.ts';
 
 /** How long a transaction may compute before the event loop turns: it takes one new connection at each turn. */
 const TURN_MS = 4;
@@ -21,25 +22,32 @@ export class Turn {
 
 interface Waiting {
   start: () => void;
+  refuse: (error: unknown) => void;
+}
+
+/** What a piece of work is done for. */
+export interface Purpose {
+  deadline?: Deadline | undefined;
+  lane?: LaneName | undefined;
 }
 
 /**
  * A queue for a connection that one caller has at a time. Between two of them it lets the event loop turn: what SQLite does
- * takes no turn of its own, so that those who always wait would keep out everything else. Calls, which have a deadline, and
- * work of the service's own, which has none, take turns, so that neither keeps out the other.
+ * takes no turn of its own, so that those who always wait would keep out everything else. Calls and what is done in the
+ * background take turns, so that neither keeps out the other.
  */
 export class Turns {
-  readonly #lanes = { calls: new Set<Waiting>(), own: new Set<Waiting>() };
-  #last: 'calls' | 'own' = 'own';
+  readonly #lanes = { calls: new Set<Waiting>(), background: new Set<Waiting>() };
+  #last: 'calls' | 'background' = 'background';
   #isTaken = false;
 
   /**
    * Runs `work` when it is its turn. What is still waiting at its deadline is not run.
-   * @throws AppError OVERLOADED when too many calls wait, what the deadline ended with, and what `work` throws
+   * @throws AppError OVERLOADED when too many wait, what the deadline ended with, and what `work` throws
    */
-  async run<T>(work: () => Promise<T>, deadline?: Deadline): Promise<T> {
+  async run<T>(work: () => Promise<T>, { deadline, lane }: Purpose = {}): Promise<T> {
     deadline?.assert();
-    if (this.#isTaken) await this.#wait(deadline);
+    if (this.#isTaken) await this.#wait(this.#lanes[lane === 'background' ? 'background' : 'calls'], deadline);
     this.#isTaken = true;
     try {
       return await work();
@@ -48,9 +56,16 @@ export class Turns {
     }
   }
 
-  #wait(deadline: Deadline | undefined): Promise<void> {
-    const lane = deadline ? this.#lanes.calls : this.#lanes.own;
-    if (deadline && lane.size >= MAX_WAITING) throw new AppError('OVERLOADED');
+  /** Refuses all that waits. */
+  refuse(error: unknown): void {
+    for (const lane of Object.values(this.#lanes)) {
+      for (const waiting of lane) waiting.refuse(error);
+      lane.clear();
+    }
+  }
+
+  #wait(lane: Set<Waiting>, deadline: Deadline | undefined): Promise<void> {
+    if (lane.size >= MAX_WAITING) throw new AppError('OVERLOADED');
     return new Promise((resolve, reject) => {
       const forget = deadline?.onEnd((error) => {
         lane.delete(waiting);
@@ -61,18 +76,22 @@ export class Turns {
           forget?.();
           resolve();
         },
+        refuse: (error) => {
+          forget?.();
+          reject(error);
+        },
       };
       lane.add(waiting);
     });
   }
 
   #pass(): void {
-    if (this.#lanes.calls.size + this.#lanes.own.size === 0) this.#isTaken = false;
+    if (this.#lanes.calls.size + this.#lanes.background.size === 0) this.#isTaken = false;
     else setImmediate(() => this.#startNext());
   }
 
   #startNext(): void {
-    const order = this.#last === 'calls' ? (['own', 'calls'] as const) : (['calls', 'own'] as const);
+    const order = this.#last === 'calls' ? (['background', 'calls'] as const) : (['calls', 'background'] as const);
     for (const name of order) {
       const [next] = this.#lanes[name];
       if (!next) continue;

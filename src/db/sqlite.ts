@@ -3,7 +3,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { sqliteFile } from './address.ts';
-import type { Connection, Schema } from './connection.ts';
+import type { Connection, Parameter, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { FileFault, isBusy, isUnusable } from './sqlite-errors.ts';
@@ -11,7 +11,7 @@ import { assertDatabase, SqliteFile } from './sqlite-file.ts';
 import { IN_MEMORY, makePrivate } from './sqlite-files.ts';
 import { SqliteHealth } from './sqlite-health.ts';
 import { migrateOn, transactionOn } from './sqlite-transaction.ts';
-import { Turns } from './sqlite-turns.ts';
+import { type Purpose, Turns } from './sqlite-turns.ts';
 
 /** How long opening waits for another process. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -20,23 +20,21 @@ const WRITE_PATIENCE_MS = 5000;
 const MIGRATION_PATIENCE_MS = 120_000;
 const RETRY_PAUSE_MS = 10;
 
-/** What a transaction may wait for. */
-interface Patience {
-  ms: number;
-  deadline?: Deadline | undefined;
-}
-
 /**
  * Runs a transaction again and again while another process writes. SQLite's own waiting would stop this whole process.
- * @throws AppError OVERLOADED when patience ends, what the deadline ended with
+ * @throws AppError OVERLOADED at the time `until`, what a deadline ended with
  */
-const whenFree = async <T>(until: number, transaction: () => Promise<T>, deadline?: Deadline): Promise<T> => {
+const whenFree = async <T>(
+  until: number,
+  transaction: () => Promise<T>,
+  deadlines: readonly (Deadline | undefined)[],
+): Promise<T> => {
   for (;;) {
     try {
       return await transaction();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      deadline?.assert();
+      for (const deadline of deadlines) deadline?.assert();
       if (performance.now() > until) throw new AppError('OVERLOADED', { cause: error });
       await sleep(RETRY_PAUSE_MS);
     }
@@ -91,8 +89,8 @@ const inMemory = (dataSource: DataSource): Connection => {
   const turns = new Turns();
   return {
     ...common(dataSource),
-    read: (sql, parameters, deadline) => turns.run(async () => writer.all(sql, parameters), deadline),
-    transaction: (work, deadline) => turns.run(() => transactionOn(writer, work, deadline), deadline),
+    read: (sql, parameters, deadline, lane) => turns.run(async () => writer.all(sql, parameters), { deadline, lane }),
+    transaction: (work, deadline, lane) => turns.run(() => transactionOn(writer, work, deadline), { deadline, lane }),
     whileMigrating: (work) => turns.run(() => migrateOn(writer, work)),
     close: () => turns.run(() => dataSource.destroy()),
   };
@@ -100,7 +98,9 @@ const inMemory = (dataSource: DataSource): Connection => {
 
 const inFile = (file: string, dataSource: DataSource): Connection => {
   const turns = new Turns();
-  const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work);
+  /** Ends when the database is closed. */
+  const closing = new Deadline();
+  const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work, { lane: 'background' });
   const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively);
   /** Undefined while what was opened is no longer there. */
   let opened: SqliteFile | undefined = openFile();
@@ -119,6 +119,7 @@ const inFile = (file: string, dataSource: DataSource): Connection => {
     } catch (error) {
       if (!(error instanceof FileFault)) throw error;
     }
+    closing.assert();
     assertDatabase(file);
     await close();
     await dataSource.initialize();
@@ -126,38 +127,50 @@ const inFile = (file: string, dataSource: DataSource): Connection => {
     return opened;
   };
 
-  const transaction = async <T>({ ms, deadline }: Patience, run: (open: SqliteFile) => Promise<T>): Promise<T> => {
-    const until = performance.now() + ms;
+  const transaction = async <T>(
+    run: (open: SqliteFile) => Promise<T>,
+    { patience = WRITE_PATIENCE_MS, ...purpose }: Purpose & { patience?: number },
+  ): Promise<T> => {
+    const { deadline } = purpose;
+    const until = performance.now() + patience;
     let used: SqliteFile | undefined;
     const result = await turns.run(async () => {
       const open = (used = await use());
-      return whenFree(until, () => run(open), deadline);
-    }, deadline);
+      return whenFree(until, () => run(open), [deadline, closing]);
+    }, purpose);
     await used?.stored(deadline);
     return result;
   };
 
+  const read = async (sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> => {
+    try {
+      if (opened) return await opened.read(sql, parameters, deadline);
+    } catch (error) {
+      if (!(error instanceof FileFault)) throw error;
+    }
+    return (await exclusively(use)).read(sql, parameters, deadline);
+  };
+
   const health = new SqliteHealth({
-    write: (deadline) =>
-      transaction({ ms: WRITE_PATIENCE_MS, deadline }, (open) => open.transaction(SqliteHealth.trial, deadline)),
-    read: async (sql, deadline) => (opened ?? (await exclusively(use))).read(sql, [], deadline),
+    write: (deadline) => transaction((open) => open.transaction(SqliteHealth.trial, deadline), { deadline }),
+    read: (sql, deadline) => read(sql, [], deadline),
   });
 
   return {
     ...common(dataSource),
-    read: async (sql, parameters, deadline) => {
-      try {
-        return await (opened ?? (await exclusively(use))).read(sql, parameters, deadline);
-      } catch (error) {
-        if (!(error instanceof FileFault)) return health.readFailed(error);
-        return (await exclusively(use)).read(sql, parameters, deadline);
-      }
+    read: async (sql, parameters, deadline, lane) => {
+      if (lane === 'health') await health.check(deadline);
+      return read(sql, parameters, deadline).catch((error: unknown) => health.readFailed(error));
     },
-    transaction: (work, deadline) =>
-      health.noteWrite(transaction({ ms: WRITE_PATIENCE_MS, deadline }, (open) => open.transaction(work, deadline))),
+    transaction: (work, deadline, lane) =>
+      health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, lane })),
     // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
-    whileMigrating: (work) => transaction({ ms: MIGRATION_PATIENCE_MS }, (open) => migrateOn(open.writer, work)),
-    check: (deadline) => health.check(deadline),
-    close: () => exclusively(close),
+    whileMigrating: (work) => transaction((open) => migrateOn(open.writer, work), { patience: MIGRATION_PATIENCE_MS }),
+    close: () => {
+      const closed = new AppError('DATABASE_UNAVAILABLE', { hint: 'The service stops.' });
+      closing.end(closed);
+      turns.refuse(closed);
+      return exclusively(close);
+    },
   };
 };
