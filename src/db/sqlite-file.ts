@@ -94,9 +94,11 @@ export class SqliteFile {
 
   /** Closes all but the connection that writes. */
   async close(): Promise<void> {
+    for (const { reject } of this.#short) reject(new FileFault('the database was closed'));
+    this.#short = [];
     await this.#threads.close();
     this.#reader.close();
-    this.#log.close();
+    await this.#log.close();
   }
 
   #runShort(): void {

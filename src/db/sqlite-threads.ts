@@ -5,6 +5,7 @@ import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Parameter } from './connection.ts';
 import { type RowMaker, rowMaker } from './sqlite-connection.ts';
+import { FileFault } from './sqlite-errors.ts';
 import { unpack } from './sqlite-rows.ts';
 import type { Answer, Question } from './sqlite-thread.ts';
 
@@ -98,7 +99,7 @@ export class ReadingThreads {
 
   /** Ends all threads. What waits or runs is rejected. */
   async close(): Promise<void> {
-    const closed = new Error('the database is closed');
+    const closed = new FileFault('the database was closed');
     for (const job of this.#waiting) job.fail(closed);
     this.#waiting.clear();
     const threads = [...this.#threads];

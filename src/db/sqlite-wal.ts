@@ -36,6 +36,7 @@ export class WriteAheadLog {
   /** Whether the disk has refused a part of the log. It then forgets that it was to write it. */
   #isBroken = false;
   #isCheckpointing = false;
+  #isClosed = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -56,7 +57,10 @@ export class WriteAheadLog {
     return this.#next;
   }
 
-  close(): void {
+  /** SQLite itself brings what is left into the file when it closes it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#running?.catch(() => undefined);
     if (this.#handle !== undefined) closeSync(this.#handle);
     this.#handle = undefined;
   }
@@ -67,6 +71,7 @@ export class WriteAheadLog {
   }
 
   async #store(): Promise<void> {
+    if (this.#isClosed) return;
     if (this.#isBroken) this.#rescue();
     this.#handle ??= openSync(`${this.#options.file}-wal`, 'r+');
     try {
@@ -86,7 +91,7 @@ export class WriteAheadLog {
   }
 
   async #checkpoint(): Promise<void> {
-    if (this.#isCheckpointing) return;
+    if (this.#isCheckpointing || this.#isClosed) return;
     this.#isCheckpointing = true;
     const { elsewhere, exclusively } = this.#options;
     const checkpoint = () => elsewhere('PRAGMA wal_checkpoint(PASSIVE)');

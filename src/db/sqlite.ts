@@ -106,8 +106,9 @@ const inFile = (file: string, dataSource: DataSource): Connection => {
   let opened: SqliteFile | undefined = openFile();
 
   const close = async (): Promise<void> => {
-    await opened?.close();
+    const closed = opened;
     opened = undefined;
+    await closed?.close();
     if (dataSource.isInitialized) await dataSource.destroy();
   };
 
