@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Parameter, Statements } from './connection.ts';
@@ -37,6 +36,7 @@ export class SqliteFile {
   /** Short reads that wait until all that has arrived is received: equal ones can meet only so. */
   #short: Short[] = [];
   #believedUntil = 0;
+  #isRescued = false;
 
   constructor(file: string, writer: SqliteConnection, exclusively: (work: () => Promise<void>) => Promise<void>) {
     this.#writer = writer;
@@ -63,6 +63,21 @@ export class SqliteFile {
   assertThere(): void {
     this.#identity.assert();
     this.#believedUntil = performance.now() + BELIEVED_MS;
+  }
+
+  /** Whether another file is where the one was that is open. */
+  get isReplaced(): boolean {
+    return this.#identity.isReplaced;
+  }
+
+  /**
+   * Brings what is in the log into the file, once, for the case that the log was deleted: what it holds would be gone with
+   * this process.
+   */
+  rescue(): void {
+    if (this.#isRescued) return;
+    this.#isRescued = true;
+    this.#writer.pragma('wal_checkpoint(TRUNCATE)');
   }
 
   /** Runs a SELECT on what is committed. @throws AppError OVERLOADED, what the deadline ended with, FileFault */
@@ -127,9 +142,3 @@ export class SqliteFile {
     if (this.#short.length > 0) setImmediate(() => this.#runShort());
   }
 }
-
-/** @throws FileFault unless there is a database to be opened again: SQLite would make an empty one */
-export const assertDatabase = (file: string): void => {
-  const { size } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 };
-  if (size === 0) throw new FileFault(`${file} was deleted, moved or emptied while the service used it`);
-};

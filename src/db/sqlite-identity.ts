@@ -17,6 +17,13 @@ export class FileIdentity {
     this.#files = pathsOf(file).map((path) => ({ path, id: idOf(path) }));
   }
 
+  /** Whether another file is where the database was. */
+  get isReplaced(): boolean {
+    const [file] = this.#files;
+    const id = file && idOf(file.path);
+    return id !== undefined && id !== file?.id;
+  }
+
   /** @throws FileFault when one was deleted, moved or replaced */
   assert(): void {
     for (const { path, id } of this.#files) {

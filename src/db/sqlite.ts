@@ -7,7 +7,7 @@ import type { Connection, Parameter, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { FileFault, isBusy, isUnusable } from './sqlite-errors.ts';
-import { assertDatabase, SqliteFile } from './sqlite-file.ts';
+import { SqliteFile } from './sqlite-file.ts';
 import { IN_MEMORY, makePrivate } from './sqlite-files.ts';
 import { SqliteHealth } from './sqlite-health.ts';
 import { migrateOn, transactionOn } from './sqlite-transaction.ts';
@@ -112,16 +112,22 @@ const inFile = (file: string, dataSource: DataSource): Connection => {
     if (dataSource.isInitialized) await dataSource.destroy();
   };
 
-  /** What is open; opened anew, by one at a time, when it was replaced. @throws FileFault when nothing is there */
+  /**
+   * What is open; opened anew, by one at a time, when another file took its place. Where only its log was deleted, which the
+   * binding's connections hold open for as long as this process lives, nothing but another process can go on.
+   * @throws FileFault when it is no longer there
+   */
   const use = async (): Promise<SqliteFile> => {
+    closing.assert();
     try {
       opened?.assertThere();
       if (opened) return opened;
     } catch (error) {
-      if (!(error instanceof FileFault)) throw error;
+      if (!opened?.isReplaced) {
+        opened?.rescue();
+        throw error;
+      }
     }
-    closing.assert();
-    assertDatabase(file);
     await close();
     await dataSource.initialize();
     opened = openFile();
