@@ -9,6 +9,9 @@ import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import { Deadline } from './deadline.ts';
 import type { WriteBehind } from './db/write-behind.ts';
+import { Sweeper } from './idempotency/sweeper.ts';
+import { Writes } from './idempotency/writes.ts';
+import { Lanes } from './limits/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
@@ -39,9 +42,13 @@ export interface Context {
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
+  writes: Writes;
+  /** Which calls begin, and which are refused for want of room. */
+  lanes: Lanes;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
+  sweeper: Sweeper;
 }
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
@@ -52,6 +59,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
   });
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
+  const writes = new Writes(db, now);
   return {
     config,
     db,
@@ -66,20 +74,23 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
-    toggles: new Toggles(db),
+    writes,
+    toggles: new Toggles(db, writes, now),
     gameViews: viewCounts(db.background, log, gameKind),
     imageViews: viewCounts(db.background, log, imageKind),
+    sweeper: new Sweeper(db.background, now, log),
+    lanes: new Lanes(),
   };
 };
 
 /** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
 export const closeContext = async (
-  { db, keys, gameViews, imageViews, indexer }: Context,
+  { db, keys, gameViews, imageViews, indexer, sweeper }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
   await Promise.all([
     // What does not end by then, ends with its connection.
-    deadline.race(indexer.close()).catch(() => undefined),
+    deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
     keys.close(deadline),
     gameViews.close(deadline),
     imageViews.close(deadline),

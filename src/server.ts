@@ -4,6 +4,7 @@ import { type Config, ConfigError, inContainer } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Deadline } from './deadline.ts';
 import { createDemo } from './demo/records.ts';
+import { Gate } from './http/gate.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './log.ts';
 import { securityHeaders } from './http/security.ts';
@@ -137,8 +138,9 @@ const answer = async (
 ): Promise<void> => {
   const { config, log } = context;
   const app = createApp(context);
-  const headers = securityHeaders(config.corsOrigins)();
-  const listener = new Listener(app, { prototypes: app, headers, log });
+  const headersOf = securityHeaders(config.corsOrigins);
+  const gate = new Gate({ lanes: context.lanes, headersOf, log });
+  const listener = new Listener(app, { prototypes: app, headers: headersOf(), log, gate });
   const port = await listen(listener, config);
   try {
     await onListening(port);
@@ -157,6 +159,7 @@ const fillDemo = async ({ db, now }: Context, isReady: boolean): Promise<string 
 const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> => {
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   if (context.config.sandbox) await fillSandbox(context.db);
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
@@ -170,6 +173,7 @@ const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<v
   const { config, log } = context;
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, log);
   try {

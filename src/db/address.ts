@@ -63,6 +63,7 @@ const parametersOf = (url: URL): Map<string, string> => {
 const urlsOf = (address: string): URL[] => {
   const [, before = '', hosts = '', after = ''] = /^([^:]*:\/\/(?:[^@/]*@)?)([^/]*)(.*)$/s.exec(address) ?? [];
   return hosts.split(',').map((host) => {
+    if (host === '') throw new AddressError('names no host');
     if (!URL.canParse(`${before}${host}${after}`)) throw new AddressError(ILL_FORMED);
     return new URL(`${before}${host}${after}`);
   });
