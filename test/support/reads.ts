@@ -6,7 +6,7 @@ type Read = Lane['read'];
 export const interceptReads = (db: Database, instead: (read: Read) => Read): (() => void) => {
   const restores = [db, db.anonymous].map((lane) => {
     const { read } = lane;
-    lane.read = instead(read.bind(lane) as Read);
+    lane.read = instead(read.bind(lane));
     return () => {
       lane.read = read;
     };
