@@ -1,6 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { createApp } from './app.ts';
 import { type Config, ConfigError, inContainer } from './config.ts';
+import { isDurable } from './db/durability.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Deadline } from './deadline.ts';
 import { createDemo } from './demo/records.ts';
@@ -85,17 +86,23 @@ const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> =
 };
 
 /** Says in the log what the operator should change. */
-const warn = ({ config: { databaseUrl }, log }: Context): void => {
-  const circumstances = { databaseUrl, uid: process.getuid?.(), inContainer: inContainer() };
+const warn = async ({ config: { databaseUrl }, db, log }: Context): Promise<void> => {
+  const circumstances = {
+    databaseUrl,
+    uid: process.getuid?.(),
+    inContainer: inContainer(),
+    // What cannot be asked now is no reason not to start.
+    isDurable: await isDurable(db).catch(() => true),
+  };
   for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
 };
 
 /** Says where the service is. `demoKey` is the key that was just made for the demo, if it was. */
-const announce = (context: Context, port: number, demoKey: string | undefined): void => {
+const announce = async (context: Context, port: number, demoKey: string | undefined): Promise<void> => {
   const { config, db, log } = context;
   const url = config.publicUrl ?? localUrl({ ...config, port });
   log.info({ url, engine: db.dialect.engine, workers: config.workers }, 'listening');
-  warn(context);
+  await warn(context);
   process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
 };
 
@@ -164,7 +171,7 @@ const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> =
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
     // Only now, since the key is shown only once, and not by a start that fails.
-    announce(context, port, await fillDemo(context, isReady));
+    await announce(context, port, await fillDemo(context, isReady));
   });
 };
 
@@ -177,7 +184,7 @@ const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<v
   const stopped = stopSignal();
   const workers = new Workers(config.workers, log);
   try {
-    announce(context, await workers.start(), await fillDemo(context, isReady));
+    await announce(context, await workers.start(), await fillDemo(context, isReady));
     log.info({ reason: await stopped }, 'stopping');
   } finally {
     await workers.stop(stopTime.leftInAll);

@@ -7,6 +7,8 @@ interface Circumstances {
   /** The user it runs as; undefined where users have no numbers. */
   uid: number | undefined;
   inContainer: boolean;
+  /** Whether the database has what is committed on the disk. */
+  isDurable: boolean;
 }
 
 /** Something about how the service runs that its operator should change. */
@@ -16,8 +18,8 @@ export interface Warning {
   path?: string;
 }
 
-/** What lets others at the service's data, or the service at others'. */
-export const warningsOf = ({ databaseUrl, uid, inContainer }: Circumstances): Warning[] => [
+/** What lets others at the service's data, or the service at others', and what may lose it. */
+export const warningsOf = ({ databaseUrl, uid, inContainer, isDurable }: Circumstances): Warning[] => [
   ...(uid === 0 && !inContainer
     ? [{ message: 'runs as root: give the service an account of its own, which owns its data and nothing else' }]
     : []),
@@ -25,4 +27,12 @@ export const warningsOf = ({ databaseUrl, uid, inContainer }: Circumstances): Wa
     path,
     message: 'other users of this machine may read the database: chmod 600 it',
   })),
+  ...(isDurable
+    ? []
+    : [
+        {
+          message:
+            'a power loss may lose what callers were told is stored: set innodb_flush_log_at_trx_commit=1 on the server',
+        },
+      ]),
 ];

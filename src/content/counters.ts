@@ -32,7 +32,7 @@ export const readCounters = async (
   const range = [prefix, `${prefix.slice(0, -1)};`];
   // Not by a window function, for which MariaDB reads each row four times.
   const highest = await db.read<Counter & { total: number | string }>(
-    `SELECT name, n, (SELECT SUM(n) FROM counters WHERE name >= ? AND name < ?) AS total FROM counters
+    `SELECT name, n, (SELECT SUM(n) FROM counters WHERE name >= ? AND name < ? AND n > 0) AS total FROM counters
     WHERE name >= ? AND name < ? AND n > 0 ORDER BY n DESC, name LIMIT ${limit}`,
     [...range, ...range],
   );

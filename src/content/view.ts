@@ -1,4 +1,4 @@
-import { idFromBytes, timeFromDb } from '../db/values.ts';
+import { countFromDb, idFromBytes, timeFromDb } from '../db/values.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ListPage } from './list/list.ts';
 import type { ContentRecord } from './records.ts';
@@ -17,10 +17,10 @@ export const contentView = ({ row, tags, viewing = viewingOf(row) }: ContentReco
   title: row.title,
   tags,
   author: { id: idFromBytes(row.author_id), nickname: row.author_nickname, avatar: row.author_avatar },
-  viewCount: row.view_count,
-  likeCount: row.like_count,
-  dislikeCount: row.dislike_count,
-  favoriteCount: row.favorite_count,
+  viewCount: countFromDb(row.view_count),
+  likeCount: countFromDb(row.like_count),
+  dislikeCount: countFromDb(row.dislike_count),
+  favoriteCount: countFromDb(row.favorite_count),
   viewer: viewing ? { favorited: viewing.favorited === 1, reaction: viewing.reaction } : null,
   createdAt: timeFromDb(row.created_at),
   updatedAt: timeFromDb(row.updated_at),

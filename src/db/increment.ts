@@ -36,12 +36,16 @@ const updateOf = (table: string, column: string, additions: Additions): Update =
   const usual = commonest(additions.map(([, n]) => n));
   const others = padded(additions.filter(([, n]) => n !== usual));
   const addition = others.length === 0 ? '?' : `CASE ${table}.id ${'WHEN ? THEN ? '.repeat(others.length)}ELSE ? END`;
+  const sum = `${table}.${column} + ${addition}`;
+  const added = [...others.flat(), usual];
+  const isFloored = additions.some(([, n]) => n < 0);
   return {
     table,
     column,
-    sum: `${table}.${column} + ${addition}`,
+    // The cast keeps MySQL from refusing what is less than 0 before it is compared.
+    sum: isFloored ? `CASE WHEN CAST(${table}.${column} AS SIGNED) + ${addition} < 0 THEN 0 ELSE ${sum} END` : sum,
     where: `${table}.id IN (${ids.sql})`,
-    parameters: { sum: [...others.flat(), usual], where: ids.parameters },
+    parameters: { sum: isFloored ? [...added, ...added] : added, where: ids.parameters },
   };
 };
 
@@ -59,7 +63,8 @@ const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> =
 /**
  * Adds to number columns, table after table. Rows are locked in the order of their ids, so that transactions do not lock
  * crosswise; an addition of 0 is a lock and no more. One statement for each row would be as safe, but a round trip each;
- * what is small takes one for all tables, where the engine can.
+ * what is small takes one for all tables, where the engine can. What is taken away leaves no less than 0, whatever a counter
+ * had drifted to.
  */
 export const incrementAll = async (tx: Transaction, increments: readonly Increment[]): Promise<void> => {
   const updates = increments.map(({ table, column, additions }) =>

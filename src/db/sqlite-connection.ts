@@ -1,5 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { Parameter } from './connection.ts';
+import type { Value } from './sqlite-rows.ts';
 import { timeToDb } from './values.ts';
 
 interface OpenOptions {
@@ -12,22 +13,26 @@ type Bindable = string | number | bigint | null | NodeJS.ArrayBufferView;
 /** A prepared statement, and the names of the columns that it yields. */
 interface Statement {
   prepared: ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
-  toRow: (values: unknown[]) => Row;
+  columns: string[];
+  toRow: RowMaker;
 }
 
 type Row = Record<string, unknown>;
+export type RowMaker = (values: readonly unknown[]) => Row;
 
 /**
  * A function that makes a row of its values. Written for its columns, as mysql2 does it: an object that is filled name by
  * name costs four times as much, and the binding's own objects still more. The names are those of our own statements.
  */
-const rowMaker = (columns: readonly string[]): Statement['toRow'] => {
+export const rowMaker = (columns: readonly string[]): RowMaker => {
   const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
   // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- see above
-  return new Function('values', `return { ${members.join(', ')} };`) as Statement['toRow'];
+  return new Function('values', `return { ${members.join(', ')} };`) as RowMaker;
 };
 
 const MAX_STATEMENTS = 300;
+/** How long opening and reading wait for another process. */
+const BUSY_TIMEOUT_MS = 5000;
 
 const toBindable = (value: unknown): Bindable => {
   if (value === undefined) return null;
@@ -47,7 +52,10 @@ export class SqliteConnection {
   readonly #statements = new Map<string, Statement>();
 
   constructor(file: string, options: OpenOptions = {}) {
-    this.#database = new DatabaseSync(file, { readOnly: options.readonly ?? false, timeout: options.timeout ?? 5000 });
+    this.#database = new DatabaseSync(file, {
+      readOnly: options.readonly ?? false,
+      timeout: options.timeout ?? BUSY_TIMEOUT_MS,
+    });
   }
 
   prepare(sql: string) {
@@ -65,6 +73,12 @@ export class SqliteConnection {
   all(sql: string, parameters: readonly Parameter[] = []): Row[] {
     const { prepared, toRow } = this.#statement(sql);
     return (prepared.all(...parameters) as unknown[][]).map(toRow);
+  }
+
+  /** As `all`, with the rows as the values of their columns. */
+  values(sql: string, parameters: readonly Parameter[] = []): { rows: Value[][]; columns: string[] } {
+    const { prepared, columns } = this.#statement(sql);
+    return { rows: prepared.all(...parameters), columns };
   }
 
   /** Runs a write, prepared once, and returns the number of rows it changed. */
@@ -105,6 +119,14 @@ export class SqliteConnection {
   #prepare(sql: string): Statement {
     const prepared = this.#database.prepare(sql);
     prepared.setReturnArrays(true);
-    return { prepared, toRow: rowMaker(prepared.columns().map(({ name }) => name)) };
+    const columns = prepared.columns().map(({ name }) => name);
+    return { prepared, columns, toRow: rowMaker(columns) };
   }
 }
+
+/** Opens a file for reading only what is committed. */
+export const openReader = (file: string): SqliteConnection => {
+  const reader = new SqliteConnection(file);
+  reader.pragma('query_only = 1');
+  return reader;
+};

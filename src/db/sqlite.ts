@@ -1,155 +1,60 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import type { Connection, Parameter, Schema, Statements } from './connection.ts';
-import { dialectOf } from './dialect.ts';
 import { sqliteFile } from './address.ts';
+import type { Connection, Parameter, Schema } from './connection.ts';
+import { dialectOf } from './dialect.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import { FileFault, isBusy, isUnusable } from './sqlite-errors.ts';
+import { SqliteFile } from './sqlite-file.ts';
 import { IN_MEMORY, makePrivate } from './sqlite-files.ts';
+import { SqliteHealth } from './sqlite-health.ts';
+import { migrateOn, transactionOn } from './sqlite-transaction.ts';
+import { type Purpose, Turns } from './sqlite-turns.ts';
 
-/** How long opening and reading wait for another process. */
+/** How long opening waits for another process. */
 const BUSY_TIMEOUT_MS = 5000;
 /** How long a transaction waits for its turn and for another process that writes. */
 const WRITE_PATIENCE_MS = 5000;
 const MIGRATION_PATIENCE_MS = 120_000;
 const RETRY_PAUSE_MS = 10;
-/** Callers that wait for their turn; beyond, they are refused. */
-const MAX_WAITING = 2000;
-// Primary result codes, https://sqlite.org/rescode.html
-const SQLITE_BUSY = 5;
-const SQLITE_LOCKED = 6;
-const SQLITE_IOERR = 10;
-const SQLITE_FULL = 13;
-const SQLITE_CANTOPEN = 14;
-const SQLITE_UNREACHABLE = [SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN];
-
-/** What SQLite calls them: of what fails while a statement is prepared, the driver keeps the message alone. */
-const CODES = new Map([
-  ['database is locked', SQLITE_BUSY],
-  ['disk I/O error', SQLITE_IOERR],
-  ['database or disk is full', SQLITE_FULL],
-  ['unable to open database file', SQLITE_CANTOPEN],
-]);
-
-const primaryCode = (error: unknown): number | undefined => {
-  const cause = (error as { driverError?: unknown } | null)?.driverError ?? error;
-  const { errcode, message = '' } = (cause ?? {}) as { errcode?: number; message?: string };
-  return errcode === undefined ? CODES.get(message) : errcode & 0xff;
-};
-
-/**
- * A queue for a connection that one caller has at a time. Between two of them it lets the event loop turn: what SQLite does
- * takes no turn of its own, so that those who always wait would keep out everything else.
- */
-const createQueue = () => {
-  const waiting: (() => void)[] = [];
-  let isTaken = false;
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (isTaken) {
-      if (waiting.length >= MAX_WAITING) throw new AppError('OVERLOADED');
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    }
-    isTaken = true;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) setImmediate(next);
-      else isTaken = false;
-    }
-  };
-};
-
-const isBusy = (error: unknown): boolean => [SQLITE_BUSY, SQLITE_LOCKED].includes(primaryCode(error) ?? 0);
 
 /**
  * Runs a transaction again and again while another process writes. SQLite's own waiting would stop this whole process.
- * @throws AppError OVERLOADED at the deadline
+ * @throws AppError OVERLOADED at the time `until`, what a deadline ended with
  */
-const whenFree = async <T>(deadline: number, transaction: () => Promise<T>): Promise<T> => {
+const whenFree = async <T>(
+  until: number,
+  transaction: () => Promise<T>,
+  deadlines: readonly (Deadline | undefined)[],
+): Promise<T> => {
   for (;;) {
     try {
       return await transaction();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (Date.now() > deadline) throw new AppError('OVERLOADED', { cause: error });
+      for (const deadline of deadlines) deadline?.assert();
+      if (performance.now() > until) throw new AppError('OVERLOADED', { cause: error });
       await sleep(RETRY_PAUSE_MS);
     }
   }
 };
 
-const rollBack = (connection: SqliteConnection): void => {
-  // What the engine has rolled back already is over.
-  if (connection.isInTransaction) connection.run('ROLLBACK');
+const writerOf = (dataSource: DataSource): SqliteConnection => {
+  const { databaseConnection: writer } = dataSource.driver as unknown as { databaseConnection: SqliteConnection };
+  writer.pragma('busy_timeout = 0');
+  return writer;
 };
 
-/** Runs `work` as one transaction. Not by TypeORM's own calls, whose state outlives a transaction that the file refused. */
-const transactionOn = async <T>(
-  connection: SqliteConnection,
-  work: (statements: Statements) => Promise<T>,
-): Promise<T> => {
-  let isOpen = true;
-  const onOpen =
-    <R>(run: (sql: string, parameters?: readonly Parameter[]) => R) =>
-    async (sql: string, parameters?: readonly Parameter[]): Promise<R> => {
-      if (!isOpen) throw new Error('the transaction has ended');
-      return run(sql, parameters);
-    };
-  const statements: Statements = {
-    read: onOpen((sql, parameters) => connection.all(sql, parameters)) as Statements['read'],
-    execute: onOpen((sql, parameters) => connection.run(sql, parameters)),
-  };
-  // First what an earlier one could not. And one that begins by reading may find that another process has written since.
-  rollBack(connection);
-  connection.run('BEGIN IMMEDIATE');
-  try {
-    const result = await work(statements);
-    connection.run('COMMIT');
-    return result;
-  } catch (error) {
-    rollBack(connection);
-    throw error;
-  } finally {
-    isOpen = false;
-  }
-};
+const unavailable = (file: string, error: unknown): AppError =>
+  new AppError('DATABASE_UNAVAILABLE', {
+    hint: `cannot open the SQLite file ${file}: ${(error as Error).message}`,
+    cause: error,
+  });
 
 /**
- * Runs `work`, which migrates, as one transaction without foreign keys, which are checked at its end: to change a table,
- * TypeORM makes it anew and drops the old one, which would take with it all rows that refer to it.
- */
-const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> => {
-  const changes = () => JSON.stringify(connection.all('SELECT total_changes()'));
-  // Only outside of a transaction does this have an effect.
-  connection.pragma('foreign_keys = OFF');
-  try {
-    return await transactionOn(connection, async () => {
-      const before = changes();
-      const result = await work();
-      const orphans = changes() === before ? [] : (connection.pragma('foreign_key_check') as { table: string }[]);
-      if (orphans.length > 0) {
-        const tables = [...new Set(orphans.map(({ table }) => table))].toSorted().join(', ');
-        throw new Error(`the migration leaves rows that refer to nothing in: ${tables}`);
-      }
-      return result;
-    });
-  } finally {
-    connection.pragma('foreign_keys = ON');
-  }
-};
-
-/** Resolves when all that has arrived is received: a read of SQLite takes no time in which equal ones could meet. */
-const arrivals = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-const openReader = (file: string): SqliteConnection => {
-  const reader = new SqliteConnection(file, { timeout: BUSY_TIMEOUT_MS });
-  reader.pragma('query_only = 1');
-  return reader;
-};
-
-/**
- * Opens an SQLite file: one connection that writes, in turns, and one that reads what is committed. A database in memory
- * is its connection's own, so there the readers take turns with the writers.
+ * Opens an SQLite file. A database in memory is its connection's own, so there the readers take turns with the writers.
  * @throws AddressError, AppError DATABASE_UNAVAILABLE
  */
 export const openSqlite = async (url: string, schema: Schema): Promise<Connection> => {
@@ -163,40 +68,116 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
     entities: schema.entities('sqlite'),
     migrations: schema.migrations,
   } satisfies DataSourceOptions);
-  let reader: SqliteConnection | undefined;
   try {
     makePrivate(file);
     await dataSource.initialize();
-    reader = file === IN_MEMORY ? undefined : openReader(file);
+    return file === IN_MEMORY ? inMemory(dataSource) : inFile(file, dataSource);
   } catch (error) {
-    throw new AppError('DATABASE_UNAVAILABLE', {
-      hint: `cannot open the SQLite file ${file}: ${(error as Error).message}`,
-      cause: error,
-    });
+    throw unavailable(file, error);
   }
-  const { databaseConnection: writer } = dataSource.driver as unknown as { databaseConnection: SqliteConnection };
-  writer.pragma('busy_timeout = 0');
-  const inTurn = createQueue();
-  const exclusive = <T>(patience: number, work: () => Promise<T>): Promise<T> => {
-    const deadline = Date.now() + patience;
-    return inTurn(() => whenFree(deadline, work));
-  };
+};
+
+const common = (dataSource: DataSource) => ({
+  dialect: dialectOf('sqlite'),
+  dataSource,
+  isTransient: isBusy,
+  isUnreachable: isUnusable,
+});
+
+const inMemory = (dataSource: DataSource): Connection => {
+  const writer = writerOf(dataSource);
+  const turns = new Turns();
   return {
-    dialect: dialectOf('sqlite'),
-    dataSource,
-    read: async (sql, parameters) => {
-      if (!reader) return inTurn(async () => writer.all(sql, parameters));
-      await arrivals();
-      return reader.all(sql, parameters);
+    ...common(dataSource),
+    read: (sql, parameters, deadline, lane) => turns.run(async () => writer.all(sql, parameters), { deadline, lane }),
+    transaction: (work, deadline, lane) => turns.run(() => transactionOn(writer, work, deadline), { deadline, lane }),
+    whileMigrating: (work) => turns.run(() => migrateOn(writer, work)),
+    close: () => turns.run(() => dataSource.destroy()),
+  };
+};
+
+const inFile = (file: string, dataSource: DataSource): Connection => {
+  const turns = new Turns();
+  /** Ends when the database is closed. */
+  const closing = new Deadline();
+  const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work, { lane: 'background' });
+  const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively);
+  /** Undefined while what was opened is no longer there. */
+  let opened: SqliteFile | undefined = openFile();
+
+  const close = async (): Promise<void> => {
+    const closed = opened;
+    opened = undefined;
+    await closed?.close();
+    if (dataSource.isInitialized) await dataSource.destroy();
+  };
+
+  /**
+   * What is open; opened anew, by one at a time, when another file took its place. Where only its log was deleted, which the
+   * binding's connections hold open for as long as this process lives, nothing but another process can go on.
+   * @throws FileFault when it is no longer there
+   */
+  const use = async (): Promise<SqliteFile> => {
+    closing.assert();
+    try {
+      opened?.assertThere();
+      if (opened) return opened;
+    } catch (error) {
+      if (!opened?.isReplaced) {
+        opened?.rescue();
+        throw error;
+      }
+    }
+    await close();
+    await dataSource.initialize();
+    opened = openFile();
+    return opened;
+  };
+
+  const transaction = async <T>(
+    run: (open: SqliteFile) => Promise<T>,
+    { patience = WRITE_PATIENCE_MS, ...purpose }: Purpose & { patience?: number },
+  ): Promise<T> => {
+    const { deadline } = purpose;
+    const until = performance.now() + patience;
+    let used: SqliteFile | undefined;
+    const result = await turns.run(async () => {
+      const open = (used = await use());
+      return whenFree(until, () => run(open), [deadline, closing]);
+    }, purpose);
+    await used?.stored(deadline);
+    return result;
+  };
+
+  const read = async (sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> => {
+    try {
+      if (opened) return await opened.read(sql, parameters, deadline);
+    } catch (error) {
+      if (!(error instanceof FileFault)) throw error;
+    }
+    return (await exclusively(use)).read(sql, parameters, deadline);
+  };
+
+  const health = new SqliteHealth({
+    write: (deadline) => transaction((open) => open.transaction(SqliteHealth.trial, deadline), { deadline }),
+    read: (sql, deadline) => read(sql, [], deadline),
+  });
+
+  return {
+    ...common(dataSource),
+    read: async (sql, parameters, deadline, lane) => {
+      if (lane === 'health') await health.check(deadline);
+      return read(sql, parameters, deadline).catch((error: unknown) => health.readFailed(error));
     },
-    transaction: (work) => exclusive(WRITE_PATIENCE_MS, () => transactionOn(writer, work)),
+    transaction: (work, deadline, lane) =>
+      health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, lane })),
     // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
-    whileMigrating: (work) => exclusive(MIGRATION_PATIENCE_MS, () => migrateOn(writer, work)),
-    isTransient: isBusy,
-    isUnreachable: (error) => SQLITE_UNREACHABLE.includes(primaryCode(error) ?? 0),
-    close: async () => {
-      reader?.close();
-      await inTurn(() => dataSource.destroy());
+    whileMigrating: (work) => transaction((open) => migrateOn(open.writer, work), { patience: MIGRATION_PATIENCE_MS }),
+    close: () => {
+      const closed = new AppError('DATABASE_UNAVAILABLE', { hint: 'The service stops.' });
+      closing.end(closed);
+      turns.refuse(closed);
+      return exclusively(close);
     },
   };
 };

@@ -58,6 +58,9 @@ export const idFromBytes = (bytes: Bytes): string => {
   return draft.toString('latin1');
 };
 
+/** A stored count. One that drifted below 0, where the engine lets it, stands for none. */
+export const countFromDb = (stored: number): number => Math.max(stored, 0);
+
 /** Whole numbers in their order as a column holds them: `3,1,2`. */
 export const listToDb = (numbers: readonly number[]): string => numbers.join(',');
 

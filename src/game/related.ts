@@ -1,7 +1,7 @@
 import { readRows } from '../content/records.ts';
 import type { SharedColumns } from '../content/entity.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
-import { idFromBytes, idToBytes } from '../db/values.ts';
+import { countFromDb, idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { GameSummaryColumns } from './entity.ts';
 import { gameKind } from './kind.ts';
@@ -109,7 +109,9 @@ const scoredGames = (
   const places = TAG_PLACES.find((n) => n >= tags.length) ?? tags.length;
   const padded = Array.from({ length: places }, (_, index) => {
     const tag = tags[index];
-    return tag ? { id: tag.id, weight: Math.log(1 + total / Math.max(tag.n, 1)) } : { id: NO_TAG, weight: 0 };
+    return tag
+      ? { id: tag.id, weight: Math.log(1 + countFromDb(total) / Math.max(tag.n, 1)) }
+      : { id: NO_TAG, weight: 0 };
   });
   const ofTags = padded.map(
     (_, index) =>

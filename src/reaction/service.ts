@@ -5,7 +5,7 @@ import type { Dialect } from '../db/dialect.ts';
 import { padded, placeholders } from '../db/in-list.ts';
 import { type Insert, insertInto, insertValues } from '../db/insert.ts';
 import { bySize, onceFor } from '../db/texts.ts';
-import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
+import { type Bytes, countFromDb, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../key/verifier.ts';
 import { type Made, recall, remember } from '../idempotency/records.ts';
@@ -125,7 +125,12 @@ const lockRecord = async (
   const [first] = rows;
   if (!first) throw new AppError(kind.notFound);
   const { favorite_count, like_count, dislike_count } = first;
-  return { counts: { favorite_count, like_count, dislike_count }, marks: marksOf(rows) };
+  const counts = {
+    favorite_count: countFromDb(favorite_count),
+    like_count: countFromDb(like_count),
+    dislike_count: countFromDb(dislike_count),
+  };
+  return { counts, marks: marksOf(rows) };
 };
 
 /** The marks of some users of a record that is locked. */
@@ -165,7 +170,7 @@ const storeMarks = async (
 const apply = ({ userId, mark }: Toggle, { wanted }: Marks, counts: Counts): Outcome => {
   const earlier = wanted.get(userId);
   const now = earlier === mark ? null : mark;
-  if (earlier) counts[countColumns[earlier]] -= 1;
+  if (earlier) counts[countColumns[earlier]] = countFromDb(counts[countColumns[earlier]] - 1);
   if (now) {
     counts[countColumns[now]] += 1;
     wanted.set(userId, now);

@@ -176,7 +176,7 @@ const AFTER_TYPES = typeCounter(null).replace(/:$/, ';');
 const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
   // `stored` would be the natural name, but is a word of MySQL's.
   const rows = await reader.read<{ name: string; n: number; actual: number }>(
-    `SELECT name, MAX(n) AS n, MAX(actual) AS actual FROM (
+    `SELECT name, CAST(SUM(n) AS SIGNED) AS n, MAX(actual) AS actual FROM (
       SELECT name, CAST(n AS SIGNED) AS n, 0 AS actual FROM counters
       UNION ALL SELECT '${gameKind.table}', 0, COUNT(*) FROM games
       UNION ALL SELECT '${imageKind.table}', 0, COUNT(*) FROM image_posts

@@ -1,5 +1,5 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
-import { idFromBytes, timeFromDb } from '../db/values.ts';
+import { countFromDb, idFromBytes, timeFromDb } from '../db/values.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { UserColumns, UserSummaryColumns } from './entity.ts';
 
@@ -22,8 +22,8 @@ export const userProfileView = (user: UserColumns): UserProfile => ({
   website: user.website,
   location: user.location,
   socialLinks: JSON.parse(user.social_links) as Record<string, string>,
-  gameCount: user.game_count,
-  imagePostCount: user.image_post_count,
+  gameCount: countFromDb(user.game_count),
+  imagePostCount: countFromDb(user.image_post_count),
   createdAt: timeFromDb(user.created_at),
 });
 

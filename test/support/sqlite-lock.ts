@@ -4,7 +4,7 @@ import { afterAll } from '@jest/globals';
 
 const HOLDER = `
   import { DatabaseSync } from '@photostructure/sqlite';
-  const database = new DatabaseSync(process.argv[1]);
+  const database = new DatabaseSync(process.argv[1], { timeout: 10_000 });
   database.exec('BEGIN IMMEDIATE');
   process.stdout.write('held');
   process.stdin.on('end', () => database.exec('ROLLBACK')).resume();

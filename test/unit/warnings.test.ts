@@ -8,6 +8,15 @@ test.each([
   [undefined, false, []],
 ])('user %s, in a container: %s', (uid, inContainer, expected) => {
   for (const databaseUrl of ['mysql://me@host/db', 'sqlite::memory:', 'sqlite:no/such/file.db']) {
-    expect(warningsOf({ databaseUrl, uid, inContainer }).map(({ message }) => message)).toEqual(expected);
+    expect(warningsOf({ databaseUrl, uid, inContainer, isDurable: true }).map(({ message }) => message)).toEqual(
+      expected,
+    );
   }
+});
+
+test('a server that answers before the disk has it', () => {
+  const of = (isDurable: boolean) =>
+    warningsOf({ databaseUrl: 'mysql://me@host/db', uid: 1000, inContainer: false, isDurable });
+  expect(of(true)).toEqual([]);
+  expect(of(false)).toEqual([{ message: expect.stringContaining('innodb_flush_log_at_trx_commit=1') }]);
 });

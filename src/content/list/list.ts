@@ -74,7 +74,7 @@ export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => 
   const terms = searchTerms(query.search);
   const slugs = [...new Set(query.tagSlugs)].toSorted();
   const filters = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
-  const accepts = [...(orders[sortBy].counter ? [isCount] : []), isTime, isId];
+  const accepts = [...(orders[sortBy].counter ? [Number.isSafeInteger] : []), isTime, isId];
   const position = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
   return Object.assign({ terms, slugs, filters, position }, query);
 };

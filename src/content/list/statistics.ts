@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { MAX_PAGE_DEPTH } from '../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../db/connection.ts';
-import { timeToDb } from '../../db/values.ts';
+import { countFromDb, timeToDb } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';
 
 /** A plan that was best a minute ago is still good. */
@@ -42,7 +42,7 @@ export class Statistics {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     const [row] = await this.#reader.read<{ n: number }>(sql, parameters);
-    const n = row?.n ?? 0;
+    const n = countFromDb(row?.n ?? 0);
     this.#known.set(name, n);
     return n;
   }

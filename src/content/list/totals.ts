@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { MAX_PAGE_DEPTH } from '../../../contract/limits.ts';
 import type { Parameter } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
+import { countFromDb } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';
 import { type ListFilter, matches, whereOf } from './plan.ts';
 
@@ -42,7 +43,7 @@ const isCounter = ({ type, since, tags, terms }: ListFilter): boolean =>
 export const asTotal = (filter: ListFilter, n: number): Total =>
   n > MAX_PAGE_DEPTH && !isCounter(filter)
     ? { total: MAX_PAGE_DEPTH, totalRelation: 'gte' }
-    : { total: n, totalRelation: 'eq' };
+    : { total: countFromDb(n), totalRelation: 'eq' };
 
 /**
  * Counts matches: by a counter where there is one, else one by one up to a bound. Where records keep their tags, what was

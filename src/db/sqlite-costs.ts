@@ -1,0 +1,74 @@
+import { LRUCache } from 'lru-cache';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { isLookUp } from './sqlite-plan.ts';
+
+/** What takes longer on average belongs to a thread: the way there and back costs a tenth of a millisecond of computing. */
+const SHORT_MS = 1;
+/** What took so long once may do so again. */
+const LONG_MS = 10;
+/** How much the last run counts in the average. */
+const WEIGHT = 1 / 4;
+const REMEMBERED = 1000;
+/** How long a statement that was long stays in the threads; twice as long each time that it had been believed. */
+const DISTRUST_MS = 60_000;
+const LONGEST_DISTRUST_MS = 3_600_000;
+
+interface Known {
+  isLookUp: boolean;
+  averageMs: number;
+  distrustMs: number;
+  distrustedUntil: number;
+}
+
+/**
+ * Knows which statements are so short that they need no thread: look-ups by their plan, others by experience. The same
+ * statement can take a thousand times as long with other values, so it takes long to be believed again.
+ */
+export class Costs {
+  readonly #reader: SqliteConnection;
+  readonly #known = new LRUCache<string, Known>({ max: REMEMBERED });
+
+  constructor(reader: SqliteConnection) {
+    this.#reader = reader;
+  }
+
+  isShort(sql: string): boolean {
+    const known = this.#known.get(sql) ?? this.#meet(sql);
+    return known.isLookUp || this.#isTrusted(known);
+  }
+
+  /** Learns how long a run took. */
+  note(sql: string, ms: number): void {
+    const known = this.#known.get(sql);
+    if (!known || known.isLookUp) return;
+    if (ms > LONG_MS) {
+      if (this.#isTrusted(known)) known.distrustMs = Math.min(known.distrustMs * 2, LONGEST_DISTRUST_MS);
+      known.distrustedUntil = performance.now() + known.distrustMs;
+    }
+    known.averageMs += (Math.min(ms, LONG_MS) - known.averageMs) * WEIGHT;
+  }
+
+  #isTrusted({ averageMs, distrustedUntil }: Known): boolean {
+    return averageMs <= SHORT_MS && performance.now() > distrustedUntil;
+  }
+
+  #meet(sql: string): Known {
+    const known = {
+      isLookUp: this.#isLookUp(sql),
+      averageMs: 2 * SHORT_MS,
+      distrustMs: DISTRUST_MS,
+      distrustedUntil: 0,
+    };
+    this.#known.set(sql, known);
+    return known;
+  }
+
+  #isLookUp(sql: string): boolean {
+    try {
+      return isLookUp(this.#reader, sql);
+    } catch {
+      // What has no plan fails where it is run.
+      return false;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** What goes wrong with an SQLite file, by the primary result codes: https://sqlite.org/rescode.html */
+const SQLITE_PERM = 3;
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+const SQLITE_READONLY = 8;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
+const SQLITE_PROTOCOL = 15;
+const SQLITE_NOTADB = 26;
+
+const BUSY = [SQLITE_BUSY, SQLITE_LOCKED];
+/** Those that say that the file cannot be used as it is now. */
+const UNUSABLE = [
+  SQLITE_PERM,
+  SQLITE_READONLY,
+  SQLITE_IOERR,
+  SQLITE_CORRUPT,
+  SQLITE_FULL,
+  SQLITE_CANTOPEN,
+  SQLITE_PROTOCOL,
+  SQLITE_NOTADB,
+];
+
+/** What SQLite calls them: of what fails while a statement is prepared, the driver keeps the message alone. */
+const CODES = new Map([
+  ['access permission denied', SQLITE_PERM],
+  ['database is locked', SQLITE_BUSY],
+  ['attempt to write a readonly database', SQLITE_READONLY],
+  ['disk I/O error', SQLITE_IOERR],
+  ['database disk image is malformed', SQLITE_CORRUPT],
+  ['database or disk is full', SQLITE_FULL],
+  ['unable to open database file', SQLITE_CANTOPEN],
+  ['locking protocol', SQLITE_PROTOCOL],
+  ['file is not a database', SQLITE_NOTADB],
+]);
+
+/** A fault of the file that SQLite itself does not see, or sees too late. */
+export class FileFault extends Error {
+  override name = 'FileFault';
+}
+
+const primaryCode = (error: unknown): number | undefined => {
+  const cause = (error as { driverError?: unknown } | null)?.driverError ?? error;
+  const { errcode, message = '' } = (cause ?? {}) as { errcode?: number; message?: string };
+  return errcode === undefined ? CODES.get(message) : errcode & 0xff;
+};
+
+/** Whether another connection has locked what a statement needs. */
+export const isBusy = (error: unknown): boolean => BUSY.includes(primaryCode(error) ?? 0);
+
+/** Whether the file cannot be used: it is away, broken, not ours to write, or its disk is full or fails. */
+export const isUnusable = (error: unknown): boolean =>
+  error instanceof FileFault || UNUSABLE.includes(primaryCode(error) ?? 0);
+
+/** Whether the disk failed, so that nobody knows what of the last write it holds. */
+export const isDiskFailure = (error: unknown): boolean => primaryCode(error) === SQLITE_IOERR;
+
+/** Whether a page of the file cannot be true. */
+export const isCorrupt = (error: unknown): boolean => [SQLITE_CORRUPT, SQLITE_NOTADB].includes(primaryCode(error) ?? 0);

@@ -1,0 +1,144 @@
+import type { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+import type { Parameter, Statements } from './connection.ts';
+import { openReader, type SqliteConnection } from './sqlite-connection.ts';
+import { waitClock } from './sqlite-clock.ts';
+import { Costs } from './sqlite-costs.ts';
+import { FileFault, isBusy } from './sqlite-errors.ts';
+import { FileIdentity } from './sqlite-identity.ts';
+import { ReadingThreads } from './sqlite-threads.ts';
+import { transactionOn } from './sqlite-transaction.ts';
+import { WriteAheadLog } from './sqlite-wal.ts';
+
+/** How long files are believed to be where they were, by those who read. */
+const BELIEVED_MS = 100;
+/** How long short reads may take together until the event loop turns. */
+const TURN_MS = 4;
+
+const waited = waitClock();
+
+interface Short {
+  sql: string;
+  parameters: readonly Parameter[];
+  deadline: Deadline | undefined;
+  resolve: (rows: unknown[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** An SQLite file that is open: one connection that writes, in turns, one that looks up, and threads that read. */
+export class SqliteFile {
+  readonly #writer: SqliteConnection;
+  readonly #reader: SqliteConnection;
+  readonly #threads: ReadingThreads;
+  readonly #log: WriteAheadLog;
+  readonly #identity: FileIdentity;
+  readonly #costs: Costs;
+  /** Short reads that wait until all that has arrived is received: equal ones can meet only so. */
+  #short: Short[] = [];
+  #believedUntil = 0;
+  #isRescued = false;
+
+  constructor(file: string, writer: SqliteConnection, exclusively: (work: () => Promise<void>) => Promise<void>) {
+    this.#writer = writer;
+    this.#reader = openReader(file);
+    this.#reader.pragma('busy_timeout = 0');
+    this.#costs = new Costs(this.#reader);
+    this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms));
+    this.#log = new WriteAheadLog({
+      file,
+      writer,
+      exclusively,
+      elsewhere: (sql) => this.#threads.read(sql, []),
+    });
+    // SQLite makes the files beside it with the first read.
+    this.#reader.all('SELECT COUNT(*) FROM sqlite_schema');
+    this.#identity = new FileIdentity(file);
+  }
+
+  get writer(): SqliteConnection {
+    return this.#writer;
+  }
+
+  /** @throws FileFault when a file of it is no longer where it was */
+  assertThere(): void {
+    this.#identity.assert();
+    this.#believedUntil = performance.now() + BELIEVED_MS;
+  }
+
+  /** Whether another file is where the one was that is open. */
+  get isReplaced(): boolean {
+    return this.#identity.isReplaced;
+  }
+
+  /**
+   * Brings what is in the log into the file, once, for the case that the log was deleted: what it holds would be gone with
+   * this process.
+   */
+  rescue(): void {
+    if (this.#isRescued) return;
+    this.#isRescued = true;
+    this.#writer.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Runs a SELECT on what is committed. @throws AppError OVERLOADED, what the deadline ended with, FileFault */
+  async read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
+    if (performance.now() > this.#believedUntil) this.assertThere();
+    if (!this.#costs.isShort(sql)) return this.#threads.read(sql, parameters, deadline);
+    return new Promise((resolve, reject) => {
+      if (this.#short.length === 0) setImmediate(() => this.#runShort());
+      this.#short.push({ sql, parameters, deadline, resolve, reject });
+    });
+  }
+
+  /** Runs `work` as one transaction, for the only one who writes at the time. @throws FileFault, and what `work` throws */
+  async transaction<T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline): Promise<T> {
+    this.assertThere();
+    return transactionOn(this.#writer, work, deadline);
+  }
+
+  /** Resolves when all that is committed is on the disk. @throws AppError OUTCOME_UNKNOWN when that cannot be told */
+  async stored(deadline?: Deadline): Promise<void> {
+    try {
+      const stored = this.#log.stored();
+      await (deadline ? deadline.race(stored) : stored);
+      this.assertThere();
+    } catch (error) {
+      throw new AppError('OUTCOME_UNKNOWN', { cause: error });
+    }
+  }
+
+  /** Closes all but the connection that writes. */
+  async close(): Promise<void> {
+    for (const { reject } of this.#short) reject(new FileFault('the database was closed'));
+    this.#short = [];
+    await this.#threads.close();
+    this.#reader.close();
+    await this.#log.close();
+  }
+
+  #runShort(): void {
+    const waiting = this.#short;
+    const began = performance.now();
+    const waitedBefore = waited();
+    let last = began;
+    let done = 0;
+    for (const { sql, parameters, deadline, resolve, reject } of waiting) {
+      if (last - began > TURN_MS) break;
+      done += 1;
+      try {
+        deadline?.assert();
+        resolve(this.#reader.all(sql, parameters));
+      } catch (error) {
+        // A thread can wait until others let go of the file.
+        if (isBusy(error)) this.#threads.read(sql, parameters, deadline).then(resolve, reject);
+        else reject(error);
+      }
+      const ended = performance.now();
+      const ms = ended - last;
+      this.#costs.note(sql, ms > TURN_MS ? ms - (waited() - waitedBefore) : ms);
+      last = ended;
+    }
+    this.#short = waiting.slice(done);
+    if (this.#short.length > 0) setImmediate(() => this.#runShort());
+  }
+}

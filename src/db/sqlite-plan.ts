@@ -1,0 +1,33 @@
+import type { SqliteConnection } from './sqlite-connection.ts';
+
+/** Steps of a plan that read no table. */
+const READS_NOTHING = /^(SCAN CONSTANT ROW|(CORRELATED )?(SCALAR|LIST) SUBQUERY \d+|USE TEMP B-TREE FOR .+)$/;
+/** Looks rows up by their numbers. */
+const BY_NUMBER = /^SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\)( LEFT-JOIN)?$/;
+const BY_INDEX = /^SEARCH \w+ USING (?:COVERING )?INDEX (?<index>\w+) \((?<columns>[^)]*)\)(?: LEFT-JOIN)?$/;
+
+/** Of how many columns a unique index is; undefined for one that is not unique. */
+const columnsOfUnique = (connection: SqliteConnection, index: string): number | undefined => {
+  const [row] = connection.all(
+    `SELECT (SELECT COUNT(*) FROM pragma_index_info(i.name)) AS n
+    FROM sqlite_schema s, pragma_index_list(s.tbl_name) i WHERE s.name = ? AND i.name = s.name AND i."unique" = 1`,
+    [index],
+  );
+  return row?.n as number | undefined;
+};
+
+/** Whether a step looks rows up by a whole unique key, so that it finds one at most for each. */
+const isByKey = (connection: SqliteConnection, step: string): boolean => {
+  if (READS_NOTHING.test(step) || BY_NUMBER.test(step)) return true;
+  const { index, columns } = BY_INDEX.exec(step)?.groups ?? {};
+  if (index === undefined || columns === undefined) return false;
+  const compared = columns.split(' AND ');
+  return compared.every((column) => column.endsWith('=?')) && compared.length === columnsOfUnique(connection, index);
+};
+
+/**
+ * Whether a SELECT only looks rows up by their keys, by its plan. That takes less time than the way to a thread and back;
+ * anything else may take long.
+ */
+export const isLookUp = (connection: SqliteConnection, sql: string): boolean =>
+  connection.all(`EXPLAIN QUERY PLAN ${sql}`).every(({ detail }) => isByKey(connection, String(detail)));

@@ -1,0 +1,54 @@
+/** Rows of SQLite as values, on their way from one thread to another. */
+
+/** What a column of a row holds. */
+export type Value = string | number | bigint | null | Uint8Array;
+
+/**
+ * Rows whose binary values are `undefined`, which no other is, and lie in `bytes` one after the other: each on its own would
+ * take longer to send than all else.
+ */
+export interface Packed {
+  rows: (Value | undefined)[][];
+  bytes: Uint8Array<ArrayBuffer> | undefined;
+  lengths: number[];
+}
+
+/** Packs rows, which it changes. */
+export const pack = (rows: Value[][]): Packed => {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for (const row of rows as (Value | undefined)[][]) {
+    for (let index = 0; index < row.length; index += 1) {
+      const value = row[index];
+      if (!(value instanceof Uint8Array)) continue;
+      parts.push(value);
+      size += value.byteLength;
+      row[index] = undefined;
+    }
+  }
+  if (parts.length === 0) return { rows, bytes: undefined, lengths: [] };
+  const bytes = new Uint8Array(size);
+  let end = 0;
+  for (const part of parts) {
+    bytes.set(part, end);
+    end += part.byteLength;
+  }
+  return { rows, bytes, lengths: parts.map((part) => part.byteLength) };
+};
+
+/** The rows again. Their binary values are parts of one buffer. */
+export const unpack = ({ rows, bytes, lengths }: Packed): Value[][] => {
+  if (!bytes) return rows as Value[][];
+  let place = 0;
+  let start = 0;
+  for (const row of rows) {
+    for (let index = 0; index < row.length; index += 1) {
+      if (row[index] !== undefined) continue;
+      const length = lengths[place] as number;
+      row[index] = bytes.subarray(start, start + length);
+      place += 1;
+      start += length;
+    }
+  }
+  return rows as Value[][];
+};

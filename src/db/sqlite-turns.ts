@@ -1,0 +1,105 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+import type { LaneName } from './connection.ts';
+
+/** How long a transaction may compute before the event loop turns: it takes one new connection at each turn. */
+const TURN_MS = 4;
+/** Callers that wait for their turn; beyond, they are refused. */
+const MAX_WAITING = 2000;
+
+/** The time that a piece of work has before others must have theirs. */
+export class Turn {
+  #began = performance.now();
+
+  /** Lets the event loop turn, if it has not for a while. */
+  async yield(): Promise<void> {
+    if (performance.now() - this.#began < TURN_MS) return;
+    await breathe();
+    this.#began = performance.now();
+  }
+}
+
+interface Waiting {
+  start: () => void;
+  refuse: (error: unknown) => void;
+}
+
+/** What a piece of work is done for. */
+export interface Purpose {
+  deadline?: Deadline | undefined;
+  lane?: LaneName | undefined;
+}
+
+/**
+ * A queue for a connection that one caller has at a time. Between two of them it lets the event loop turn: what SQLite does
+ * takes no turn of its own, so that those who always wait would keep out everything else. Calls and what is done in the
+ * background take turns, so that neither keeps out the other.
+ */
+export class Turns {
+  readonly #lanes = { calls: new Set<Waiting>(), background: new Set<Waiting>() };
+  #last: 'calls' | 'background' = 'background';
+  #isTaken = false;
+
+  /**
+   * Runs `work` when it is its turn. What is still waiting at its deadline is not run.
+   * @throws AppError OVERLOADED when too many wait, what the deadline ended with, and what `work` throws
+   */
+  async run<T>(work: () => Promise<T>, { deadline, lane }: Purpose = {}): Promise<T> {
+    deadline?.assert();
+    if (this.#isTaken) await this.#wait(this.#lanes[lane === 'background' ? 'background' : 'calls'], deadline);
+    this.#isTaken = true;
+    try {
+      return await work();
+    } finally {
+      this.#pass();
+    }
+  }
+
+  /** Refuses all that waits. */
+  refuse(error: unknown): void {
+    for (const lane of Object.values(this.#lanes)) {
+      for (const waiting of lane) waiting.refuse(error);
+      lane.clear();
+    }
+  }
+
+  #wait(lane: Set<Waiting>, deadline: Deadline | undefined): Promise<void> {
+    if (lane.size >= MAX_WAITING) throw new AppError('OVERLOADED');
+    return new Promise((resolve, reject) => {
+      const forget = deadline?.onEnd((error) => {
+        lane.delete(waiting);
+        reject(error);
+      });
+      const waiting: Waiting = {
+        start: () => {
+          forget?.();
+          resolve();
+        },
+        refuse: (error) => {
+          forget?.();
+          reject(error);
+        },
+      };
+      lane.add(waiting);
+    });
+  }
+
+  #pass(): void {
+    if (this.#lanes.calls.size + this.#lanes.background.size === 0) this.#isTaken = false;
+    else setImmediate(() => this.#startNext());
+  }
+
+  #startNext(): void {
+    const order = this.#last === 'calls' ? (['background', 'calls'] as const) : (['calls', 'background'] as const);
+    for (const name of order) {
+      const [next] = this.#lanes[name];
+      if (!next) continue;
+      this.#last = name;
+      this.#lanes[name].delete(next);
+      next.start();
+      return;
+    }
+    this.#isTaken = false;
+  }
+}
