@@ -9,6 +9,7 @@ import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import type { WriteBehind } from './db/write-behind.ts';
 import { KeyVerifier } from './key/verifier.ts';
+import { type Limits, openLimits } from './limits/limits.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from './search/indexing/indexer.ts';
@@ -35,6 +36,8 @@ export interface Context {
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
+  /** What callers are held to; undefined for nothing. */
+  limits: Limits | undefined;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
@@ -59,6 +62,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
+    limits: config.quotas && (await openLimits(config.quotas, config.redisUrl, log)),
     toggles: new Toggles(db),
     gameViews: viewCounts(db, log, gameKind),
     imageViews: viewCounts(db, log, imageKind),
@@ -66,7 +70,8 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
 };
 
 /** Stores what is still in memory and disconnects. */
-export const closeContext = async ({ db, keys, gameViews, imageViews, indexer }: Context): Promise<void> => {
+export const closeContext = async ({ db, keys, limits, gameViews, imageViews, indexer }: Context): Promise<void> => {
   await Promise.all([indexer.close(), keys.flush(), gameViews.flush(), imageViews.flush()]);
+  limits?.close();
   await db.close();
 };
