@@ -3,16 +3,17 @@ import {
   ANSWER_LIMIT,
   BATCH_BODY_LIMIT,
   BODY_CODINGS,
-  BODY_LIMIT,
   HEADERS_LIMIT,
   HEADERS_SECONDS,
-  inMebibytes,
+  inBytes,
   KEY_LENGTH,
   KEY_PREFIX,
   MAX_BATCH_CALLS,
   MAX_HEADERS,
   MAX_PAGE_DEPTH,
+  READ_BODY_LIMIT,
   REQUEST_SECONDS,
+  WRITE_BODY_LIMIT,
 } from './limits.ts';
 
 /**
@@ -104,7 +105,7 @@ export const errors = {
     code: 'PAYLOAD_TOO_LARGE',
     number: -32013,
     message: 'The request body is too large.',
-    hint: `The limit is ${inMebibytes(BODY_LIMIT)}, for batchCreate ${inMebibytes(BATCH_BODY_LIMIT)}.`,
+    hint: `The limit is ${inBytes(READ_BODY_LIMIT)} for what reads, ${inBytes(WRITE_BODY_LIMIT)} for what writes, and ${inBytes(BATCH_BODY_LIMIT)} for batchCreate and for batches that write.`,
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -139,7 +140,7 @@ export const errors = {
     status: 413,
     code: 'PAYLOAD_TOO_LARGE',
     number: -32013,
-    message: `The answers to the calls of a batch are larger than ${inMebibytes(ANSWER_LIMIT)} together.`,
+    message: `The answers to the calls of a batch are larger than ${inBytes(ANSWER_LIMIT)} together.`,
     hint: 'Nothing was stored by this call. Ask for less at once: a smaller `limit`, or fewer calls in a batch.',
   },
   RATE_LIMITED: {

@@ -27,18 +27,24 @@ export const MAX_BATCH_RECORDS = 100;
 /** Calls in a batch of tRPC's: they run side by side, and one request is not to take all connections for long. */
 export const MAX_BATCH_CALLS = 20;
 
-const MIB = 1024 * 1024;
-/** Largest request body of most procedures, in bytes: a game with every member at its longest has 340 KB of ASCII. */
-export const BODY_LIMIT = 1 * MIB;
-/** Largest request body of a batch of records or of calls, in bytes: 100 records of 40 KB each. */
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/**
+ * Largest request body of a procedure that reads, and of a batch of calls that all do, in bytes: anyone may send one. The
+ * longest inputs of twenty lists, every character escaped, have some 500 KB; of their usual characters, 50.
+ */
+export const READ_BODY_LIMIT = 64 * KIB;
+/** Largest request body of a procedure that writes, in bytes: a game with every member at its longest has 340 KB of ASCII. */
+export const WRITE_BODY_LIMIT = 1 * MIB;
+/** Largest request body of a batch of records, or of calls that write, in bytes: 100 records of 40 KB each. */
 export const BATCH_BODY_LIMIT = 4 * MIB;
 /**
  * What a batch of calls answers at most, in bytes, refusals aside: it is in memory as a whole before it goes out. No page
  * alone is as large, one of the largest image posts being 6.5 MB.
  */
 export const ANSWER_LIMIT = 8 * MIB;
-/** `4 MiB` */
-export const inMebibytes = (bytes: number): string => `${bytes / MIB} MiB`;
+/** `4 MiB`, `64 KiB` */
+export const inBytes = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
 
 /**
  * How a request body may be encoded, by the names of RFC 9110, section 8.4.1. Not with `br`: its decoder takes 16 MB of

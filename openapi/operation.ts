@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import {
   errorOf,
   type ErrorResponse,
-  inMebibytes,
+  inBytes,
   issuesOf,
   type ProcedureMetadata,
   type Reason,
@@ -101,7 +101,7 @@ export const operation = (
     description,
     ...securityOf(route.metadata, target),
     requestBody: {
-      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inMebibytes(bodyLimit)}.`,
+      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inBytes(bodyLimit)}.`,
       required: !inputOptional,
       content: { 'application/json': { schema, example: { json: example.input } } },
     },

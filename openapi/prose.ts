@@ -1,13 +1,15 @@
 import {
   ANSWER_LIMIT,
+  BATCH_BODY_LIMIT,
   type Contract,
   errors,
-  inMebibytes,
+  inBytes,
   KEY_LENGTH,
   KEY_PREFIX,
   MAX_BATCH_CALLS,
   MAX_PAGE_DEPTH,
   procedures,
+  READ_BODY_LIMIT,
   type Scope,
   scopes,
 } from '../contract/index.ts';
@@ -125,8 +127,9 @@ there are also:
 
 - reads by GET, with \`?input=\` and the URL-encoded \`{"json": {…}}\`. Without a key the reply may be cached for a second and has
   an \`ETag\`.
-- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most ${MAX_BATCH_CALLS} calls. The reply is a
-  list in the order of the calls; its status is theirs where all agree, else 207. It holds at most ${inMebibytes(ANSWER_LIMIT)}: calls whose
+- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most ${MAX_BATCH_CALLS} calls and, where all
+  of them read, ${inBytes(READ_BODY_LIMIT)}, else ${inBytes(BATCH_BODY_LIMIT)}. The reply is a
+  list in the order of the calls; its status is theirs where all agree, else 207. It holds at most ${inBytes(ANSWER_LIMIT)}: calls whose
   answers no longer fit fail with ${code('ANSWER_TOO_LARGE')}, and have stored nothing.
 - batches as JSON lines, with the request header \`trpc-accept: application/jsonl\`.
 - the annotation \`undefined\` in \`meta\`. All others are ignored.

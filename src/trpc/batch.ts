@@ -1,7 +1,7 @@
 /** Batches of tRPC's clients, in one reply or as JSON lines: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS } from '../../contract/index.ts';
+import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS, READ_BODY_LIMIT } from '../../contract/index.ts';
 import { BatchAnswers, HeldAnswers } from '../call/answers.ts';
 import type { Admitted, Calls } from '../call/calls.ts';
 import { parseJson, sentValue } from '../call/envelope.ts';
@@ -32,8 +32,8 @@ const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) =>
 };
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
-const readInputs = async (bodies: Bodies, request: Request): Promise<Record<string, unknown>> => {
-  const text = request.method === 'POST' ? await bodies.read(request, BATCH_BODY_LIMIT) : queryText(request);
+const readInputs = async (bodies: Bodies, request: Request, limit: number): Promise<Record<string, unknown>> => {
+  const text = request.method === 'POST' ? await bodies.read(request, limit) : queryText(request);
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
     const issue = { path: '', code: 'invalid_type', message: 'must be an object: {"0": {"json": …}, "1": …}' };
@@ -80,7 +80,10 @@ export const answerBatch =
     };
 
     const admitted = await Promise.all(ids.map((id) => admit(id).catch((error: unknown) => failed(id, error))));
-    const inputs = admitted.some((one) => 'procedure' in one) ? await readInputs(bodies, request) : {};
+    const callable = admitted.filter((one) => 'procedure' in one);
+    // Only a caller that may write is listened to for long.
+    const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
+    const inputs = callable.length > 0 ? await readInputs(bodies, request, limit) : {};
     arrival.deadline.restart(timeoutMs);
     const answers = new BatchAnswers(held);
     const answer = async (one: Admitted, input: unknown): Promise<Reply> => {
