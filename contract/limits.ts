@@ -165,7 +165,7 @@ export const rates = {
   work: 30_000,
 } as const;
 export type RateName = keyof typeof rates;
-/** Records of a batch that count as one more write. */
+/** Records that are stored together for the price of one stored alone: most of a write is what is done once. */
 export const RECORDS_PER_WRITE = 10;
 /** Bytes of a request that count as a millisecond of work: so long it takes at worst to take them apart. */
 export const SENT_BYTES_PER_MS = 4096;

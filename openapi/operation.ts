@@ -38,6 +38,8 @@ const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name
 
 const headersOf = (status: number) => ({
   ...header('X-Request-Id'),
+  ...header('RateLimit-Policy'),
+  ...header('RateLimit'),
   ...(status === 401 && header('WWW-Authenticate')),
   ...((status === 429 || status === 503) && header('Retry-After')),
 });

@@ -6,6 +6,8 @@ import type { Caller } from './key/verifier.ts';
 export interface Call<C extends Caller | undefined = Caller | undefined> {
   /** Who calls; undefined for nobody in particular. */
   caller: C;
+  /** Whence, as far as trusted proxies tell. */
+  address: string;
   /** How long it may take. */
   deadline: Deadline;
 }

@@ -19,11 +19,12 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** A call that brought a text of its own, empty for nothing. */
-export const sentText = (text: string): Sent => ({
-  text,
-  parse: () => (text === '' ? {} : removeUndefined(parseJson(text))),
-});
+/** A call that brought a text of its own, empty for nothing. It is parsed once. */
+export const sentText = (text: string): Sent => {
+  let parsed: { envelope: unknown } | undefined;
+  const envelopeOf = (): unknown => (text === '' ? {} : removeUndefined(parseJson(text)));
+  return { text, parse: () => (parsed ??= { envelope: envelopeOf() }).envelope };
+};
 
 /** Equal texts for equal values, but for those too deep for `JSON.stringify`, each of which is like no other. */
 const textOf = (value: unknown): string => {

@@ -8,6 +8,8 @@ import type { Dialect } from './dialect.ts';
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
+/** What a statement, and a transaction, is billed at most: dear ones take as long without having to wait. */
+const MOST_BILLED_MS = { read: 250, transaction: 1000 };
 
 /** Loads the driver of one engine only, since a start takes long enough. */
 const open = async (url: string, schema: Schema): Promise<Connection> => {
@@ -60,6 +62,7 @@ export class Database implements Reader {
    */
   async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
     const run = () => this.#connection.read(sql, parameters, deadline) as Promise<Row[]>;
+    const began = performance.now();
     try {
       return await run().catch((error: unknown) => {
         if (!this.#connection.isUnreachable(error)) throw error;
@@ -67,6 +70,8 @@ export class Database implements Reader {
       });
     } catch (error) {
       throw this.#translate(error);
+    } finally {
+      deadline?.billSince(began, MOST_BILLED_MS.read);
     }
   }
 
@@ -82,9 +87,11 @@ export class Database implements Reader {
     for (let attempt = 1; ; attempt += 1) {
       try {
         deadline?.assert();
-        return await this.#connection.transaction(
-          (statements) => work({ ...statements, dialect, deadline, metadataOf }),
-          deadline,
+        return await this.#billed(deadline, (begin) =>
+          this.#connection.transaction((statements) => {
+            begin();
+            return work({ ...statements, dialect, deadline, metadataOf });
+          }, deadline),
         );
       } catch (error) {
         if (!this.#isTransient(error) || attempt === MAX_ATTEMPTS) throw this.#translate(error);
@@ -134,6 +141,16 @@ export class Database implements Reader {
   /** Waits for nothing: whoever calls it has seen its queries finish. */
   async close(): Promise<void> {
     await this.#connection.close();
+  }
+
+  /** Bills the time from when `run` says that it begins, since others may be before it, to its end. */
+  async #billed<T>(deadline: Deadline | undefined, run: (begin: () => void) => Promise<T>): Promise<T> {
+    let began: number | undefined;
+    try {
+      return await run(() => (began = performance.now()));
+    } finally {
+      if (began !== undefined) deadline?.billSince(began, MOST_BILLED_MS.transaction);
+    }
   }
 
   #isTransient(error: unknown): boolean {

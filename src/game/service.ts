@@ -3,7 +3,9 @@ import { gameKind } from './kind.ts';
 import type { ListPage } from '../content/list/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
+import { noteView } from '../content/view-counts.ts';
 import type { Context } from '../context.ts';
+import { quotaOf } from '../key/quotas.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
 import type { Reaction } from '../reaction/service.ts';
@@ -56,25 +58,28 @@ export const listGames = (
   return reads.games.list(Object.assign(filters, input), call);
 };
 
-/** One game; counts a view. @throws AppError GAME_NOT_FOUND */
+/** One game; counts a view, unless its caller has looked at it lately. @throws AppError GAME_NOT_FOUND */
 export const getGame = async (
-  { reads, gameViews }: Context,
+  { reads, limits, gameViews }: Context,
   id: string,
   call: Call,
 ): Promise<ContentRecord<GameColumns>> => {
   const game = await reads.games.get(id, call);
-  gameViews.add(id, 1);
+  noteView(limits?.views, gameViews, id, call);
   return game;
 };
 
 /** Publishes games, all or none, and returns them in the order of the inputs. */
 export const createGames = (
-  { db, now }: Context,
+  { db, limits, now }: Context,
   inputs: readonly GameInput[],
   { caller, deadline }: Call<Caller>,
 ): Promise<ContentRecord<GameColumns>[]> => {
   const drafts = inputs.map(gameDraft);
-  return db.transaction((tx) => publish(tx, gameKind, caller.userId, drafts, now()), deadline);
+  return db.transaction(
+    (tx) => publish(tx, gameKind, caller.userId, drafts, now(), limits && quotaOf(caller, now())),
+    deadline,
+  );
 };
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */

@@ -28,5 +28,6 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
     learn: (caller) => {
       response.locals.caller = caller;
     },
+    note: (standing) => response.locals.standings?.note(standing),
   };
 };

@@ -8,7 +8,16 @@ import { setCommonHeaders } from './reply.ts';
 const PREFLIGHT_MAX_AGE_S = 86_400;
 
 /** Response headers that scripts of other origins may read. */
-const EXPOSED = ['Accept-Encoding', 'ETag', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id', 'X-Should-Retry'];
+const EXPOSED = [
+  'Accept-Encoding',
+  'ETag',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+  'X-Should-Retry',
+];
 
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = readonly string[];

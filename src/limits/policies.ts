@@ -7,17 +7,16 @@ export type Quotas = Readonly<Record<RateName, number>>;
 /** What callers are held to. */
 export type Policies = Readonly<Record<RateName | 'keys', Policy>>;
 
-export const policiesOf = (quotas: Quotas): Policies => {
-  const policy = (name: string, quota: number): Policy => ({ name, quota, seconds: RATE_SECONDS });
-  return {
-    read: policy('read', quotas.read),
-    anonymous: policy('anonymous', quotas.anonymous),
-    write: policy('write', quotas.write),
-    search: policy('search', quotas.search),
-    work: policy('work', quotas.work),
-    keys: policy('keys', UNKNOWN_KEYS),
-  };
-};
+const policy = (name: string, quota: number): Policy => ({ name, quota, seconds: RATE_SECONDS });
+
+export const policiesOf = (quotas: Quotas): Policies => ({
+  read: policy('read', quotas.read),
+  anonymous: policy('anonymous', quotas.anonymous),
+  write: policy('write', quotas.write),
+  search: policy('search', quotas.search),
+  work: policy('work', quotas.work),
+  keys: policy('keys', UNKNOWN_KEYS),
+});
 
 const MOST = 1_000_000;
 const NAMES = Object.keys(rates) as RateName[];
@@ -38,7 +37,9 @@ export const parseQuotas = (text: string): Quotas | undefined => {
   for (const part of text.split(',')) {
     const [, name = '', number = ''] = /^ *([a-z]+) *= *([0-9]+) *$/.exec(part) ?? [];
     if (!isName(name)) {
-      throw new QuotaError(`must be on, off, or a comma-separated list such as read=600,write=120 of ${NAMES.join(', ')}`);
+      throw new QuotaError(
+        `must be on, off, or a comma-separated list such as read=600,write=120 of ${NAMES.join(', ')}`,
+      );
     }
     if (seen.has(name)) throw new QuotaError(`has ${name} twice`);
     seen.add(name);

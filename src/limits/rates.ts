@@ -1,5 +1,7 @@
 import { AppError } from '../errors.ts';
+import type { LookUp } from '../key/verifier.ts';
 import type { Buckets, Claim, Outcome, Policy, Refusal, Standing } from './buckets.ts';
+import { classOf, costOf } from './cost.ts';
 import { networkOf } from './owner.ts';
 import { type Policies, policiesOf, type Quotas } from './policies.ts';
 
@@ -8,19 +10,19 @@ export type Note = (standing: Standing) => void;
 
 /** Whom calls are charged to. */
 export interface Account {
+  /** The id of a key, or a network. */
   owner: string;
   /** Whether it is that of a key. */
   isKnown: boolean;
   note: Note;
 }
 
-/** A key that may not exist is about to be looked up. */
-export interface LookUp {
-  /** @throws AppError RATE_LIMITED */
-  begin: () => void | Promise<void>;
-  /** Takes it back: the key exists. */
-  wasRight: () => void;
-}
+/** A procedure, as far as its calls cost something. */
+type Costly = Parameters<typeof classOf>[0] & Parameters<typeof costOf>[0];
+
+/** Whether what a call costs depends on its input. */
+export const costsByInput = ({ searchMember, recordsMember }: Costly): boolean =>
+  searchMember !== undefined || recordsMember !== undefined;
 
 const MS = 1000;
 
@@ -65,13 +67,21 @@ export class Rates {
     ]);
   }
 
-  /** Charges what a call was found to cost besides. @throws AppError RATE_LIMITED */
-  charge(account: Account, name: 'search' | 'write', cost: number): void | Promise<void> {
-    return this.#charge(account, [{ policy: this.policies[name], owner: account.owner, cost }]);
+  /**
+   * Charges what a call is found to cost besides, by its input, valid or not.
+   * @throws AppError RATE_LIMITED
+   */
+  chargeInput(account: Account, procedure: Costly, input: unknown): void | Promise<void> {
+    const { owner } = account;
+    if (classOf(procedure, input) === 'search') {
+      return this.#charge(account, [{ policy: this.policies.search, owner, cost: 1 }]);
+    }
+    const cost = costOf(procedure, input) - 1;
+    if (cost > 0) return this.#charge(account, [{ policy: this.#policyOf(account, procedure.effect), owner, cost }]);
   }
 
   /** Charges milliseconds of work that was done. */
-  spend({ owner }: Account, ms: number): void {
+  bill({ owner }: Account, ms: number): void {
     this.#buckets.add({ policy: this.policies.work, owner, cost: ms });
   }
 
@@ -80,7 +90,7 @@ export class Rates {
     return this.#buckets.standing(this.policies.anonymous, networkOf(address));
   }
 
-  /** For the look-up of a key that came from an address. */
+  /** Asks for look-ups of keys from an address: those of keys that exist cost nothing. */
   lookUp(address: string, note: Note): LookUp {
     const account = this.accountOf(undefined, address, note);
     const claim: Claim = { policy: this.policies.keys, owner: account.owner, cost: 1 };

@@ -50,7 +50,7 @@ export class Redis {
       commandsQueueMaxLength: MOST_COMMANDS,
       maintNotifications: 'disabled',
       socket: { connectTimeout: CONNECT_MS, socketTimeout: SILENT_MS, reconnectStrategy: PROBE_MS },
-    }) as RedisClientType;
+    });
     this.#client.on('error', (error: unknown) => this.#lose(error));
   }
 
@@ -116,24 +116,30 @@ export class Redis {
     if (!this.#isThere) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       let isOver = false;
-      const end = (value: T | undefined): void => {
+      const giveUp = (): void => {
+        if (isOver) return;
         isOver = true;
-        clearTimeout(timer);
-        resolve(value);
+        this.#noteLate();
+        resolve(undefined);
       };
       // The answer may be there, and we be late ourselves: it gets a turn to be read.
-      const timer = setTimeout(() => setImmediate(() => void (isOver || (this.#noteLate(), end(undefined)))), PATIENCE_MS);
-      command().then(
-        (value) => {
-          if (!isOver) this.#late = 0;
-          end(value);
-        },
-        (error: unknown) => {
-          this.#lose(error);
-          end(undefined);
-        },
-      );
+      const timer = setTimeout(() => setImmediate(giveUp), PATIENCE_MS);
+      void this.#outcomeOf(command).then((value) => {
+        clearTimeout(timer);
+        if (!isOver && value !== undefined) this.#late = 0;
+        isOver = true;
+        return resolve(value);
+      });
     });
+  }
+
+  async #outcomeOf<T>(command: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await command();
+    } catch (error) {
+      this.#lose(error);
+      return undefined;
+    }
   }
 
   #noteLate(): void {

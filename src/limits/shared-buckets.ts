@@ -70,7 +70,6 @@ export class SharedBuckets implements Buckets {
   readonly #local: LocalBuckets;
   /** What is yet to be added. */
   readonly #pending = new Map<string, Claim>();
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(redis: Redis, local: LocalBuckets) {
     this.#redis = redis;
@@ -83,10 +82,10 @@ export class SharedBuckets implements Buckets {
 
   add(claim: Claim): void {
     this.#local.add(claim);
+    if (this.#pending.size === 0) setTimeout(() => this.#flush(), DELAY_MS).unref();
     const bucket = bucketOf(claim);
     const { cost = 0 } = this.#pending.get(bucket) ?? {};
     this.#pending.set(bucket, { ...claim, cost: cost + claim.cost });
-    this.#timer ??= setTimeout(() => this.#flush(), DELAY_MS).unref();
   }
 
   standing(policy: Policy, owner: string): Standing {
@@ -113,7 +112,6 @@ export class SharedBuckets implements Buckets {
   }
 
   #flush(): void {
-    this.#timer = undefined;
     for (const claim of this.#pending.values()) {
       const { policy, cost } = claim;
       const most = inMicroseconds(MOST_DEBT * fullMs(policy));

@@ -8,6 +8,7 @@ import { queryText, sendToGet } from './get.ts';
 import { arrivalOf } from '../http/arrival.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
+import { Standings } from '../http/standings.ts';
 import { answerBatch } from './batch.ts';
 
 const API = '/api/trpc/';
@@ -15,7 +16,7 @@ const API = '/api/trpc/';
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, { log, config: { requestTimeoutMs } }: Context): RequestHandler => {
+export const api = (calls: Calls, { log, limits, config: { requestTimeoutMs } }: Context): RequestHandler => {
   const bodies = new Bodies();
   const batch = answerBatch(calls, bodies, log, requestTimeoutMs);
 
@@ -32,6 +33,7 @@ export const api = (calls: Calls, { log, config: { requestTimeoutMs } }: Context
     const admitted = await admit(id, request, response, arrival);
     if (request.method === 'POST') {
       const text = await bodies.read(request, admitted.procedure.bodyLimit);
+      calls.billBody(arrival, text.length);
       arrival.deadline.restart(requestTimeoutMs);
       sendJson(response, 200, await calls.perform(admitted, sentText(text)));
     } else {
@@ -41,8 +43,12 @@ export const api = (calls: Calls, { log, config: { requestTimeoutMs } }: Context
 
   return async (request, response, next) => {
     const { path } = request;
-    if (!path.startsWith(API)) next();
-    else if (request.url.length > path.length && request.query['batch'] === '1') {
+    if (!path.startsWith(API)) {
+      next();
+      return;
+    }
+    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(request.ip ?? ''));
+    if (request.url.length > path.length && request.query['batch'] === '1') {
       await batch(path.slice(API.length), request, response);
     } else await single(path.slice(API.length), request, response);
   };

@@ -32,8 +32,14 @@ const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) =>
 };
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
-const readInputs = async (bodies: Bodies, request: Request, limit: number): Promise<Record<string, unknown>> => {
+const readInputs = async (
+  bodies: Bodies,
+  request: Request,
+  limit: number,
+  onRead: (bytes: number) => void,
+): Promise<Record<string, unknown>> => {
   const text = request.method === 'POST' ? await bodies.read(request, limit) : queryText(request);
+  onRead(text.length);
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
     const issue = { path: '', code: 'invalid_type', message: 'must be an object: {"0": {"json": …}, "1": …}' };
@@ -83,7 +89,8 @@ export const answerBatch =
     const callable = admitted.filter((one) => 'procedure' in one);
     // Only a caller that may write is listened to for long.
     const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
-    const inputs = callable.length > 0 ? await readInputs(bodies, request, limit) : {};
+    const bill = (bytes: number): void => calls.billBody(arrival, bytes);
+    const inputs = callable.length > 0 ? await readInputs(bodies, request, limit, bill) : {};
     arrival.deadline.restart(timeoutMs);
     const answers = new BatchAnswers(held);
     const answer = async (one: Admitted, input: unknown): Promise<Reply> => {

@@ -87,6 +87,10 @@ let serial = 0;
 interface Options {
   /** Its clock. */
   now?: () => Date;
+  /** What its callers are held to, as `RATE_LIMIT` says it: nothing, unless told. */
+  rates?: string;
+  /** Where it counts, if not alone. */
+  redisUrl?: string;
   /** Whether it fails on demand, as the sandbox does. */
   sandbox?: boolean;
   /** By which address it reaches the database of this address: its own, unless told. */
@@ -101,12 +105,15 @@ interface Options {
  */
 export const startApp = async ({
   now = () => new Date(),
+  rates = 'off',
+  redisUrl = '',
   sandbox = false,
   reach = (url) => Promise.resolve(url),
   edge = {},
 }: Options = {}): Promise<TestApp> => {
   const database = await createDatabase();
-  const config = { ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent' }), sandbox };
+  const environment = { DATABASE_URL: await reach(database.url), RATE_LIMIT: rates, REDIS_URL: redisUrl };
+  const config = { ...readConfig({ ...environment, LOG_LEVEL: 'silent' }), sandbox };
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
   const context = await openContext(config, log, now);

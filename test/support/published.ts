@@ -30,6 +30,9 @@ const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'document', components: document.components });
 
+/** Headers that replies lack where the service limits nothing. */
+const OPTIONAL = new Set(['RateLimit-Policy', 'RateLimit']);
+
 const ERROR = '#/components/schemas/ErrorResponse';
 /** What is no operation's: the document describes POST, of single calls, in requests that are well-formed HTTP. */
 const UNDOCUMENTED = new Set([
@@ -86,6 +89,8 @@ export const checkReply = (procedure: string, { status, headers, body }: Publish
   if (reason !== undefined && !(reason in examples)) {
     throw new Error(`${what}: the document does not declare this reason`);
   }
-  const missing = Object.keys(declared.headers).filter((name) => headers[name.toLowerCase()] === undefined);
+  const missing = Object.keys(declared.headers).filter(
+    (name) => headers[name.toLowerCase()] === undefined && !OPTIONAL.has(name),
+  );
   if (missing.length > 0) throw new Error(`${what} lacks the headers ${missing.join(', ')}`);
 };
