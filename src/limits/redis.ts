@@ -75,12 +75,7 @@ export class Redis {
   /** What a script returns; undefined when Redis is away, or does not answer within a few milliseconds. */
   run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const request = { keys: [...keys], arguments: [...values] };
-    return this.#ask(() =>
-      this.#client.evalSha(script.sha, request).catch((error: unknown) => {
-        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-        return this.#client.eval(script.text, request);
-      }),
-    );
+    return this.#ask(() => this.#runStored(script, request));
   }
 
   /** Whether nobody has set a name within the time before; undefined as for `run`. */
@@ -131,6 +126,16 @@ export class Redis {
         return resolve(value);
       });
     });
+  }
+
+  async #runStored({ text, sha }: Script, request: { keys: string[]; arguments: string[] }): Promise<unknown> {
+    try {
+      return await this.#client.evalSha(sha, request);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      await this.#client.scriptLoad(text);
+      return this.#client.evalSha(sha, request);
+    }
   }
 
   async #outcomeOf<T>(command: () => Promise<T>): Promise<T | undefined> {
