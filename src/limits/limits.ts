@@ -18,7 +18,8 @@ export const openLimits = async (quotas: Quotas, redisUrl: string | undefined, l
     return { rates: new Rates(quotas, local), views: new FirstViews(), close: () => undefined };
   }
   // Loaded only where it is used: a start takes long enough.
-  const [{ Redis }, { SharedBuckets }] = await Promise.all([import('./redis.ts'), import('./shared-buckets.ts')]);
+  const { Redis } = await import('./redis.ts');
+  const { SharedBuckets } = await import('./shared-buckets.ts');
   const redis = await Redis.open(redisUrl, log);
   return {
     rates: new Rates(quotas, new SharedBuckets(redis, local)),

@@ -5,11 +5,17 @@ import type { Logger } from 'pino';
 /** How long anybody waits for an answer: on the same network it takes a fraction of a millisecond. */
 const PATIENCE_MS = 5;
 /** So many answers in a row that come too late, and nobody waits any more. */
-const MOST_LATE = 10;
+const MOST_LATE = 100;
+/** Nor when nothing was answered for so long that was asked. */
+const DEAD_MS = 250;
 /** How often a Redis is tried that is away. */
 const PROBE_MS = 500;
-/** So many timely answers in a row, and it is back. */
-const TIMELY_PROBES = 2;
+/** What is timely for it: a busy machine need not keep it away. */
+const PROBE_PATIENCE_MS = 25;
+/** So many timely answers in a row, and it is back: more, each time that it is soon away again. */
+const TIMELY_PROBES = { least: 2, most: 64 };
+/** Away again within this time is soon. */
+const SETTLED_MS = 30_000;
 const CONNECT_MS = 1000;
 /** A connection on which nothing moves for so long is given up, and made anew. */
 const SILENT_MS = 10_000;
@@ -38,6 +44,10 @@ export class Redis {
   #isWarned = false;
   #late = 0;
   #timely = 0;
+  #needed = TIMELY_PROBES.least;
+  #backSince = Number.NEGATIVE_INFINITY;
+  /** Since when nothing has been answered that was asked. */
+  #unansweredSince: number | undefined;
   #probe: NodeJS.Timeout | undefined;
 
   private constructor(url: string, log: Logger) {
@@ -107,22 +117,26 @@ export class Redis {
   }
 
   /** What comes of a command, if it comes in time. */
-  #ask<T>(command: () => Promise<T>): Promise<T | undefined> {
-    if (!this.#isThere) return Promise.resolve(undefined);
+  async #ask<T>(command: () => Promise<T>): Promise<T | undefined> {
+    if (!this.#isThere) return undefined;
+    this.#unansweredSince ??= performance.now();
+    const answer = await this.#inTime(this.#outcomeOf(command), PATIENCE_MS);
+    if (answer === undefined) this.#noteLate();
+    else this.#late = 0;
+    return answer;
+  }
+
+  #inTime<T>(answer: Promise<T>, patienceMs: number): Promise<T | undefined> {
     return new Promise((resolve) => {
-      let isOver = false;
-      const giveUp = (): void => {
-        if (isOver) return;
-        isOver = true;
-        this.#noteLate();
-        resolve(undefined);
-      };
-      // The answer may be there, and we be late ourselves: it gets a turn to be read.
-      const timer = setTimeout(() => setImmediate(giveUp), PATIENCE_MS);
-      void this.#outcomeOf(command).then((value) => {
+      let timer: NodeJS.Timeout | undefined;
+      // The command goes out before this. When time is up, the answer may be there, and we be late ourselves: it gets a
+      // turn to be read.
+      const waiting = setImmediate(() => {
+        timer = setTimeout(() => setImmediate(() => resolve(undefined)), patienceMs);
+      });
+      void answer.then((value) => {
+        clearImmediate(waiting);
         clearTimeout(timer);
-        if (!isOver && value !== undefined) this.#late = 0;
-        isOver = true;
         return resolve(value);
       });
     });
@@ -140,7 +154,9 @@ export class Redis {
 
   async #outcomeOf<T>(command: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await command();
+      const answer = await command();
+      this.#unansweredSince = undefined;
+      return answer;
     } catch (error) {
       this.#lose(error);
       return undefined;
@@ -149,37 +165,40 @@ export class Redis {
 
   #noteLate(): void {
     this.#late += 1;
-    if (this.#late >= MOST_LATE) this.#lose(undefined);
+    const isDead = this.#unansweredSince !== undefined && performance.now() - this.#unansweredSince > DEAD_MS;
+    if (isDead || this.#late >= MOST_LATE) this.#lose(undefined);
   }
 
   /** Does without it from now on, and sees when it is back. */
   #lose(error: unknown): void {
     if (this.#isClosed) return;
     this.#isThere = false;
-    this.#timely = 0;
     if (!this.#isWarned) {
       this.#isWarned = true;
+      const isSoon = performance.now() - this.#backSince < SETTLED_MS;
+      this.#needed = isSoon ? Math.min(2 * this.#needed, TIMELY_PROBES.most) : TIMELY_PROBES.least;
       this.#log.warn({ err: error }, 'Redis is away: until it is back, each instance counts rates and views alone');
     }
     this.#probe ??= setTimeout(() => void this.#try(), PROBE_MS).unref();
   }
 
   async #try(): Promise<void> {
-    const began = performance.now();
     // A write, since that is what it is for.
-    const isDone = await this.#client.set(`${PREFIX}:probe`, '', { expiration: { type: 'EX', value: 1 } }).then(
-      () => true,
-      () => false,
+    const answer = this.#outcomeOf(() =>
+      this.#client.set(`${PREFIX}:probe`, '', { expiration: { type: 'EX', value: 1 } }),
     );
+    this.#timely = (await this.#inTime(answer, PROBE_PATIENCE_MS)) === undefined ? 0 : this.#timely + 1;
+    // One after the other: what is frozen is to find little when it thaws.
+    await answer;
     this.#probe = undefined;
     if (this.#isClosed) return;
-    const isTimely = isDone && performance.now() - began <= PATIENCE_MS;
-    this.#timely = isTimely ? this.#timely + 1 : 0;
-    if (this.#timely < TIMELY_PROBES) {
+    if (this.#timely < this.#needed) {
       this.#probe = setTimeout(() => void this.#try(), PROBE_MS).unref();
       return;
     }
     this.#late = 0;
+    this.#timely = 0;
+    this.#backSince = performance.now();
     this.#isThere = true;
     this.#isWarned = false;
     this.#log.warn('Redis is back: instances count together again');
