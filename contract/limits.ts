@@ -39,7 +39,7 @@ export const WRITE_BODY_LIMIT = 1 * MIB;
 /** Largest request body of a batch of records, or of calls that write, in bytes: 100 records of 40 KB each. */
 export const BATCH_BODY_LIMIT = 4 * MIB;
 /**
- * What a batch of calls answers at most, in bytes, refusals aside: it is in memory as a whole before it goes out. No page
+ * What a batch of calls answers at most, in bytes, short refusals aside: it is in memory as a whole before it goes out. No page
  * alone is as large, one of the largest image posts being 6.5 MB.
  */
 export const ANSWER_LIMIT = 8 * MIB;
@@ -66,6 +66,12 @@ export const ANSWER_IDLE_SECONDS = 30;
 
 /** Faults beyond this number are left out of a reply, so that a hostile body cannot make it larger than itself. */
 export const MAX_ISSUES = 1000;
+
+/**
+ * Members and elements of an input, with theirs, beyond which none of its faults is looked for: a game has 310 at most, a
+ * hundred games have 31 000, and each that is unknown takes as long to find as one that is right.
+ */
+export const MAX_VALUES = { single: 5000, batch: 50_000 } as const;
 
 /** Tags of a record: enough to describe it, too few to have it found under everything. */
 export const MAX_TAGS = 20;

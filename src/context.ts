@@ -8,6 +8,7 @@ import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import type { WriteBehind } from './db/write-behind.ts';
+import { Lanes } from './limits/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { type Limits, openLimits } from './limits/limits.ts';
 import { Toggles } from './reaction/service.ts';
@@ -38,6 +39,8 @@ export interface Context {
   keys: KeyVerifier;
   /** What callers are held to; undefined for nothing. */
   limits: Limits | undefined;
+  /** Which calls begin, and which are refused for want of room. */
+  lanes: Lanes;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
@@ -63,6 +66,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     },
     keys: new KeyVerifier(db, log, now),
     limits: config.quotas && (await openLimits(config.quotas, config.redisUrl, log)),
+    lanes: new Lanes(),
     toggles: new Toggles(db),
     gameViews: viewCounts(db, log, gameKind),
     imageViews: viewCounts(db, log, imageKind),

@@ -3,6 +3,7 @@ import { createApp } from './app.ts';
 import { type Config, ConfigError, inContainer } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { createDemo } from './demo/records.ts';
+import { Gate } from './http/gate.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './log.ts';
 import { securityHeaders } from './http/security.ts';
@@ -103,8 +104,9 @@ const answer = async (
 ): Promise<void> => {
   const { config, log } = context;
   const app = createApp(context);
-  const headers = securityHeaders(config.corsOrigins)();
-  const listener = new Listener(app, { prototypes: app, headers, log });
+  const headersOf = securityHeaders(config.corsOrigins);
+  const gate = new Gate({ lanes: context.lanes, headersOf, log });
+  const listener = new Listener(app, { prototypes: app, headers: headersOf(), log, gate });
   const port = await listen(listener, config);
   try {
     await onListening(port);

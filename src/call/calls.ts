@@ -1,12 +1,14 @@
-import { ANSWERED_BYTES_PER_MS, SENT_BYTES_PER_MS } from '../../contract/index.ts';
+import { createHash } from 'node:crypto';
+import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
 import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
-import type { Sent } from './envelope.ts';
-import { type Account, costsByInput, type Rates } from '../limits/rates.ts';
+import { hasMoreValues, inputOf, type Sent } from './envelope.ts';
+import type { Lanes } from '../limits/lanes.ts';
+import type { Account, Rates } from '../limits/rates.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -27,27 +29,45 @@ export interface Admitted {
   account: Account | undefined;
 }
 
-const inputOf = (envelope: unknown): unknown =>
-  typeof envelope === 'object' && envelope !== null ? (envelope as { json?: unknown }).json : undefined;
+/** From this length on a key is kept as its digest, in characters. */
+const LONG_KEY = 200;
+
+/** Equal for equal calls. */
+const keyOf = ({ id }: Procedure, text: string): string =>
+  `${id} ${text.length > LONG_KEY ? createHash('sha256').update(text).digest('base64') : text}`;
+
+/** @throws AppError VALIDATION_FAILED for what is far larger than any input: each of its faults would take time to find */
+const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {
+  const limit = recordsMember === undefined ? MAX_VALUES.single : MAX_VALUES.batch;
+  if (!hasMoreValues(envelope, limit)) return;
+  const issue = { path: '', code: 'too_big', message: `must not hold more than ${limit} values in all` };
+  throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });
+};
 
 /** Reads of one record count its views and meet in the database layer, so they are not shared here. */
-const isShared = ({ procedure: { id, effect }, caller }: Admitted): boolean =>
-  effect === 'read' && caller === undefined && !/\.(getById|getProfile)$/.test(id);
+const isShared = ({ procedure: { effect, answersList }, caller }: Admitted): boolean =>
+  effect === 'read' && answersList && caller === undefined;
 
 /**
- * The one way of a call, whichever door it came through: find the procedure → who calls → may they, so often → parse →
- * handle → check → reply. What a door demands or reads by its own rules it does between these steps.
+ * The one way of a call, whichever door it came through: find the procedure → who calls → may they, so often → is there
+ * room → parse → handle → check → reply. What a door demands or reads by its own rules it does between these steps.
  */
 export class Calls {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
+  readonly #lanes: Lanes;
   readonly #frame: Frame;
   readonly #rates: Rates | undefined;
   readonly #shared = new SharedReads<Buffer>();
 
-  constructor({ keys, limits }: Pick<Context, 'keys' | 'limits'>, procedures: Procedures, frame: Frame) {
+  constructor(
+    { keys, lanes, limits }: Pick<Context, 'keys' | 'lanes' | 'limits'>,
+    procedures: Procedures,
+    frame: Frame,
+  ) {
     this.#procedures = procedures;
     this.#keys = keys;
+    this.#lanes = lanes;
     this.#frame = frame;
     this.#rates = limits?.rates;
   }
@@ -83,14 +103,17 @@ export class Calls {
   }
 
   /**
-   * Makes the call. Returns the JSON of the reply, encoded once for all who share it. At the deadline a read is given up
-   * at once; a write itself has to find out whether it is stored.
-   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, TIMEOUT, …
+   * Makes the call, as soon as there is room for it, and charges what it was found to cost. Returns the JSON of the reply,
+   * encoded once for all who share it. At the deadline a read is given up at once; a write itself has to find out whether
+   * it is stored.
+   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
    */
   async perform(admitted: Admitted, sent: Sent): Promise<Buffer> {
     const { procedure, account, arrival } = admitted;
-    if (account && costsByInput(procedure)) await this.#rates?.chargeInput(account, procedure, inputOf(sent.parse()));
-    const answer = await this.#make(admitted, sent);
+    const input = this.#telling(procedure, sent);
+    const charging = account && this.#rates?.chargeInput(account, procedure, input);
+    if (charging) await charging;
+    const answer = await this.#make(admitted, sent, input);
     arrival.deadline.bill?.(answer.length / ANSWERED_BYTES_PER_MS);
     return answer;
   }
@@ -100,17 +123,27 @@ export class Calls {
     return this.#rates?.enter(account, effect);
   }
 
-  #make(admitted: Admitted, sent: Sent): Promise<Buffer> {
+  #make(admitted: Admitted, sent: Sent, input: unknown): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
-    const run = async (deadline: Deadline) =>
-      Buffer.from(
-        JSON.stringify(await this.#frame(procedure, sent.parse(), { caller, address: arrival.address, deadline })),
-      );
-    if (procedure.effect === 'write') return run(arrival.deadline);
-    return arrival.deadline.race(
-      isShared(admitted)
-        ? this.#shared.answer(`${procedure.id} ${sent.text}`, arrival.deadline, run)
-        : run(arrival.deadline),
-    );
+    const { deadline: own, address } = arrival;
+    const { lane, cost } = this.#lanes.placeOf(procedure, input, caller !== undefined);
+    const run = async (deadline: Deadline): Promise<Buffer> => {
+      const envelope = sent.parse();
+      assertSize(procedure, envelope);
+      return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, { caller, address, deadline })));
+    };
+    if (isShared(admitted)) {
+      // Whoever is left without callers while it waits finds out when it begins.
+      const enter = (work: () => Promise<Buffer>): Promise<Buffer> => lane.run(cost, undefined, work);
+      return own.race(this.#shared.answer(keyOf(procedure, sent.text), own, enter, run));
+    }
+    const done = lane.run(cost, own, () => run(own));
+    return procedure.effect === 'write' ? done : own.race(done);
+  }
+
+  /** What is sent, as far as it tells the one lane from the other. @throws AppError MALFORMED_JSON */
+  #telling({ searchMember, recordsMember }: Procedure, sent: Sent): unknown {
+    const member = searchMember ?? recordsMember;
+    return member !== undefined && sent.mayHave(member) ? inputOf(sent.parse()) : undefined;
   }
 }

@@ -20,7 +20,10 @@ import { Statistics } from './list/statistics.ts';
 import { Totals } from './list/totals.ts';
 import { readViewings, type Viewing } from './viewer.ts';
 
-/** Lists that are read at the same time: more than records, since one may take long. */
+/**
+ * Lists that are read at the same time: more than records, since one may take long. As many searches, which take longer,
+ * and are not to hold up the lists.
+ */
 const RUNNING_LISTS = 4;
 
 interface RecordRequest {
@@ -40,6 +43,7 @@ export class ContentReads<Summary, Whole extends Summary> {
   readonly #sources: Omit<ListSources, 'reader'>;
   readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
   readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
+  readonly #searches: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
 
   constructor(db: Database, tags: TagDictionary, search: SearchIndex, kind: ContentKind) {
     this.#db = db;
@@ -47,10 +51,13 @@ export class ContentReads<Summary, Whole extends Summary> {
     this.#kind = kind;
     this.#sources = { tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
     this.#records = new Coalescer({ run: (requests, deadline) => this.#readRecords(requests, deadline) });
-    this.#lists = new Coalescer({
-      run: (requests, deadline) => this.#readLists(requests, deadline),
-      maxRunning: RUNNING_LISTS,
-    });
+    const lists = (): Coalescer<ListRequest, ListPage<ContentRecord<Summary>>> =>
+      new Coalescer({
+        run: (requests, deadline) => this.#readLists(requests, deadline),
+        maxRunning: RUNNING_LISTS,
+      });
+    this.#lists = lists();
+    this.#searches = lists();
   }
 
   /** A whole record. @throws AppError the kind's NOT_FOUND */
@@ -65,7 +72,8 @@ export class ContentReads<Summary, Whole extends Summary> {
     const parsed = parseQuery(this.#kind, query);
     const { limit, page, cursor, filters } = parsed;
     const request = { query: parsed, viewerId: caller?.userId };
-    return this.#lists.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
+    const reads = parsed.terms.length > 0 ? this.#searches : this.#lists;
+    return reads.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
   }
 
   async #readRecords(

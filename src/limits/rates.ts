@@ -20,10 +20,6 @@ export interface Account {
 /** A procedure, as far as its calls cost something. */
 type Costly = Parameters<typeof classOf>[0] & Parameters<typeof costOf>[0];
 
-/** Whether what a call costs depends on its input. */
-export const costsByInput = ({ searchMember, recordsMember }: Costly): boolean =>
-  searchMember !== undefined || recordsMember !== undefined;
-
 const MS = 1000;
 
 /** `12 seconds` */

@@ -41,7 +41,11 @@ export const readOptions = (operations) =>
     .option('--sizes <list>', 'the sizes for --growth', (text) => list(text).map(whole), [10_000, 100_000, 1_000_000])
     .addOption(new Option('--profile <operation>', 'instead: CPU time by component').choices(PROFILED))
     .option('--soak <minutes>', 'instead: memory under mixed load; draws soak.svg', positive)
-    .option('--overload <list>', 'instead: crowds beyond what it can carry, out of search, reads, create; draws a picture', list)
+    .option(
+      '--overload <list>',
+      'instead: crowds beyond what it can carry, out of search, reads, create; draws a picture',
+      list,
+    )
     .addOption(new Option('--engine <name>', 'of --overload').choices(['mariadb', 'sqlite']).default('mariadb'))
     .option('--before <folder>', 'of --overload: another version, built, to set beside this one')
     .option('--factors <list>', 'of --overload: the sizes of the crowds', (text) => list(text).map(whole))

@@ -135,6 +135,12 @@ export const overload = async ({ games, overload: names, engine, before, seconds
     }
   }
   await database.stop();
-  writeFileSync(PICTURE.replace('.svg', `-${engine}.svg`), drawOverload(series, `Crowds on ${engine === 'sqlite' ? 'SQLite' : 'MariaDB'}, ${games.toLocaleString('en')} games`));
+  writeFileSync(
+    PICTURE.replace('.svg', `-${engine}.svg`),
+    drawOverload(
+      series,
+      `Crowds on ${engine === 'sqlite' ? 'SQLite' : 'MariaDB'}, ${games.toLocaleString('en')} games`,
+    ),
+  );
   return [circumstances(database.version ?? 'SQLite'), ...texts].join('\n\n');
 };

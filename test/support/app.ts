@@ -13,10 +13,13 @@ import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { closeContext, type Context, openContext } from '../../src/context.ts';
 import type { Edge } from '../../src/http/edge.ts';
+import { Gate } from '../../src/http/gate.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { securityHeaders } from '../../src/http/security.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { createKey, revokeKey } from '../../src/key/service.ts';
+import type { Patience } from '../../src/limits/lane.ts';
+import { Lanes } from '../../src/limits/lanes.ts';
 import { createLog } from '../../src/log.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase } from './database.ts';
@@ -97,6 +100,8 @@ interface Options {
   reach?: (databaseUrl: string) => Promise<string>;
   /** What its listener bears, where it is other than usual. */
   edge?: Partial<Edge>;
+  /** How long calls may wait for room: what the tests do at once is no overload, however slow the machine. */
+  patience?: Patience;
 }
 
 /**
@@ -110,16 +115,19 @@ export const startApp = async ({
   sandbox = false,
   reach = (url) => Promise.resolve(url),
   edge = {},
+  patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000 },
 }: Options = {}): Promise<TestApp> => {
   const database = await createDatabase();
   const environment = { DATABASE_URL: await reach(database.url), RATE_LIMIT: rates, REDIS_URL: redisUrl };
   const config = { ...readConfig({ ...environment, LOG_LEVEL: 'silent' }), sandbox };
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
-  const context = await openContext(config, log, now);
+  const context = { ...(await openContext(config, log, now)), lanes: new Lanes(patience) };
   await context.db.migrate();
   const observed = observe(createApp(context));
-  const listener = new Listener(observed.listener, { headers: securityHeaders(config.corsOrigins)(), edge });
+  const headersOf = securityHeaders(config.corsOrigins);
+  const gate = new Gate({ lanes: context.lanes, headersOf, log });
+  const listener = new Listener(observed.listener, { headers: headersOf(), edge, gate });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 

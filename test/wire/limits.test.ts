@@ -222,8 +222,9 @@ describe('keys that do not exist', () => {
     await start('on');
     const user = await app.aUser();
     expect((await withKey(user.key)).status).toBe(200);
-    expect(await answeredOf(() => withKey(generateKey()))).toBe(UNKNOWN_KEYS);
-    const refused = await withKey(generateKey());
+    expect(await answeredOf(() => withKey(generateKey()))).toBeGreaterThanOrEqual(UNKNOWN_KEYS);
+    let refused = await withKey(generateKey());
+    while (refused.status === 401) refused = await withKey(generateKey());
     expect(refused).toMatchObject({ status: 429, reason: 'RATE_LIMITED' });
     expect(refused.headers['ratelimit']).toBe(`"keys";r=0;t=60`);
     expect((await withKey(user.key)).status).toBe(200);
@@ -250,10 +251,14 @@ describe('keys that do not exist', () => {
     }
   });
 
-  test('a thousand at once are looked for no more often', async () => {
+  test('many at once are looked for no more often', async () => {
     await start('on');
+    const began = performance.now();
     const replies = await Promise.all(Array.from({ length: 200 }, () => withKey(generateKey())));
-    expect(replies.filter(({ reason }) => reason === 'KEY_UNKNOWN')).toHaveLength(UNKNOWN_KEYS);
+    const looked = replies.filter(({ reason }) => reason === 'KEY_UNKNOWN').length;
+    expect(looked).toBeGreaterThanOrEqual(UNKNOWN_KEYS);
+    // And what came back meanwhile.
+    expect(looked).toBeLessThanOrEqual(UNKNOWN_KEYS + Math.ceil(((performance.now() - began) * UNKNOWN_KEYS) / 60_000));
   });
 });
 
@@ -272,7 +277,8 @@ describe('the account of work', () => {
     expect(answered).toBeLessThan(10);
     const { headers } = await call('user.me', {}, greedy);
     expect(headers['ratelimit']).toMatch(/^"work";r=0;t=\d+$/);
-    expect(await answeredOf(() => call('game.create', { title: 'x' }, modest))).toBeGreaterThanOrEqual(60);
+    for (let n = 0; n < 2 * answered; n += 1)
+      expect((await call('game.create', { title: 'x' }, modest)).status).toBe(200);
   });
 
   test('is charged for what the database does', async () => {
