@@ -79,8 +79,9 @@ const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> =
 };
 
 /** Says in the log what the operator should change. */
-const warn = ({ config: { databaseUrl }, log }: Context): void => {
-  const circumstances = { databaseUrl, uid: process.getuid?.(), inContainer: inContainer() };
+const warn = ({ config: { databaseUrl, workers, quotas, redisUrl }, log }: Context): void => {
+  const countsApart = workers > 1 && quotas !== undefined && redisUrl === undefined;
+  const circumstances = { databaseUrl, uid: process.getuid?.(), inContainer: inContainer(), countsApart };
   for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
 };
 

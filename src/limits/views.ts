@@ -5,7 +5,7 @@ import { networkOf } from './owner.ts';
 import type { Redis } from './redis.ts';
 
 /** Views that are known at a time, some 150 bytes each; beyond, the oldest ones count again. */
-const REMEMBERED = 200_000;
+const REMEMBERED = 100_000;
 
 /** Tells the first view of a record from those that follow it from the same address. Of addresses it keeps hashes only. */
 export class FirstViews {

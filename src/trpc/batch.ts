@@ -52,8 +52,13 @@ const readInputs = async (
   return inputs as Record<string, unknown>;
 };
 
+/** After how many seconds to try again, 0 if not. */
+const secondsOf = ({ headers }: Reply): number => Number(headers['Retry-After'] ?? 0);
+
 const send = (request: Request, response: Response, replies: readonly Reply[]): void => {
-  for (const { headers } of replies) response.set(headers);
+  // Whoever comes back is to find room for all of them.
+  const byPatience = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
+  for (const { headers } of byPatience) response.set(headers);
   if (request.headers['trpc-accept'] === 'application/jsonl') {
     const headers = ['Vary', 'trpc-accept', 'Cache-Control', 'no-store'];
     sendJson(response, 200, asJsonLine(replies), headers, 'application/jsonl; charset=utf-8');

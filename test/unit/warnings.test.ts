@@ -8,6 +8,12 @@ test.each([
   [undefined, false, []],
 ])('user %s, in a container: %s', (uid, inContainer, expected) => {
   for (const databaseUrl of ['mysql://me@host/db', 'sqlite::memory:', 'sqlite:no/such/file.db']) {
-    expect(warningsOf({ databaseUrl, uid, inContainer }).map(({ message }) => message)).toEqual(expected);
+    const circumstances = { databaseUrl, uid, inContainer, countsApart: false };
+    expect(warningsOf(circumstances).map(({ message }) => message)).toEqual(expected);
   }
+});
+
+test('workers that count rates apart', () => {
+  const circumstances = { databaseUrl: 'sqlite::memory:', uid: 1000, inContainer: false, countsApart: true };
+  expect(warningsOf(circumstances)).toEqual([{ message: expect.stringContaining('REDIS_URL') }]);
 });

@@ -136,6 +136,15 @@ describe('several at once', () => {
     expect(await answeredOf(() => call('user.me', {}, user))).toBe(10 - 4);
   });
 
+  test('a batch says when there is room for all of its calls', async () => {
+    await start('read=1000,write=1,search=2');
+    const user = await app.aUser();
+    const search = { ...LIST, search: 'a' };
+    const ids = ['game.list', 'game.list', 'game.create', 'game.create', 'game.list'];
+    const { headers } = await batch(ids, [search, search, { title: '1' }, { title: '2' }, search], user);
+    expect(headers['retry-after']).toMatch(/^(60|59)$/);
+  });
+
   test('twenty calls of nobody in particular are as many reads', async () => {
     await start('anonymous=30');
     const twenty = () => batch(Array<string>(20).fill('game.getTypeStats'), []);
