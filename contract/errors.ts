@@ -7,9 +7,11 @@ import {
   DAILY_TAGS,
   HEADERS_LIMIT,
   HEADERS_SECONDS,
+  IDEMPOTENCY_HOURS,
   inBytes,
   KEY_LENGTH,
   KEY_PREFIX,
+  lengths,
   MAX_BATCH_CALLS,
   MAX_HEADERS,
   MAX_PAGE_DEPTH,
@@ -133,6 +135,27 @@ export const errors = {
     message: 'The request took too long to arrive.',
     hint: `Send the headers within ${HEADERS_SECONDS} seconds, the whole request within ${REQUEST_SECONDS}.`,
   },
+  IDEMPOTENCY_KEY_INVALID: {
+    ...badRequest,
+    message: 'The `Idempotency-Key` is not usable.',
+    hint: `Send 1 to ${lengths.idempotencyKey} printable ASCII characters, such as a UUID.`,
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    code: 'CONFLICT',
+    number: -32009,
+    message: 'A request with the same `Idempotency-Key` is being worked on.',
+    hint: 'Repeat this one after the number of seconds in `Retry-After`: it then gets the answer of the other one.',
+    shouldRetry: true,
+  },
+  IDEMPOTENCY_MISMATCH: {
+    status: 422,
+    code: 'UNPROCESSABLE_CONTENT',
+    number: -32022,
+    message: 'The `Idempotency-Key` was used before, with another input.',
+    hint: `Nothing was stored by this call. Send a new \`Idempotency-Key\` for another input; a used one is kept for ${IDEMPOTENCY_HOURS} hours.`,
+    shouldRetry: false,
+  },
   BATCH_TOO_LARGE: {
     ...badRequest,
     message: `A batch holds at most ${MAX_BATCH_CALLS} calls.`,
@@ -217,7 +240,12 @@ export const commonReasons = [
 export const protectedReasons = ['KEY_MISSING', 'SCOPE_MISSING'] as const satisfies readonly Reason[];
 
 /** What an operation that writes can answer besides. */
-export const writingReasons = ['OUTCOME_UNKNOWN'] as const satisfies readonly Reason[];
+export const writingReasons = [
+  'OUTCOME_UNKNOWN',
+  'IDEMPOTENCY_KEY_INVALID',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'IDEMPOTENCY_MISMATCH',
+] as const satisfies readonly Reason[];
 
 export const Issue = z
   .object({

@@ -64,6 +64,9 @@ export const REQUEST_SECONDS = 60;
 /** Seconds that a caller may take nothing of its answer: memory holds it for as long. */
 export const ANSWER_IDLE_SECONDS = 30;
 
+/** Hours for which the answer to a write is kept for repetitions: a client's queue that was stuck over night is worked off. */
+export const IDEMPOTENCY_HOURS = 24;
+
 /** Faults beyond this number are left out of a reply, so that a hostile body cannot make it larger than itself. */
 export const MAX_ISSUES = 1000;
 
@@ -105,6 +108,8 @@ export const lengths = {
   siteName: 32,
   /** Ours are shorter; there is room to put more into one. */
   cursor: 1000,
+  /** A few UUIDs; it is hashed, so that no more is stored of it. */
+  idempotencyKey: 255,
   /** A search looks for each of its words: half a title is more than anyone types. */
   search: 100,
   /** A few lines of a card; the subtitles of light novels fit. */

@@ -7,7 +7,10 @@ import { ContentReads } from './content/reads.ts';
 import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
+import { Deadline } from './deadline.ts';
 import type { WriteBehind } from './db/write-behind.ts';
+import { Sweeper } from './idempotency/sweeper.ts';
+import { Writes } from './idempotency/writes.ts';
 import { Lanes } from './limits/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { type Limits, openLimits } from './limits/limits.ts';
@@ -24,6 +27,9 @@ interface Reads {
   profiles: ProfileReads;
 }
 
+/** How long it may take to store what is in memory, unless told. */
+const CLOSE_MS = 10_000;
+
 /** Everything the service depends on. */
 export interface Context {
   config: Config;
@@ -39,18 +45,24 @@ export interface Context {
   keys: KeyVerifier;
   /** What callers are held to; undefined for nothing. */
   limits: Limits | undefined;
+  writes: Writes;
   /** Which calls begin, and which are refused for want of room. */
   lanes: Lanes;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
+  sweeper: Sweeper;
 }
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
 export const openContext = async (config: Config, log: Logger, now = () => new Date()): Promise<Context> => {
-  const db = await Database.open(config.databaseUrl, schema);
+  const db = await Database.open(config.databaseUrl, schema, {
+    statementMs: config.requestTimeoutMs,
+    readUrl: config.databaseReadUrl,
+  });
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
+  const writes = new Writes(db, now);
   return {
     config,
     db,
@@ -58,7 +70,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     now,
     tags,
     search,
-    indexer: new Indexer(db, searchKinds, log),
+    indexer: new Indexer(db.background, searchKinds, log),
     reads: {
       games: new ContentReads(db, tags, search, gameKind),
       images: new ContentReads(db, tags, search, imageKind),
@@ -66,16 +78,28 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     },
     keys: new KeyVerifier(db, log, now),
     limits: config.quotas && (await openLimits(config.quotas, config.redisUrl, log)),
+    writes,
+    toggles: new Toggles(db, writes, now),
+    gameViews: viewCounts(db.background, log, gameKind),
+    imageViews: viewCounts(db.background, log, imageKind),
+    sweeper: new Sweeper(db.background, now, log),
     lanes: new Lanes(),
-    toggles: new Toggles(db),
-    gameViews: viewCounts(db, log, gameKind),
-    imageViews: viewCounts(db, log, imageKind),
   };
 };
 
-/** Stores what is still in memory and disconnects. */
-export const closeContext = async ({ db, keys, limits, gameViews, imageViews, indexer }: Context): Promise<void> => {
-  await Promise.all([indexer.close(), keys.flush(), gameViews.flush(), imageViews.flush()]);
+/** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
+export const closeContext = async (
+  { db, keys, limits, gameViews, imageViews, indexer, sweeper }: Context,
+  deadline = new Deadline(CLOSE_MS),
+): Promise<void> => {
+  await Promise.all([
+    // What does not end by then, ends with its connection.
+    deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
+    keys.close(deadline),
+    gameViews.close(deadline),
+    imageViews.close(deadline),
+  ]);
   limits?.close();
   await db.close();
+  deadline.close();
 };

@@ -14,4 +14,6 @@ export interface Arrival {
   learn: (caller: Caller | undefined) => void;
   /** Hears how the caller stands to its limits. */
   note: Note;
+  /** Hears that one of its calls was made before, and is answered as it was then. */
+  noteReplay: () => void;
 }

@@ -3,10 +3,12 @@ import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../cont
 import type { Context } from '../context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import { Replay } from '../idempotency/repeatable.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
 import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
 import { hasMoreValues, inputOf, type Sent } from './envelope.ts';
+import { adviceOn, repeatableOf } from './repeats.ts';
 import type { Lanes } from '../limits/lanes.ts';
 import type { Account, Rates } from '../limits/rates.ts';
 import type { Call } from '../procedure.ts';
@@ -105,15 +107,15 @@ export class Calls {
   /**
    * Makes the call, as soon as there is room for it, and charges what it was found to cost. Returns the JSON of the reply,
    * encoded once for all who share it. At the deadline a read is given up at once; a write itself has to find out whether
-   * it is stored.
+   * it is stored. `position` is its place in a batch.
    * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
    */
-  async perform(admitted: Admitted, sent: Sent): Promise<Buffer> {
+  async perform(admitted: Admitted, sent: Sent, position = 0): Promise<Buffer> {
     const { procedure, account, arrival } = admitted;
     const input = this.#telling(procedure, sent);
     const charging = account && this.#rates?.chargeInput(account, procedure, input);
     if (charging) await charging;
-    const answer = await this.#make(admitted, sent, input);
+    const answer = await this.#make(admitted, sent, { input, position });
     arrival.deadline.bill?.(answer.length / ANSWERED_BYTES_PER_MS);
     return answer;
   }
@@ -123,27 +125,41 @@ export class Calls {
     return this.#rates?.enter(account, effect);
   }
 
-  #make(admitted: Admitted, sent: Sent, input: unknown): Promise<Buffer> {
+  #make(admitted: Admitted, sent: Sent, { input, position }: { input: unknown; position: number }): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
-    const { deadline: own, address } = arrival;
+    const { deadline, address } = arrival;
     const { lane, cost } = this.#lanes.placeOf(procedure, input, caller !== undefined);
-    const run = async (deadline: Deadline): Promise<Buffer> => {
-      const envelope = sent.parse();
-      assertSize(procedure, envelope);
-      return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, { caller, address, deadline })));
-    };
-    if (isShared(admitted)) {
-      // Whoever is left without callers while it waits finds out when it begins.
-      const enter = (work: () => Promise<Buffer>): Promise<Buffer> => lane.run(cost, undefined, work);
-      return own.race(this.#shared.answer(keyOf(procedure, sent.text), own, enter, run));
-    }
-    const done = lane.run(cost, own, () => run(own));
-    return procedure.effect === 'write' ? done : own.race(done);
+    if (procedure.effect === 'write') return lane.run(cost, deadline, () => this.#write(admitted, sent, position));
+    const read = (time: Deadline): Promise<Buffer> =>
+      this.#handle(procedure, sent, { caller, address, deadline: time });
+    if (!isShared(admitted)) return deadline.race(lane.run(cost, deadline, () => read(deadline)));
+    // Whoever is left without callers while it waits finds out when it begins.
+    const enter = (work: () => Promise<Buffer>): Promise<Buffer> => lane.run(cost, undefined, work);
+    return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), deadline, enter, read));
   }
 
   /** What is sent, as far as it tells the one lane from the other. @throws AppError MALFORMED_JSON */
   #telling({ searchMember, recordsMember }: Procedure, sent: Sent): unknown {
     const member = searchMember ?? recordsMember;
     return member !== undefined && sent.mayHave(member) ? inputOf(sent.parse()) : undefined;
+  }
+
+  async #handle(procedure: Procedure, sent: Sent, call: Call): Promise<Buffer> {
+    const envelope = sent.parse();
+    assertSize(procedure, envelope);
+    return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, call)));
+  }
+
+  async #write({ procedure, caller, arrival }: Admitted, sent: Sent, position: number): Promise<Buffer> {
+    const { address, deadline, idempotencyKey } = arrival;
+    const input = (): unknown => inputOf(sent.parse());
+    const repeatable = repeatableOf(procedure, caller, { idempotencyKey, position, input });
+    try {
+      return await this.#handle(procedure, sent, { caller, address, deadline, repeatable });
+    } catch (error) {
+      if (!(error instanceof Replay)) throw adviceOn(error, repeatable);
+      arrival.noteReplay();
+      return Buffer.from(error.answer);
+    }
   }
 }

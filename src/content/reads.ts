@@ -1,5 +1,5 @@
 import { Coalescer } from '../db/coalesce.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Lane } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
@@ -80,7 +80,7 @@ export class ContentReads<Summary, Whole extends Summary> {
     requests: readonly RecordRequest[],
     deadline: Deadline | undefined,
   ): Promise<(ContentRecord<Whole> | undefined)[]> {
-    const reader = this.#db.within(deadline);
+    const reader = laneOf(this.#db, requests).within(deadline);
     const ids = requests.map(({ id }) => id);
     const viewerId = sharedViewer(requests);
     const viewings = viewerId.same ? [] : viewingsOf(requests);
@@ -100,8 +100,9 @@ export class ContentReads<Summary, Whole extends Summary> {
     requests: readonly ListRequest[],
     deadline: Deadline | undefined,
   ): Promise<ListPage<ContentRecord<Summary>>[]> {
-    const reader = this.#db.within(deadline);
     const { query } = requests[0] as ListRequest;
+    // The index is that of the primary, which knows records that a replica may lack.
+    const reader = (query.terms.length > 0 ? this.#db : laneOf(this.#db, requests)).within(deadline);
     const { same } = sharedViewer(requests);
     const { records: rows, ...rest } = await listRows<Summary>({ ...this.#sources, reader }, this.#kind, query, same);
     const records = await withTags(reader, this.#tags, rows);
@@ -130,6 +131,10 @@ export class ContentReads<Summary, Whole extends Summary> {
 interface Viewed {
   viewerId: string | undefined;
 }
+
+/** By which way to read for these: whoever shows a key sees what they have just stored. */
+const laneOf = (db: Database, requests: readonly Viewed[]): Lane =>
+  requests.every(({ viewerId }) => viewerId === undefined) ? db.anonymous : db;
 
 /** The viewer if all have the same one. */
 const sharedViewer = (requests: readonly Viewed[]): { same: string | undefined } => {

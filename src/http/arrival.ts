@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { idempotencyReplayed } from '../../contract/index.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
@@ -29,5 +30,8 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
       response.locals.caller = caller;
     },
     note: (standing) => response.locals.standings?.note(standing),
+    noteReplay: () => {
+      response.setHeader(idempotencyReplayed.name, 'true');
+    },
   };
 };

@@ -47,11 +47,12 @@ export const errorReply = (error: AppError, path: string | null, requestId: stri
   const { reason, details } = error;
   const { status, code, number, message, ...usual } = errorOf(reason);
   const { hint, shouldRetry } = { ...usual, ...details };
+  const isForLater = status === 429 || status === 503 || details.retryAfter !== undefined;
   return {
     status,
     headers: {
       ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
-      ...((status === 429 || status === 503) && { 'Retry-After': String(retryAfterOf(error)) }),
+      ...(isForLater && { 'Retry-After': String(retryAfterOf(error)) }),
       ...(shouldRetry !== undefined && { 'X-Should-Retry': String(shouldRetry) }),
     },
     body: {

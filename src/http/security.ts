@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import cors from 'cors';
 import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
+import { idempotencyReplayed } from '../../contract/index.ts';
 import { setCommonHeaders } from './reply.ts';
 
 const PREFLIGHT_MAX_AGE_S = 86_400;
@@ -11,6 +12,7 @@ const PREFLIGHT_MAX_AGE_S = 86_400;
 const EXPOSED = [
   'Accept-Encoding',
   'ETag',
+  idempotencyReplayed.name,
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',

@@ -107,10 +107,10 @@ export const answerBatch =
     const inputs = callable.length > 0 ? await readInputs(bodies, request, limit, bill) : {};
     arrival.deadline.restart(timeoutMs);
     const answers = new BatchAnswers(held);
-    const answer = async (one: Admitted, input: unknown): Promise<Reply> => {
+    const answer = async (one: Admitted, input: unknown, index: number): Promise<Reply> => {
       try {
         answers.assertRoom();
-        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input))));
+        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input), index)));
       } catch (error) {
         const { id } = one.procedure;
         const reply = failed(id, error);
@@ -127,7 +127,7 @@ export const answerBatch =
     const answerAt = async (index: number): Promise<void> => {
       const one = at(index);
       const input = Object.hasOwn(inputs, index) ? inputs[index] : {};
-      replies[index] = 'procedure' in one ? await answer(one, input) : one;
+      replies[index] = 'procedure' in one ? await answer(one, input, index) : one;
     };
     const isList = (index: number): boolean => {
       const one = at(index);

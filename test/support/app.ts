@@ -68,7 +68,7 @@ export interface TestApp {
   /** Any request, by supertest. */
   http: Agent;
   /** Sends an input. @throws Error if what comes back is not as the published document says */
-  send(id: ProcedureId, input: unknown, key?: string): Promise<Reply>;
+  send(id: ProcedureId, input: unknown, key?: string, headers?: Record<string, string>): Promise<Reply>;
   /** Calls a procedure. @throws Error if it does not answer 200 */
   call<Id extends ProcedureId>(id: Id, input: Input<Id>, key?: string): Promise<Output<Id>>;
   /** Calls a procedure that is to fail. @throws Error if it answers with another status */
@@ -96,6 +96,8 @@ interface Options {
   redisUrl?: string;
   /** Whether it fails on demand, as the sandbox does. */
   sandbox?: boolean;
+  /** The address of a database that is there already, and stays. */
+  databaseUrl?: string | undefined;
   /** By which address it reaches the database of this address: its own, unless told. */
   reach?: (databaseUrl: string) => Promise<string>;
   /** What its listener bears, where it is other than usual. */
@@ -105,7 +107,7 @@ interface Options {
 }
 
 /**
- * Starts the service over HTTP on an empty database of its own. Whatever it answers to calls of procedures, to whichever
+ * Starts the service over HTTP on an empty database of its own, unless told of another one. Whatever it answers to calls of procedures, to whichever
  * client, is held against the published document; a difference fails the call by `send`, else `stop`.
  */
 export const startApp = async ({
@@ -113,11 +115,13 @@ export const startApp = async ({
   rates = 'off',
   redisUrl = '',
   sandbox = false,
+  databaseUrl,
   reach = (url) => Promise.resolve(url),
   edge = {},
   patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000 },
 }: Options = {}): Promise<TestApp> => {
-  const database = await createDatabase();
+  const database =
+    databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };
   const environment = { DATABASE_URL: await reach(database.url), RATE_LIMIT: rates, REDIS_URL: redisUrl };
   const config = { ...readConfig({ ...environment, LOG_LEVEL: 'silent' }), sandbox };
   let logged = '';
@@ -131,10 +135,14 @@ export const startApp = async ({
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 
-  const send: TestApp['send'] = async (id, input, key) => {
+  const send: TestApp['send'] = async (id, input, key, more) => {
     const response = await fetch(`${url}/api/trpc/${id}`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...(key !== undefined && { Authorization: `Bearer ${key}` }) },
+      headers: {
+        'Content-Type': 'application/json',
+        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+        ...more,
+      },
       body: JSON.stringify({ json: input }),
     });
     const { status, headers } = response;

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { ProcedureId } from './app.ts';
 
 /** How a call ended. */
 export type Ending =
-  | { kind: 'answered'; status: number; retryAfter: string | undefined; text: string }
+  | { kind: 'answered'; status: number; retryAfter: string | undefined; headers: IncomingHttpHeaders; text: string }
   /** The connection failed before an answer began, or within it. */
   | { kind: 'refused' | 'broken' | 'half'; code: string };
 
 /** A caller on one kept-alive connection, which sees what becomes of it. */
 export interface Client {
   get(path: string): Promise<Ending>;
-  call(id: ProcedureId, input: unknown): Promise<Ending>;
+  call(id: ProcedureId, input: unknown, headers?: Record<string, string>): Promise<Ending>;
   close(): void;
 }
 
@@ -22,13 +22,19 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 export const openClient = (base: string, key?: string): Client => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-  const send = async (method: 'GET' | 'POST', path: string, body = ''): Promise<Ending> => {
+  const send = async (
+    method: 'GET' | 'POST',
+    path: string,
+    body = '',
+    more: Record<string, string> = {},
+  ): Promise<Ending> => {
     const sent = request(base + path, {
       method,
       agent,
       headers: {
         ...(body !== '' && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
         ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+        ...more,
       },
     });
     sent.end(body);
@@ -41,7 +47,8 @@ export const openClient = (base: string, key?: string): Client => {
     }
     try {
       const { statusCode = 0, headers } = response;
-      return { kind: 'answered', status: statusCode, retryAfter: headers['retry-after'], text: await text(response) };
+      const retryAfter = headers['retry-after'];
+      return { kind: 'answered', status: statusCode, retryAfter, headers, text: await text(response) };
     } catch (error) {
       return { kind: 'half', code: codeOf(error) };
     }
@@ -49,7 +56,7 @@ export const openClient = (base: string, key?: string): Client => {
 
   return {
     get: (path) => send('GET', path),
-    call: (id, input) => send('POST', `/api/trpc/${id}`, JSON.stringify({ json: input })),
+    call: (id, input, headers) => send('POST', `/api/trpc/${id}`, JSON.stringify({ json: input }), headers),
     close: () => agent.destroy(),
   };
 };

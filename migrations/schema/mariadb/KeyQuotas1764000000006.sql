@@ -83,6 +83,15 @@ CREATE TABLE `games` (
   CONSTRAINT `fk_games_author` FOREIGN KEY (`author_id`) REFERENCES `users` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
+CREATE TABLE `idempotency_records` (
+  `created_at` datetime(3) NOT NULL,
+  `call_hash` binary(32) NOT NULL,
+  `input_hash` binary(32) NOT NULL,
+  `answer` mediumtext NOT NULL,
+  PRIMARY KEY (`created_at`,`call_hash`),
+  UNIQUE KEY `idempotency_records_call` (`call_hash`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
+
 CREATE TABLE `image_post_favorites` (
   `user_id` binary(16) NOT NULL,
   `image_post_id` binary(16) NOT NULL,

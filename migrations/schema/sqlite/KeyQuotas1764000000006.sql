@@ -38,6 +38,10 @@ CREATE INDEX "games_type_views" ON "games" ("game_type", "view_count", "created_
 
 CREATE INDEX games_views ON games (view_count, created_at, id, game_type);
 
+CREATE TABLE "idempotency_records" ("created_at" datetime NOT NULL, "call_hash" blob NOT NULL, "input_hash" blob NOT NULL, "answer" text NOT NULL, PRIMARY KEY ("created_at", "call_hash"));
+
+CREATE UNIQUE INDEX "idempotency_records_call" ON "idempotency_records" ("call_hash") ;
+
 CREATE TABLE "image_post_favorites" ("user_id" blob NOT NULL, "image_post_id" blob NOT NULL, CONSTRAINT "fk_image_post_favorites_record" FOREIGN KEY ("image_post_id") REFERENCES "image_posts" ("id") ON DELETE CASCADE ON UPDATE NO ACTION, CONSTRAINT "fk_image_post_favorites_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION, PRIMARY KEY ("user_id", "image_post_id"));
 
 CREATE INDEX "image_post_favorites_record" ON "image_post_favorites" ("image_post_id") ;
