@@ -97,7 +97,8 @@ describe('a day’s count', () => {
       app.send('game.batchCreate', gamesOfTypes(30 * n, 30), user.key),
     );
     const statuses = (await Promise.all(posts)).map(({ status }) => status);
-    expect(statuses.toSorted()).toEqual([...Array<number>(6).fill(200), ...Array<number>(4).fill(429)]);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(6);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(4);
     expect(await count("counters WHERE name LIKE 'games:T%'")).toBe(180);
   });
 

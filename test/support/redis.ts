@@ -60,7 +60,14 @@ export const startRedis = async ({
     ...listen,
     ...(tls ? ['--tls-ca-cert-file', tls.ca.cert, '--tls-auth-clients', 'no'] : []),
     ...(password === undefined ? [] : ['--requirepass', password]),
-    ...['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder],
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    folder,
   ];
   const start = async (): Promise<ChildProcess> => {
     const child = spawn(TEST_REDIS, options, { stdio: ['ignore', 'pipe', 'pipe'] });

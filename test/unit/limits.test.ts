@@ -178,6 +178,8 @@ const refusalOf = (call: () => void | Promise<void>): AppError | undefined => {
   }
 };
 
+const recordsOf = (n: number): object[] => Array.from({ length: n }, () => ({}));
+
 describe('the rates of a caller', () => {
   const quotas = { read: 6, anonymous: 3, write: 20, search: 2, work: 1000 };
   const list = { effect: 'read', searchMember: 'search', recordsMember: undefined } as const;
@@ -230,11 +232,11 @@ describe('the rates of a caller', () => {
 
   test('a tenth of a write is charged for each record of a batch', () => {
     const account = accountOf('key');
-    expect(refusalOf(() => rates.chargeInput(account, batch, { games: Array(95).fill({}) }))).toBeUndefined();
+    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(95) }))).toBeUndefined();
     expect(noted.at(-1)).toMatchObject({ policy: { name: 'write' }, left: 10 });
-    expect(refusalOf(() => rates.chargeInput(account, batch, { games: Array(1_000_000).fill({}) }))).toBeUndefined();
+    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(1_000_000) }))).toBeUndefined();
     expect(noted.at(-1)).toMatchObject({ left: 0 });
-    expect(refusalOf(() => rates.chargeInput(account, batch, { games: Array(10).fill({}) }))).toBeDefined();
+    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(10) }))).toBeDefined();
   });
 
   test('work that was done is charged afterwards, and shuts out until it is worked off', () => {
@@ -293,7 +295,12 @@ describe('a view', () => {
 
   test('counts once for an address, a record and an hour', () => {
     const views = new FirstViews(undefined, clock);
-    expect(countOf(views, Array(1000).fill(['192.0.2.1', 'a']))).toBe(1);
+    expect(
+      countOf(
+        views,
+        Array.from({ length: 1000 }, () => ['192.0.2.1', 'a'] as const),
+      ),
+    ).toBe(1);
     expect(
       countOf(views, [
         ['192.0.2.1', 'b'],
