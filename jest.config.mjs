@@ -1,11 +1,12 @@
 // Plain JavaScript: Jest reads a TypeScript configuration on Node 20 only with the help of another package.
 import { availableParallelism } from 'node:os';
-import { findChromium, findEngines, findOasdiff } from './test/support/available.mjs';
+import { findChromium, findEngines, findOasdiff, findRedis } from './test/support/available.mjs';
 
 const { engines, notices: engineNotices } = findEngines();
 const { chromium, notices: chromiumNotices } = findChromium();
 const { oasdiff, notices: oasdiffNotices } = findOasdiff();
-const notices = [...engineNotices, ...chromiumNotices, ...oasdiffNotices];
+const { redis, notices: redisNotices } = findRedis();
+const notices = [...engineNotices, ...chromiumNotices, ...oasdiffNotices, ...redisNotices];
 if (process.env.CI === 'true' && notices.length > 0) {
   throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...notices.flat()].join('\n'));
 }
@@ -61,6 +62,9 @@ export default {
       }),
     ),
     ...(oasdiff ? [project('compatibility', 'green', ['compatibility'], { globals: { TEST_OASDIFF: oasdiff } })] : []),
+    ...(redis
+      ? [project('redis', 'red', ['redis'], { globals: { TEST_REDIS: redis, TEST_ENGINE: { name: 'sqlite' } } })]
+      : []),
     ...(chromium
       ? [
           project('browser', 'yellow', ['browser'], {

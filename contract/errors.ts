@@ -3,6 +3,8 @@ import {
   ANSWER_LIMIT,
   BATCH_BODY_LIMIT,
   BODY_CODINGS,
+  DAILY_GAME_TYPES,
+  DAILY_TAGS,
   HEADERS_LIMIT,
   HEADERS_SECONDS,
   IDEMPOTENCY_HOURS,
@@ -172,6 +174,13 @@ export const errors = {
     number: -32029,
     message: 'Too many requests.',
     hint: 'Wait for the number of seconds in `Retry-After`.',
+  },
+  QUOTA_EXCEEDED: {
+    status: 429,
+    code: 'TOO_MANY_REQUESTS',
+    number: -32029,
+    message: 'This key has made as many new tags or types of games as it may in a day.',
+    hint: `A key may make ${DAILY_TAGS} new tags and ${DAILY_GAME_TYPES} new types of games in a day that ends at midnight UTC. Nothing was stored.`,
   },
   OVERLOADED: {
     ...unavailable,

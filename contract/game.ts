@@ -186,7 +186,7 @@ export const game = router('game', {
     effect: 'write',
     input: GameInput,
     output: Game,
-    errors: [],
+    errors: ['QUOTA_EXCEEDED'],
     example: { input: exampleGameInput, output: { ...exampleGame, viewer: untouchedViewer } },
   }),
 
@@ -199,7 +199,7 @@ export const game = router('game', {
       games: z.array(GameInput).min(1).max(MAX_BATCH_RECORDS).describe(`The games, 1 to ${MAX_BATCH_RECORDS}`),
     }),
     output: z.object({ items: z.array(Game).describe('The games, in the order of the input') }),
-    errors: [],
+    errors: ['QUOTA_EXCEEDED'],
     recordsMember: 'games',
     example: {
       input: { games: [exampleGameInput, plainGameInput] },

@@ -97,7 +97,7 @@ export const image = router('image', {
     effect: 'write',
     input: ImagePostInput,
     output: ImagePost,
-    errors: [],
+    errors: ['QUOTA_EXCEEDED'],
     example: { input: exampleImagePostInput, output: { ...exampleImagePost, viewer: untouchedViewer } },
   }),
 
@@ -114,7 +114,7 @@ export const image = router('image', {
         .describe(`The image posts, 1 to ${MAX_BATCH_RECORDS}`),
     }),
     output: z.object({ items: z.array(ImagePost).describe('The image posts, in the order of the input') }),
-    errors: [],
+    errors: ['QUOTA_EXCEEDED'],
     recordsMember: 'posts',
     example: {
       input: { posts: [exampleImagePostInput] },
@@ -136,7 +136,7 @@ export const image = router('image', {
       tagNames: contentInput.tagNames.optional(),
     }),
     output: ImagePost,
-    errors: ['IMAGE_POST_NOT_FOUND', 'NOT_OWNER'],
+    errors: ['IMAGE_POST_NOT_FOUND', 'NOT_OWNER', 'QUOTA_EXCEEDED'],
     example: {
       input: { id: exampleImagePost.id, title: '雨の路地裏、夜' },
       output: { ...exampleImagePost, title: '雨の路地裏、夜', viewer: untouchedViewer },

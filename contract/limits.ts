@@ -153,3 +153,43 @@ export const timeRangeDays = { day: 1, week: 7, month: 30, year: 365 } as const;
 export const KEY_PREFIX = 'cgk_';
 /** How many letters and digits follow: 32 random ones, which is 190 bits, and 6 for a checksum. */
 export const KEY_LENGTH = 38;
+
+/** Seconds in which a used-up rate is whole again: it comes back bit by bit, not all at once. */
+export const RATE_SECONDS = 60;
+/**
+ * What a caller may do within `RATE_SECONDS`, each by a name of its own: those with a key by their key, all others by their
+ * address. An operator may set others.
+ */
+export const rates = {
+  /** Reads with a key: ten a second is a busy site that asks for each of its pages. */
+  read: 600,
+  /** Reads without: two a second is more than people click, and many may share an address. */
+  anonymous: 120,
+  /** Writes: two a second is an import; `batchCreate` takes more records for it. */
+  write: 120,
+  /** Searches, which count as reads as well: one for each letter that somebody types. */
+  search: 60,
+  /**
+   * Milliseconds of work: half a processor, all the time. Whoever stays within the numbers above with what pages ask for
+   * takes a tenth of it.
+   */
+  work: 30_000,
+} as const;
+export type RateName = keyof typeof rates;
+/** Records that are stored together for the price of one stored alone: most of a write is what is done once. */
+export const RECORDS_PER_WRITE = 10;
+/** Bytes of a request that count as a millisecond of work: so long it takes at worst to take them apart. */
+export const SENT_BYTES_PER_MS = 4096;
+/** Bytes of an answer that do: they are read, checked and written. */
+export const ANSWERED_BYTES_PER_MS = 65_536;
+/**
+ * Keys of an address that need not exist, within `RATE_SECONDS`: each has the database asked. Beyond, only keys that were
+ * seen to work are let in from there.
+ */
+export const UNKNOWN_KEYS = 30;
+/** New tags that a key may make in a day, in UTC: a whole catalogue has a few thousand. They stay for ever. */
+export const DAILY_TAGS = 5000;
+/** New types of games, likewise: they are an open list, but one for a menu. */
+export const DAILY_GAME_TYPES = 200;
+/** Seconds in which the views of a record from one address count once: who comes back later has come again. */
+export const VIEW_SECONDS = 3600;

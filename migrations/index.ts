@@ -3,6 +3,7 @@ import { TagIds1763700000002 } from './0002-tag-ids.ts';
 import { Search1763700000003 } from './0003-search.ts';
 import { ImageSummaries1763800000004 } from './0004-image-summaries.ts';
 import { Idempotency1763900000005 } from './0005-idempotency.ts';
+import { KeyQuotas1764000000006 } from './0006-key-quotas.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   Search1763700000003,
   ImageSummaries1763800000004,
   Idempotency1763900000005,
+  KeyQuotas1764000000006,
 ];

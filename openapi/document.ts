@@ -27,6 +27,16 @@ const headers = {
     required: true,
     schema: { type: 'string' },
   },
+  'RateLimit-Policy': {
+    description:
+      'What you are held to, by name: a quota `q` in `w` seconds. Left out where the operator limits nothing. For example `"read";q=600;w=60, "work";q=30000;w=60;qu="milliseconds"`.',
+    schema: { type: 'string' },
+  },
+  RateLimit: {
+    description:
+      'How you stand to the policy of which least is left: `r` of its quota, and `t` seconds until all of it is there again. For example `"read";r=599;t=1`.',
+    schema: { type: 'string' },
+  },
   'Retry-After': {
     description: 'After how many seconds to try again.',
     required: true,

@@ -40,6 +40,8 @@ const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name
 
 const headersOf = (status: number, { effect }: ProcedureMetadata) => ({
   ...header('X-Request-Id'),
+  ...header('RateLimit-Policy'),
+  ...header('RateLimit'),
   ...(status === 200 && effect === 'write' && header(idempotencyReplayed.name)),
   ...(status === 401 && header('WWW-Authenticate')),
   ...((status === 409 || status === 429 || status === 503) && header('Retry-After')),

@@ -1,7 +1,10 @@
 import {
   ANSWER_LIMIT,
+  ANSWERED_BYTES_PER_MS,
   BATCH_BODY_LIMIT,
   type Contract,
+  DAILY_GAME_TYPES,
+  DAILY_TAGS,
   errors,
   IDEMPOTENCY_HOURS,
   idempotencyKey,
@@ -12,9 +15,15 @@ import {
   MAX_BATCH_CALLS,
   MAX_PAGE_DEPTH,
   procedures,
+  RATE_SECONDS,
+  type RateName,
+  rates,
   READ_BODY_LIMIT,
   type Scope,
   scopes,
+  SENT_BYTES_PER_MS,
+  UNKNOWN_KEYS,
+  VIEW_SECONDS,
 } from '../contract/index.ts';
 
 const code = (text: string | number): string => `\`${text}\``;
@@ -22,6 +31,21 @@ const code = (text: string | number): string => `\`${text}\``;
 /** A Markdown table. */
 const table = (head: string[], rows: string[][]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** What each rate counts, in words. */
+const rateWords: Record<RateName, string> = {
+  read: 'Reads with a key',
+  anonymous: 'Reads without a key',
+  write: 'Writes',
+  search: 'Searches: `game.list` and `image.list` with a `search`, and `user.search`. They count as reads as well',
+  work: `Milliseconds of work: what a call takes in the database, and one for each ${inBytes(SENT_BYTES_PER_MS)} of its body and each ${inBytes(ANSWERED_BYTES_PER_MS)} of its answer`,
+};
+
+const rateTable = () =>
+  table(
+    ['Name', `Within ${RATE_SECONDS} seconds`, 'What is counted'],
+    Object.entries(rateWords).map(([name, words]) => [code(name), String(rates[name as RateName]), words]),
+  );
 
 const operationsOf = (scope: Scope): string =>
   procedures
@@ -121,6 +145,28 @@ every fault of the input. Quote \`data.requestId\` when you report a problem.
 
 ${errorTable()}
 </details>
+
+## Limits
+
+What you may do is counted by your key or, without one, by your address. These are the usual numbers; an operator may have set others,
+or none:
+
+${rateTable()}
+
+What you use up comes back steadily, not all at once: after a pause there is room for a burst. A batch counts as its calls do, and
+what \`batchCreate\` stores counts as a tenth of a write for each record beside the call itself. The work of a call is known when it is
+done: a dear one is answered, and those after it may have to wait.
+
+Every reply tells how you stand, by the headers of an [IETF draft](https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/):
+\`RateLimit-Policy\` names what you are held to, and \`RateLimit\` what is left where least is left. Of the replies in a batch, it is the one
+that has least. A call beyond a limit fails with status 429 ${code('RATE_LIMITED')}, costs nothing, and can be repeated after the seconds in
+\`Retry-After\`.
+
+- An address may try ${UNKNOWN_KEYS} keys in ${RATE_SECONDS} seconds that do not exist. Beyond, it is refused likewise, with keys that the service has not
+  seen before.
+- A key may make ${DAILY_TAGS} new tags and ${DAILY_GAME_TYPES} new types of games in a day, which ends at midnight UTC. Beyond, what would make another fails
+  with status 429 ${code('QUOTA_EXCEEDED')} and stores nothing.
+- A view counts once for an address, a record and ${VIEW_SECONDS / 60} minutes.
 
 ## Repeating a write
 

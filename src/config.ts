@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { checkAddress, DEFAULT_DATABASE_URL } from './db/address.ts';
 import { AddressError } from './errors.ts';
+import { parseQuotas, QuotaError, type Quotas } from './limits/policies.ts';
 
 const MAX_PORT = 65_535;
 
@@ -23,6 +24,23 @@ const databaseUrl = z.string().check((ctx) => {
     ctx.issues.push({ code: 'custom', input: '', message: error.message });
   }
 });
+
+const quotas = z.string().transform((text, ctx) => {
+  try {
+    return parseQuotas(text);
+  } catch (error) {
+    if (!(error instanceof QuotaError)) throw error;
+    ctx.issues.push({ code: 'custom', input: text, message: error.message });
+    return z.NEVER;
+  }
+});
+
+const redisUrl = z
+  .string()
+  .refine(
+    (url) => URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol) && new URL(url).hostname !== '',
+    'must be redis://user:password@host:port/number or rediss://…',
+  );
 
 const publicUrl = z
   .string()
@@ -63,6 +81,8 @@ const variables = z.object({
     .transform(() => availableParallelism())
     .or(wholeNumber(1, 256))
     .default(1),
+  RATE_LIMIT: quotas.prefault('on'),
+  REDIS_URL: redisUrl.optional(),
   REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
 });
@@ -83,6 +103,10 @@ export interface Config {
   corsOrigins: string[];
   /** How many processes answer requests. */
   workers: number;
+  /** What callers may do within a minute; undefined for all that they like. */
+  quotas: Quotas | undefined;
+  /** Where instances count together. */
+  redisUrl: string | undefined;
   /** How long the work for a request may take. */
   requestTimeoutMs: number;
   shutdownTimeoutMs: number;
@@ -98,6 +122,9 @@ export const sandboxOf = (config: Config): Config => ({
   autoMigrate: true,
   // Each process would have a memory of its own.
   workers: 1,
+  // Tests call as often as they like.
+  quotas: undefined,
+  redisUrl: undefined,
   sandbox: true,
 });
 
@@ -117,8 +144,9 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
   if (!success) {
     const faults = error.issues.map((issue) => {
       const name = String(issue.path[0]);
-      // Whoever reads the log need not learn the database password.
-      const value = ['DATABASE_URL', 'DATABASE_READ_URL'].includes(name) ? '' : ` "${present[name]}"`;
+      // Whoever reads the log need not learn a password.
+      const isSecret = ['DATABASE_URL', 'DATABASE_READ_URL', 'REDIS_URL'].includes(name);
+      const value = isSecret ? '' : ` "${present[name]}"`;
       return `${name}${value} ${issue.message}`;
     });
     throw new ConfigError([...new Set(faults)].join('\n'));
@@ -134,6 +162,8 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     trustProxy: data.TRUST_PROXY,
     corsOrigins: data.CORS_ORIGINS,
     workers: data.WORKERS,
+    quotas: data.RATE_LIMIT,
+    redisUrl: data.REDIS_URL,
     requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     sandbox: false,

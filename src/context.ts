@@ -13,6 +13,7 @@ import { Sweeper } from './idempotency/sweeper.ts';
 import { Writes } from './idempotency/writes.ts';
 import { Lanes } from './limits/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
+import { type Limits, openLimits } from './limits/limits.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from './search/indexing/indexer.ts';
@@ -42,6 +43,8 @@ export interface Context {
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
+  /** What callers are held to; undefined for nothing. */
+  limits: Limits | undefined;
   writes: Writes;
   /** Which calls begin, and which are refused for want of room. */
   lanes: Lanes;
@@ -74,6 +77,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
+    limits: config.quotas && (await openLimits(config.quotas, config.redisUrl, log)),
     writes,
     toggles: new Toggles(db, writes, now),
     gameViews: viewCounts(db.background, log, gameKind),
@@ -85,7 +89,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
 
 /** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
 export const closeContext = async (
-  { db, keys, gameViews, imageViews, indexer, sweeper }: Context,
+  { db, keys, limits, gameViews, imageViews, indexer, sweeper }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
   await Promise.all([
@@ -95,6 +99,7 @@ export const closeContext = async (
     gameViews.close(deadline),
     imageViews.close(deadline),
   ]);
+  limits?.close();
   await db.close();
   deadline.close();
 };

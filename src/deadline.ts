@@ -7,6 +7,8 @@ type Listener = (error: AppError) => void;
  * an `AbortSignal`, which costs ten times as much, and several of which cannot be joined so that all must end.
  */
 export class Deadline {
+  /** Hears of milliseconds that were worked within this time, for whoever is to pay for them. */
+  bill: ((ms: number) => void) | undefined;
   #error: AppError | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #listeners = new Set<Listener>();
@@ -38,6 +40,10 @@ export class Deadline {
         );
       }
     }
+    // Each pays a share of what is done for all of them.
+    all.bill = (ms) => {
+      for (const deadline of deadlines) deadline?.bill?.(ms / deadlines.length);
+    };
     all.close = () => {
       for (const one of forget) one();
     };
@@ -63,6 +69,14 @@ export class Deadline {
     }
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Bills the time since `began`, by `performance.now`, but no more than so many milliseconds: that a database stands
+   * still, or a row is locked, is not the doing of whoever waits.
+   */
+  billSince(began: number, mostMs: number): void {
+    this.bill?.(Math.min(performance.now() - began, mostMs));
   }
 
   /** Ends it, unless it has. */

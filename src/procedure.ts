@@ -7,6 +7,8 @@ import type { Caller } from './key/verifier.ts';
 export interface Call<C extends Caller | undefined = Caller | undefined> {
   /** Who calls; undefined for nobody in particular. */
   caller: C;
+  /** Whence, as far as trusted proxies tell. */
+  address: string;
   /** How long it may take. */
   deadline: Deadline;
   /** How a repetition of it is known, where it is a write whose caller asks for that. */

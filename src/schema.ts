@@ -5,7 +5,7 @@ import { gameEntities } from './game/entity.ts';
 import { gameKind } from './game/kind.ts';
 import { imageEntities } from './image/entity.ts';
 import { imageKind } from './image/kind.ts';
-import { apiKeyEntity } from './key/entity.ts';
+import { apiKeyEntity, keyQuotaEntity } from './key/entity.ts';
 import { idempotencyEntity } from './idempotency/entity.ts';
 import type { SearchKind } from './search/document.ts';
 import { searchEntities } from './search/entity.ts';
@@ -21,6 +21,7 @@ export const schema: Schema = {
   entities: (engine) => [
     userEntity(engine),
     apiKeyEntity(engine),
+    keyQuotaEntity(engine),
     tagEntity(engine),
     ...gameEntities(engine),
     ...imageEntities(engine),

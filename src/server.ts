@@ -86,11 +86,13 @@ const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> =
 };
 
 /** Says in the log what the operator should change. */
-const warn = async ({ config: { databaseUrl }, db, log }: Context): Promise<void> => {
+const warn = async ({ config, db, log }: Context): Promise<void> => {
+  const { databaseUrl, workers, quotas, redisUrl } = config;
   const circumstances = {
     databaseUrl,
     uid: process.getuid?.(),
     inContainer: inContainer(),
+    countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
     // What cannot be asked now is no reason not to start.
     isDurable: await isDurable(db).catch(() => true),
   };

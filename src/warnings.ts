@@ -7,6 +7,8 @@ interface Circumstances {
   /** The user it runs as; undefined where users have no numbers. */
   uid: number | undefined;
   inContainer: boolean;
+  /** Whether several processes hold callers to rates, each by what it counts itself. */
+  countsApart: boolean;
   /** Whether the database has what is committed on the disk. */
   isDurable: boolean;
 }
@@ -18,10 +20,13 @@ export interface Warning {
   path?: string;
 }
 
-/** What lets others at the service's data, or the service at others', and what may lose it. */
-export const warningsOf = ({ databaseUrl, uid, inContainer, isDurable }: Circumstances): Warning[] => [
+/** What lets others at the service's data or callers do more than they may, and what may lose what is stored. */
+export const warningsOf = ({ databaseUrl, uid, inContainer, countsApart, isDurable }: Circumstances): Warning[] => [
   ...(uid === 0 && !inContainer
     ? [{ message: 'runs as root: give the service an account of its own, which owns its data and nothing else' }]
+    : []),
+  ...(countsApart
+    ? [{ message: 'each worker counts rates by itself: with REDIS_URL they count together, and as RATE_LIMIT says' }]
     : []),
   ...(databaseUrl.startsWith('sqlite:') ? openToOthers(sqliteFile(databaseUrl)) : []).map((path) => ({
     path,

@@ -1,18 +1,18 @@
 import type { Access } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
-import type { Caller, KeyVerifier } from '../key/verifier.ts';
+import type { Caller, KeyVerifier, LookUp } from '../key/verifier.ts';
 
 const BEARER = /^Bearer +([^ ]+)$/i;
 
 /**
  * Finds out from an `Authorization` header who calls. A credential that does not work is refused on public procedures
  * too, so that nobody is taken for anonymous without knowing.
- * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED
+ * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, and what `lookUp` throws
  */
-export const identify = async (keys: KeyVerifier, authorization: string): Promise<Caller> => {
+export const identify = async (keys: KeyVerifier, authorization: string, lookUp?: LookUp): Promise<Caller> => {
   const key = BEARER.exec(authorization)?.[1];
   if (key === undefined) throw new AppError('KEY_MALFORMED');
-  return keys.verify(key);
+  return keys.verify(key, lookUp);
 };
 
 /** @throws AppError KEY_MISSING, SCOPE_MISSING when the caller may not call a procedure of this access */

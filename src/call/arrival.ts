@@ -1,5 +1,6 @@
 import type { Deadline } from '../deadline.ts';
 import type { Caller } from '../key/verifier.ts';
+import type { Note } from '../limits/rates.ts';
 
 /** What is known of a request before its body is read, whichever door it came through. All its calls share it. */
 export interface Arrival {
@@ -11,6 +12,8 @@ export interface Arrival {
   deadline: Deadline;
   /** Hears who calls, before it is known whether they may. */
   learn: (caller: Caller | undefined) => void;
+  /** Hears how the caller stands to its limits. */
+  note: Note;
   /** Hears that one of its calls was made before, and is answered as it was then. */
   noteReplay: () => void;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { MAX_VALUES } from '../../contract/index.ts';
+import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
@@ -10,6 +10,7 @@ import { assertAccess, identify } from './access.ts';
 import { hasMoreValues, inputOf, type Sent } from './envelope.ts';
 import { adviceOn, repeatableOf } from './repeats.ts';
 import type { Lanes } from '../limits/lanes.ts';
+import type { Account, Rates } from '../limits/rates.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -26,6 +27,8 @@ export interface Admitted {
   /** Undefined for nobody in particular. */
   caller: Caller | undefined;
   arrival: Arrival;
+  /** Who pays for it, where that is counted. */
+  account: Account | undefined;
 }
 
 /** From this length on a key is kept as its digest, in characters. */
@@ -48,21 +51,27 @@ const isShared = ({ procedure: { effect, answersList }, caller }: Admitted): boo
   effect === 'read' && answersList && caller === undefined;
 
 /**
- * The one way of a call, whichever door it came through: find the procedure → who calls → may they → is there room → parse
- * → handle → check → reply. What a door demands or reads by its own rules it does between these steps.
+ * The one way of a call, whichever door it came through: find the procedure → who calls → may they, so often → is there
+ * room → parse → handle → check → reply. What a door demands or reads by its own rules it does between these steps.
  */
 export class Calls {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
   readonly #lanes: Lanes;
   readonly #frame: Frame;
+  readonly #rates: Rates | undefined;
   readonly #shared = new SharedReads<Buffer>();
 
-  constructor({ keys, lanes }: Pick<Context, 'keys' | 'lanes'>, procedures: Procedures, frame: Frame) {
+  constructor(
+    { keys, lanes, limits }: Pick<Context, 'keys' | 'lanes' | 'limits'>,
+    procedures: Procedures,
+    frame: Frame,
+  ) {
     this.#procedures = procedures;
     this.#keys = keys;
     this.#lanes = lanes;
     this.#frame = frame;
+    this.#rates = limits?.rates;
   }
 
   /** The procedure with this id. @throws AppError PROCEDURE_NOT_FOUND */
@@ -73,29 +82,56 @@ export class Calls {
   }
 
   /**
-   * Finds out who calls, and whether they may.
-   * @throws AppError KEY_…, SCOPE_MISSING, TIMEOUT
+   * Finds out who calls, and whether they may, and charges what is known of the call.
+   * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, TIMEOUT
    */
   async admit(procedure: Procedure, arrival: Arrival): Promise<Admitted> {
-    const { authorization, deadline, learn } = arrival;
-    const caller = authorization === undefined ? undefined : await deadline.race(identify(this.#keys, authorization));
+    const { authorization, address, deadline, learn, note } = arrival;
+    const caller =
+      authorization === undefined
+        ? undefined
+        : await deadline.race(identify(this.#keys, authorization, this.#rates?.lookUp(address, note)));
     learn(caller);
     assertAccess(procedure.access, caller);
-    return { procedure, caller, arrival };
+    const account = this.#rates?.accountOf(caller?.key.id, address, note);
+    const entering = account && this.#enter(account, procedure, deadline);
+    if (entering) await entering;
+    return { procedure, caller, arrival, account };
+  }
+
+  /** Bills the caller for so many bytes of a body. */
+  billBody({ deadline }: Arrival, bytes: number): void {
+    deadline.bill?.(bytes / SENT_BYTES_PER_MS);
   }
 
   /**
-   * Makes the call, as soon as there is room for it. Returns the JSON of the reply, encoded once for all who share it. At
-   * the deadline a read is given up at once; a write itself has to find out whether it is stored. `position` is its place
-   * in a batch.
-   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, OVERLOADED, TIMEOUT, …
+   * Makes the call, as soon as there is room for it, and charges what it was found to cost. Returns the JSON of the reply,
+   * encoded once for all who share it. At the deadline a read is given up at once; a write itself has to find out whether
+   * it is stored. `position` is its place in a batch.
+   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
    */
   async perform(admitted: Admitted, sent: Sent, position = 0): Promise<Buffer> {
+    const { procedure, account, arrival } = admitted;
+    const input = this.#telling(procedure, sent);
+    const charging = account && this.#rates?.chargeInput(account, procedure, input);
+    if (charging) await charging;
+    const answer = await this.#make(admitted, sent, { input, position });
+    arrival.deadline.bill?.(answer.length / ANSWERED_BYTES_PER_MS);
+    return answer;
+  }
+
+  #enter(account: Account, { effect }: Procedure, deadline: Deadline): void | Promise<void> {
+    deadline.bill = (ms) => this.#rates?.bill(account, ms);
+    return this.#rates?.enter(account, effect);
+  }
+
+  #make(admitted: Admitted, sent: Sent, { input, position }: { input: unknown; position: number }): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
-    const { deadline } = arrival;
-    const { lane, cost } = this.#lanes.placeOf(procedure, this.#telling(procedure, sent), caller !== undefined);
+    const { deadline, address } = arrival;
+    const { lane, cost } = this.#lanes.placeOf(procedure, input, caller !== undefined);
     if (procedure.effect === 'write') return lane.run(cost, deadline, () => this.#write(admitted, sent, position));
-    const read = (time: Deadline): Promise<Buffer> => this.#handle(procedure, sent, { caller, deadline: time });
+    const read = (time: Deadline): Promise<Buffer> =>
+      this.#handle(procedure, sent, { caller, address, deadline: time });
     if (!isShared(admitted)) return deadline.race(lane.run(cost, deadline, () => read(deadline)));
     // Whoever is left without callers while it waits finds out when it begins.
     const enter = (work: () => Promise<Buffer>): Promise<Buffer> => lane.run(cost, undefined, work);
@@ -115,11 +151,11 @@ export class Calls {
   }
 
   async #write({ procedure, caller, arrival }: Admitted, sent: Sent, position: number): Promise<Buffer> {
-    const { deadline, idempotencyKey } = arrival;
+    const { address, deadline, idempotencyKey } = arrival;
     const input = (): unknown => inputOf(sent.parse());
     const repeatable = repeatableOf(procedure, caller, { idempotencyKey, position, input });
     try {
-      return await this.#handle(procedure, sent, { caller, deadline, repeatable });
+      return await this.#handle(procedure, sent, { caller, address, deadline, repeatable });
     } catch (error) {
       if (!(error instanceof Replay)) throw adviceOn(error, repeatable);
       arrival.noteReplay();

@@ -1,5 +1,6 @@
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Dialect } from '../db/dialect.ts';
+import { inList } from '../db/in-list.ts';
 import { insertInto, insertValues } from '../db/insert.ts';
 import { onceFor } from '../db/texts.ts';
 
@@ -7,16 +8,32 @@ const addition = onceFor((dialect: Dialect) =>
   insertInto('counters', ['name', 'n'], `${dialect.onConflict('name')} n = n + ${dialect.inserted('n')}`),
 );
 
+const countExisting = async (tx: Transaction, names: readonly string[]): Promise<number> => {
+  const { sql, parameters } = inList(names);
+  const [row] = await tx.read<{ n: number }>(`SELECT COUNT(*) AS n FROM counters WHERE name IN (${sql})`, parameters);
+  return row?.n ?? 0;
+};
+
 /**
  * Adds to counters, which begin at 0, in the order of their names. Every transaction that publishes locks the same few of
  * them, so this comes last.
  */
-export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<void> =>
+export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<number> =>
   insertValues(
     tx,
     addition(tx.dialect),
     [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
+
+/** Likewise, of at most as many as one statement takes. Returns how many of them are new. */
+export const addAndCountNew = async (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<number> => {
+  const { changesOfUpdate } = tx.dialect;
+  if (changesOfUpdate === 2) return 2 * additions.size - (await addToCounters(tx, additions));
+  // Here nobody else writes meanwhile.
+  const existing = await countExisting(tx, [...additions.keys()]);
+  await addToCounters(tx, additions);
+  return additions.size - existing;
+};
 
 interface Counter {
   name: string;

@@ -5,11 +5,12 @@ import { insertInto, insertValues } from '../db/insert.ts';
 import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, listToDb, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import { countMade, type Quota } from '../key/quotas.ts';
 import { keyOf, labelsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
 import { searchText } from '../search/text.ts';
 import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
-import { addToCounters } from './counters.ts';
+import { addAndCountNew, addToCounters } from './counters.ts';
 import type { ContentRow } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 import type { ContentRecord } from './records.ts';
@@ -120,7 +121,7 @@ export const insertTagLinks = (
   tx: Transaction,
   kind: ContentKind,
   records: readonly { id: Bytes; tags: readonly Tag[]; type?: string | null }[],
-): Promise<void> =>
+): Promise<unknown> =>
   insertValues(
     tx,
     linkInsertion(kind),
@@ -131,11 +132,25 @@ export const insertTagLinks = (
     ),
   );
 
+/** Counts new records. Those of new types count for the quota. @throws AppError QUOTA_EXCEEDED */
+const countRecords = async (
+  tx: Transaction,
+  additions: ReadonlyMap<string, number>,
+  quota: Quota | undefined,
+): Promise<void> => {
+  if (!quota) {
+    await addToCounters(tx, additions);
+    return;
+  }
+  const made = await addAndCountNew(tx, additions);
+  if (made > 0) await countMade(tx, quota, 'game types', made);
+};
+
 /**
  * Stores new records with their tags and everything that counts them, and returns their rows.
  *
  * All who write lock in one order, so that nobody waits in a circle: records, users, tags (those there are by id, then new
- * ones by slug), `counters` by name. What is counted is locked before rows that refer to it are inserted: these share-lock
+ * ones by slug, the count of new ones before them), `counters` by name, the count of new ones after them. What is counted is locked before rows that refer to it are inserted: these share-lock
  * it, and two who share a lock cannot both go on to change the row.
  */
 const store = async <Columns extends object>(
@@ -144,6 +159,7 @@ const store = async <Columns extends object>(
   publications: readonly Publication<Columns>[],
   spellings: ReadonlyMap<string, string>,
   tags: Map<string, Tag>,
+  quota?: Quota,
 ): Promise<Stored<Columns>[]> => {
   const slugs = publications.map(({ draft }) => slugsOf(draft.tagNames));
   const tagCounts = tally(slugs.flat());
@@ -156,7 +172,7 @@ const store = async <Columns extends object>(
     },
     ...countTags(kind, tags, tagCounts),
   ]);
-  await makeMissingTags(tx, kind, spellings, tagCounts, tags);
+  await makeMissingTags(tx, kind, spellings, tagCounts, tags, quota);
 
   const records = publications.map((publication, index) => {
     const own = (slugs[index] ?? []).map((slug) => tags.get(slug) as Tag);
@@ -192,7 +208,9 @@ const store = async <Columns extends object>(
     })),
     false,
   );
-  await addToCounters(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])));
+  // Only its types are counters that a call can make.
+  const typeQuota = kind.typeColumn === undefined ? undefined : quota;
+  await countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), typeQuota);
   return records;
 };
 
@@ -243,18 +261,22 @@ const readAuthorAndTags = async (
   return { author, tags: new Map(tags) };
 };
 
-/** Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. */
+/**
+ * Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. What they
+ * make that is new counts for `quota`. @throws AppError QUOTA_EXCEEDED
+ */
 export const publish = async <Columns extends object>(
   tx: Transaction,
   kind: ContentKind,
   authorId: string,
   drafts: readonly Draft<Columns>[],
   now: Date,
+  quota?: Quota,
 ): Promise<ContentRecord<Columns>[]> => {
   const publications = drafts.map((draft) => ({ id: draft.id ?? newId(now), authorId, createdAt: now, draft }));
   const spellings = spellingsIn(drafts);
   const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
-  const stored = await store(tx, kind, publications, spellings, found);
+  const stored = await store(tx, kind, publications, spellings, found, quota);
   const authorColumns = { author_nickname: author.nickname, author_avatar: author.avatar };
   return stored.map(({ row, tags }) => ({ row: Object.assign(row, authorColumns), tags, viewing: UNTOUCHED }));
 };

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { Lane } from '../db/database.ts';
 import { increment } from '../db/increment.ts';
 import { WriteBehind } from '../db/write-behind.ts';
+import type { FirstViews } from '../limits/views.ts';
+import type { Call } from '../procedure.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import type { ContentKind } from './kind.ts';
 
@@ -25,3 +27,14 @@ export const viewCounts = (db: Lane, log: Logger, kind: ContentKind): WriteBehin
       ),
     log,
   });
+
+/** Counts the view of a record; with `first`, only the first from its address for a while. */
+export const noteView = (
+  first: FirstViews | undefined,
+  views: WriteBehind<number>,
+  id: string,
+  { address }: Pick<Call, 'address'>,
+): void => {
+  if (first) first.note(address, id, () => views.add(id, 1));
+  else views.add(id, 1);
+};

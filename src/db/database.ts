@@ -10,6 +10,7 @@ import {
   type Reader,
   RunAgain,
   type Schema,
+  type Statements,
   type Transaction,
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
@@ -18,6 +19,8 @@ import type { Dialect } from './dialect.ts';
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
+/** What a statement, and a transaction, is billed at most: dear ones take as long without having to wait. */
+const MOST_BILLED_MS = { read: 250, transaction: 1000 };
 /** How long something is tried again while the database cannot be reached, and the first pause of several. */
 const UNREACHABLE_PATIENCE_MS = 700;
 const UNREACHABLE_PAUSE_MS = 50;
@@ -93,6 +96,16 @@ const isOutcomeUnknown = (error: unknown): boolean => error instanceof AppError 
 const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && ['TIMEOUT', 'OVERLOADED', 'DATABASE_UNAVAILABLE'].includes(error.reason);
 
+/** Bills the time from when `run` says that it begins, since others may be before it, to its end. */
+const billed = async <T>(deadline: Deadline | undefined, run: (begin: () => void) => Promise<T>): Promise<T> => {
+  let began: number | undefined;
+  try {
+    return await run(() => (began = performance.now()));
+  } finally {
+    if (began !== undefined) deadline?.billSince(began, MOST_BILLED_MS.transaction);
+  }
+};
+
 /**
  * A way to the database that others cannot crowd: see `LaneName`. Failures of the server come out as `AppError`s.
  */
@@ -131,11 +144,13 @@ export class Lane implements Reader {
    */
   async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
     const own = deadline ? undefined : this.#ownDeadline();
+    const began = performance.now();
     try {
       return (await this.connection.read(sql, parameters, deadline ?? own, this.#name)) as Row[];
     } catch (error) {
       return (await this.#readAgain(error, sql, parameters, deadline ?? own)) as Row[];
     } finally {
+      deadline?.billSince(began, MOST_BILLED_MS.read);
       own?.close();
     }
   }
@@ -172,11 +187,13 @@ export class Lane implements Reader {
     for (;;) {
       try {
         deadline?.assert();
-        return await connection.transaction(
-          (statements) => work({ ...statements, dialect, deadline, metadataOf }),
-          deadline,
-          this.#name,
-        );
+        return await billed(deadline, (begin) => {
+          const run = (statements: Statements): Promise<T> => {
+            begin();
+            return work({ ...statements, dialect, deadline, metadataOf });
+          };
+          return connection.transaction(run, deadline, this.#name);
+        });
       } catch (error) {
         isMaybeStored ||= isOutcomeUnknown(error);
         if (await this.#isToBeRunAgain(error, tries, isRepeatable)) continue;

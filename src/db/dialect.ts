@@ -10,6 +10,8 @@ export interface Dialect {
   insertIgnore: string;
   /** Ends an INSERT, before assignments: what becomes of a row whose `key` exists. */
   onConflict(key: string): string;
+  /** As how many changed rows an INSERT that ends so counts each row that existed: a new one counts as 1. */
+  changesOfUpdate: 1 | 2;
   /** Within these assignments, the value that the INSERT brings for a column. */
   inserted(column: string): string;
   /** Whether one UPDATE can change rows of several tables. */
@@ -34,6 +36,7 @@ const sqlite: Dialect = {
   // Writing transactions exclude each other from their beginning.
   forUpdate: '',
   insertIgnore: 'INSERT OR IGNORE',
+  changesOfUpdate: 1,
   onConflict: (key) => `ON CONFLICT (${key}) DO UPDATE SET`,
   inserted: (column) => `excluded.${column}`,
   updatesTables: false,
@@ -49,6 +52,7 @@ const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   engine,
   forUpdate: 'FOR UPDATE',
   insertIgnore: 'INSERT IGNORE',
+  changesOfUpdate: 2,
   onConflict: () => 'ON DUPLICATE KEY UPDATE',
   inserted: (column) => `VALUES(${column})`,
   updatesTables: true,

@@ -15,18 +15,17 @@ export const insertInto = (table: string, columns: readonly string[], ending = '
   return bySize((rows) => `${beginning}${`${row}, `.repeat(rows - 1)}${row} ${ending}`);
 };
 
-/** Inserts rows in few statements. */
+/** Inserts rows in few statements. Returns how many rows the engine says that it changed: see `Dialect.changesOfUpdate`. */
 export const insertValues = async (
   tx: Transaction,
   insert: Insert,
   rows: readonly (readonly Parameter[])[],
-): Promise<void> => {
+): Promise<number> => {
   const [first] = rows;
-  if (first && rows.length === 1) {
-    await tx.execute(insert(1), first);
-    return;
-  }
-  for (const chunk of chunksOf(rows)) await tx.execute(insert(chunk.length), chunk.flat());
+  if (first && rows.length === 1) return tx.execute(insert(1), first);
+  let changes = 0;
+  for (const chunk of chunksOf(rows)) changes += await tx.execute(insert(chunk.length), chunk.flat());
+  return changes;
 };
 
 /**

@@ -3,7 +3,9 @@ import { gameKind } from './kind.ts';
 import type { ListPage } from '../content/list/list.ts';
 import { type Draft, publish } from '../content/publish.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
+import { noteView } from '../content/view-counts.ts';
 import type { Context } from '../context.ts';
+import { quotaOf } from '../key/quotas.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
 import type { FavoriteState, Reaction, ReactionState } from '../reaction/service.ts';
@@ -56,26 +58,27 @@ export const listGames = (
   return reads.games.list(Object.assign(filters, input), call);
 };
 
-/** One game; counts a view. @throws AppError GAME_NOT_FOUND */
+/** One game; counts a view, unless its caller has looked at it lately. @throws AppError GAME_NOT_FOUND */
 export const getGame = async (
-  { reads, gameViews }: Context,
+  { reads, limits, gameViews }: Context,
   id: string,
   call: Call,
 ): Promise<ContentRecord<GameColumns>> => {
   const game = await reads.games.get(id, call);
-  gameViews.add(id, 1);
+  noteView(limits?.views, gameViews, id, call);
   return game;
 };
 
 /** Publishes games, all or none; `view` makes the output of them, in the order of the inputs. */
 export const createGames = <Output>(
-  { writes, now }: Context,
+  { writes, limits, now }: Context,
   inputs: readonly GameInput[],
   call: Call<Caller>,
   view: (games: ContentRecord<GameColumns>[]) => Output,
 ): Promise<Output> => {
   const drafts = inputs.map(gameDraft);
-  return writes.do(call, async (tx) => view(await publish(tx, gameKind, call.caller.userId, drafts, now())));
+  const quota = limits && quotaOf(call.caller, now());
+  return writes.do(call, async (tx) => view(await publish(tx, gameKind, call.caller.userId, drafts, now(), quota)));
 };
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */

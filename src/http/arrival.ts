@@ -29,6 +29,7 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
     learn: (caller) => {
       response.locals.caller = caller;
     },
+    note: (standing) => response.locals.standings?.note(standing),
     noteReplay: () => {
       response.setHeader(idempotencyReplayed.name, 'true');
     },

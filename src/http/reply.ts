@@ -1,7 +1,10 @@
 import type { RequestHandler, Response } from 'express';
 
 /** The headers of every reply, names and values in turn. */
-const commonHeaders = ({ locals }: Response): string[] => [...locals.headers, 'X-Request-Id', locals.requestId];
+const commonHeaders = ({ locals }: Response): string[] => {
+  const headers = [...locals.headers, 'X-Request-Id', locals.requestId];
+  return locals.standings ? headers.concat(locals.standings.headers()) : headers;
+};
 
 /** Sets the headers of every reply, for handlers that answer by Express' own means. */
 export const setCommonHeaders = (response: Response): void => {

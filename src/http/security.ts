@@ -13,6 +13,8 @@ const EXPOSED = [
   'Accept-Encoding',
   'ETag',
   idempotencyReplayed.name,
+  'RateLimit',
+  'RateLimit-Policy',
   'Retry-After',
   'WWW-Authenticate',
   'X-Request-Id',

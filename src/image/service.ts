@@ -4,12 +4,14 @@ import { imageKind } from './kind.ts';
 import type { ListPage } from '../content/list/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, publish, recordSearchText } from '../content/publish.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
+import { noteView } from '../content/view-counts.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/connection.ts';
 import { incrementAll } from '../db/increment.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
+import { type Quota, quotaOf } from '../key/quotas.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
 import type { FavoriteState, Reaction, ReactionState } from '../reaction/service.ts';
@@ -37,26 +39,27 @@ export const listImagePosts = (
   call: Call,
 ): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.images.list(input, call);
 
-/** One image post; counts a view. @throws AppError IMAGE_POST_NOT_FOUND */
+/** One image post; counts a view, unless its caller has looked at it lately. @throws AppError IMAGE_POST_NOT_FOUND */
 export const getImagePost = async (
-  { reads, imageViews }: Context,
+  { reads, limits, imageViews }: Context,
   id: string,
   call: Call,
 ): Promise<ContentRecord<ImagePostColumns>> => {
   const post = await reads.images.get(id, call);
-  imageViews.add(id, 1);
+  noteView(limits?.views, imageViews, id, call);
   return post;
 };
 
 /** Publishes image posts, all or none; `view` makes the output of them, in the order of the inputs. */
 export const createImagePosts = <Output>(
-  { writes, now }: Context,
+  { writes, limits, now }: Context,
   inputs: readonly ImagePostInput[],
   call: Call<Caller>,
   view: (posts: ContentRecord<ImagePostColumns>[]) => Output,
 ): Promise<Output> => {
   const drafts = inputs.map(imagePostDraft);
-  return writes.do(call, async (tx) => view(await publish(tx, imageKind, call.caller.userId, drafts, now())));
+  const quota = limits && quotaOf(call.caller, now());
+  return writes.do(call, async (tx) => view(await publish(tx, imageKind, call.caller.userId, drafts, now(), quota)));
 };
 
 /** The members of a row that hold the images, undefined for none given. */
@@ -68,10 +71,10 @@ const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostR
 
 /**
  * Changes the given members of an image post; `view` makes the output of it.
- * @throws AppError IMAGE_POST_NOT_FOUND, NOT_OWNER
+ * @throws AppError IMAGE_POST_NOT_FOUND, NOT_OWNER, QUOTA_EXCEEDED
  */
 export const updateImagePost = <Output>(
-  { writes, tags, now }: Context,
+  { writes, limits, tags, now }: Context,
   { id, tagNames, images, ...changes }: UpdateInput,
   call: Call<Caller>,
   view: (post: ContentRecord<ImagePostColumns>) => Output,
@@ -85,7 +88,10 @@ export const updateImagePost = <Output>(
     if (Object.keys(given).length > 0 || tagNames !== undefined) {
       const update: Partial<ContentRow & ImagePostRow> = { ...given, updatedAt: now() };
       if (changes.title !== undefined || tagNames !== undefined) {
-        const current = tagNames === undefined ? await tagsOf(tx, imageKind, id) : await replaceTags(tx, id, tagNames);
+        const current =
+          tagNames === undefined
+            ? await tagsOf(tx, imageKind, id)
+            : await replaceTags(tx, id, tagNames, limits && quotaOf(call.caller, now()));
         update.searchText = recordSearchText(changes.title ?? post.title, current);
         update.tagIds = joinTagIds(current);
         const key = keyOf(millisecondsOf(post.created_at), storedIdToBytes(id));
@@ -121,7 +127,12 @@ const lockOwnPost = async (tx: Transaction, id: string, userId: string): Promise
 };
 
 /** Gives a post other tags, keeps the tags' counts right, and returns the tags. */
-const replaceTags = async (tx: Transaction, id: string, tagNames: readonly string[]): Promise<Tag[]> => {
+const replaceTags = async (
+  tx: Transaction,
+  id: string,
+  tagNames: readonly string[],
+  quota: Quota | undefined,
+): Promise<Tag[]> => {
   const earlier = await tagsOf(tx, imageKind, id);
   const spellings = spellingsOf(tagNames);
   const slugs = slugsOf(tagNames);
@@ -131,7 +142,7 @@ const replaceTags = async (tx: Transaction, id: string, tagNames: readonly strin
   // Those that stay are locked with the others: see the order of locks in content/publish.ts.
   const existing = new Map([...tags, ...earlier.map((tag) => [tag.slug, tag] as const)]);
   await incrementAll(tx, countTags(imageKind, existing, counts));
-  await makeMissingTags(tx, imageKind, spellings, counts, tags);
+  await makeMissingTags(tx, imageKind, spellings, counts, tags, quota);
   const wanted = slugs.map((slug) => tags.get(slug) as Tag);
   const key = storedIdToBytes(id);
   if (earlier.length > 0) {

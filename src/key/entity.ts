@@ -32,6 +32,29 @@ export interface KeyColumns {
   created_at: string;
 }
 
+/** How much a key has made in a day. No foreign key, whose lock all calls of the key would have to share. */
+interface KeyQuotaRow {
+  keyId: string;
+  /** `2026-04-01`, in UTC. */
+  day: string;
+  what: string;
+  n: number;
+}
+
+export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
+  const { id, text, count } = columnTypes(engine);
+  return new EntitySchema<KeyQuotaRow>({
+    name: 'KeyQuota',
+    tableName: 'key_quotas',
+    columns: {
+      keyId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
+      day: { ...text(10), primary: true },
+      what: { ...text(16), primary: true },
+      n: count,
+    },
+  });
+};
+
 export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {
   const { id, hash, text, time } = columnTypes(engine);
   return new EntitySchema<ApiKeyRow>({

@@ -19,6 +19,14 @@ export interface Caller {
   key: { id: string; name: string; scopes: Scope[]; expiresAt: Date | null };
 }
 
+/** Asks whether a key that is not known may be looked up, which costs the database a query. */
+export interface LookUp {
+  /** @throws AppError RATE_LIMITED when not */
+  begin: () => void | Promise<void>;
+  /** Hears that the key exists. */
+  wasRight: () => void;
+}
+
 /** A revocation by another process bites after this time at the latest. */
 const REMEMBER_MS = 500;
 const REMEMBERED_KEYS = 10_000;
@@ -52,6 +60,8 @@ const readInTime = async (lane: Lane, hashes: readonly Buffer[]): Promise<(KeyIn
 export class KeyVerifier {
   readonly #now: () => Date;
   readonly #known: LRUCache<string, Promise<KeyInfo | undefined>>;
+  /** Keys that were found lately: these may be looked up from anywhere, however many wrong ones come from there. */
+  readonly #right = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
   readonly #keys: Coalescer<Buffer, KeyInfo | undefined>;
   readonly #uses: WriteBehind<Date>;
 
@@ -69,11 +79,11 @@ export class KeyVerifier {
 
   /**
    * The caller whose key this is.
-   * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, DATABASE_UNAVAILABLE
+   * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, DATABASE_UNAVAILABLE, and what `lookUp` throws
    */
-  async verify(key: string): Promise<Caller> {
+  async verify(key: string, lookUp?: LookUp): Promise<Caller> {
     if (!isWellFormedKey(key)) throw new AppError('KEY_MALFORMED');
-    const info = await this.#find(hashKey(key));
+    const info = await this.#find(hashKey(key), lookUp);
     if (!info) throw new AppError('KEY_UNKNOWN');
     if (info.revokedAt !== null) throw new AppError('KEY_REVOKED');
     const now = this.#now();
@@ -93,13 +103,23 @@ export class KeyVerifier {
     return this.#uses.close(deadline);
   }
 
-  #find(hash: Buffer): Promise<KeyInfo | undefined> {
+  #find(hash: Buffer, lookUp: LookUp | undefined): Promise<KeyInfo | undefined> {
     const name = hash.toString('base64');
     const remembered = this.#known.get(name);
     if (remembered) return remembered;
-    const found = this.#keys.load(hash);
+    const found = lookUp && !this.#right.has(name) ? this.#findNew(hash, name, lookUp) : this.#keys.load(hash);
     this.#known.set(name, found);
     found.catch(() => this.#known.delete(name));
     return found;
+  }
+
+  async #findNew(hash: Buffer, name: string, lookUp: LookUp): Promise<KeyInfo | undefined> {
+    await lookUp.begin();
+    const info = await this.#keys.load(hash);
+    if (info) {
+      this.#right.set(name, true);
+      lookUp.wasRight();
+    }
+    return info;
   }
 }

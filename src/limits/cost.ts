@@ -1,10 +1,7 @@
-import { MAX_BATCH_RECORDS, type ProcedureMetadata } from '../../contract/index.ts';
+import { MAX_BATCH_RECORDS, type ProcedureMetadata, RECORDS_PER_WRITE } from '../../contract/index.ts';
 
 /** What a call counts as. A `read` of few records by their keys or an index, a `search` for words, or a `write`. */
 export type CallClass = 'read' | 'search' | 'write';
-
-/** Records that are stored together for the price of one stored alone. */
-const RECORDS_PER_WRITE = 10;
 
 const memberOf = (input: unknown, name: string | undefined): unknown =>
   name !== undefined && typeof input === 'object' && input !== null && Object.hasOwn(input, name)

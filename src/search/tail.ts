@@ -13,7 +13,7 @@ export const noteDocuments = (
   kind: SearchKind,
   documents: readonly Document[],
   replaces: boolean,
-): Promise<void> =>
+): Promise<unknown> =>
   insertValues(
     tx,
     insertion,

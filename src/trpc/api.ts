@@ -10,6 +10,7 @@ import { queryText, sendToGet } from './get.ts';
 import { arrivalOf } from '../http/arrival.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
+import { Standings } from '../http/standings.ts';
 import { answerBatch } from './batch.ts';
 
 const API = '/api/trpc/';
@@ -19,7 +20,7 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, { log, lanes, config: { requestTimeoutMs } }: Context): RequestHandler => {
+export const api = (calls: Calls, { log, lanes, limits, config: { requestTimeoutMs } }: Context): RequestHandler => {
   const bodies = new Bodies();
   const batch = answerBatch(calls, bodies, { log, lanes, timeoutMs: requestTimeoutMs });
 
@@ -46,6 +47,7 @@ export const api = (calls: Calls, { log, lanes, config: { requestTimeoutMs } }: 
     const admitted = await admit(id, request, response, arrival);
     if (request.method === 'POST') {
       const text = await bodies.read(request, admitted.procedure.bodyLimit);
+      calls.billBody(arrival, text.length);
       arrival.deadline.restart(requestTimeoutMs);
       sendJson(response, 200, await perform(admitted, text, request));
     } else {
@@ -55,8 +57,12 @@ export const api = (calls: Calls, { log, lanes, config: { requestTimeoutMs } }: 
 
   return async (request, response, next) => {
     const { path } = request;
-    if (!path.startsWith(API)) next();
-    else if (request.url.length > path.length && request.query['batch'] === '1') {
+    if (!path.startsWith(API)) {
+      next();
+      return;
+    }
+    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(request.ip ?? ''));
+    if (request.url.length > path.length && request.query['batch'] === '1') {
       await batch(path.slice(API.length), request, response);
     } else await single(path.slice(API.length), request, response);
   };

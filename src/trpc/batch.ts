@@ -36,8 +36,14 @@ const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) =>
 };
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
-const readInputs = async (bodies: Bodies, request: Request, limit: number): Promise<Record<string, unknown>> => {
+const readInputs = async (
+  bodies: Bodies,
+  request: Request,
+  limit: number,
+  onRead: (bytes: number) => void,
+): Promise<Record<string, unknown>> => {
   const text = request.method === 'POST' ? await bodies.read(request, limit) : queryText(request);
+  onRead(text.length);
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
     const issue = { path: '', code: 'invalid_type', message: 'must be an object: {"0": {"json": …}, "1": …}' };
@@ -46,8 +52,13 @@ const readInputs = async (bodies: Bodies, request: Request, limit: number): Prom
   return inputs as Record<string, unknown>;
 };
 
+/** After how many seconds to try again, 0 if not. */
+const secondsOf = ({ headers }: Reply): number => Number(headers['Retry-After'] ?? 0);
+
 const send = (request: Request, response: Response, replies: readonly Reply[]): void => {
-  for (const { headers } of replies) response.set(headers);
+  // Whoever comes back is to find room for all of them.
+  const byPatience = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
+  for (const { headers } of byPatience) response.set(headers);
   if (request.headers['trpc-accept'] === 'application/jsonl') {
     const headers = ['Vary', 'trpc-accept', 'Cache-Control', 'no-store'];
     sendJson(response, 200, asJsonLine(replies), headers, 'application/jsonl; charset=utf-8');
@@ -92,7 +103,8 @@ export const answerBatch =
     const callable = admitted.filter((one) => 'procedure' in one);
     // Only a caller that may write is listened to for long.
     const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
-    const inputs = callable.length > 0 ? await readInputs(bodies, request, limit) : {};
+    const bill = (bytes: number): void => calls.billBody(arrival, bytes);
+    const inputs = callable.length > 0 ? await readInputs(bodies, request, limit, bill) : {};
     arrival.deadline.restart(timeoutMs);
     const answers = new BatchAnswers(held);
     const answer = async (one: Admitted, input: unknown, index: number): Promise<Reply> => {

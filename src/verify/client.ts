@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Mismatch, Skip } from './finding.ts';
+import { Mismatch, Skip, valueAt } from './finding.ts';
 
 export interface Request {
   /** POST, unless given. */
@@ -47,9 +47,15 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const secondsToWait = ({ status, headers }: Reply): number | undefined => {
-  const seconds = headers.get('retry-after') ?? '';
-  return status === TOO_MANY_REQUESTS && /^[0-9]+$/.test(seconds) ? Math.max(1, Number(seconds)) : undefined;
+/** Whether a request, or a call in a batch, was refused for its rate. */
+const isLimited = ({ status, json }: Reply): boolean =>
+  status === TOO_MANY_REQUESTS ||
+  (Array.isArray(json) &&
+    json.some((part) => valueAt(part, ['error', 'json', 'data', 'httpStatus']) === TOO_MANY_REQUESTS));
+
+const secondsToWait = (reply: Reply): number | undefined => {
+  const seconds = reply.headers.get('retry-after') ?? '';
+  return isLimited(reply) && /^[0-9]+$/.test(seconds) ? Math.max(1, Number(seconds)) : undefined;
 };
 
 /** A request got no reply, or not the whole of it. */

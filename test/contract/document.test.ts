@@ -177,7 +177,8 @@ describe.each(documents)('$file', ({ target, file, document }) => {
       const { effect } = procedures.find(({ id }) => id === operationId)!;
       for (const [status, { headers }] of Object.entries(responses)) {
         const special = (effect === 'write' ? ofWrites : usual)[status] ?? [];
-        expect([status, Object.keys(headers).toSorted()]).toEqual([status, [...special, 'X-Request-Id'].toSorted()]);
+        const all = [...special, 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'].toSorted();
+        expect([status, Object.keys(headers).toSorted()]).toEqual([status, all]);
       }
     }
   });

@@ -90,6 +90,10 @@ let serial = 0;
 interface Options {
   /** Its clock. */
   now?: () => Date;
+  /** What its callers are held to, as `RATE_LIMIT` says it: nothing, unless told. */
+  rates?: string;
+  /** Where it counts, if not alone. */
+  redisUrl?: string;
   /** Whether it fails on demand, as the sandbox does. */
   sandbox?: boolean;
   /** The address of a database that is there already, and stays. */
@@ -108,6 +112,8 @@ interface Options {
  */
 export const startApp = async ({
   now = () => new Date(),
+  rates = 'off',
+  redisUrl = '',
   sandbox = false,
   databaseUrl,
   reach = (url) => Promise.resolve(url),
@@ -116,7 +122,8 @@ export const startApp = async ({
 }: Options = {}): Promise<TestApp> => {
   const database =
     databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };
-  const config = { ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent' }), sandbox };
+  const environment = { DATABASE_URL: await reach(database.url), RATE_LIMIT: rates, REDIS_URL: redisUrl };
+  const config = { ...readConfig({ ...environment, LOG_LEVEL: 'silent' }), sandbox };
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
   const context = { ...(await openContext(config, log, now)), lanes: new Lanes(patience) };

@@ -103,6 +103,22 @@ export const findOasdiff = () => {
   };
 };
 
+/** The path of a Redis server, and what to say if there is none. */
+export const findRedis = () => {
+  const redis = find('redis-server');
+  return {
+    redis,
+    notices: redis
+      ? []
+      : [
+          [
+            'No Redis server found: the tests of limits that several instances share did not run.',
+            '  apt-get install redis-server   (the tests start a private server of their own)',
+          ],
+        ],
+  };
+};
+
 /** The path of a Chromium for the browser tests, and what to say if there is none. */
 export const findChromium = () => {
   const chromium = find('chromium', 'chromium-browser', 'google-chrome');

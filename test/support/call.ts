@@ -8,8 +8,9 @@ export const callOf = (userId: string): Call<Caller> => ({
     userId,
     key: { id: userId, name: 'test', scopes: ['content:write', 'user:read', 'user:write'], expiresAt: null },
   },
+  address: '192.0.2.1',
   deadline: new Deadline(),
 });
 
 /** Likewise, of nobody in particular. */
-export const anonymousCall = (): Call => ({ caller: undefined, deadline: new Deadline() });
+export const anonymousCall = (): Call => ({ caller: undefined, address: '192.0.2.1', deadline: new Deadline() });

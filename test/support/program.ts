@@ -82,6 +82,7 @@ const start = async (args: readonly string[], env: Environment): Promise<ServePr
   const child = startCli(args, {
     HOST: '127.0.0.1',
     PORT: '0',
+    RATE_LIMIT: 'off',
     ...env,
   });
   const ended = once(child, 'close') as Promise<[number | null]>;

@@ -63,7 +63,7 @@ const CARELESS = [
   '--performance-schema=OFF',
 ];
 
-const freePort = async () => {
+export const freePort = async () => {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const address = probe.address();

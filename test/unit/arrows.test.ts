@@ -232,6 +232,20 @@ describe('the rest', () => {
     ).toEqual([]);
   });
 
+  test('the limits know neither HTTP nor the tables', () => {
+    expect(
+      broken(
+        'src/limits/ counts what it is told; hand it what it needs as a parameter.',
+        ({ importer, imported, isOurs, isTypeOnly }) =>
+          isIn(importer, 'src/limits') &&
+          isOurs &&
+          !isTypeOnly &&
+          !isIn(imported, 'src/limits', 'contract') &&
+          !isFile(imported, 'src/errors.ts', 'src/deadline.ts'),
+      ),
+    ).toEqual([]);
+  });
+
   test('the database layer knows nothing of what is stored', () => {
     expect(
       broken(

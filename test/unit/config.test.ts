@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig, sandboxOf } from '../../src/config.ts';
 import { serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */
@@ -24,6 +24,8 @@ test('an empty environment is enough', () => {
     trustProxy: 0,
     corsOrigins: ['*'],
     shutdownTimeoutMs: 10_000,
+    quotas: { read: 600, anonymous: 120, write: 120, search: 60, work: 30_000 },
+    redisUrl: undefined,
   });
 });
 
@@ -45,6 +47,8 @@ test('each variable is read', () => {
     TRUST_PROXY: '2',
     CORS_ORIGINS: 'https://a.example.com, http://localhost:8080',
     SHUTDOWN_TIMEOUT_MS: '0',
+    RATE_LIMIT: 'read=1,work=9',
+    REDIS_URL: 'rediss://:p%40ss@redis.example.com:6380/2',
   };
   expect(readConfig(environment)).toMatchObject({
     port: 0,
@@ -57,6 +61,8 @@ test('each variable is read', () => {
     trustProxy: 2,
     corsOrigins: ['https://a.example.com', 'http://localhost:8080'],
     shutdownTimeoutMs: 0,
+    quotas: { read: 1, anonymous: 120, write: 120, search: 60, work: 9 },
+    redisUrl: environment.REDIS_URL,
   });
 });
 
@@ -87,6 +93,12 @@ describe('a faulty variable is named, with its value and what is allowed', () =>
       'CORS_ORIGINS',
       'https://a.example.com/',
       'CORS_ORIGINS "https://a.example.com/" must be * or a comma-separated list of origins such as https://app.example.com',
+    ],
+    ['RATE_LIMIT', 'read=0', 'RATE_LIMIT "read=0" has read=0, which must be from 1 to 1000000'],
+    [
+      'RATE_LIMIT',
+      'none',
+      'RATE_LIMIT "none" must be on, off, or a comma-separated list such as read=600,write=120 of read, anonymous, write, search, work',
     ],
     ['SHUTDOWN_TIMEOUT_MS', '10s', 'SHUTDOWN_TIMEOUT_MS "10s" must be a whole number'],
     ['SHUTDOWN_TIMEOUT_MS', '600001', 'SHUTDOWN_TIMEOUT_MS "600001" must be at most 600000'],
@@ -151,6 +163,23 @@ describe('a faulty DATABASE_URL is explained without being shown', () => {
     expect(serverAddresses(encoded)).toMatchObject([
       { host: 'host', port: 3306, user: 'me', password, database: 'db' },
     ]);
+  });
+});
+
+test.each(['redis.example.com:6379', 'http://:s3cret@redis.example.com', 'redis://', 'redis:s3cret'])(
+  'a faulty REDIS_URL is explained without being shown: %s',
+  (url) => {
+    expect(faultsOf({ REDIS_URL: url })).toEqual([
+      'REDIS_URL must be redis://user:password@host:port/number or rediss://…',
+    ]);
+  },
+);
+
+test('nothing is limited by RATE_LIMIT=off, nor in the sandbox', () => {
+  expect(readConfig({ RATE_LIMIT: 'off' }).quotas).toBeUndefined();
+  expect(sandboxOf(readConfig({ REDIS_URL: 'redis://host' }))).toMatchObject({
+    quotas: undefined,
+    redisUrl: undefined,
   });
 });
 

@@ -706,6 +706,31 @@ const planted: Planted[] = [
       /^service: says with every 429 and 503 when to try again: expected the header Retry-After in seconds, came nothing,/,
   },
   {
+    fault: 'rates that are told in some replies only',
+    only: 'game.getTypeStats',
+    meddle: async (request, forward) => {
+      const reply = await forward(request);
+      const headers = { 'ratelimit-policy': '"a b";q=5;w=60, "c";q=1;qu="bytes"', ratelimit: '"a b";r=5' };
+      return reply.status === 200 ? { ...reply, headers: { ...reply.headers, ...headers } } : reply;
+    },
+    found: [
+      /^game\.getTypeStats: tells in every reply or in none, by RateLimit-Policy, .*: expected the header RateLimit-Policy such as .*, came nothing,/,
+      /^game\.getTypeStats: tells in every reply or in none, by RateLimit, .*: expected the header RateLimit such as .*, came nothing,/,
+    ],
+  },
+  {
+    fault: 'rates in another form',
+    only: 'game.getTypeStats',
+    meddle: async (request, forward) => {
+      const reply = await forward(request);
+      return { ...reply, headers: { ...reply.headers, 'ratelimit-policy': '"a";q=5, b;q=1', ratelimit: '5' } };
+    },
+    found: [
+      /by RateLimit-Policy, .*, came "\\?"a\\?";q=5, b;q=1", likewise/,
+      /by RateLimit, .*: expected the header RateLimit such as .*, came "5", likewise/,
+    ],
+  },
+  {
     fault: 'a repetition that is done again',
     only: 'game.toggleFavorite',
     meddle: (request, forward) => forward(repeatedAs('game.toggleFavorite', request) ? withoutKey(request) : request),
@@ -836,6 +861,36 @@ describe('behind a proxy', () => {
     expect(waits).toEqual([1, 1]);
     expect(failuresOf(results)).not.toContainEqual(expect.stringContaining('answers its example'));
   });
+});
+
+describe('where rates are limited', () => {
+  let database: TestDatabase;
+  let service: ServeProcess;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    service = await startServe({ url: database.url, env: { RATE_LIMIT: 'anonymous=12' } });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  test(
+    'waits, says so, and is green',
+    async () => {
+      const waits: number[] = [];
+      const target = { baseUrl: service.base, unknownKey: generateKey(), origin: 'https://app.example.com', document };
+      // More calls than there is room for.
+      const results = await verify(
+        { ...target, only: ['game.getTypeStats'] },
+        { onWait: (seconds) => waits.push(seconds) },
+      );
+      expect(failuresOf(results)).toEqual([]);
+      expect(waits.length).toBeGreaterThan(0);
+    },
+    RUN_MS,
+  );
 });
 
 describe('where only some sites may call', () => {

@@ -34,8 +34,25 @@ export interface FoundList {
   total: number;
 }
 
+/** What a search is billed at most. */
+const MOST_BILLED_MS = 250;
+
 /** Finds the page of a list by the search index. Undefined when the index cannot answer. */
 export const searchList = async (
+  reader: Reader,
+  index: SearchIndex,
+  kind: ContentKind,
+  list: SearchedList,
+): Promise<FoundList | undefined> => {
+  const began = performance.now();
+  try {
+    return await findList(reader, index, kind, list);
+  } finally {
+    reader.deadline?.billSince(began, MOST_BILLED_MS);
+  }
+};
+
+const findList = async (
   reader: Reader,
   index: SearchIndex,
   kind: ContentKind,

@@ -22,6 +22,7 @@ export const unprovoked = {
   KEY_EXPIRED: 'needs a key that has expired',
   KEY_REVOKED: 'needs a key that was revoked',
   RATE_LIMITED: 'is waited out where it comes',
+  QUOTA_EXCEEDED: 'needs thousands of new tags',
   BAD_HTTP_REQUEST: 'is answered by whatever proxy is in front',
   HEADERS_TOO_LARGE: 'is answered by whatever proxy is in front',
   REQUEST_TIMEOUT: 'is answered by whatever proxy is in front',

@@ -1,5 +1,5 @@
 import { idempotencyReplayed } from '../../../contract/index.ts';
-import { type Check, SERVICE } from '../check.ts';
+import { type Check, once, SERVICE } from '../check.ts';
 import type { Reply } from '../client.ts';
 import { demand, failureFindings } from '../expect.ts';
 import { type Finding, show, Skip, valueAt } from '../finding.ts';
@@ -24,7 +24,15 @@ interface HeaderRule extends Omit<Rule, 'fault'> {
 }
 
 /** What scripts of other sites have to be able to read. */
-const EXPOSED = ['X-Request-Id', 'WWW-Authenticate', 'Retry-After', 'X-Should-Retry', idempotencyReplayed.name];
+const EXPOSED = [
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-Request-Id',
+  'WWW-Authenticate',
+  'Retry-After',
+  'X-Should-Retry',
+  idempotencyReplayed.name,
+];
 const REQUEST_ID = ['error', 'json', 'data', 'requestId'];
 
 const always = (): boolean => true;
@@ -113,6 +121,31 @@ const rulesOfOperations: Rule[] = [
   }),
 ];
 
+/** A list of items, a text each, with parameters (RFC 9651) that begin with this one. */
+const itemsWith = (parameter: string): RegExp => {
+  const item = `"[ !#-\\[\\]-~]+";${parameter}=[0-9]+(?:; *[a-z]+=(?:"[ !#-\\[\\]-~]*"|[0-9]+))*`;
+  return new RegExp(`^${item}(?: *, *${item})*$`);
+};
+const POLICIES = itemsWith('q');
+const STANDING = itemsWith('r');
+const RATE_HEADERS = ['RateLimit-Policy', 'RateLimit'] as const;
+
+/** Rules of the replies of a deployment, which may limit rates or not. */
+const rulesOfRates = ({ client }: Session): Rule[] => {
+  // Looked at when all replies have come.
+  const limits = once(() => client.replies.some(({ headers }) => RATE_HEADERS.some((name) => headers.has(name))));
+  return RATE_HEADERS.map((header) =>
+    headerRule({
+      name: `tells in every reply or in none, by ${header}, how the caller stands to its rates`,
+      kind: 'reply',
+      about: ({ method }) => method !== 'OPTIONS',
+      header,
+      form: () => (header === 'RateLimit' ? 'such as "read";r=599;t=1' : 'such as "read";q=600;w=60'),
+      isFine: (value) => !limits() || (header === 'RateLimit' ? STANDING : POLICIES).test(value),
+    }),
+  );
+};
+
 /** A rule of failures that need not come at all. */
 const retryRule = headerRule({
   name: 'says with every 429 and 503 when to try again',
@@ -147,9 +180,10 @@ export const replyChecks = (session: Session): Check[] => {
   const checks = (rules: readonly Rule[], subject: string): Check[] =>
     rules.map((rule) => check(rule, subject, (reply) => reply.subject === subject));
   const rules = rulesOfAll(session);
+  const rateRules = rulesOfRates(session);
   return [
     ...checks(rules, SERVICE),
     check(retryRule, SERVICE, always),
-    ...operations.flatMap(({ id }) => checks([...rules, ...rulesOfOperations], id)),
+    ...operations.flatMap(({ id }) => checks([...rules, ...rulesOfOperations, ...rateRules], id)),
   ];
 };

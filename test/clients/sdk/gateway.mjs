@@ -38,7 +38,7 @@ export const startGateway = async () => {
   const [writeKey, readKey] = [await key('content:write,user:read'), await key('user:read')];
 
   const child = spawn(process.execPath, [program, 'serve'], {
-    env: { ...env, LOG_LEVEL: 'warn' },
+    env: { ...env, LOG_LEVEL: 'warn', RATE_LIMIT: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');

@@ -1,0 +1,29 @@
+import type { Logger } from 'pino';
+import { LocalBuckets } from './local-buckets.ts';
+import type { Quotas } from './policies.ts';
+import { Rates } from './rates.ts';
+import { FirstViews } from './views.ts';
+
+/** What callers are held to. */
+export interface Limits {
+  rates: Rates;
+  views: FirstViews;
+  close: () => void;
+}
+
+/** Limits that this process counts alone or, with the address of a Redis, together with all that have the same one. */
+export const openLimits = async (quotas: Quotas, redisUrl: string | undefined, log: Logger): Promise<Limits> => {
+  const local = new LocalBuckets();
+  if (redisUrl === undefined) {
+    return { rates: new Rates(quotas, local), views: new FirstViews(), close: () => undefined };
+  }
+  // Loaded only where it is used: a start takes long enough.
+  const { Redis } = await import('./redis.ts');
+  const { SharedBuckets } = await import('./shared-buckets.ts');
+  const redis = await Redis.open(redisUrl, log);
+  return {
+    rates: new Rates(quotas, new SharedBuckets(redis, local)),
+    views: new FirstViews(redis),
+    close: () => redis.close(),
+  };
+};

@@ -1,0 +1,115 @@
+import { AppError } from '../errors.ts';
+import type { LookUp } from '../key/verifier.ts';
+import type { Buckets, Claim, Outcome, Policy, Refusal, Standing } from './buckets.ts';
+import { classOf, costOf } from './cost.ts';
+import { networkOf } from './owner.ts';
+import { type Policies, policiesOf, type Quotas } from './policies.ts';
+
+/** Hears how a caller stands to a policy. */
+export type Note = (standing: Standing) => void;
+
+/** Whom calls are charged to. */
+export interface Account {
+  /** The id of a key, or a network. */
+  owner: string;
+  /** Whether it is that of a key. */
+  isKnown: boolean;
+  note: Note;
+}
+
+/** A procedure, as far as its calls cost something. */
+type Costly = Parameters<typeof classOf>[0] & Parameters<typeof costOf>[0];
+
+const MS = 1000;
+
+/** `12 seconds` */
+const inSeconds = (ms: number): string => {
+  const seconds = Math.max(1, Math.ceil(ms / MS));
+  return seconds === 1 ? 'a second' : `${seconds} seconds`;
+};
+
+const refused = ({ policy: { name, quota, seconds }, roomInMs }: Refusal): AppError =>
+  new AppError('RATE_LIMITED', {
+    retryAfter: Math.max(1, Math.ceil(roomInMs / MS)),
+    hint: `The limit \`${name}\` is ${quota} in ${seconds} seconds. There is room again in ${inSeconds(roomInMs)}.`,
+  });
+
+/** Holds callers to their rates: each by its key, or by the network it calls from. */
+export class Rates {
+  readonly policies: Policies;
+  readonly #buckets: Buckets;
+
+  constructor(quotas: Quotas, buckets: Buckets) {
+    this.policies = policiesOf(quotas);
+    this.#buckets = buckets;
+  }
+
+  /** The account of a key or, without one, of an address. */
+  accountOf(keyId: string | undefined, address: string, note: Note): Account {
+    return keyId === undefined
+      ? { owner: networkOf(address), isKnown: false, note }
+      : { owner: keyId, isKnown: true, note };
+  }
+
+  /**
+   * Charges a call, before anything is known of it but whether it writes. Answers at once where it can.
+   * @throws AppError RATE_LIMITED
+   */
+  enter(account: Account, effect: 'read' | 'write'): void | Promise<void> {
+    const { owner } = account;
+    return this.#charge(account, [
+      { policy: this.#policyOf(account, effect), owner, cost: 1 },
+      { policy: this.policies.work, owner, cost: 0 },
+    ]);
+  }
+
+  /**
+   * Charges what a call is found to cost besides, by its input, valid or not.
+   * @throws AppError RATE_LIMITED
+   */
+  chargeInput(account: Account, procedure: Costly, input: unknown): void | Promise<void> {
+    const { owner } = account;
+    if (classOf(procedure, input) === 'search') {
+      return this.#charge(account, [{ policy: this.policies.search, owner, cost: 1 }]);
+    }
+    const cost = costOf(procedure, input) - 1;
+    if (cost > 0) return this.#charge(account, [{ policy: this.#policyOf(account, procedure.effect), owner, cost }]);
+  }
+
+  /** Charges milliseconds of work that was done. */
+  bill({ owner }: Account, ms: number): void {
+    this.#buckets.add({ policy: this.policies.work, owner, cost: ms });
+  }
+
+  /** How an address stands from which somebody calls who is not known yet. */
+  standing(address: string): Standing {
+    return this.#buckets.standing(this.policies.anonymous, networkOf(address));
+  }
+
+  /** Asks for look-ups of keys from an address: those of keys that exist cost nothing. */
+  lookUp(address: string, note: Note): LookUp {
+    const account = this.accountOf(undefined, address, note);
+    const claim: Claim = { policy: this.policies.keys, owner: account.owner, cost: 1 };
+    return {
+      begin: () => this.#charge(account, [claim]),
+      wasRight: () => this.#buckets.add({ ...claim, cost: -1 }),
+    };
+  }
+
+  #policyOf({ isKnown }: Account, effect: 'read' | 'write'): Policy {
+    if (effect === 'write') return this.policies.write;
+    return isKnown ? this.policies.read : this.policies.anonymous;
+  }
+
+  #charge(account: Account, claims: readonly Claim[]): void | Promise<void> {
+    const outcome = this.#buckets.take(claims);
+    // A promise would take as long as all else where memory answers at once.
+    if (outcome instanceof Promise) return outcome.then((later) => this.#settle(account, later));
+    this.#settle(account, outcome);
+  }
+
+  #settle({ note }: Account, { standings, refusal }: Outcome): void {
+    for (const standing of standings) note(standing);
+    if (refusal) throw refused(refusal);
+  }
+}

@@ -1,0 +1,291 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { UNKNOWN_KEYS } from '../../contract/index.ts';
+import { generateKey } from '../../src/key/format.ts';
+import { startApp, type TestApp } from '../support/app.ts';
+import { makeCertificates } from '../support/certificates.ts';
+import { createDatabase } from '../support/database.ts';
+import { type ServeProcess, startServe } from '../support/program.ts';
+import { reasonOf } from '../support/published.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+
+// Several instances that count together, and what becomes of them without their Redis.
+
+let redis: RedisServer;
+let apps: TestApp[];
+const cleanups: (() => Promise<unknown>)[] = [];
+beforeEach(async () => {
+  redis = await startRedis();
+  apps = [];
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  await redis.kill();
+});
+afterAll(() => redis.kill());
+
+/** The warnings of an instance about its Redis. */
+const warnings: string[] = [];
+
+const start = async (rates: string, redisUrl = redis.url): Promise<TestApp> => {
+  const app = await startApp({ rates, redisUrl });
+  apps.push(app);
+  cleanups.push(() => app.stop());
+  warnings.splice(0);
+  jest.spyOn(app.context.log, 'warn').mockImplementation((...words: unknown[]) => {
+    const message = String(words.at(-1));
+    if (message.includes('Redis')) warnings.push(message);
+  });
+  return app;
+};
+
+const startTwo = async (rates: string): Promise<void> => {
+  await start(rates);
+  await start(rates);
+};
+
+const read = (app: TestApp, key?: string): Promise<Response> =>
+  fetch(`${app.url}/api/trpc/game.getTypeStats`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...(key !== undefined && { Authorization: `Bearer ${key}` }) },
+    body: '{}',
+  });
+
+/** The statuses of so many reads, at once, of one instance after the other. */
+const readMany = async (n: number, key?: () => string): Promise<number[]> => {
+  const replies = await Promise.all(Array.from({ length: n }, (_, index) => read(apps[index % apps.length]!, key?.())));
+  return Promise.all(replies.map(async (reply) => (await reply.text(), reply.status)));
+};
+const countOf = (statuses: readonly number[], status: number): number =>
+  statuses.filter((one) => one === status).length;
+
+/** Waits until there is such a warning. */
+const warned = async (text: string): Promise<void> => {
+  const until = Date.now() + 20_000;
+  while (!warnings.some((warning) => warning.includes(text))) {
+    if (Date.now() > until) throw new Error(`No warning of "${text}", but: ${warnings.join(', ')}`);
+    await sleep(20);
+  }
+};
+
+describe('two instances', () => {
+  test('let exactly the limit through together', async () => {
+    // So little comes back while this runs that it makes no call.
+    await startTwo('anonymous=20');
+    expect(countOf(await readMany(200), 200)).toBe(20);
+    for (const app of apps) expect((await read(app)).headers.get('ratelimit')).toMatch(/^"anonymous";r=0;t=(60|59)$/);
+  });
+
+  test('look for so many unknown keys together', async () => {
+    await startTwo('on');
+    const began = performance.now();
+    const looked = countOf(await readMany(100, generateKey), 401);
+    expect(looked).toBeGreaterThanOrEqual(UNKNOWN_KEYS);
+    // And what came back meanwhile.
+    expect(looked).toBeLessThanOrEqual(UNKNOWN_KEYS + Math.ceil(((performance.now() - began) * UNKNOWN_KEYS) / 60_000));
+  });
+
+  test('charge work together', async () => {
+    await startTwo('work=1000');
+    const [one, other] = apps as [TestApp, TestApp];
+    const { rates } = one.context.limits!;
+    rates.bill(
+      rates.accountOf(undefined, '127.0.0.1', () => undefined),
+      5000,
+    );
+    const until = Date.now() + 5000;
+    while ((await read(other)).status === 200) if (Date.now() > until) throw new Error('It is not charged.');
+    expect((await read(other)).headers.get('ratelimit')).toMatch(/^"work";r=0;t=\d+$/);
+  });
+
+  test('count the view of a record once', async () => {
+    await startTwo('on');
+    let counted = 0;
+    for (const id of ['a', 'b', 'c']) {
+      for (const { context } of apps) {
+        for (let n = 0; n < 5; n += 1) context.limits!.views.note('192.0.2.1', id, () => (counted += 1));
+      }
+    }
+    await apps[0]!.context.limits!.rates.enter(
+      apps[0]!.context.limits!.rates.accountOf('x', '', () => undefined),
+      'read',
+    );
+    await sleep(50);
+    expect(counted).toBe(3);
+  });
+
+  test('leave no address in Redis, nor anything that stays', async () => {
+    await startTwo('on');
+    await readMany(4);
+    apps[0]!.context.limits!.views.note('127.0.0.1', 'a', () => undefined);
+    const socket = connect(redis.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (data) => (text += data.toString()));
+    socket.write('KEYS *\r\n');
+    while (!text.includes('view')) await once(socket, 'data');
+    const keys = text.split('\r\n').filter((line) => line.startsWith('content-gateway'));
+    expect(keys.length).toBeGreaterThan(1);
+    expect(text).not.toMatch(/127\.0|\ba\b/);
+    for (const key of keys) {
+      text = '';
+      socket.write(`PTTL ${key}\r\n`);
+      await once(socket, 'data');
+      expect(Number(text.slice(1))).toBeGreaterThan(0);
+    }
+    socket.destroy();
+  });
+});
+
+describe('without their Redis', () => {
+  /** Reads until `isOver`, and returns how long each took, in milliseconds. @throws Error if one is not answered by 200 */
+  const readOn = async (reads: number): Promise<number[]> => {
+    const times: number[] = [];
+    for (let n = 0; n < reads; n += 1) {
+      const began = performance.now();
+      const reply = await read(apps[0]!);
+      await reply.text();
+      times.push(performance.now() - began);
+      expect(reply.status).toBe(200);
+    }
+    return times.toSorted((a, b) => a - b);
+  };
+
+  const comesBack = async (): Promise<void> => {
+    await warned('Redis is back');
+    expect(warnings).toEqual([expect.stringContaining('away'), expect.stringContaining('Redis is back')]);
+  };
+
+  test('that is killed: they count alone, and together again when it is back', async () => {
+    await startTwo('anonymous=40');
+    await readMany(10);
+    await redis.kill();
+    await warned('away');
+    // Each goes on from what it saw last.
+    const statuses = await readMany(200);
+    expect(countOf(statuses, 200)).toBeGreaterThanOrEqual(60);
+    expect(countOf(statuses, 200)).toBeLessThanOrEqual(72);
+    expect(countOf(statuses, 429)).toBe(200 - countOf(statuses, 200));
+    await redis.restart();
+    await warned('Redis is back');
+    expect(warnings.filter((warning) => warning.includes('away'))).toHaveLength(2);
+  });
+
+  test('that is frozen: nobody waits for more than a few milliseconds, then not at all', async () => {
+    await start('anonymous=100000');
+    const before = await readOn(100);
+    redis.child.kill('SIGSTOP');
+    const frozen = await readOn(300);
+    expect(warnings).toEqual([expect.stringContaining('away')]);
+    const median = (times: number[]): number => times[Math.floor(times.length / 2)]!;
+    // For a quarter of a second they wait for five milliseconds each.
+    expect(median(frozen)).toBeLessThan(median(before) + 5);
+    redis.child.kill('SIGCONT');
+    await comesBack();
+  });
+
+  test('that is slow: they do without it, and are told so once', async () => {
+    const held: (() => void)[] = [];
+    let delayMs = 0;
+    const proxy = createServer((client) => {
+      const upstream = connect(redis.port, '127.0.0.1');
+      const close = (): void => {
+        client.destroy();
+        upstream.destroy();
+      };
+      for (const [from, to] of [
+        [client, upstream],
+        [upstream, client],
+      ] as const) {
+        from.on('data', (data) => void setTimeout(() => to.write(data), to === client ? delayMs : 0));
+        from.on('close', close).on('error', close);
+      }
+      held.push(close);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    cleanups.push(async () => {
+      for (const close of held) close();
+      proxy.close();
+    });
+    await start('anonymous=100000', `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    await readOn(20);
+    expect(warnings).toEqual([]);
+    delayMs = 100;
+    await readOn(150);
+    expect(warnings).toEqual([expect.stringContaining('away')]);
+    await sleep(2000);
+    expect(warnings).toHaveLength(1);
+    delayMs = 0;
+    await comesBack();
+  });
+
+  test('that is not there at the start: they start all the same, and find it later', async () => {
+    const { port } = redis;
+    await redis.kill();
+    const began = performance.now();
+    await start('anonymous=30', `redis://127.0.0.1:${port}`);
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect(countOf(await readMany(100), 200)).toBeLessThanOrEqual(31);
+    await redis.restart();
+    await warned('Redis is back');
+    // It knows of nothing yet.
+    expect((await read(apps[0]!)).status).toBe(200);
+  });
+
+  test('that wants a password: each counts alone', async () => {
+    const locked = await startRedis({ password: 's3cret' });
+    cleanups.push(() => locked.kill());
+    await start('anonymous=30', locked.url.replace('s3cret', 'wrong'));
+    expect(countOf(await readMany(100), 429)).toBeGreaterThanOrEqual(65);
+  });
+});
+
+describe('the program', () => {
+  const serve = async (env: Record<string, string>): Promise<ServeProcess> => {
+    const database = await createDatabase();
+    cleanups.push(() => database.drop());
+    const served = await startServe({ url: database.url, env: { LOG_LEVEL: 'warn', ...env } });
+    cleanups.push(() => served.stop('SIGKILL'));
+    return served;
+  };
+  const ask = (base: string) => fetch(`${base}/api/trpc/game.getTypeStats`, { method: 'POST' });
+
+  test('counts in a Redis with a password, by TLS, and ends in time', async () => {
+    const certificates = await makeCertificates();
+    cleanups.push(() => certificates.remove());
+    const ca = certificates.authority('authority');
+    const own = await certificates.issue(ca, 'localhost');
+    const secure = await startRedis({ tls: { ca, own }, password: 'p@ss' });
+    cleanups.push(() => secure.kill());
+    const env = {
+      REDIS_URL: secure.url.replace('p@ss', 'p%40ss'),
+      RATE_LIMIT: 'anonymous=3',
+      NODE_EXTRA_CA_CERTS: ca.cert,
+    };
+    const [one, other] = [await serve(env), await serve(env)];
+    expect((await ask(one.base)).headers.get('ratelimit')).toBe('"anonymous";r=2;t=20');
+    expect((await ask(other.base)).headers.get('ratelimit')).toMatch(/^"anonymous";r=1;/);
+    expect(one.log() + other.log()).not.toContain('Redis');
+    expect(await one.stop()).toBe(0);
+    secure.child.kill('SIGSTOP');
+    expect(await other.stop()).toBe(0);
+  });
+
+  test('does not trust a certificate of nobody knows whom, and says no password', async () => {
+    const certificates = await makeCertificates();
+    cleanups.push(() => certificates.remove());
+    const ca = certificates.authority('authority');
+    const secure = await startRedis({
+      tls: { ca, own: await certificates.issue(ca, 'localhost') },
+      password: 's3cret',
+    });
+    cleanups.push(() => secure.kill());
+    const served = await serve({ REDIS_URL: secure.url, RATE_LIMIT: 'anonymous=3' });
+    expect(served.log()).toContain('Redis is away');
+    expect(served.log()).not.toContain('s3cret');
+    const reply = await ask(served.base);
+    expect([reply.status, reasonOf(await reply.json())]).toEqual([200, undefined]);
+    expect(await served.stop()).toBe(0);
+  });
+});

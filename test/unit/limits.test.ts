@@ -1,0 +1,335 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
+import { AppError } from '../../src/errors.ts';
+import { Standings } from '../../src/http/standings.ts';
+import { MOST_DEBT, type Policy, type Standing } from '../../src/limits/buckets.ts';
+import { LocalBuckets } from '../../src/limits/local-buckets.ts';
+import { networkOf } from '../../src/limits/owner.ts';
+import { parseQuotas, QuotaError } from '../../src/limits/policies.ts';
+import { Rates } from '../../src/limits/rates.ts';
+import { FirstViews } from '../../src/limits/views.ts';
+
+let now = 0;
+const clock = (): number => now;
+beforeEach(() => {
+  now = 1000;
+});
+
+const policy = (quota: number, name = 'read'): Policy => ({ name, quota, seconds: 60 });
+
+describe('a bucket', () => {
+  const take = (buckets: LocalBuckets, of: Policy, cost = 1) => buckets.take([{ policy: of, owner: 'a', cost }]);
+
+  test.each([1, 3, 7, 600, 999_999])('takes its quota at once, and no more: %d', (quota) => {
+    const buckets = new LocalBuckets(clock);
+    const of = policy(quota);
+    const step = Math.ceil(quota / 1000);
+    let taken = 0;
+    for (let left = quota; left > 0; left -= step) {
+      const cost = Math.min(step, left);
+      expect(take(buckets, of, cost).refusal).toBeUndefined();
+      taken += cost;
+    }
+    expect(taken).toBe(quota);
+    expect(buckets.standing(of, 'a')).toEqual({ policy: of, left: 0, wholeInMs: expect.closeTo(60_000) });
+    expect(take(buckets, of).refusal).toEqual({ policy: of, roomInMs: expect.closeTo(60_000 / quota) });
+  });
+
+  test('has room again bit by bit', () => {
+    const buckets = new LocalBuckets(clock);
+    const of = policy(60);
+    take(buckets, of, 60);
+    now += 999;
+    expect(take(buckets, of).refusal?.roomInMs).toBeCloseTo(1);
+    now += 1;
+    expect(take(buckets, of).refusal).toBeUndefined();
+    now += 30_000;
+    expect(buckets.standing(of, 'a').left).toBe(30);
+    now += 60_000;
+    expect(buckets.standing(of, 'a')).toEqual({ policy: of, left: 60, wholeInMs: 0 });
+  });
+
+  test('never lets more than the quota and what has run out through', () => {
+    const buckets = new LocalBuckets(clock);
+    const of = policy(60);
+    let taken = 0;
+    for (; now < 121_000; now += 100) if (!take(buckets, of).refusal) taken += 1;
+    expect(taken).toBe(60 + 120 - 1);
+  });
+
+  test('is not charged for what it refuses', () => {
+    const buckets = new LocalBuckets(clock);
+    const of = policy(10);
+    take(buckets, of, 10);
+    for (let n = 0; n < 1000; n += 1) expect(take(buckets, of).refusal?.roomInMs).toBeCloseTo(6000);
+  });
+
+  test('takes all claims or none', () => {
+    const buckets = new LocalBuckets(clock);
+    const [wide, narrow] = [policy(10), policy(1, 'search')];
+    const both = () =>
+      buckets.take([
+        { policy: wide, owner: 'a', cost: 1 },
+        { policy: narrow, owner: 'a', cost: 1 },
+      ]);
+    expect(both().standings.map(({ left }) => left)).toEqual([9, 0]);
+    expect(both()).toEqual({
+      refusal: { policy: narrow, roomInMs: 60_000 },
+      standings: [expect.objectContaining({ left: 9 }), expect.objectContaining({ left: 0 })],
+    });
+    expect(buckets.standing(wide, 'a').left).toBe(9);
+  });
+
+  test('lets a call through that costs more than there is, if nothing else was taken', () => {
+    const buckets = new LocalBuckets(clock);
+    expect(take(buckets, policy(5), 11).refusal).toBeUndefined();
+    expect(take(buckets, policy(5), 11).refusal?.roomInMs).toBeCloseTo(60_000);
+  });
+
+  test('remembers what was overdrawn, up to a bound', () => {
+    const buckets = new LocalBuckets(clock);
+    const of = policy(1000, 'work');
+    buckets.add({ policy: of, owner: 'a', cost: 1500 });
+    expect(take(buckets, of, 0).refusal?.roomInMs).toBeCloseTo(30_000);
+    buckets.add({ policy: of, owner: 'a', cost: 1_000_000 });
+    expect(take(buckets, of, 0).refusal?.roomInMs).toBeCloseTo((MOST_DEBT - 1) * 60_000);
+    now += MOST_DEBT * 60_000;
+    expect(take(buckets, of, 0).refusal).toBeUndefined();
+  });
+
+  test('gets back what was taken in error, and no more', () => {
+    const buckets = new LocalBuckets(clock);
+    take(buckets, policy(10), 3);
+    buckets.add({ policy: policy(10), owner: 'a', cost: -100 });
+    expect(buckets.standing(policy(10), 'a').left).toBe(10);
+  });
+
+  test('is forgotten when there are too many, the one asked for longest ago first', () => {
+    const buckets = new LocalBuckets(clock, 2);
+    for (const owner of ['a', 'b', 'c']) buckets.take([{ policy: policy(10), owner, cost: 1 }]);
+    expect(['a', 'b', 'c'].map((owner) => buckets.standing(policy(10), owner).left)).toEqual([10, 9, 9]);
+  });
+});
+
+describe('the network of an address', () => {
+  test.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:db8::192.0.2.1', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['1:2:3:4:5:6::', '1:2:3:4::/64'],
+    ['', ''],
+    ['unknown', 'unknown'],
+    ['x'.repeat(1000), 'x'.repeat(64)],
+  ])('%s', (address, network) => {
+    expect(networkOf(address)).toBe(network);
+  });
+
+  test('is one for all addresses of a /64, and another beyond', () => {
+    const of = ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'].map(networkOf);
+    expect(of[0]).toBe(of[1]);
+    expect(of[0]).not.toBe(of[2]);
+  });
+});
+
+describe('RATE_LIMIT', () => {
+  const defaults = { read: 600, anonymous: 120, write: 120, search: 60, work: 30_000 };
+
+  test.each([
+    ['on', defaults],
+    ['off', undefined],
+    ['read=1', { ...defaults, read: 1 }],
+    [' read = 5 , work=1000000', { ...defaults, read: 5, work: 1_000_000 }],
+  ])('%s', (text, quotas) => {
+    expect(parseQuotas(text)).toEqual(quotas);
+  });
+
+  const FORM =
+    'must be on, off, or a comma-separated list such as read=600,write=120 of read, anonymous, write, search, work';
+  test.each([
+    ['yes', FORM],
+    ['OFF', FORM],
+    ['reads=1', FORM],
+    ['constructor=1', FORM],
+    ['read=1,', FORM],
+    ['read=-1', FORM],
+    ['read=1.5', FORM],
+    ['read=1,read=2', 'has read twice'],
+    ['read=0', 'has read=0, which must be from 1 to 1000000'],
+    ['work=1000001', 'has work=1000001, which must be from 1 to 1000000'],
+  ])('%s is refused', (text, fault) => {
+    expect(() => parseQuotas(text)).toThrow(new QuotaError(fault));
+  });
+});
+
+/** What a call is refused with, if it is. */
+const refusalOf = (call: () => void | Promise<void>): AppError | undefined => {
+  try {
+    // Memory answers at once.
+    expect(call()).toBeUndefined();
+    return undefined;
+  } catch (error) {
+    return error as AppError;
+  }
+};
+
+const recordsOf = (n: number): object[] => Array.from({ length: n }, () => ({}));
+
+describe('the rates of a caller', () => {
+  const quotas = { read: 6, anonymous: 3, write: 20, search: 2, work: 1000 };
+  const list = { effect: 'read', searchMember: 'search', recordsMember: undefined } as const;
+  const batch = { effect: 'write', searchMember: undefined, recordsMember: 'games' } as const;
+  let rates: Rates;
+  let noted: Standing[];
+  const accountOf = (key: string | undefined, address = '192.0.2.1') =>
+    rates.accountOf(key, address, (standing) => noted.push(standing));
+  beforeEach(() => {
+    rates = new Rates(quotas, new LocalBuckets(clock));
+    noted = [];
+  });
+
+  const countOf = (call: () => void | Promise<void>): number => {
+    for (let n = 0; ; n += 1) if (refusalOf(call)) return n;
+  };
+
+  test('are those of the key, or of the network', () => {
+    expect(countOf(() => rates.enter(accountOf('key 1'), 'read'))).toBe(6);
+    expect(countOf(() => rates.enter(accountOf('key 2'), 'read'))).toBe(6);
+    expect(countOf(() => rates.enter(accountOf('key 1'), 'write'))).toBe(20);
+    expect(countOf(() => rates.enter(accountOf(undefined, '2001:db8::1'), 'read'))).toBe(3);
+    expect(countOf(() => rates.enter(accountOf(undefined, '2001:db8::2'), 'read'))).toBe(0);
+    expect(countOf(() => rates.enter(accountOf(undefined), 'read'))).toBe(3);
+  });
+
+  test('a refusal says which, and when there is room', () => {
+    const account = accountOf('key');
+    countOf(() => rates.enter(account, 'read'));
+    expect(refusalOf(() => rates.enter(account, 'read'))).toMatchObject({
+      reason: 'RATE_LIMITED',
+      details: { retryAfter: 10, hint: 'The limit `read` is 6 in 60 seconds. There is room again in 10 seconds.' },
+    });
+    now += 9500;
+    expect(refusalOf(() => rates.enter(account, 'read'))?.details).toMatchObject({
+      retryAfter: 1,
+      hint: expect.stringMatching(/in a second\.$/),
+    });
+    now += 500;
+    expect(refusalOf(() => rates.enter(account, 'read'))).toBeUndefined();
+  });
+
+  test('a search counts apart, and words alone make one', () => {
+    const account = accountOf('key');
+    for (const input of [{}, { search: ' \n　' }, { search: 5 }, null, 'search', ['search']]) {
+      expect(refusalOf(() => rates.chargeInput(account, list, input))).toBeUndefined();
+    }
+    expect(countOf(() => rates.chargeInput(account, list, { search: ' x' }))).toBe(2);
+  });
+
+  test('a tenth of a write is charged for each record of a batch', () => {
+    const account = accountOf('key');
+    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(95) }))).toBeUndefined();
+    expect(noted.at(-1)).toMatchObject({ policy: { name: 'write' }, left: 10 });
+    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(1_000_000) }))).toBeUndefined();
+    expect(noted.at(-1)).toMatchObject({ left: 0 });
+    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(10) }))).toBeDefined();
+  });
+
+  test('work that was done is charged afterwards, and shuts out until it is worked off', () => {
+    const account = accountOf('key');
+    rates.bill(account, 1600);
+    expect(refusalOf(() => rates.enter(account, 'read'))?.details).toMatchObject({
+      retryAfter: 36,
+      hint: expect.stringContaining('`work`'),
+    });
+    expect(refusalOf(() => rates.enter(accountOf('another key'), 'read'))).toBeUndefined();
+    now += 36_001;
+    expect(refusalOf(() => rates.enter(account, 'read'))).toBeUndefined();
+  });
+
+  test('keys that do not exist are charged to the network, those that do are not', () => {
+    const lookUp = (address: string) => rates.lookUp(address, () => undefined);
+    for (let n = 0; n < 1000; n += 1) {
+      const one = lookUp('2001:db8::1');
+      expect(refusalOf(() => one.begin())).toBeUndefined();
+      one.wasRight();
+    }
+    expect(countOf(() => lookUp('2001:db8::1').begin())).toBe(UNKNOWN_KEYS);
+    expect(refusalOf(() => lookUp('2001:db8::2').begin())?.details.retryAfter).toBe(2);
+    expect(refusalOf(() => lookUp('2001:db8:0:1::1').begin())).toBeUndefined();
+  });
+});
+
+describe('the headers', () => {
+  const [read, search, work] = [policy(600), policy(60, 'search'), policy(30_000, 'work')];
+  const standing = (of: Policy, left: number, wholeInMs = 0): Standing => ({ policy: of, left, wholeInMs });
+
+  test('name all policies, and what is left of the tightest', () => {
+    const standings = new Standings(() => standing(read, 600));
+    expect(standings.headers()).toEqual(['RateLimit-Policy', '"read";q=600;w=60', 'RateLimit', '"read";r=600;t=0']);
+    standings.note(standing(read, 599, 100));
+    standings.note(standing(work, 29_999, 1));
+    standings.note(standing(search, 59, 1000));
+    standings.note(standing(read, 598, 200));
+    standings.note(standing(search, 58, 1001));
+    standings.note(standing(search, 59, 1000));
+    expect(standings.headers()).toEqual([
+      'RateLimit-Policy',
+      '"read";q=600;w=60, "work";q=30000;w=60;qu="milliseconds", "search";q=60;w=60',
+      'RateLimit',
+      '"search";r=58;t=2',
+    ]);
+  });
+});
+
+describe('a view', () => {
+  const countOf = (views: FirstViews, all: readonly (readonly [address: string, id: string])[]): number => {
+    let counted = 0;
+    for (const [address, id] of all) views.note(address, id, () => (counted += 1));
+    return counted;
+  };
+
+  test('counts once for an address, a record and an hour', () => {
+    const views = new FirstViews(undefined, clock);
+    expect(
+      countOf(
+        views,
+        Array.from({ length: 1000 }, () => ['192.0.2.1', 'a'] as const),
+      ),
+    ).toBe(1);
+    expect(
+      countOf(views, [
+        ['192.0.2.1', 'b'],
+        ['192.0.2.2', 'a'],
+        ['2001:db8::1', 'a'],
+        ['2001:db8::2', 'a'],
+      ]),
+    ).toBe(3);
+    now += VIEW_SECONDS * 1000 - 1;
+    expect(countOf(views, [['192.0.2.1', 'a']])).toBe(0);
+    now += 1;
+    expect(
+      countOf(views, [
+        ['192.0.2.1', 'a'],
+        ['192.0.2.1', 'a'],
+      ]),
+    ).toBe(1);
+  });
+
+  test('is forgotten when there are too many', () => {
+    const views = new FirstViews(undefined, clock, 2);
+    expect(
+      countOf(views, [
+        ['1', 'a'],
+        ['2', 'a'],
+        ['3', 'a'],
+        ['3', 'a'],
+        ['1', 'a'],
+      ]),
+    ).toBe(4);
+  });
+});
