@@ -3,16 +3,19 @@ import {
   ANSWER_LIMIT,
   BATCH_BODY_LIMIT,
   BODY_CODINGS,
-  BODY_LIMIT,
   HEADERS_LIMIT,
   HEADERS_SECONDS,
-  inMebibytes,
+  IDEMPOTENCY_HOURS,
+  inBytes,
   KEY_LENGTH,
   KEY_PREFIX,
+  lengths,
   MAX_BATCH_CALLS,
   MAX_HEADERS,
   MAX_PAGE_DEPTH,
+  READ_BODY_LIMIT,
   REQUEST_SECONDS,
+  WRITE_BODY_LIMIT,
 } from './limits.ts';
 
 /**
@@ -104,7 +107,7 @@ export const errors = {
     code: 'PAYLOAD_TOO_LARGE',
     number: -32013,
     message: 'The request body is too large.',
-    hint: `The limit is ${inMebibytes(BODY_LIMIT)}, for batchCreate ${inMebibytes(BATCH_BODY_LIMIT)}.`,
+    hint: `The limit is ${inBytes(READ_BODY_LIMIT)} for what reads, ${inBytes(WRITE_BODY_LIMIT)} for what writes, and ${inBytes(BATCH_BODY_LIMIT)} for batchCreate and for batches that write.`,
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -130,6 +133,27 @@ export const errors = {
     message: 'The request took too long to arrive.',
     hint: `Send the headers within ${HEADERS_SECONDS} seconds, the whole request within ${REQUEST_SECONDS}.`,
   },
+  IDEMPOTENCY_KEY_INVALID: {
+    ...badRequest,
+    message: 'The `Idempotency-Key` is not usable.',
+    hint: `Send 1 to ${lengths.idempotencyKey} printable ASCII characters, such as a UUID.`,
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    code: 'CONFLICT',
+    number: -32009,
+    message: 'A request with the same `Idempotency-Key` is being worked on.',
+    hint: 'Repeat this one after the number of seconds in `Retry-After`: it then gets the answer of the other one.',
+    shouldRetry: true,
+  },
+  IDEMPOTENCY_MISMATCH: {
+    status: 422,
+    code: 'UNPROCESSABLE_CONTENT',
+    number: -32022,
+    message: 'The `Idempotency-Key` was used before, with another input.',
+    hint: `Nothing was stored by this call. Send a new \`Idempotency-Key\` for another input; a used one is kept for ${IDEMPOTENCY_HOURS} hours.`,
+    shouldRetry: false,
+  },
   BATCH_TOO_LARGE: {
     ...badRequest,
     message: `A batch holds at most ${MAX_BATCH_CALLS} calls.`,
@@ -139,7 +163,7 @@ export const errors = {
     status: 413,
     code: 'PAYLOAD_TOO_LARGE',
     number: -32013,
-    message: `The answers to the calls of a batch are larger than ${inMebibytes(ANSWER_LIMIT)} together.`,
+    message: `The answers to the calls of a batch are larger than ${inBytes(ANSWER_LIMIT)} together.`,
     hint: 'Nothing was stored by this call. Ask for less at once: a smaller `limit`, or fewer calls in a batch.',
   },
   RATE_LIMITED: {
@@ -207,7 +231,12 @@ export const commonReasons = [
 export const protectedReasons = ['KEY_MISSING', 'SCOPE_MISSING'] as const satisfies readonly Reason[];
 
 /** What an operation that writes can answer besides. */
-export const writingReasons = ['OUTCOME_UNKNOWN'] as const satisfies readonly Reason[];
+export const writingReasons = [
+  'OUTCOME_UNKNOWN',
+  'IDEMPOTENCY_KEY_INVALID',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'IDEMPOTENCY_MISMATCH',
+] as const satisfies readonly Reason[];
 
 export const Issue = z
   .object({

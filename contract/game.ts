@@ -23,7 +23,6 @@ import {
   untouchedViewer,
 } from './examples.ts';
 import {
-  BATCH_BODY_LIMIT,
   DEFAULT_RELATED,
   lengths,
   MAX_BATCH_RECORDS,
@@ -161,6 +160,7 @@ export const game = router('game', {
       timeRange: TimeRange.default('all').describe(`Only games published in the last ${spans}`),
     }),
     output: page(GameSummary),
+    searchMember: 'search',
     errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],
     example: {
       input: { limit: 20, page: 1, search: '伝説', gameType: 'RPG', tagSlugs: ['dragons'], sortBy: 'latest' },
@@ -200,7 +200,7 @@ export const game = router('game', {
     }),
     output: z.object({ items: z.array(Game).describe('The games, in the order of the input') }),
     errors: [],
-    bodyLimit: BATCH_BODY_LIMIT,
+    recordsMember: 'games',
     example: {
       input: { games: [exampleGameInput, plainGameInput] },
       output: {

@@ -18,7 +18,7 @@ import {
   singlePage,
   untouchedViewer,
 } from './examples.ts';
-import { BATCH_BODY_LIMIT, MAX_BATCH_RECORDS, MAX_IMAGES, MAX_SUMMARY_IMAGES } from './limits.ts';
+import { MAX_BATCH_RECORDS, MAX_IMAGES, MAX_SUMMARY_IMAGES } from './limits.ts';
 import { procedure, router } from './procedure.ts';
 
 const images = z.array(HttpUrl).min(1).max(MAX_IMAGES).describe(`URLs of the images, 1 to ${MAX_IMAGES}`);
@@ -71,6 +71,7 @@ export const image = router('image', {
       sortBy: ImageSort.default('latest').describe('Newest first, or most viewed first'),
     }),
     output: page(ImagePostSummary),
+    searchMember: 'search',
     errors: ['PAGE_TOO_DEEP', 'CURSOR_INVALID'],
     example: {
       input: { limit: 20, page: 1, tagSlugs: ['rain'], sortBy: 'latest' },
@@ -114,7 +115,7 @@ export const image = router('image', {
     }),
     output: z.object({ items: z.array(ImagePost).describe('The image posts, in the order of the input') }),
     errors: [],
-    bodyLimit: BATCH_BODY_LIMIT,
+    recordsMember: 'posts',
     example: {
       input: { posts: [exampleImagePostInput] },
       output: { items: [{ ...exampleImagePost, viewer: untouchedViewer }] },

@@ -15,6 +15,7 @@ export type Contract = typeof contract;
 export const procedures: readonly Procedure[] = proceduresOf(contract);
 
 export * from './errors.ts';
+export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
 export { issuesOf } from './issues.ts';
 export * from './limits.ts';
 export {

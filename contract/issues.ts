@@ -22,13 +22,14 @@ const messageOf = (issue: z.core.$ZodIssue): string => {
 export const issuesOf = (found: readonly z.core.$ZodIssue[]): Issue[] => {
   const issues: Issue[] = [];
   for (const issue of found) {
+    if (issues.length >= MAX_ISSUES) break;
     const path = inJson(issue.path);
     if (issue.code !== 'unrecognized_keys') {
       issues.push({ path: pointerOf(path), code: codeOf(issue), message: messageOf(issue) });
       continue;
     }
     const inEnvelope = issue.path.length === 0;
-    for (const key of issue.keys) {
+    for (const key of issue.keys.slice(0, MAX_ISSUES)) {
       issues.push(
         inEnvelope
           ? { path: '', code: issue.code, message: `unknown member ${JSON.stringify(key)} beside \`json\`` }

@@ -27,18 +27,24 @@ export const MAX_BATCH_RECORDS = 100;
 /** Calls in a batch of tRPC's: they run side by side, and one request is not to take all connections for long. */
 export const MAX_BATCH_CALLS = 20;
 
-const MIB = 1024 * 1024;
-/** Largest request body of most procedures, in bytes: a game with every member at its longest has 340 KB of ASCII. */
-export const BODY_LIMIT = 1 * MIB;
-/** Largest request body of a batch of records or of calls, in bytes: 100 records of 40 KB each. */
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/**
+ * Largest request body of a procedure that reads, and of a batch of calls that all do, in bytes: anyone may send one. The
+ * longest inputs of twenty lists, every character escaped, have some 500 KB; of their usual characters, 50.
+ */
+export const READ_BODY_LIMIT = 64 * KIB;
+/** Largest request body of a procedure that writes, in bytes: a game with every member at its longest has 340 KB of ASCII. */
+export const WRITE_BODY_LIMIT = 1 * MIB;
+/** Largest request body of a batch of records, or of calls that write, in bytes: 100 records of 40 KB each. */
 export const BATCH_BODY_LIMIT = 4 * MIB;
 /**
- * What a batch of calls answers at most, in bytes, refusals aside: it is in memory as a whole before it goes out. No page
+ * What a batch of calls answers at most, in bytes, short refusals aside: it is in memory as a whole before it goes out. No page
  * alone is as large, one of the largest image posts being 6.5 MB.
  */
 export const ANSWER_LIMIT = 8 * MIB;
-/** `4 MiB` */
-export const inMebibytes = (bytes: number): string => `${bytes / MIB} MiB`;
+/** `4 MiB`, `64 KiB` */
+export const inBytes = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`);
 
 /**
  * How a request body may be encoded, by the names of RFC 9110, section 8.4.1. Not with `br`: its decoder takes 16 MB of
@@ -58,8 +64,17 @@ export const REQUEST_SECONDS = 60;
 /** Seconds that a caller may take nothing of its answer: memory holds it for as long. */
 export const ANSWER_IDLE_SECONDS = 30;
 
+/** Hours for which the answer to a write is kept for repetitions: a client's queue that was stuck over night is worked off. */
+export const IDEMPOTENCY_HOURS = 24;
+
 /** Faults beyond this number are left out of a reply, so that a hostile body cannot make it larger than itself. */
 export const MAX_ISSUES = 1000;
+
+/**
+ * Members and elements of an input, with theirs, beyond which none of its faults is looked for: a game has 310 at most, a
+ * hundred games have 31 000, and each that is unknown takes as long to find as one that is right.
+ */
+export const MAX_VALUES = { single: 5000, batch: 50_000 } as const;
 
 /** Tags of a record: enough to describe it, too few to have it found under everything. */
 export const MAX_TAGS = 20;
@@ -93,6 +108,8 @@ export const lengths = {
   siteName: 32,
   /** Ours are shorter; there is room to put more into one. */
   cursor: 1000,
+  /** A few UUIDs; it is hashed, so that no more is stored of it. */
+  idempotencyKey: 255,
   /** A search looks for each of its words: half a title is more than anyone types. */
   search: 100,
   /** A few lines of a card; the subtitles of light novels fit. */

@@ -8,7 +8,7 @@ import {
   type StatusOf,
   writingReasons,
 } from './errors.ts';
-import { BODY_LIMIT } from './limits.ts';
+import { BATCH_BODY_LIMIT, READ_BODY_LIMIT, WRITE_BODY_LIMIT } from './limits.ts';
 
 /** The scopes a key can hold; none implies another. */
 export const scopes = ['content:write', 'user:read', 'user:write'] as const;
@@ -38,8 +38,10 @@ interface Spec<
   output: O;
   /** What it can answer beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
-  /** Largest request body in bytes, where it is not `BODY_LIMIT`. */
-  bodyLimit?: number;
+  /** The member of the input whose words are searched for, where there is one. */
+  searchMember?: string;
+  /** The member of the input that is a list of records to store together, where there is one. */
+  recordsMember?: string;
   example: { input: z.input<I>; output: z.output<O> };
 }
 
@@ -51,7 +53,12 @@ export interface ProcedureMetadata {
   effect: Effect;
   /** Every reason it can answer, the common ones included. */
   reasons: readonly Reason[];
+  /** Largest request body in bytes. */
   bodyLimit: number;
+  /** The member of the input whose words are searched for. */
+  searchMember: string | undefined;
+  /** The member of the input that is a list of records to store together. */
+  recordsMember: string | undefined;
   /** Whether it answers a list, which may be large, rather than one record. */
   answersList: boolean;
   /** Whether the input may be left out altogether. */
@@ -152,6 +159,11 @@ const named = <T extends z.ZodType>(schema: T, id: string, description: string):
     ? schema
     : schema.meta({ description, ...schema.meta(), id });
 
+const bodyLimitOf = ({ effect, recordsMember }: Pick<AnySpec, 'effect' | 'recordsMember'>): number => {
+  if (effect === 'read') return READ_BODY_LIMIT;
+  return recordsMember === undefined ? WRITE_BODY_LIMIT : BATCH_BODY_LIMIT;
+};
+
 const routeOf = (id: string, name: string, spec: AnySpec) => {
   const reasons: Reason[] = [
     ...commonReasons,
@@ -175,7 +187,9 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       access: spec.access,
       effect: spec.effect,
       reasons,
-      bodyLimit: spec.bodyLimit ?? BODY_LIMIT,
+      bodyLimit: bodyLimitOf(spec),
+      searchMember: spec.searchMember,
+      recordsMember: spec.recordsMember,
       answersList: spec.output instanceof z.ZodObject && 'items' in spec.output.shape,
       inputOptional: spec.input instanceof z.ZodOptional,
       example: spec.example,

@@ -177,6 +177,7 @@ export const user = router('user', {
       items: z.array(Author).describe('Users whose nickname starts with the query come first'),
       hasMore: z.boolean().describe('Whether there are more'),
     }),
+    searchMember: 'query',
     errors: [],
     example: { input: { query: 'demo', limit: 10 }, output: { items: [exampleUser], hasMore: false } },
   }),

@@ -2,6 +2,13 @@ import { Content1763600000001 } from './0001-content.ts';
 import { TagIds1763700000002 } from './0002-tag-ids.ts';
 import { Search1763700000003 } from './0003-search.ts';
 import { ImageSummaries1763800000004 } from './0004-image-summaries.ts';
+import { Idempotency1763900000005 } from './0005-idempotency.ts';
 
 /** All migrations, oldest first. */
-export const migrations = [Content1763600000001, TagIds1763700000002, Search1763700000003, ImageSummaries1763800000004];
+export const migrations = [
+  Content1763600000001,
+  TagIds1763700000002,
+  Search1763700000003,
+  ImageSummaries1763800000004,
+  Idempotency1763900000005,
+];

@@ -1,6 +1,13 @@
 import { generateOpenApiAsync } from '@ts-rest/open-api';
 import type { z } from 'zod';
-import { contract, KEY_LENGTH, KEY_PREFIX, type Route } from '../contract/index.ts';
+import {
+  contract,
+  idempotencyKey,
+  idempotencyReplayed,
+  KEY_LENGTH,
+  KEY_PREFIX,
+  type Route,
+} from '../contract/index.ts';
 import { escapeUnseen } from '../contract/text.ts';
 import { type GeneratedOperation, type Operation, operation } from './operation.ts';
 import { introduction, tagDescriptions } from './prose.ts';
@@ -8,18 +15,46 @@ import { SchemaComponents, type Target } from './schemas.ts';
 
 export type { Target };
 
+/** Those that every reply has which names them are required. */
 const headers = {
   'X-Request-Id': {
     description: 'Identifies this request in the log: the well-formed `X-Request-Id` you sent, or a new one.',
+    required: true,
     schema: { type: 'string' },
   },
   'WWW-Authenticate': {
     description: 'How to authenticate: `Bearer`, with the cause where a key was sent.',
+    required: true,
     schema: { type: 'string' },
   },
   'Retry-After': {
     description: 'After how many seconds to try again.',
+    required: true,
     schema: { type: 'integer', format: 'int32', minimum: 0 },
+  },
+  'X-Should-Retry': {
+    description: 'Whether to repeat the request, where the status alone misleads: `true` or `false`.',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
+  [idempotencyReplayed.name]: {
+    description: idempotencyReplayed.description,
+    schema: { type: 'string', enum: ['true'] },
+  },
+} as const;
+
+const parameters = {
+  [idempotencyKey.name]: {
+    name: idempotencyKey.name,
+    in: 'header',
+    description: idempotencyKey.description,
+    required: false,
+    schema: {
+      type: 'string',
+      minLength: idempotencyKey.minLength,
+      maxLength: idempotencyKey.maxLength,
+      pattern: idempotencyKey.pattern,
+    },
+    example: idempotencyKey.example,
   },
 } as const;
 
@@ -82,7 +117,7 @@ export const buildDocument = async (version: string, target: Target) => {
     openapi: target === '3.1' ? '3.1.1' : '3.0.3',
     ...head,
     paths: sorted(paths as Record<string, { post: Operation }>),
-    components: sorted({ headers, schemas: components.schemas, securitySchemes }),
+    components: sorted({ headers, parameters, schemas: components.schemas, securitySchemes }),
   };
 };
 

@@ -2,7 +2,9 @@ import type { z } from 'zod';
 import {
   errorOf,
   type ErrorResponse,
-  inMebibytes,
+  idempotencyKey,
+  idempotencyReplayed,
+  inBytes,
   issuesOf,
   type ProcedureMetadata,
   type Reason,
@@ -36,11 +38,17 @@ const REQUEST_ID = '019a3c5e-c260-7f96-8a63-ae51df72b306';
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
 
-const headersOf = (status: number) => ({
+const headersOf = (status: number, { effect }: ProcedureMetadata) => ({
   ...header('X-Request-Id'),
+  ...(status === 200 && effect === 'write' && header(idempotencyReplayed.name)),
   ...(status === 401 && header('WWW-Authenticate')),
-  ...((status === 429 || status === 503) && header('Retry-After')),
+  ...((status === 409 || status === 429 || status === 503) && header('Retry-After')),
+  ...(effect === 'write' && [409, 422, 503].includes(status) && header('X-Should-Retry')),
 });
+
+/** What a write takes besides its body. */
+const parametersOf = ({ effect }: ProcedureMetadata) =>
+  effect === 'write' ? { parameters: [{ $ref: `#/components/parameters/${idempotencyKey.name}` }] } : {};
 
 /** The issues that a request without parameters gets or, where it needs none, one with an unknown one. */
 const exampleIssues = (body: z.ZodType) => {
@@ -58,10 +66,10 @@ const exampleError = (reason: Reason, route: Route): ErrorResponse => {
   };
 };
 
-const success = ({ metadata: { example } }: Route, schema: Reference): Response => ({
+const success = ({ metadata }: Route, schema: Reference): Response => ({
   description: 'The output is in `result.data.json`.',
-  headers: headersOf(200),
-  content: { 'application/json': { schema, example: { result: { data: { json: example.output } } } } },
+  headers: headersOf(200, metadata),
+  content: { 'application/json': { schema, example: { result: { data: { json: metadata.example.output } } } } },
 });
 
 const failure = (route: Route, schema: Reference, status: number): Response => {
@@ -69,7 +77,7 @@ const failure = (route: Route, schema: Reference, status: number): Response => {
   const examples = Object.fromEntries(reasons.map((reason) => [reason, { value: exampleError(reason, route) }]));
   return {
     description: `${reasons.length > 1 ? 'Reasons' : 'Reason'}: ${reasons.map((reason) => `\`${reason}\``).join(', ')}.`,
-    headers: headersOf(status),
+    headers: headersOf(status, route.metadata),
     content: { 'application/json': { schema, examples } },
   };
 };
@@ -100,8 +108,9 @@ export const operation = (
     summary,
     description,
     ...securityOf(route.metadata, target),
+    ...parametersOf(route.metadata),
     requestBody: {
-      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inMebibytes(bodyLimit)}.`,
+      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inBytes(bodyLimit)}.`,
       required: !inputOptional,
       content: { 'application/json': { schema, example: { json: example.input } } },
     },

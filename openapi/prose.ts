@@ -1,13 +1,18 @@
 import {
   ANSWER_LIMIT,
+  BATCH_BODY_LIMIT,
   type Contract,
   errors,
-  inMebibytes,
+  IDEMPOTENCY_HOURS,
+  idempotencyKey,
+  idempotencyReplayed,
+  inBytes,
   KEY_LENGTH,
   KEY_PREFIX,
   MAX_BATCH_CALLS,
   MAX_PAGE_DEPTH,
   procedures,
+  READ_BODY_LIMIT,
   type Scope,
   scopes,
 } from '../contract/index.ts';
@@ -117,6 +122,23 @@ every fault of the input. Quote \`data.requestId\` when you report a problem.
 ${errorTable()}
 </details>
 
+## Repeating a write
+
+A request that got no answer may have been done or not. Send every write with a header \`${idempotencyKey.name}\`, a new value such as a
+UUID for each thing to be done, and repeat it with the same one until it is answered: it is done once.
+
+- What was done before is answered as it was then, to the letter, with the header \`${idempotencyReplayed.name}: true\`. So is a
+  repetition after a restart or a crash of the service.
+- A success is remembered for ${IDEMPOTENCY_HOURS} hours, for the API key and the operation. A refused request leaves the value unused: after
+  ${code('VALIDATION_FAILED')}, mend the input and use it again.
+- Another input with the same value is refused with ${code('IDEMPOTENCY_MISMATCH')}. Equal inputs are equal JSON values, however they are
+  written; a member that is left out and one that is sent with its default are not the same.
+- While the first request is being worked on, a second one may be refused with ${code('IDEMPOTENCY_IN_PROGRESS')}: repeat it after
+  \`Retry-After\`.
+- \`X-Should-Retry\` says whether to repeat a request where the status alone misleads. ${code('OUTCOME_UNKNOWN')} without an \`${idempotencyKey.name}\`
+  has \`false\`: what was not repeatable may be stored twice.
+- Reads ignore the header.
+
 ## tRPC
 
 The wire is that of a tRPC server with the superjson transformer, so an unmodified \`@trpc/client\`, version 11 or 10, works
@@ -125,9 +147,12 @@ there are also:
 
 - reads by GET, with \`?input=\` and the URL-encoded \`{"json": {…}}\`. Without a key the reply may be cached for a second and has
   an \`ETag\`.
-- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most ${MAX_BATCH_CALLS} calls. The reply is a
-  list in the order of the calls; its status is theirs where all agree, else 207. It holds at most ${inMebibytes(ANSWER_LIMIT)}: calls whose
+- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most ${MAX_BATCH_CALLS} calls and, where all
+  of them read, ${inBytes(READ_BODY_LIMIT)}, else ${inBytes(BATCH_BODY_LIMIT)}. The reply is a
+  list in the order of the calls; its status is theirs where all agree, else 207. It holds at most ${inBytes(ANSWER_LIMIT)}: calls whose
   answers no longer fit fail with ${code('ANSWER_TOO_LARGE')}, and have stored nothing.
 - batches as JSON lines, with the request header \`trpc-accept: application/jsonl\`.
+- \`${idempotencyKey.name}\` with a batch: it stands for each write together with its place, so that equal calls are all done. Repeat
+  the batch as a whole. The reply has \`${idempotencyReplayed.name}\` when any of its calls was done before.
 - the annotation \`undefined\` in \`meta\`. All others are ignored.
 `;

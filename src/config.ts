@@ -33,6 +33,9 @@ const variables = z.object({
   PORT: wholeNumber(0, MAX_PORT).default(3000),
   HOST: z.string().optional(),
   DATABASE_URL: databaseUrl.default(DEFAULT_DATABASE_URL),
+  DATABASE_READ_URL: databaseUrl
+    .refine((url) => !url.startsWith('sqlite:'), 'must be mysql://user:password@host:port/database or mariadb://…')
+    .optional(),
   AUTO_MIGRATE: flag.optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
@@ -69,6 +72,8 @@ export interface Config {
   port: number;
   host: string;
   databaseUrl: string;
+  /** Where reads of nobody in particular go, which may then miss what was stored a moment ago. */
+  databaseReadUrl: string | undefined;
   autoMigrate: boolean;
   logLevel: z.output<typeof variables>['LOG_LEVEL'];
   /** Where callers reach the service, without a trailing slash. */
@@ -89,6 +94,7 @@ export interface Config {
 export const sandboxOf = (config: Config): Config => ({
   ...config,
   databaseUrl: 'sqlite::memory:',
+  databaseReadUrl: undefined,
   autoMigrate: true,
   // Each process would have a memory of its own.
   workers: 1,
@@ -112,7 +118,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     const faults = error.issues.map((issue) => {
       const name = String(issue.path[0]);
       // Whoever reads the log need not learn the database password.
-      const value = name === 'DATABASE_URL' ? '' : ` "${present[name]}"`;
+      const value = ['DATABASE_URL', 'DATABASE_READ_URL'].includes(name) ? '' : ` "${present[name]}"`;
       return `${name}${value} ${issue.message}`;
     });
     throw new ConfigError([...new Set(faults)].join('\n'));
@@ -121,6 +127,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     port: data.PORT,
     host: data.HOST ?? (inContainer() ? '0.0.0.0' : '127.0.0.1'),
     databaseUrl: data.DATABASE_URL,
+    databaseReadUrl: data.DATABASE_READ_URL,
     autoMigrate: data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:'),
     logLevel: data.LOG_LEVEL,
     publicUrl: data.PUBLIC_URL,

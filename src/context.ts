@@ -7,7 +7,11 @@ import { ContentReads } from './content/reads.ts';
 import { viewCounts } from './content/view-counts.ts';
 import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
+import { Deadline } from './deadline.ts';
 import type { WriteBehind } from './db/write-behind.ts';
+import { Sweeper } from './idempotency/sweeper.ts';
+import { Writes } from './idempotency/writes.ts';
+import { Lanes } from './limits/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
@@ -22,6 +26,9 @@ interface Reads {
   profiles: ProfileReads;
 }
 
+/** How long it may take to store what is in memory, unless told. */
+const CLOSE_MS = 10_000;
+
 /** Everything the service depends on. */
 export interface Context {
   config: Config;
@@ -35,16 +42,24 @@ export interface Context {
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
+  writes: Writes;
+  /** Which calls begin, and which are refused for want of room. */
+  lanes: Lanes;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
+  sweeper: Sweeper;
 }
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
 export const openContext = async (config: Config, log: Logger, now = () => new Date()): Promise<Context> => {
-  const db = await Database.open(config.databaseUrl, schema);
+  const db = await Database.open(config.databaseUrl, schema, {
+    statementMs: config.requestTimeoutMs,
+    readUrl: config.databaseReadUrl,
+  });
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
+  const writes = new Writes(db, now);
   return {
     config,
     db,
@@ -52,21 +67,34 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     now,
     tags,
     search,
-    indexer: new Indexer(db, searchKinds, log),
+    indexer: new Indexer(db.background, searchKinds, log),
     reads: {
       games: new ContentReads(db, tags, search, gameKind),
       images: new ContentReads(db, tags, search, imageKind),
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
-    toggles: new Toggles(db),
-    gameViews: viewCounts(db, log, gameKind),
-    imageViews: viewCounts(db, log, imageKind),
+    writes,
+    toggles: new Toggles(db, writes, now),
+    gameViews: viewCounts(db.background, log, gameKind),
+    imageViews: viewCounts(db.background, log, imageKind),
+    sweeper: new Sweeper(db.background, now, log),
+    lanes: new Lanes(),
   };
 };
 
-/** Stores what is still in memory and disconnects. */
-export const closeContext = async ({ db, keys, gameViews, imageViews, indexer }: Context): Promise<void> => {
-  await Promise.all([indexer.close(), keys.flush(), gameViews.flush(), imageViews.flush()]);
+/** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
+export const closeContext = async (
+  { db, keys, gameViews, imageViews, indexer, sweeper }: Context,
+  deadline = new Deadline(CLOSE_MS),
+): Promise<void> => {
+  await Promise.all([
+    // What does not end by then, ends with its connection.
+    deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
+    keys.close(deadline),
+    gameViews.close(deadline),
+    imageViews.close(deadline),
+  ]);
   await db.close();
+  deadline.close();
 };

@@ -6,6 +6,7 @@ import { gameKind } from './game/kind.ts';
 import { imageEntities } from './image/entity.ts';
 import { imageKind } from './image/kind.ts';
 import { apiKeyEntity } from './key/entity.ts';
+import { idempotencyEntity } from './idempotency/entity.ts';
 import type { SearchKind } from './search/document.ts';
 import { searchEntities } from './search/entity.ts';
 import { tagEntity } from './tag/entity.ts';
@@ -25,6 +26,7 @@ export const schema: Schema = {
     ...imageEntities(engine),
     counterEntity(engine),
     ...searchEntities(engine),
+    idempotencyEntity(engine),
   ],
   migrations,
 };

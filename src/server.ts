@@ -2,7 +2,9 @@ import { type Logger, pino } from 'pino';
 import { createApp } from './app.ts';
 import { type Config, ConfigError, inContainer } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
+import { Deadline } from './deadline.ts';
 import { createDemo } from './demo/records.ts';
+import { Gate } from './http/gate.ts';
 import { Listener } from './http/listener.ts';
 import { createLog } from './log.ts';
 import { securityHeaders } from './http/security.ts';
@@ -13,6 +15,11 @@ import { warningsOf } from './warnings.ts';
 
 const LOG_BUFFER_BYTES = 4096;
 const LOG_DELAY_MS = 200;
+/**
+ * What is left to store what is buffered when requests took all the time there was to stop: it takes some milliseconds,
+ * unless the database is away.
+ */
+const LAST_MS = 400;
 /** The exit status that Node.js gives an uncaught exception, too. */
 const FAULT = 1;
 
@@ -92,6 +99,33 @@ const announce = (context: Context, port: number, demoKey: string | undefined): 
   process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
 };
 
+/** The time to stop: that for requests, which storing and disconnecting share. */
+class StopTime {
+  #end: number | undefined;
+  readonly #ms: number;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** It runs from now on, unless it does. */
+  begin(): void {
+    this.#end ??= performance.now() + this.#ms;
+  }
+
+  /** How many milliseconds are left for requests. */
+  get left(): number {
+    this.begin();
+    return Math.max(0, (this.#end ?? 0) - performance.now());
+  }
+
+  /** How many are left to store what is buffered, and to disconnect. */
+  get leftInAll(): number {
+    this.begin();
+    return Math.max(0, (this.#end ?? 0) + LAST_MS - performance.now());
+  }
+}
+
 /**
  * Answers requests until `stopped` resolves to a reason, then accepts nothing more, finishes what runs, and stores what
  * is buffered. `onListening` hears of the port.
@@ -99,18 +133,20 @@ const announce = (context: Context, port: number, demoKey: string | undefined): 
 const answer = async (
   context: Context,
   stopped: Promise<string>,
+  stopTime: StopTime,
   onListening: (port: number) => Promise<void> | void,
 ): Promise<void> => {
   const { config, log } = context;
   const app = createApp(context);
-  const headers = securityHeaders(config.corsOrigins)();
-  const listener = new Listener(app, { prototypes: app, headers, log });
+  const headersOf = securityHeaders(config.corsOrigins);
+  const gate = new Gate({ lanes: context.lanes, headersOf, log });
+  const listener = new Listener(app, { prototypes: app, headers: headersOf(), log, gate });
   const port = await listen(listener, config);
   try {
     await onListening(port);
     log.info({ reason: await stopped }, 'stopping');
   } finally {
-    const complete = await listener.stop(config.shutdownTimeoutMs);
+    const complete = await listener.stop(stopTime.left);
     if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');
   }
 };
@@ -120,29 +156,31 @@ const fillDemo = async ({ db, now }: Context, isReady: boolean): Promise<string 
   isReady && db.dialect.engine === 'sqlite' ? createDemo(db, now()) : undefined;
 
 /** One process that does it all. */
-const serveAlone = async (context: Context): Promise<void> => {
+const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> => {
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   if (context.config.sandbox) await fillSandbox(context.db);
   const stopped = stopSignal();
-  await answer(context, stopped, async (port) => {
+  await answer(context, stopped, stopTime, async (port) => {
     // Only now, since the key is shown only once, and not by a start that fails.
     announce(context, port, await fillDemo(context, isReady));
   });
 };
 
 /** The first of `config.workers` processes: it migrates, keeps the others running, and says where they listen. */
-const superviseWorkers = async (context: Context): Promise<void> => {
+const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<void> => {
   const { config, log } = context;
   const isReady = await prepareDatabase(context);
   context.indexer.start();
+  context.sweeper.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, log);
   try {
     announce(context, await workers.start(), await fillDemo(context, isReady));
     log.info({ reason: await stopped }, 'stopping');
   } finally {
-    await workers.stop(config.shutdownTimeoutMs);
+    await workers.stop(stopTime.leftInAll);
   }
 };
 
@@ -153,13 +191,19 @@ const superviseWorkers = async (context: Context): Promise<void> => {
  */
 export const serve = async (config: Config): Promise<void> => {
   const log = openLog(config);
+  const told = isWorker ? workerStopped() : undefined;
+  let isOpen = false;
+  // Nothing is to be finished yet, and a database that does not answer would keep it.
+  void told?.then(() => isOpen || process.exit(0));
   const context = await openContext(config, log);
+  isOpen = true;
+  const stopTime = new StopTime(config.shutdownTimeoutMs);
   try {
-    if (isWorker) await answer(context, workerStopped(), () => undefined);
-    else if (config.workers > 1) await superviseWorkers(context);
-    else await serveAlone(context);
+    if (told) await answer(context, told, stopTime, () => undefined);
+    else if (config.workers > 1) await superviseWorkers(context, stopTime);
+    else await serveAlone(context, stopTime);
   } finally {
-    await closeContext(context);
+    await closeContext(context, new Deadline(stopTime.leftInAll));
     leaveSupervisor();
   }
   log.info('stopped');

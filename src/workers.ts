@@ -11,8 +11,8 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 /** A worker that lived so long had started well: the next one starts at once. */
 const SETTLED_MS = 10_000;
-/** What a worker may take beyond the time for its requests: to store what is buffered. */
-const STORE_MS = 5000;
+/** What a worker may take beyond its time, to end. */
+const END_MS = 150;
 
 /** Whether this process is one of several, which another one started. */
 export const { isWorker } = cluster;
@@ -77,7 +77,7 @@ export class Workers {
     return address.port;
   }
 
-  /** Has all workers finish what they do, and waits until they have ended. */
+  /** Has all workers finish what they do, and waits until they have ended: one that takes longer is killed. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
     const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
@@ -85,7 +85,7 @@ export class Workers {
     for (const worker of running) worker.send(STOP);
     const late = setTimeout(() => {
       for (const worker of running) worker.process.kill('SIGKILL');
-    }, timeoutMs + STORE_MS);
+    }, timeoutMs + END_MS);
     await Promise.all(ended);
     clearTimeout(late);
   }

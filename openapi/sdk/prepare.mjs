@@ -71,7 +71,11 @@ const prepare = ({ paths, components, ...document }) => ({
   paths: Object.fromEntries(
     Object.entries(paths).map(([path, { post }]) => [path, { post: withNames(post, components.schemas) }]),
   ),
-  components: { ...components, schemas: withRulesLeftToService(inOrderOfUse(components.schemas)) },
+  components: {
+    ...components,
+    schemas: withRulesLeftToService(inOrderOfUse(components.schemas)),
+    parameters: withRulesLeftToService(components.parameters),
+  },
 });
 
 /** Writes the documents for the generators to `build/sdk/`. */

@@ -44,6 +44,16 @@ export class BatchAnswers {
     return answer;
   }
 
+  /**
+   * Takes the answer to a call that failed: as `full`, or as `brief` where that finds no room, which does in any case.
+   * `full` may list a thousand faults.
+   */
+  addFailure(full: Buffer, brief = () => full): Buffer {
+    const answer = this.#refusalOf(full.length + 1) ? brief() : full;
+    this.#hold(answer.length + 1);
+    return answer;
+  }
+
   /** To be called when they have gone out. */
   release(): void {
     this.#hold(-this.#bytes);

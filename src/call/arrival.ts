@@ -11,4 +11,6 @@ export interface Arrival {
   deadline: Deadline;
   /** Hears who calls, before it is known whether they may. */
   learn: (caller: Caller | undefined) => void;
+  /** Hears that one of its calls was made before, and is answered as it was then. */
+  noteReplay: () => void;
 }

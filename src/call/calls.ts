@@ -1,10 +1,15 @@
+import { createHash } from 'node:crypto';
+import { MAX_VALUES } from '../../contract/index.ts';
 import type { Context } from '../context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import { Replay } from '../idempotency/repeatable.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
 import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
-import type { Sent } from './envelope.ts';
+import { hasMoreValues, inputOf, type Sent } from './envelope.ts';
+import { adviceOn, repeatableOf } from './repeats.ts';
+import type { Lanes } from '../limits/lanes.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -23,23 +28,40 @@ export interface Admitted {
   arrival: Arrival;
 }
 
+/** From this length on a key is kept as its digest, in characters. */
+const LONG_KEY = 200;
+
+/** Equal for equal calls. */
+const keyOf = ({ id }: Procedure, text: string): string =>
+  `${id} ${text.length > LONG_KEY ? createHash('sha256').update(text).digest('base64') : text}`;
+
+/** @throws AppError VALIDATION_FAILED for what is far larger than any input: each of its faults would take time to find */
+const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {
+  const limit = recordsMember === undefined ? MAX_VALUES.single : MAX_VALUES.batch;
+  if (!hasMoreValues(envelope, limit)) return;
+  const issue = { path: '', code: 'too_big', message: `must not hold more than ${limit} values in all` };
+  throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });
+};
+
 /** Reads of one record count its views and meet in the database layer, so they are not shared here. */
-const isShared = ({ procedure: { id, effect }, caller }: Admitted): boolean =>
-  effect === 'read' && caller === undefined && !/\.(getById|getProfile)$/.test(id);
+const isShared = ({ procedure: { effect, answersList }, caller }: Admitted): boolean =>
+  effect === 'read' && answersList && caller === undefined;
 
 /**
- * The one way of a call, whichever door it came through: find the procedure → who calls → may they → parse → handle →
- * check → reply. What a door demands or reads by its own rules it does between these steps.
+ * The one way of a call, whichever door it came through: find the procedure → who calls → may they → is there room → parse
+ * → handle → check → reply. What a door demands or reads by its own rules it does between these steps.
  */
 export class Calls {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
+  readonly #lanes: Lanes;
   readonly #frame: Frame;
   readonly #shared = new SharedReads<Buffer>();
 
-  constructor({ keys }: Pick<Context, 'keys'>, procedures: Procedures, frame: Frame) {
+  constructor({ keys, lanes }: Pick<Context, 'keys' | 'lanes'>, procedures: Procedures, frame: Frame) {
     this.#procedures = procedures;
     this.#keys = keys;
+    this.#lanes = lanes;
     this.#frame = frame;
   }
 
@@ -63,19 +85,45 @@ export class Calls {
   }
 
   /**
-   * Makes the call. Returns the JSON of the reply, encoded once for all who share it. At the deadline a read is given up
-   * at once; a write itself has to find out whether it is stored.
-   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, TIMEOUT, …
+   * Makes the call, as soon as there is room for it. Returns the JSON of the reply, encoded once for all who share it. At
+   * the deadline a read is given up at once; a write itself has to find out whether it is stored. `position` is its place
+   * in a batch.
+   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, OVERLOADED, TIMEOUT, …
    */
-  perform(admitted: Admitted, sent: Sent): Promise<Buffer> {
+  async perform(admitted: Admitted, sent: Sent, position = 0): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
-    const run = async (deadline: Deadline) =>
-      Buffer.from(JSON.stringify(await this.#frame(procedure, sent.parse(), { caller, deadline })));
-    if (procedure.effect === 'write') return run(arrival.deadline);
-    return arrival.deadline.race(
-      isShared(admitted)
-        ? this.#shared.answer(`${procedure.id} ${sent.text}`, arrival.deadline, run)
-        : run(arrival.deadline),
-    );
+    const { deadline } = arrival;
+    const { lane, cost } = this.#lanes.placeOf(procedure, this.#telling(procedure, sent), caller !== undefined);
+    if (procedure.effect === 'write') return lane.run(cost, deadline, () => this.#write(admitted, sent, position));
+    const read = (time: Deadline): Promise<Buffer> => this.#handle(procedure, sent, { caller, deadline: time });
+    if (!isShared(admitted)) return deadline.race(lane.run(cost, deadline, () => read(deadline)));
+    // Whoever is left without callers while it waits finds out when it begins.
+    const enter = (work: () => Promise<Buffer>): Promise<Buffer> => lane.run(cost, undefined, work);
+    return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), deadline, enter, read));
+  }
+
+  /** What is sent, as far as it tells the one lane from the other. @throws AppError MALFORMED_JSON */
+  #telling({ searchMember, recordsMember }: Procedure, sent: Sent): unknown {
+    const member = searchMember ?? recordsMember;
+    return member !== undefined && sent.mayHave(member) ? inputOf(sent.parse()) : undefined;
+  }
+
+  async #handle(procedure: Procedure, sent: Sent, call: Call): Promise<Buffer> {
+    const envelope = sent.parse();
+    assertSize(procedure, envelope);
+    return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, call)));
+  }
+
+  async #write({ procedure, caller, arrival }: Admitted, sent: Sent, position: number): Promise<Buffer> {
+    const { deadline, idempotencyKey } = arrival;
+    const input = (): unknown => inputOf(sent.parse());
+    const repeatable = repeatableOf(procedure, caller, { idempotencyKey, position, input });
+    try {
+      return await this.#handle(procedure, sent, { caller, deadline, repeatable });
+    } catch (error) {
+      if (!(error instanceof Replay)) throw adviceOn(error, repeatable);
+      arrival.noteReplay();
+      return Buffer.from(error.answer);
+    }
   }
 }

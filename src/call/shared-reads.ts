@@ -1,13 +1,13 @@
 import { Deadline } from '../deadline.ts';
 
-/** How many different reads run at once: as many lists as the database is asked for. */
-const RUNNING = 4;
-
 /** A read that is to be done within its time. */
 type Run<T> = (deadline: Deadline) => Promise<T>;
+/** Does a piece of work when there is room for it. May refuse it, by rejecting, before it has begun. */
+type Enter<T> = (work: () => Promise<T>) => Promise<T>;
 
 /** Equal reads that wait for the run that answers them all. */
 class Group<T> {
+  readonly enter: Enter<T>;
   readonly run: Run<T>;
   readonly deadlines: Deadline[] = [];
   settle!: (answer: Promise<T>) => void;
@@ -15,53 +15,63 @@ class Group<T> {
     this.settle = resolve;
   });
 
-  constructor(run: Run<T>) {
+  constructor(enter: Enter<T>, run: Run<T>) {
+    this.enter = enter;
     this.run = run;
   }
 }
 
 /**
- * Answers equal reads that wait together with one run. Reads wait while their equal runs, or while many others run; a
- * group takes members only until its own run begins, so no answer is older than its request: what was stored before
- * somebody asked, they see. Nothing is kept once it is answered. There are never more groups than requests under way.
+ * Answers equal reads that wait together with one run. Reads wait while their equal runs, or for room; a group takes
+ * members only until its own run begins, so no answer is older than its request: what was stored before somebody asked,
+ * they see. Nothing is kept once it is answered. There are never more groups than requests under way.
  */
 export class SharedReads<T> {
-  /** In the order in which their first members came. */
+  /** By their keys. */
   readonly #waiting = new Map<string, Group<T>>();
   readonly #running = new Set<string>();
 
-  /** The answer of `run`, or of the equal one that waits under the same key. Rejects as that rejects. */
-  answer(key: string, deadline: Deadline, run: Run<T>): Promise<T> {
+  /**
+   * The answer of `run`, once `enter` lets it begin, or of the equal one that waits under the same key. Rejects as these
+   * do; who joins a group shares its lot.
+   */
+  answer(key: string, deadline: Deadline, enter: Enter<T>, run: Run<T>): Promise<T> {
     const joined = this.#waiting.get(key);
     if (joined) {
       joined.deadlines.push(deadline);
       return joined.answer;
     }
-    if (this.#running.size < RUNNING && !this.#running.has(key)) return this.#start(key, [deadline], run);
-    const group = new Group(run);
+    const group = new Group(enter, run);
     group.deadlines.push(deadline);
     this.#waiting.set(key, group);
+    if (!this.#running.has(key)) this.#start(key, group);
     return group.answer;
   }
 
-  async #start(key: string, deadlines: readonly Deadline[], run: Run<T>): Promise<T> {
-    const deadline = Deadline.ofAll(deadlines) as Deadline;
+  #start(key: string, group: Group<T>): void {
+    const answer = group.enter(() => this.#run(key, group));
+    group.settle(answer);
+    // One that is refused never runs.
+    answer.catch(() => this.#close(key, group));
+  }
+
+  async #run(key: string, group: Group<T>): Promise<T> {
+    this.#close(key, group);
     this.#running.add(key);
+    const deadline = Deadline.ofAll(group.deadlines) as Deadline;
     try {
-      return await run(deadline);
+      deadline.assert();
+      return await group.run(deadline);
     } finally {
-      if (deadlines.length > 1) deadline.close();
+      if (group.deadlines.length > 1) deadline.close();
       this.#running.delete(key);
-      this.#startNext();
+      const next = this.#waiting.get(key);
+      if (next) this.#start(key, next);
     }
   }
 
-  #startNext(): void {
-    for (const [key, { run, deadlines, settle }] of this.#waiting) {
-      if (this.#running.has(key)) continue;
-      this.#waiting.delete(key);
-      settle(this.#start(key, deadlines, run));
-      return;
-    }
+  /** Lets nobody join any more. */
+  #close(key: string, group: Group<T>): void {
+    if (this.#waiting.get(key) === group) this.#waiting.delete(key);
   }
 }

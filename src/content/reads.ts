@@ -1,5 +1,5 @@
 import { Coalescer } from '../db/coalesce.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Lane } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { idFromBytes, idToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
@@ -20,7 +20,10 @@ import { Statistics } from './list/statistics.ts';
 import { Totals } from './list/totals.ts';
 import { readViewings, type Viewing } from './viewer.ts';
 
-/** Lists that are read at the same time: more than records, since one may take long. */
+/**
+ * Lists that are read at the same time: more than records, since one may take long. As many searches, which take longer,
+ * and are not to hold up the lists.
+ */
 const RUNNING_LISTS = 4;
 
 interface RecordRequest {
@@ -40,6 +43,7 @@ export class ContentReads<Summary, Whole extends Summary> {
   readonly #sources: Omit<ListSources, 'reader'>;
   readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
   readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
+  readonly #searches: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
 
   constructor(db: Database, tags: TagDictionary, search: SearchIndex, kind: ContentKind) {
     this.#db = db;
@@ -47,10 +51,13 @@ export class ContentReads<Summary, Whole extends Summary> {
     this.#kind = kind;
     this.#sources = { tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
     this.#records = new Coalescer({ run: (requests, deadline) => this.#readRecords(requests, deadline) });
-    this.#lists = new Coalescer({
-      run: (requests, deadline) => this.#readLists(requests, deadline),
-      maxRunning: RUNNING_LISTS,
-    });
+    const lists = (): Coalescer<ListRequest, ListPage<ContentRecord<Summary>>> =>
+      new Coalescer({
+        run: (requests, deadline) => this.#readLists(requests, deadline),
+        maxRunning: RUNNING_LISTS,
+      });
+    this.#lists = lists();
+    this.#searches = lists();
   }
 
   /** A whole record. @throws AppError the kind's NOT_FOUND */
@@ -65,14 +72,15 @@ export class ContentReads<Summary, Whole extends Summary> {
     const parsed = parseQuery(this.#kind, query);
     const { limit, page, cursor, filters } = parsed;
     const request = { query: parsed, viewerId: caller?.userId };
-    return this.#lists.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
+    const reads = parsed.terms.length > 0 ? this.#searches : this.#lists;
+    return reads.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
   }
 
   async #readRecords(
     requests: readonly RecordRequest[],
     deadline: Deadline | undefined,
   ): Promise<(ContentRecord<Whole> | undefined)[]> {
-    const reader = this.#db.within(deadline);
+    const reader = laneOf(this.#db, requests).within(deadline);
     const ids = requests.map(({ id }) => id);
     const viewerId = sharedViewer(requests);
     const viewings = viewerId.same ? [] : viewingsOf(requests);
@@ -92,8 +100,9 @@ export class ContentReads<Summary, Whole extends Summary> {
     requests: readonly ListRequest[],
     deadline: Deadline | undefined,
   ): Promise<ListPage<ContentRecord<Summary>>[]> {
-    const reader = this.#db.within(deadline);
     const { query } = requests[0] as ListRequest;
+    // The index is that of the primary, which knows records that a replica may lack.
+    const reader = (query.terms.length > 0 ? this.#db : laneOf(this.#db, requests)).within(deadline);
     const { same } = sharedViewer(requests);
     const { records: rows, ...rest } = await listRows<Summary>({ ...this.#sources, reader }, this.#kind, query, same);
     const records = await withTags(reader, this.#tags, rows);
@@ -122,6 +131,10 @@ export class ContentReads<Summary, Whole extends Summary> {
 interface Viewed {
   viewerId: string | undefined;
 }
+
+/** By which way to read for these: whoever shows a key sees what they have just stored. */
+const laneOf = (db: Database, requests: readonly Viewed[]): Lane =>
+  requests.every(({ viewerId }) => viewerId === undefined) ? db.anonymous : db;
 
 /** The viewer if all have the same one. */
 const sharedViewer = (requests: readonly Viewed[]): { same: string | undefined } => {

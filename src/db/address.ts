@@ -59,30 +59,47 @@ const parametersOf = (url: URL): Map<string, string> => {
   return parameters;
 };
 
-/** Reads a `mysql:` or `mariadb:` address, and the files that it names. @throws AddressError */
-export const serverAddress = (address: string): ServerAddress => {
+/** A URL for each of the hosts that an address names: `h1:3306,h2,h3`. Those of IPv6 are in brackets. */
+const urlsOf = (address: string): URL[] => {
+  const [, before = '', hosts = '', after = ''] = /^([^:]*:\/\/(?:[^@/]*@)?)([^/]*)(.*)$/s.exec(address) ?? [];
+  return hosts.split(',').map((host) => {
+    if (host === '') throw new AddressError('names no host');
+    if (!URL.canParse(`${before}${host}${after}`)) throw new AddressError(ILL_FORMED);
+    return new URL(`${before}${host}${after}`);
+  });
+};
+
+/**
+ * Reads a `mysql:` or `mariadb:` address, and the files that it names: one server for each of its hosts, which are several
+ * when they stand in for each other.
+ * @throws AddressError
+ */
+export const serverAddresses = (address: string): ServerAddress[] => {
   const [, rest] = /^(?:mysql|mariadb):\/\/(.*)$/s.exec(address) ?? [];
   if (rest === undefined) throw new AddressError(FORMS);
   // Without any user there is nothing that would have to be encoded.
   if (rest.includes('@') && !isUnambiguous(rest)) throw new AddressError(ILL_FORMED);
-  if (!URL.canParse(address)) throw new AddressError(ILL_FORMED);
-  const url = new URL(address);
-  if (url.hostname === '') throw new AddressError('names no host');
-  if (url.username === '') throw new AddressError('names no user');
-  if (!/^\/[^/]+$/.test(url.pathname)) throw new AddressError('names no database: it ends in /<database>');
-  const host = decode(url.hostname.replace(/^\[(.*)\]$/, '$1'));
-  return {
-    host,
-    port: Number(url.port || DEFAULT_PORT),
-    user: decode(url.username),
-    password: decode(url.password),
-    database: decode(url.pathname.slice(1)),
-    ssl: readTls(parametersOf(url), isIP(host) !== 0),
-  };
+  const servers = urlsOf(address).map((url) => {
+    if (url.hostname === '') throw new AddressError('names no host');
+    if (url.username === '') throw new AddressError('names no user');
+    if (!/^\/[^/]+$/.test(url.pathname)) throw new AddressError('names no database: it ends in /<database>');
+    const host = decode(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+    return {
+      host,
+      port: Number(url.port || DEFAULT_PORT),
+      user: decode(url.username),
+      password: decode(url.password),
+      database: decode(url.pathname.slice(1)),
+      ssl: readTls(parametersOf(url), isIP(host) !== 0),
+    };
+  });
+  const places = servers.map(({ host, port }) => `${host}:${port}`);
+  if (new Set(places).size < places.length) throw new AddressError('names a host twice');
+  return servers;
 };
 
 /** Checks any database address, and that the files can be used that it names. @throws AddressError */
 export const checkAddress = (url: string): void => {
   if (url.startsWith(SQLITE)) sqliteFile(url);
-  else serverAddress(url);
+  else serverAddresses(url);
 };

@@ -11,21 +11,42 @@ export interface Schema {
   migrations: (new () => MigrationInterface)[];
 }
 
+/** What may be told of a database besides its address. */
+export interface DatabaseOptions {
+  /** How long a call may take, in milliseconds: the database itself ends what takes longer. Without, it ends nothing. */
+  statementMs?: number;
+  /** The address of replicas, for reads that may miss what was stored a moment ago. */
+  readUrl?: string | undefined;
+}
+
+/**
+ * Whom a statement is for. Each has connections of its own, where the engine has several, so that what one waits for keeps
+ * the others from nothing: calls; calls of nobody in particular, which may see the database as it was a moment ago; the
+ * recognition of keys; what is done in the background; the question whether the database answers.
+ */
+export type LaneName = 'calls' | 'anonymous' | 'keys' | 'background' | 'health';
+
 /** What an engine's own file provides. */
 export interface Connection {
   dialect: Dialect;
   /** TypeORM's own handle: it knows how entities are stored, and migrates. */
   dataSource: DataSource;
   /** Runs a SELECT outside of any transaction. At the deadline it rejects, and ends what runs for it. */
-  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline) => Promise<unknown[]>;
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline. */
-  transaction: <T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline) => Promise<T>;
+  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, lane?: LaneName) => Promise<unknown[]>;
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline.
+   * @throws AppError OUTCOME_UNKNOWN when it may have been committed
+   */
+  transaction: <T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline, lane?: LaneName) => Promise<T>;
   /** Runs `work`, which migrates, while no other process does. */
   whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;
-  /** Whether this error means that the database cannot be reached. */
+  /** Whether the database itself gave up what met this error. */
+  isInterrupted?: (error: unknown) => boolean;
+  /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
   isUnreachable: (error: unknown) => boolean;
+  /** Closes all connections; what runs on them fails. */
   close: () => Promise<void>;
 }
 

@@ -1,68 +1,243 @@
-import mysql, { type PoolConnection, type PoolOptions } from 'mysql2';
+import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Parameter } from './connection.ts';
+import { connectionError, isCrowded, isUnfit } from './mysql-errors.ts';
+import type { Hosts, Node } from './mysql-hosts.ts';
 import { Session, type StatementBudget } from './mysql-session.ts';
-import { withSettings } from './mysql-settings.ts';
 
-/** Calls that wait for a connection; beyond, they are refused. */
-const MAX_WAITING = 2000;
+/** Calls that wait for a connection; beyond, they are refused. Far more than can be served within their time. */
+const MAX_WAITING = 1000;
+/** How long a connection stays open that nobody uses. */
+const IDLE_MS = 60_000;
+/** How long a server that has enough connections is asked for no more, where there are some. */
+const CROWDED_PAUSE_MS = 1000;
+
+/** Has a server give up what it runs. Calls back when it has, or nothing is to be had from it. */
+export type Canceller = (session: Session, done: (isFree: boolean) => void) => () => void;
 
 interface Options {
-  /** How to connect, and to how many connections at most. */
-  connection: PoolOptions;
+  hosts: Hosts;
+  /** How many connections, at most. They are opened when they are needed. */
+  limit: number;
   /** What each connection runs before it is used for the first time. */
   settings: readonly string[];
   statements: StatementBudget;
+  /** Without, what is given up runs to its end, or for as long as the connection is kept. */
+  canceller?: Canceller;
 }
 
-/** Connections that are all set up alike and know their prepared statements. */
+interface Waiting {
+  use: (session: Session) => void;
+  fail: (error: unknown) => void;
+  forget: (() => void) | undefined;
+}
+
+/** Connections to the server in use that are all set up alike and know their prepared statements. */
 export class SessionPool {
-  readonly #pool: mysql.Pool;
-  readonly #statements: StatementBudget;
-  readonly #sessions = new WeakMap<PoolConnection, Session>();
+  readonly #options: Options;
+  readonly #sessions = new Set<Session>();
+  /** Those that nobody uses, and since when; the one used last at the end. */
+  readonly #idle: { session: Session; since: number }[] = [];
+  /** In the order of arrival. */
+  readonly #waiting = new Set<Waiting>();
+  readonly #sweep: NodeJS.Timeout;
+  #connecting = 0;
+  #crowdedUntil = 0;
+  #isClosed = false;
 
-  constructor({ connection, settings, statements }: Options) {
-    this.#statements = statements;
-    this.#pool = withSettings(mysql.createPool({ ...connection, queueLimit: MAX_WAITING }), settings);
+  constructor(options: Options) {
+    this.#options = options;
+    this.#sweep = setInterval(() => this.#closeUnused(), IDLE_MS / 2).unref();
+    options.hosts.onLeave((node, isGone) => this.#leave(node, isGone));
   }
 
-  /** Runs one SELECT on any connection. @throws AppError OVERLOADED when too many wait already */
-  read(sql: string, parameters: readonly Parameter[]): Promise<unknown[]> {
+  /**
+   * Runs one SELECT on any connection. At the deadline it rejects at once, and the database gives it up.
+   * @throws AppError TIMEOUT, OVERLOADED when too many wait already
+   */
+  read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
     return new Promise((resolve, reject) => {
-      this.#acquire(reject, (session) => {
-        session.run(sql, parameters, (error, rows) => {
-          session.release();
-          if (error) reject(error);
-          else resolve(rows as unknown[]);
+      const run = (session: Session): void => {
+        let answered: (() => void) | undefined;
+        const forget = deadline?.onEnd((error) => {
+          answered = this.breakOff(session, () => this.release(session));
+          reject(error);
         });
-      });
+        session.run(sql, parameters, (error, rows) => {
+          if (answered) {
+            answered();
+            return;
+          }
+          forget?.();
+          if (error) {
+            this.note(session, error);
+            reject(error);
+          } else {
+            resolve(rows as unknown[]);
+          }
+          this.release(session);
+        });
+      };
+      this.#acquire(deadline, run, reject);
     });
   }
 
-  /** A session for whoever calls alone, to be released. @throws AppError OVERLOADED when too many wait already */
-  acquire(): Promise<Session> {
-    return new Promise((resolve, reject) => this.#acquire(reject, resolve));
+  /**
+   * A session for whoever calls alone, to be released.
+   * @throws AppError TIMEOUT, OVERLOADED when too many wait already
+   */
+  acquire(deadline?: Deadline): Promise<Session> {
+    return new Promise((resolve, reject) => this.#acquire(deadline, resolve, reject));
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#pool.end((error) => (error ? reject(error) : resolve()));
-    });
+  /** Gives a session to those who wait, and who come. */
+  release(session: Session): void {
+    if (this.#isClosed || session.isBroken || session.node.isLeft) {
+      session.destroy();
+      return;
+    }
+    const [next] = this.#waiting;
+    if (next) {
+      this.#waiting.delete(next);
+      next.forget?.();
+      next.use(session);
+    } else {
+      this.#idle.push({ session, since: Date.now() });
+    }
   }
 
-  #acquire(fail: (error: unknown) => void, use: (session: Session) => void): void {
-    this.#pool.getConnection((error, connection) => {
-      if (error) {
-        fail(error.message === 'Queue limit reached.' ? new AppError('OVERLOADED', { cause: error }) : error);
+  /** Hears of an error that something met on a session: it may be the last, or that of the server. */
+  note(session: Session, error: unknown): void {
+    if (isUnfit(error)) {
+      session.destroy();
+      this.#options.hosts.leave(session.node);
+    } else {
+      session.note(error);
+    }
+  }
+
+  /**
+   * Has the database give up what a session runs. The function returned is to be called when that has been answered; `done`
+   * is when the session can be used again, unless it had to be closed.
+   */
+  breakOff(session: Session, done: () => void): () => void {
+    const { canceller, hosts } = this.#options;
+    if (!canceller) {
+      session.destroy();
+      return () => undefined;
+    }
+    return canceller(session, (isFree) => {
+      if (isFree) {
+        done();
         return;
       }
-      use(this.#sessions.get(connection) ?? this.#begin(connection));
+      session.destroy();
+      hosts.doubt(session.node);
     });
   }
 
-  #begin(connection: PoolConnection): Session {
-    const session = new Session(connection, this.#statements);
-    this.#sessions.set(connection, session);
-    return session;
+  /** Refuses those who wait, and closes all connections: those in use at once. */
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#sweep);
+    this.#failAll(connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
+    const idle = new Set(this.#idle.map(({ session }) => session));
+    for (const session of this.#sessions) {
+      if (idle.has(session)) session.end();
+      else session.destroy();
+    }
+  }
+
+  #acquire(deadline: Deadline | undefined, use: Waiting['use'], fail: Waiting['fail']): void {
+    if (deadline?.error || this.#isClosed) {
+      fail(deadline?.error ?? connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
+      return;
+    }
+    const session = this.#takeIdle();
+    if (session) {
+      use(session);
+      return;
+    }
+    if (this.#waiting.size >= MAX_WAITING) {
+      fail(new AppError('OVERLOADED'));
+      return;
+    }
+    const waiting: Waiting = { use, fail, forget: undefined };
+    this.#waiting.add(waiting);
+    waiting.forget = deadline?.onEnd((error) => {
+      this.#waiting.delete(waiting);
+      fail(error);
+    });
+    this.#grow();
+  }
+
+  #takeIdle(): Session | undefined {
+    return this.#idle.pop()?.session;
+  }
+
+  /** Connects as often as somebody waits, within the limit. */
+  #grow(): void {
+    const { limit } = this.#options;
+    while (
+      this.#connecting < this.#waiting.size &&
+      this.#connecting + this.#sessions.size < limit &&
+      (this.#sessions.size === 0 || Date.now() >= this.#crowdedUntil)
+    ) {
+      void this.#connect();
+    }
+  }
+
+  /** Never rejects. */
+  async #connect(): Promise<void> {
+    const { hosts, settings, statements } = this.#options;
+    this.#connecting += 1;
+    try {
+      const session = new Session(await hosts.connect(settings), statements);
+      this.#sessions.add(session);
+      session.onBroken = () => this.#drop(session);
+      this.#connecting -= 1;
+      this.release(session);
+    } catch (error) {
+      this.#connecting -= 1;
+      if (isCrowded(error) && this.#sessions.size > 0) {
+        // Those that are there serve them all, one after the other.
+        this.#crowdedUntil = Date.now() + CROWDED_PAUSE_MS;
+      } else if (hosts.areAway) {
+        this.#failAll(error);
+      } else {
+        const [first] = this.#waiting;
+        if (first) this.#fail(first, error);
+      }
+    }
+    this.#grow();
+  }
+
+  #fail(waiting: Waiting, error: unknown): void {
+    this.#waiting.delete(waiting);
+    waiting.forget?.();
+    waiting.fail(error);
+  }
+
+  #failAll(error: unknown): void {
+    for (const waiting of this.#waiting) this.#fail(waiting, error);
+  }
+
+  #drop(session: Session): void {
+    this.#sessions.delete(session);
+    const place = this.#idle.findIndex((one) => one.session === session);
+    if (place >= 0) this.#idle.splice(place, 1);
+    this.#grow();
+  }
+
+  #leave(node: Node, isGone: boolean): void {
+    const idle = new Set(this.#idle.map(({ session }) => session));
+    for (const session of this.#sessions) {
+      if (session.node === node && (isGone || idle.has(session))) session.destroy();
+    }
+  }
+
+  #closeUnused(): void {
+    const latest = Date.now() - IDLE_MS;
+    for (const { session } of this.#idle.filter(({ since }) => since < latest)) session.end();
   }
 }

@@ -1,29 +1,49 @@
-import type { PoolConnection, PrepareStatementInfo, QueryError, ResultSetHeader, RowDataPacket } from 'mysql2';
+import type { Connection, PrepareStatementInfo, QueryError, ResultSetHeader, RowDataPacket } from 'mysql2';
 import type { Parameter } from './connection.ts';
+import { breakConnection, socketOf } from './mysql-connect.ts';
+import { connectionError, isBroken, TOO_MANY_STATEMENTS } from './mysql-errors.ts';
+import type { Link, Node } from './mysql-hosts.ts';
 
 type Result = RowDataPacket[] | ResultSetHeader;
 type Callback = (error: QueryError | null, result: Result) => void;
 
-/** What a server says when all who connect to it have prepared as many statements as it allows. */
-export const TOO_MANY_STATEMENTS = 1461;
 const MIN_STATEMENTS = 2;
 const MAX_ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 2;
+/** How long a server may take to close a connection. */
+const FAREWELL_MS = 100;
 
-/** How many statements each session may keep prepared. */
+/** How many statements all sessions together may keep prepared, each as many as the others. */
 export class StatementBudget {
-  readonly sessions = new Set<Session>();
-  /** For each session. */
-  max: number;
+  readonly #sessions = new Set<Session>();
+  #total: number;
 
-  constructor(max: number) {
-    this.max = max;
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  /** For each session. */
+  get max(): number {
+    return Math.max(MIN_STATEMENTS, Math.floor(this.#total / Math.max(1, this.#sessions.size)));
+  }
+
+  add(session: Session): void {
+    this.#sessions.add(session);
+    this.#trim();
+  }
+
+  delete(session: Session): void {
+    this.#sessions.delete(session);
   }
 
   /** Halves the budget for good: others use up what the server allows to all together. */
   shrink(): void {
-    this.max = Math.max(MIN_STATEMENTS, Math.floor(this.max / 2));
-    for (const session of this.sessions) session.closeStatements(this.max);
+    this.#total = Math.floor((this.max * this.#sessions.size) / 2);
+    this.#trim();
+  }
+
+  #trim(): void {
+    for (const session of this.#sessions) session.closeStatements(this.max);
   }
 }
 
@@ -38,16 +58,37 @@ interface Prepared {
  * callbacks, since mysql2's promises capture a stack for each query.
  */
 export class Session {
-  readonly connection: PoolConnection;
+  readonly connection: Connection;
+  /** The server at its other end. */
+  readonly node: Node;
+  /** Which server answers there: an address may be that of several. */
+  readonly server: string;
   readonly #budget: StatementBudget;
   readonly #statements = new Map<string, Prepared>();
   #runs = 0;
+  #isBroken = false;
+  #onBroken: (() => void) | undefined;
 
-  constructor(connection: PoolConnection, budget: StatementBudget) {
+  constructor({ connection, node, server }: Link, budget: StatementBudget) {
     this.connection = connection;
+    this.node = node;
+    this.server = server;
     this.#budget = budget;
-    budget.sessions.add(this);
-    for (const event of ['end', 'error']) connection.once(event, () => budget.sessions.delete(this));
+    budget.add(this);
+    const note = (): void => this.#noteBroken();
+    connection.on('end', note);
+    connection.on('error', note);
+    socketOf(connection).once('close', note);
+  }
+
+  /** Whether it is of no more use. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** Has `listener` called once it is of no more use. */
+  set onBroken(listener: () => void) {
+    this.#onBroken = listener;
   }
 
   /** Runs a statement with its parameters bound on the server. */
@@ -61,24 +102,46 @@ export class Session {
     statement.info.execute(parameters, callback);
   }
 
-  /** Gives the connection to others. */
-  release(): void {
-    this.connection.release();
+  /** Runs a statement of ours without parameters, as a text. */
+  query(sql: string, callback: (error: QueryError | null) => void): void {
+    this.connection.query(sql, (error: QueryError | null) => callback(error));
   }
 
-  /** Closes the connection, which nobody else may get. */
+  /** Hears of an error that something met on it. */
+  note(error: unknown): void {
+    if (isBroken(error)) this.destroy();
+  }
+
+  /** Closes the connection, which nobody else may get. What runs on it fails. */
   destroy(): void {
-    this.#budget.sessions.delete(this);
-    this.connection.destroy();
+    if (!socketOf(this.connection).destroyed) {
+      breakConnection(this.connection, connectionError('PROTOCOL_CONNECTION_LOST', 'the connection was given up'));
+    }
+    this.#noteBroken();
+  }
+
+  /** Says farewell to the server, and closes the connection. */
+  end(): void {
+    this.#noteBroken();
+    this.connection.end();
+    setTimeout(() => this.destroy(), FAREWELL_MS).unref();
   }
 
   /** Closes all but the n statements used last. What was sent to the others before is answered. */
   closeStatements(n: number): void {
+    if (this.#statements.size <= n) return;
     const oldest = [...this.#statements].toSorted(([, a], [, b]) => a.lastRun - b.lastRun);
     for (const [sql] of oldest.slice(0, -n)) {
       this.#statements.delete(sql);
       this.connection.unprepare(sql);
     }
+  }
+
+  #noteBroken(): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    this.#budget.delete(this);
+    this.#onBroken?.();
   }
 
   #prepare(sql: string, parameters: readonly Parameter[], callback: Callback, attempt: number): void {

@@ -1,5 +1,12 @@
 import type { Connection, Pool, PoolConnection } from 'mysql2';
 
+/** How long what a connection is used for may take in the database, where the one who waits for it did not break it off. */
+export interface Backstops {
+  /** Milliseconds. */
+  statementMs: number;
+  engine: 'mysql' | 'mariadb';
+}
+
 /** In the order in which the server is to take them: the character set of a connection brings a collation of its own. */
 const variables = (autocommit: 0 | 1): Record<string, string | number> => ({
   character_set_client: 'utf8mb4',
@@ -27,8 +34,22 @@ export const connectionSettings = (autocommit: 0 | 1): string[] => [
     .join(', ')}`,
 ];
 
+/** Added to the time of the one who waits, who is to end it in the ordinary case. */
+const BACKSTOP_MORE_MS = 1000;
+
+/**
+ * What ends statements and waits for locks when nobody is there any more to do it. MySQL's limit is for SELECT only.
+ */
+export const backstopSettings = ({ statementMs, engine }: Backstops): string[] => {
+  const ms = statementMs + BACKSTOP_MORE_MS;
+  return [
+    `SET SESSION ${engine === 'mariadb' ? `max_statement_time = ${ms / 1000}` : `max_execution_time = ${ms}`}`,
+    `SET SESSION innodb_lock_wait_timeout = ${Math.ceil(ms / 1000)}`,
+  ];
+};
+
 /** Runs settings one after the other; a connection that refuses one is closed. */
-const applySettings = (
+export const applySettings = (
   connection: Connection,
   [setting, ...others]: readonly string[],
   done: (error: Error | null) => void,

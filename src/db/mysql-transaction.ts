@@ -1,52 +1,150 @@
 import type { ResultSetHeader } from 'mysql2';
+import type { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
 import type { Parameter, Statements } from './connection.ts';
+import { connectionError, isRefusedCommit } from './mysql-errors.ts';
 import type { Session } from './mysql-session.ts';
 import type { SessionPool } from './mysql-pool.ts';
+
+/** How long a server may take to roll back, or to say what came of a COMMIT that nobody waits for any more. */
+const END_MS = 1000;
 
 const rowsOf = <Row>(result: unknown): Row[] => result as Row[];
 const affectedRows = (result: unknown): number => (result as ResultSetHeader).affectedRows;
 
-/** Runs a statement that must not come after the end of its transaction, where it would begin another one. */
-const statementsOn = (session: Session, isOpen: () => boolean): Statements => {
-  const run = <T>(sql: string, parameters: readonly Parameter[], take: (result: unknown) => T): Promise<T> =>
-    new Promise((resolve, reject) => {
-      if (!isOpen()) throw new Error('the transaction has ended');
-      session.run(sql, parameters, (error, result) => (error ? reject(error) : resolve(take(result))));
-    });
-  return {
-    read: <Row>(sql: string, parameters: readonly Parameter[] = []) => run(sql, parameters, rowsOf<Row>),
-    execute: (sql, parameters = []) => run(sql, parameters, affectedRows),
-  };
-};
+/** `over`: whatever comes of the work, the session has been seen to. */
+type State = 'open' | 'committing' | 'over';
 
+/** One run of a transaction, on a session without autocommit, where the first statement begins it. */
+class Attempt {
+  readonly #pool: SessionPool;
+  readonly #session: Session;
+  readonly #deadline: Deadline | undefined;
+  #state: State = 'open';
+  /** Statements that are not answered yet. */
+  #running = 0;
+  #onAnswered: (() => void) | undefined;
+
+  constructor(pool: SessionPool, session: Session, deadline: Deadline | undefined) {
+    this.#pool = pool;
+    this.#session = session;
+    this.#deadline = deadline;
+  }
+
+  run<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    const deadline = this.#deadline;
+    if (!deadline) return this.#attempt(work);
+    return new Promise((resolve, reject) => {
+      const forget = deadline.onEnd((error) => reject(this.#giveUp(error)));
+      this.#attempt(work).finally(forget).then(resolve, reject);
+    });
+  }
+
+  async #attempt<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    let result: T;
+    try {
+      result = await work({
+        read: <Row>(sql: string, parameters: readonly Parameter[] = []) => this.#run(sql, parameters, rowsOf<Row>),
+        execute: (sql, parameters = []) => this.#run(sql, parameters, affectedRows),
+      });
+    } catch (error) {
+      if (this.#state === 'open') {
+        this.#state = 'over';
+        this.#pool.note(this.#session, error);
+        await this.#undo();
+      }
+      throw error;
+    }
+    // Given up meanwhile.
+    if (this.#state !== 'open') throw this.#ended();
+    this.#state = 'committing';
+    await this.#commit();
+    return result;
+  }
+
+  /** Runs a statement, which must not come after the end of its transaction, where it would begin another one. */
+  #run<T>(sql: string, parameters: readonly Parameter[], take: (result: unknown) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#state !== 'open') throw this.#ended();
+      this.#running += 1;
+      this.#session.run(sql, parameters, (error, result) => {
+        this.#running -= 1;
+        if (error) reject(error);
+        else resolve(take(result));
+        if (this.#running === 0) this.#onAnswered?.();
+      });
+    });
+  }
+
+  #ended(): Error {
+    return this.#deadline?.error ?? new Error('the transaction has ended');
+  }
+
+  /** At the deadline. Returns what the caller is to hear. */
+  #giveUp(error: AppError): AppError {
+    // Its outcome is the server's to say, which nobody may interrupt in it.
+    if (this.#state === 'committing') {
+      setTimeout(() => this.#state === 'committing' && this.#session.destroy(), END_MS).unref();
+      return new AppError('OUTCOME_UNKNOWN', { cause: error });
+    }
+    if (this.#state === 'open') {
+      this.#state = 'over';
+      void this.#undo();
+    }
+    return error;
+  }
+
+  /** Has the database give up what runs, roll back, and takes the session back. What cannot be is closed, as good. */
+  async #undo(): Promise<void> {
+    if (this.#running > 0 && !this.#session.isBroken) {
+      await new Promise<void>((resolve) => {
+        const answered = this.#pool.breakOff(this.#session, resolve);
+        this.#onAnswered = () => {
+          answered();
+          if (this.#session.isBroken) resolve();
+        };
+      });
+    }
+    if (!this.#session.isBroken) await rollBack(this.#session);
+    this.#pool.release(this.#session);
+  }
+
+  /** @throws AppError OUTCOME_UNKNOWN, and the server's error where it has stored nothing */
+  async #commit(): Promise<void> {
+    // Certainly nothing is stored.
+    if (this.#session.isBroken) throw connectionError('PROTOCOL_CONNECTION_LOST', 'lost before COMMIT');
+    const error = await new Promise<Error | null>((resolve) => this.#session.run('COMMIT', [], resolve));
+    this.#state = 'over';
+    if (!error) {
+      this.#pool.release(this.#session);
+      return;
+    }
+    this.#pool.note(this.#session, error);
+    const isRefused = isRefusedCommit(error);
+    if (!isRefused) this.#session.destroy();
+    await this.#undo();
+    throw isRefused ? error : new AppError('OUTCOME_UNKNOWN', { cause: error });
+  }
+}
+
+/** Rolls back, or closes the connection: nobody else may get what is left of the transaction. */
 const rollBack = (session: Session): Promise<void> =>
   new Promise((resolve) => {
-    session.connection.query('ROLLBACK', (error) => {
-      // Nobody else may get what is left of the transaction.
+    const timer = setTimeout(() => session.destroy(), END_MS).unref();
+    session.query('ROLLBACK', (error) => {
+      clearTimeout(timer);
       if (error) session.destroy();
       resolve();
     });
   });
 
-const commit = (session: Session): Promise<void> =>
-  new Promise((resolve, reject) => {
-    session.run('COMMIT', [], (error) => (error ? reject(error) : resolve()));
-  });
-
-/** Runs `work` as one transaction on a session of a pool without autocommit, where the first statement begins one. */
-export const transactionOn = async <T>(pool: SessionPool, work: (statements: Statements) => Promise<T>): Promise<T> => {
-  const session = await pool.acquire();
-  let isOpen = true;
-  try {
-    const result = await work(statementsOn(session, () => isOpen));
-    isOpen = false;
-    await commit(session);
-    return result;
-  } catch (error) {
-    isOpen = false;
-    await rollBack(session);
-    throw error;
-  } finally {
-    session.release();
-  }
-};
+/**
+ * Runs `work` as one transaction on a session of a pool without autocommit. At the deadline it rejects at once, and the
+ * database gives up what runs and rolls back.
+ * @throws AppError TIMEOUT, when nothing is stored; OUTCOME_UNKNOWN, when COMMIT was sent and not answered
+ */
+export const transactionOn = async <T>(
+  pool: SessionPool,
+  work: (statements: Statements) => Promise<T>,
+  deadline?: Deadline,
+): Promise<T> => new Attempt(pool, await pool.acquire(deadline), deadline).run(work);

@@ -1,135 +1,201 @@
 import mysql from 'mysql2';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import { type ServerAddress, serverAddress } from './address.ts';
-import type { Connection, Schema } from './connection.ts';
+import { type ServerAddress, serverAddresses } from './address.ts';
+import type { Connection, DatabaseOptions, LaneName, Schema } from './connection.ts';
 import { dialectOf } from './dialect.ts';
+import { createCanceller } from './mysql-cancel.ts';
+import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './mysql-connect.ts';
+import { connectionError, driverError, isInterrupted, isTransient, isUnreachable } from './mysql-errors.ts';
+import { Hosts } from './mysql-hosts.ts';
 import { SessionPool } from './mysql-pool.ts';
-import { StatementBudget, TOO_MANY_STATEMENTS } from './mysql-session.ts';
-import { connectionSettings, withSettings } from './mysql-settings.ts';
+import { StatementBudget } from './mysql-session.ts';
+import { backstopSettings, connectionSettings, withSettings } from './mysql-settings.ts';
 import { transactionOn } from './mysql-transaction.ts';
 
-const READING_CONNECTIONS = 12;
-const WRITING_CONNECTIONS = 10;
+/**
+ * Connections of each lane, at most. What one lane waits for, be it a locked table, keeps the others from nothing. Twice as
+ * many readers would not be served faster; these are so many since some of them may wait.
+ */
+const CONNECTIONS = {
+  calls: { reads: 24, writes: 16 },
+  keys: { reads: 2, writes: 0 },
+  background: { reads: 1, writes: 2 },
+  health: { reads: 1, writes: 0 },
+} satisfies Record<Exclude<LaneName, 'anonymous'>, { reads: number; writes: number }>;
+/** What tells the server to give statements up. */
+const CONTROL_CONNECTIONS = 1;
 /** A server allows 16 382 to all who connect to it, unless told otherwise. */
 const MAX_PREPARED_STATEMENTS = 1500;
-const STATEMENTS_PER_CONNECTION = Math.floor(MAX_PREPARED_STATEMENTS / (READING_CONNECTIONS + WRITING_CONNECTIONS));
 /** Those of TypeORM: one that holds the lock, one that migrates. */
 const MIGRATING_CONNECTIONS = 2;
-const CONNECT_TIMEOUT_MS = 10_000;
+const OPEN_TIMEOUT_MS = 10_000;
+const FAREWELL_MS = 100;
 const MIGRATION_LOCK_WAIT_S = 120;
-/** Lock wait timeout, deadlock, snapshot conflict (MariaDB 11.8), and statements that others close in time. */
-const TRANSIENT_ERRNO = [1205, 1213, 1020, TOO_MANY_STATEMENTS];
-const UNREACHABLE = new Set([
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT',
-  'ENOTFOUND',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ER_CON_COUNT_ERROR',
-  'ER_SERVER_SHUTDOWN',
-  'ER_UNKNOWN_COM_ERROR',
-  'HANDSHAKE_NO_SSL_SUPPORT',
-  'HANDSHAKE_SSL_ERROR',
-  'PROTOCOL_CONNECTION_LOST',
-  'PROTOCOL_SEQUENCE_TIMEOUT',
-]);
+/** How long reads that may go to a replica go elsewhere when none was there. */
+const REPLICA_PAUSE_MS = 1000;
 
-const driverError = (error: unknown): { code?: string; errno?: number; message?: string } =>
-  (error as { driverError?: object } | null)?.driverError ?? error ?? {};
-
-/** mysql2 for TypeORM, whose connections have our settings before their first use. */
-const driver = {
-  ...mysql,
-  createPool: (options: mysql.PoolOptions) => withSettings(mysql.createPool(options), connectionSettings(1)),
-};
-
-/** How values travel: texts in UTF-8, instants as texts in UTC, whole numbers as numbers. */
-const FORMAT = {
-  charset: 'utf8mb4_bin',
-  timezone: 'Z',
-  dateStrings: true,
-  supportBigNumbers: true,
-  bigNumberStrings: false,
-} as const;
-
-const openPools = (address: ServerAddress) => {
-  const statements = new StatementBudget(STATEMENTS_PER_CONNECTION);
-  const connection = { ...address, ...FORMAT, connectTimeout: CONNECT_TIMEOUT_MS, enableKeepAlive: true };
-  return {
-    reads: new SessionPool({
-      connection: { ...connection, connectionLimit: READING_CONNECTIONS },
-      settings: connectionSettings(1),
-      statements,
-    }),
-    // Without autocommit a transaction needs no trip to begin.
-    writes: new SessionPool({
-      connection: { ...connection, connectionLimit: WRITING_CONNECTIONS },
-      settings: connectionSettings(0),
-      statements,
-    }),
-  };
-};
+type Engine = 'mysql' | 'mariadb';
+type Pools = Record<'reads' | 'writes', SessionPool>;
 
 /** MariaDB and MySQL differ in how TypeORM sees their schema, so the server is asked, whatever the URL says. */
-const serverEngine = async (pool: SessionPool): Promise<'mysql' | 'mariadb'> => {
-  const [row] = (await pool.read('SELECT VERSION() AS version', [])) as { version: string }[];
+const serverEngine = async (pool: SessionPool): Promise<Engine> => {
+  const rows = await pool.read('SELECT VERSION() AS version', [], new Deadline(OPEN_TIMEOUT_MS));
+  const [row] = rows as { version: string }[];
   return /mariadb/i.test(row?.version ?? '') ? 'mariadb' : 'mysql';
 };
 
-const openDataSource = (
+/** TypeORM's handle, by mysql2 with our settings on each connection before its first use. */
+const openDataSource = async (
   { user, ...rest }: ServerAddress,
-  engine: 'mysql' | 'mariadb',
+  engine: Engine,
   schema: Schema,
-): Promise<DataSource> =>
-  new DataSource({
+): Promise<{ dataSource: DataSource; close: () => Promise<void> }> => {
+  const connections = new Set<mysql.Connection>();
+  const createPool = (options: mysql.PoolOptions): mysql.Pool => {
+    const pool = withSettings(mysql.createPool(options), connectionSettings(1));
+    pool.on('connection', (connection: mysql.PoolConnection) => connections.add(connection));
+    return pool;
+  };
+  const dataSource = await new DataSource({
     ...rest,
     ...FORMAT,
     type: engine,
     username: user,
-    driver,
+    driver: { ...mysql, createPool },
     poolSize: MIGRATING_CONNECTIONS,
     connectTimeout: CONNECT_TIMEOUT_MS,
     entities: schema.entities(engine),
     migrations: schema.migrations,
     extra: { enableKeepAlive: true },
   } satisfies DataSourceOptions).initialize();
+  const close = async (): Promise<void> => {
+    await dataSource.destroy();
+    // A server that does not answer does not close them either.
+    setTimeout(() => {
+      for (const connection of connections) breakConnection(connection, connectionError('ECONNRESET', 'done'));
+    }, FAREWELL_MS).unref();
+  };
+  return { dataSource, close };
+};
+
+/** The pools of all lanes, on one server. */
+const openLanes = (hosts: Hosts, statements: StatementBudget, engine: Engine, { statementMs }: DatabaseOptions) => {
+  const control = new SessionPool({ hosts, statements, limit: CONTROL_CONNECTIONS, settings: connectionSettings(1) });
+  const canceller = createCanceller(control);
+  const poolsOf = (name: keyof typeof CONNECTIONS): Pools => {
+    const isBounded = name !== 'background' && statementMs !== undefined;
+    const backstops = isBounded ? backstopSettings({ statementMs, engine }) : [];
+    const poolOf = (autocommit: 0 | 1, limit: number): SessionPool =>
+      new SessionPool({
+        hosts,
+        statements,
+        limit,
+        settings: [...connectionSettings(autocommit), ...backstops],
+        canceller,
+      });
+    // Without autocommit a transaction needs no trip to begin.
+    return { reads: poolOf(1, CONNECTIONS[name].reads), writes: poolOf(0, CONNECTIONS[name].writes) };
+  };
+  const lanes = {
+    calls: poolsOf('calls'),
+    keys: poolsOf('keys'),
+    background: poolsOf('background'),
+    health: poolsOf('health'),
+  };
+  return {
+    lanes,
+    close: () => {
+      for (const { reads, writes } of Object.values(lanes)) {
+        reads.close();
+        writes.close();
+      }
+      control.close();
+    },
+  };
+};
+
+/** Reads on replicas while they are there. */
+const openReplicas = (
+  addresses: readonly ServerAddress[],
+  statements: StatementBudget,
+  engine: Engine,
+  options: DatabaseOptions,
+) => {
+  const hosts = new Hosts(addresses, { needsPrimary: false });
+  const { lanes, close } = openLanes(hosts, statements, engine, options);
+  let awayUntil = 0;
+  const read: Connection['read'] = async (sql, parameters, deadline) => {
+    try {
+      return await lanes.calls.reads.read(sql, parameters, deadline);
+    } catch (error) {
+      if (isUnreachable(error)) awayUntil = Date.now() + REPLICA_PAUSE_MS;
+      throw error;
+    }
+  };
+  return {
+    get areThere() {
+      return Date.now() >= awayUntil;
+    },
+    read,
+    close: () => {
+      close();
+      hosts.close();
+    },
+  };
+};
 
 /** Connects to MySQL or MariaDB. @throws AddressError, AppError DATABASE_UNAVAILABLE */
-export const openMysql = async (url: string, schema: Schema): Promise<Connection> => {
-  const address = serverAddress(url);
-  const { reads, writes } = openPools(address);
-  const closePools = () => Promise.all([reads.close(), writes.close()]);
+export const openMysql = async (url: string, schema: Schema, options: DatabaseOptions = {}): Promise<Connection> => {
+  const addresses = serverAddresses(url);
+  const hosts = new Hosts(addresses, { needsPrimary: true });
+  const statements = new StatementBudget(MAX_PREPARED_STATEMENTS);
+  const first = new SessionPool({ hosts, statements, limit: 1, settings: connectionSettings(1) });
   try {
-    const engine = await serverEngine(reads);
-    const dataSource = await openDataSource(address, engine, schema);
+    const engine = await serverEngine(first);
+    const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
+    const { lanes, close: closeLanes } = openLanes(hosts, statements, engine, options);
+    const replicas =
+      options.readUrl === undefined
+        ? undefined
+        : openReplicas(serverAddresses(options.readUrl), statements, engine, options);
     return {
       dialect: dialectOf(engine),
       dataSource,
-      read: (sql, parameters) => reads.read(sql, parameters),
-      transaction: (work) => transactionOn(writes, work),
-      whileMigrating: (work) => withLock(dataSource, work),
-      isTransient: (error) => TRANSIENT_ERRNO.includes(driverError(error).errno ?? 0),
-      isUnreachable: (error) => {
-        const { code, message } = driverError(error);
-        return UNREACHABLE.has(code ?? '') || /closed state|Pool is closed/.test(message ?? '');
+      read: async (sql, parameters, deadline, lane = 'calls') => {
+        if (lane !== 'anonymous') return lanes[lane].reads.read(sql, parameters, deadline);
+        if (replicas?.areThere) {
+          try {
+            return await replicas.read(sql, parameters, deadline);
+          } catch (error) {
+            if (!isUnreachable(error)) throw error;
+          }
+        }
+        return lanes.calls.reads.read(sql, parameters, deadline);
       },
+      transaction: (work, deadline, lane = 'calls') =>
+        transactionOn(lanes[lane === 'background' ? lane : 'calls'].writes, work, deadline),
+      whileMigrating: (work) => withLock(dataSource, work),
+      isTransient,
+      isInterrupted,
+      isUnreachable,
       close: async () => {
-        await Promise.all([closePools(), dataSource.destroy()]);
+        replicas?.close();
+        closeLanes();
+        hosts.close();
+        await closeDataSource();
       },
     };
   } catch (error) {
-    await closePools();
+    hosts.close();
     const { code, message } = driverError(error);
-    const { host, port, database } = address;
     throw new AppError('DATABASE_UNAVAILABLE', {
-      hint: `cannot use the database at ${host}:${port}/${database}: ${message || code}`,
+      hint: `cannot use the database at ${hosts.places}/${addresses[0]?.database}: ${message || code}`,
       cause: error,
     });
+  } finally {
+    first.close();
   }
 };
 

@@ -1,12 +1,17 @@
 import type { Logger } from 'pino';
+import { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
 
 interface Options<V> {
   /** How long a change may wait. */
   delayMs: number;
   /** Two changes to the same key as one. */
   merge(earlier: V, later: V): V;
-  /** Stores changes of at most `BATCH_KEYS` keys; when it rejects, they are kept and tried again. */
-  write(changes: ReadonlyMap<string, V>): Promise<void>;
+  /**
+   * Stores changes of at most `BATCH_KEYS` keys; when it rejects, they are kept and tried again. When it rejects with
+   * OUTCOME_UNKNOWN they are not, since they would count twice.
+   */
+  write(changes: ReadonlyMap<string, V>, deadline: Deadline): Promise<void>;
   log: Logger;
 }
 
@@ -17,6 +22,9 @@ export const FULL_KEYS = 4096;
 /** No more keys than these are kept while nothing can be stored. */
 export const MAX_KEYS = 65_536;
 
+/** How long it takes at most to store a batch. Later ones wait for it. */
+const WRITE_TIMEOUT_MS = 5000;
+
 /** Collects small changes in memory and stores them together, for what may be lost in a crash. */
 export class WriteBehind<V> {
   readonly #options: Options<V>;
@@ -26,6 +34,10 @@ export class WriteBehind<V> {
   #writing: Promise<void> = Promise.resolve();
   #isFailing = false;
   #dropped = 0;
+  /** The time for what is being stored. */
+  #deadline: Deadline | undefined;
+  /** The time for all that is left, at the end. */
+  #closing: Deadline | undefined;
 
   constructor(options: Options<V>) {
     this.#options = options;
@@ -47,6 +59,17 @@ export class WriteBehind<V> {
     return this.#writing;
   }
 
+  /** Stores what is left, as far as this is done until the deadline, and says how much was not. Never rejects. */
+  async close(deadline: Deadline): Promise<void> {
+    this.#closing = deadline;
+    const forget = deadline.onEnd((error) => this.#deadline?.end(error));
+    await this.flush();
+    forget();
+    clearTimeout(this.#timer);
+    const { size } = this.#changes;
+    if (size > 0) this.#options.log.error({ changes: size }, 'buffered changes could not be stored, and are lost');
+  }
+
   #schedule(): void {
     this.#timer ??= setTimeout(() => void this.flush(), this.#options.delayMs).unref();
   }
@@ -66,20 +89,26 @@ export class WriteBehind<V> {
       batch.set(key, value);
       this.#changes.delete(key);
     }
+    const deadline = new Deadline(WRITE_TIMEOUT_MS);
+    if (this.#closing?.error) deadline.end(this.#closing.error);
+    this.#deadline = deadline;
     try {
-      await this.#options.write(batch);
+      await this.#options.write(batch, deadline);
     } catch (error) {
       this.#isFailing = true;
-      this.#putBack(batch);
+      if (error instanceof AppError && error.reason === 'OUTCOME_UNKNOWN') this.#dropped += batch.size;
+      else this.#putBack(batch);
       const dropped = this.#dropped;
       this.#dropped = 0;
       this.#options.log.warn(
         { err: error, changes: this.#changes.size, ...(dropped > 0 && { dropped }) },
         dropped > 0
-          ? `buffered changes could not be stored yet, and the oldest ${dropped} were dropped`
+          ? `buffered changes could not be stored yet, and ${dropped} may be lost`
           : 'buffered changes could not be stored yet',
       );
       this.#schedule();
+    } finally {
+      deadline.close();
     }
   }
 

@@ -6,7 +6,7 @@ import { type ContentRecord, withTags } from '../content/records.ts';
 import type { Context } from '../context.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
-import type { Reaction } from '../reaction/service.ts';
+import type { FavoriteState, Reaction, ReactionState } from '../reaction/service.ts';
 import { readRelated } from './related.ts';
 import { readTypeCounters, type TypeCounts, typeCounter } from './type-counters.ts';
 import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
@@ -67,27 +67,37 @@ export const getGame = async (
   return game;
 };
 
-/** Publishes games, all or none, and returns them in the order of the inputs. */
-export const createGames = (
-  { db, now }: Context,
+/** Publishes games, all or none; `view` makes the output of them, in the order of the inputs. */
+export const createGames = <Output>(
+  { writes, now }: Context,
   inputs: readonly GameInput[],
-  { caller, deadline }: Call<Caller>,
-): Promise<ContentRecord<GameColumns>[]> => {
+  call: Call<Caller>,
+  view: (games: ContentRecord<GameColumns>[]) => Output,
+): Promise<Output> => {
   const drafts = inputs.map(gameDraft);
-  return db.transaction((tx) => publish(tx, gameKind, caller.userId, drafts, now()), deadline);
+  return writes.do(call, async (tx) => view(await publish(tx, gameKind, call.caller.userId, drafts, now())));
 };
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameFavorite = ({ toggles }: Context, gameId: string, call: Call<Caller>) =>
-  toggles.favorite(gameKind, gameId, call);
+export const toggleGameFavorite = <Output>(
+  { toggles }: Context,
+  gameId: string,
+  call: Call<Caller>,
+  view: (state: FavoriteState) => Output,
+): Promise<Output> => toggles.favorite(gameKind, gameId, call, view);
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameReaction = ({ toggles }: Context, gameId: string, type: Reaction, call: Call<Caller>) =>
-  toggles.react(gameKind, gameId, type, call);
+export const toggleGameReaction = <Output>(
+  { toggles }: Context,
+  gameId: string,
+  type: Reaction,
+  call: Call<Caller>,
+  view: (state: ReactionState) => Output,
+): Promise<Output> => toggles.react(gameKind, gameId, type, call, view);
 
 /** The number of games of each type, most frequent first, and of all types that are left out. */
-export const countTypes = ({ db }: Context, { deadline }: Call): Promise<TypeCounts> =>
-  readTypeCounters(db.within(deadline), MAX_COUNTED_TYPES);
+export const countTypes = ({ db }: Context, { caller, deadline }: Call): Promise<TypeCounts> =>
+  readTypeCounters((caller ? db : db.anonymous).within(deadline), MAX_COUNTED_TYPES);
 
 /** Games related to one, closest first. @throws AppError GAME_NOT_FOUND */
 export const relatedGames = async (
@@ -96,6 +106,6 @@ export const relatedGames = async (
   limit: number,
   { caller, deadline }: Call,
 ): Promise<ContentRecord<GameSummaryColumns>[]> => {
-  const reader = db.within(deadline);
+  const reader = (caller ? db : db.anonymous).within(deadline);
   return withTags(reader, tags, await readRelated(reader, gameId, limit, caller?.userId));
 };

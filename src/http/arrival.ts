@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { idempotencyReplayed } from '../../contract/index.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
@@ -27,6 +28,9 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
     deadline: deadlineOf(response, timeoutMs),
     learn: (caller) => {
       response.locals.caller = caller;
+    },
+    noteReplay: () => {
+      response.setHeader(idempotencyReplayed.name, 'true');
     },
   };
 };

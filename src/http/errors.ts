@@ -7,7 +7,15 @@ import { AppError } from '../errors.ts';
 import { sendJson } from './reply.ts';
 
 /** What makes us refuse for want of capacity is mostly over by then. */
-const RETRY_AFTER_S = 1;
+export const LEAST_RETRY_AFTER_S = 1;
+/** Up to how much longer whoever came in a crowd is to stay away, so that it does not come back as one. */
+const SPREAD_S = 2;
+
+/** After how many seconds to come back. */
+const retryAfterOf = ({ reason, details }: AppError): number => {
+  if (details.retryAfter !== undefined) return details.retryAfter;
+  return LEAST_RETRY_AFTER_S + (reason === 'OVERLOADED' ? Math.round(Math.random() * SPREAD_S) : 0);
+};
 
 /** The faults that zod found in a request, as an error of the catalogue. */
 const validationError = (found: readonly z.core.$ZodIssue[]): AppError => {
@@ -35,14 +43,16 @@ export interface Failure {
 }
 
 /** An error as it goes on the wire: status, headers and the one envelope of all failures. */
-export const errorReply = ({ reason, details }: AppError, path: string | null, requestId: string): Failure => {
+export const errorReply = (error: AppError, path: string | null, requestId: string): Failure => {
+  const { reason, details } = error;
   const { status, code, number, message, ...usual } = errorOf(reason);
   const { hint, shouldRetry } = { ...usual, ...details };
+  const isForLater = status === 429 || status === 503 || details.retryAfter !== undefined;
   return {
     status,
     headers: {
       ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
-      ...((status === 429 || status === 503) && { 'Retry-After': String(details.retryAfter ?? RETRY_AFTER_S) }),
+      ...(isForLater && { 'Retry-After': String(retryAfterOf(error)) }),
       ...(shouldRetry !== undefined && { 'X-Should-Retry': String(shouldRetry) }),
     },
     body: {

@@ -1,19 +1,60 @@
 import express, { type Router } from 'express';
 import type { Context } from '../context.ts';
+import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { readOnly } from './guard.ts';
 
+/** How long the database may take to answer: whoever asks is told within two seconds. */
+const READY_TIMEOUT_MS = 1500;
+
+/** Finds out whether the service can work; those who ask meanwhile hear the same. */
+class Readiness {
+  readonly #db: Context['db'];
+  /** Once true, for good. */
+  #isMigrated = false;
+  #asking: Promise<void> | undefined;
+
+  constructor({ db }: Pick<Context, 'db'>) {
+    this.#db = db;
+  }
+
+  /** @throws AppError DATABASE_UNAVAILABLE */
+  assert(): Promise<void> {
+    return (this.#asking ??= this.#ask().finally(() => (this.#asking = undefined)));
+  }
+
+  async #ask(): Promise<void> {
+    const deadline = new Deadline(READY_TIMEOUT_MS);
+    try {
+      await deadline.race(this.#isMigrated ? this.#db.ping(deadline) : this.#assertMigrated(deadline));
+    } catch (error) {
+      if (deadline.error === undefined) throw error;
+      throw new AppError('DATABASE_UNAVAILABLE', {
+        hint: `The database did not answer within ${READY_TIMEOUT_MS / 1000} seconds.`,
+      });
+    } finally {
+      deadline.close();
+    }
+  }
+
+  async #assertMigrated(deadline: Deadline): Promise<void> {
+    const pending = await this.#db.pendingMigrations(deadline);
+    if (pending.length > 0) {
+      throw new AppError('DATABASE_UNAVAILABLE', { hint: `Migrations are due: ${pending.join(', ')}.` });
+    }
+    this.#isMigrated = true;
+  }
+}
+
 /** `/healthz`: the process answers. `/readyz`: so does the database, and its migrations are applied. */
-export const health = ({ db }: Context): Router => {
+export const health = (context: Context): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const readiness = new Readiness(context);
   router.all('/healthz', readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });
   router.all('/readyz', readOnly, async (_request, response) => {
-    const pending = await db.pendingMigrations();
-    if (pending.length > 0) {
-      throw new AppError('DATABASE_UNAVAILABLE', { hint: `Migrations are due: ${pending.join(', ')}.` });
-    }
+    await readiness.assert();
     response.json({ status: 'ready' });
   });
   return router;

@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../contract/index.ts';
 import { defaultEdge, type Edge } from './edge.ts';
+import type { Gate } from './gate.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
@@ -42,6 +43,8 @@ interface Options {
   /** The headers of every reply, for those that the app does not give. */
   headers?: HeaderList;
   log?: Logger;
+  /** Refuses what there is no room for. */
+  gate?: Gate;
   edge?: Partial<Edge>;
 }
 
@@ -53,11 +56,12 @@ export class Listener {
   readonly #server: Server;
   readonly #edge: Edge;
   readonly #log: Logger | undefined;
+  readonly #gate: Gate | undefined;
   readonly #running = new Set<ServerResponse>();
   readonly #unsent: Unsent;
   #stopping = false;
 
-  constructor(app: RequestListener, { prototypes = {}, headers = [], log, edge: changed }: Options = {}) {
+  constructor(app: RequestListener, { prototypes = {}, headers = [], log, gate, edge: changed }: Options = {}) {
     const edge = { ...defaultEdge, ...changed };
     const refusals = new Refusals({ edge, headers, log });
     const answer: RequestListener = (request, response) => {
@@ -68,10 +72,11 @@ export class Listener {
       });
       request.url = fromPath(request.url ?? '');
       if (this.#stopping) response.setHeader('Connection', 'close');
-      app(request, response);
+      if (!gate?.refuses(request, response)) app(request, response);
     };
     this.#edge = edge;
     this.#log = log;
+    this.#gate = gate;
     this.#unsent = new Unsent(edge);
     // Node itself would refuse a missing Host with an empty reply: the app does it.
     this.#server = createServer(
@@ -103,7 +108,11 @@ export class Listener {
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
     const sweep = setInterval(() => this.#sweep(), this.#edge.sweepMs).unref();
-    this.#server.once('close', () => clearInterval(sweep));
+    this.#gate?.open();
+    this.#server.once('close', () => {
+      clearInterval(sweep);
+      this.#gate?.close();
+    });
     return (this.#server.address() as AddressInfo).port;
   }
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 
-const USABLE_ID = /^[\w.:-]{1,128}$/;
+/** What a caller may call a request. */
+export const USABLE_ID = /^[\w.:-]{1,128}$/;
 const LOGGED_PATH_LENGTH = 200;
 
 /** Names each request by its `X-Request-Id`, the caller's if it is usable, and logs how it ended; never key or body. */

@@ -3,12 +3,21 @@ import { Socket } from 'node:net';
 import cors from 'cors';
 import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
+import { idempotencyReplayed } from '../../contract/index.ts';
 import { setCommonHeaders } from './reply.ts';
 
 const PREFLIGHT_MAX_AGE_S = 86_400;
 
 /** Response headers that scripts of other origins may read. */
-const EXPOSED = ['Accept-Encoding', 'ETag', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id', 'X-Should-Retry'];
+const EXPOSED = [
+  'Accept-Encoding',
+  'ETag',
+  idempotencyReplayed.name,
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+  'X-Should-Retry',
+];
 
 /** Names and values in turn, as `writeHead` takes them. */
 export type HeaderList = readonly string[];

@@ -12,7 +12,7 @@ import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/value
 import { AppError } from '../errors.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
-import type { Reaction } from '../reaction/service.ts';
+import type { FavoriteState, Reaction, ReactionState } from '../reaction/service.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
 import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag, tagsOf } from '../tag/service.ts';
@@ -48,14 +48,15 @@ export const getImagePost = async (
   return post;
 };
 
-/** Publishes image posts, all or none, and returns them in the order of the inputs. */
-export const createImagePosts = (
-  { db, now }: Context,
+/** Publishes image posts, all or none; `view` makes the output of them, in the order of the inputs. */
+export const createImagePosts = <Output>(
+  { writes, now }: Context,
   inputs: readonly ImagePostInput[],
-  { caller, deadline }: Call<Caller>,
-): Promise<ContentRecord<ImagePostColumns>[]> => {
+  call: Call<Caller>,
+  view: (posts: ContentRecord<ImagePostColumns>[]) => Output,
+): Promise<Output> => {
   const drafts = inputs.map(imagePostDraft);
-  return db.transaction((tx) => publish(tx, imageKind, caller.userId, drafts, now()), deadline);
+  return writes.do(call, async (tx) => view(await publish(tx, imageKind, call.caller.userId, drafts, now())));
 };
 
 /** The members of a row that hold the images, undefined for none given. */
@@ -66,15 +67,17 @@ const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostR
 };
 
 /**
- * Changes the given members of an image post.
+ * Changes the given members of an image post; `view` makes the output of it.
  * @throws AppError IMAGE_POST_NOT_FOUND, NOT_OWNER
  */
-export const updateImagePost = (
-  { db, tags, now }: Context,
+export const updateImagePost = <Output>(
+  { writes, tags, now }: Context,
   { id, tagNames, images, ...changes }: UpdateInput,
-  { caller: { userId }, deadline }: Call<Caller>,
-): Promise<ContentRecord<ImagePostColumns>> =>
-  db.transaction(async (tx) => {
+  call: Call<Caller>,
+  view: (post: ContentRecord<ImagePostColumns>) => Output,
+): Promise<Output> =>
+  writes.do(call, async (tx) => {
+    const { userId } = call.caller;
     const post = await lockOwnPost(tx, id, userId);
     const given = Object.fromEntries(
       Object.entries(Object.assign(changes, imageMembers(images))).filter(([, value]) => value !== undefined),
@@ -94,8 +97,8 @@ export const updateImagePost = (
       }
       await updateRow(tx, imageKind.entity, id, update);
     }
-    return readRecord(tx, tags, imageKind, id, userId);
-  }, deadline);
+    return view(await readRecord(tx, tags, imageKind, id, userId));
+  });
 
 interface OwnPost {
   author_id: Bytes;
@@ -139,9 +142,18 @@ const replaceTags = async (tx: Transaction, id: string, tagNames: readonly strin
 };
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostFavorite = ({ toggles }: Context, id: string, call: Call<Caller>) =>
-  toggles.favorite(imageKind, id, call);
+export const toggleImagePostFavorite = <Output>(
+  { toggles }: Context,
+  id: string,
+  call: Call<Caller>,
+  view: (state: FavoriteState) => Output,
+): Promise<Output> => toggles.favorite(imageKind, id, call, view);
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostReaction = ({ toggles }: Context, id: string, type: Reaction, call: Call<Caller>) =>
-  toggles.react(imageKind, id, type, call);
+export const toggleImagePostReaction = <Output>(
+  { toggles }: Context,
+  id: string,
+  type: Reaction,
+  call: Call<Caller>,
+  view: (state: ReactionState) => Output,
+): Promise<Output> => toggles.react(imageKind, id, type, call, view);

@@ -1,6 +1,7 @@
 import type { Scope } from '../../contract/index.ts';
 import type { Transaction } from '../db/connection.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Lane } from '../db/database.ts';
+import type { Deadline } from '../deadline.ts';
 import { inList, padded } from '../db/in-list.ts';
 import { insertRows } from '../db/insert.ts';
 import { updateRow } from '../db/update.ts';
@@ -128,16 +129,20 @@ export const rotateKey = (
   });
 
 /** Notes when keys were last used, in one statement. Another process may have noted a later use already. */
-export const storeLastUses = (db: Database, uses: ReadonlyMap<string, Date>): Promise<void> =>
-  db.transaction(async (tx) => {
-    const times = padded([...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))).map(
-      ([id, time]) => [storedIdToBytes(id), timeToDb(time)] as const,
-    );
-    const ids = inList(times.map(([id]) => id));
-    const time = `CASE id ${'WHEN ? THEN ? '.repeat(times.length)}END`;
-    await tx.execute(
-      `UPDATE api_keys SET last_used_at = ${time}
-      WHERE id IN (${ids.sql}) AND (last_used_at IS NULL OR last_used_at < ${time})`,
-      [...times.flat(), ...ids.parameters, ...times.flat()],
-    );
-  });
+export const storeLastUses = (db: Lane, uses: ReadonlyMap<string, Date>, deadline?: Deadline): Promise<void> =>
+  db.transaction(
+    async (tx) => {
+      const times = padded([...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))).map(
+        ([id, time]) => [storedIdToBytes(id), timeToDb(time)] as const,
+      );
+      const ids = inList(times.map(([id]) => id));
+      const time = `CASE id ${'WHEN ? THEN ? '.repeat(times.length)}END`;
+      await tx.execute(
+        `UPDATE api_keys SET last_used_at = ${time}
+        WHERE id IN (${ids.sql}) AND (last_used_at IS NULL OR last_used_at < ${time})`,
+        [...times.flat(), ...ids.parameters, ...times.flat()],
+      );
+    },
+    deadline,
+    { isRepeatable: true },
+  );

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { Scope } from '../../contract/index.ts';
 import { Coalescer } from '../db/coalesce.ts';
 import type { Reader } from '../db/connection.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Lane } from '../db/database.ts';
+import { Deadline } from '../deadline.ts';
 import { inList } from '../db/in-list.ts';
 import type { Bytes } from '../db/values.ts';
 import { WriteBehind } from '../db/write-behind.ts';
@@ -22,6 +23,8 @@ export interface Caller {
 const REMEMBER_MS = 500;
 const REMEMBERED_KEYS = 10_000;
 const LAST_USE_DELAY_MS = 5000;
+/** A look-up is none of those who wait for it, so it has a time of its own: a thousand times what it takes. */
+const READ_TIMEOUT_MS = 5000;
 
 /** The keys with these hashes, or undefined. */
 const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KeyInfo | undefined)[]> => {
@@ -36,6 +39,15 @@ const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(Key
   });
 };
 
+const readInTime = async (lane: Lane, hashes: readonly Buffer[]): Promise<(KeyInfo | undefined)[]> => {
+  const deadline = new Deadline(READ_TIMEOUT_MS);
+  try {
+    return await readKeys(lane.within(deadline), hashes);
+  } finally {
+    deadline.close();
+  }
+};
+
 /** Recognises keys. What it read of a key it believes for half a second. */
 export class KeyVerifier {
   readonly #now: () => Date;
@@ -46,11 +58,11 @@ export class KeyVerifier {
   constructor(db: Database, log: Logger, now: () => Date) {
     this.#now = now;
     this.#known = new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS });
-    this.#keys = new Coalescer({ run: (hashes) => readKeys(db, hashes) });
+    this.#keys = new Coalescer({ run: (hashes) => readInTime(db.keys, hashes) });
     this.#uses = new WriteBehind<Date>({
       delayMs: LAST_USE_DELAY_MS,
       merge: (_, later) => later,
-      write: (uses) => storeLastUses(db, uses),
+      write: (uses, deadline) => storeLastUses(db.background, uses, deadline),
       log,
     });
   }
@@ -74,6 +86,11 @@ export class KeyVerifier {
   /** Stores when keys were last used. */
   flush(): Promise<void> {
     return this.#uses.flush();
+  }
+
+  /** Stores when keys were last used, as far as this is done until the deadline. */
+  close(deadline: Deadline): Promise<void> {
+    return this.#uses.close(deadline);
   }
 
   #find(hash: Buffer): Promise<KeyInfo | undefined> {

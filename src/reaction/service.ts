@@ -6,9 +6,11 @@ import { padded, placeholders } from '../db/in-list.ts';
 import { type Insert, insertInto, insertValues } from '../db/insert.ts';
 import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
-import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../key/verifier.ts';
+import { type Made, recall, remember } from '../idempotency/records.ts';
+import type { Repeatable, Replay } from '../idempotency/repeatable.ts';
+import type { Writes } from '../idempotency/writes.ts';
 import type { Call } from '../procedure.ts';
 import { Groups } from './groups.ts';
 
@@ -22,6 +24,9 @@ interface Toggle {
   id: string;
   userId: string;
   mark: Mark;
+  repeatable: Repeatable | undefined;
+  /** What the caller is told. */
+  view: (outcome: Outcome) => unknown;
 }
 
 interface Counts {
@@ -170,12 +175,11 @@ const apply = ({ userId, mark }: Toggle, { wanted }: Marks, counts: Counts): Out
   return { mark: now, ...counts };
 };
 
-/** Does toggles of one record in the order in which they came, in one transaction. */
-const toggleAll = (db: Database, toggles: readonly Toggle[], deadline: Deadline | undefined): Promise<Outcome[]> => {
+/** Does toggles of one record in their order. */
+const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[]): Promise<Outcome[]> => {
   const { kind, id } = toggles[0]!;
-  const key = idToBytes(id);
-  if (!key) throw new AppError(kind.notFound);
-  const { of, storeCounts } = markTables(db.dialect)(kind);
+  const key = storedIdToBytes(id);
+  const { of, storeCounts } = markTables(tx.dialect)(kind);
   const tables: Touched[] = [];
   for (const { userId, mark } of toggles) {
     const user = storedIdToBytes(userId);
@@ -184,56 +188,116 @@ const toggleAll = (db: Database, toggles: readonly Toggle[], deadline: Deadline 
     else tables.push({ table: of[mark], users: [user] });
   }
   const [first, ...others] = tables;
-  return db.transaction(async (tx) => {
-    const { counts, marks } = await lockRecord(tx, kind, key, first!);
-    const marksByTable = new Map([[first!.table, marks]]);
-    for (const touched of others) marksByTable.set(touched.table, await readMarks(tx, key, touched));
-    const outcomes = toggles.map((toggle) => apply(toggle, marksByTable.get(of[toggle.mark])!, counts));
-    for (const [table, found] of marksByTable) await storeMarks(tx, key, table, found);
-    await tx.execute(storeCounts, [counts.favorite_count, counts.like_count, counts.dislike_count, key]);
-    return outcomes;
-  }, deadline);
+  const { counts, marks } = await lockRecord(tx, kind, key, first!);
+  const marksByTable = new Map([[first!.table, marks]]);
+  for (const touched of others) marksByTable.set(touched.table, await readMarks(tx, key, touched));
+  const outcomes = toggles.map((toggle) => apply(toggle, marksByTable.get(of[toggle.mark])!, counts));
+  for (const [table, found] of marksByTable) await storeMarks(tx, key, table, found);
+  await tx.execute(storeCounts, [counts.favorite_count, counts.like_count, counts.dislike_count, key]);
+  return outcomes;
 };
+
+/** What came of a toggle: the output, or why it was not done. */
+type Result = { output: unknown } | Replay | AppError;
+
+const outputsOf = async (tx: Transaction, toggles: readonly Toggle[]): Promise<{ output: unknown }[]> => {
+  const outcomes = await toggleInOrder(tx, toggles);
+  return toggles.map(({ view }, index) => ({ output: view(outcomes[index]!) }));
+};
+
+/** Does toggles that may be repeated, but those that were done before. */
+const toggleOnce = async (
+  tx: Transaction,
+  toggles: readonly (Toggle & { repeatable: Repeatable })[],
+  now: Date,
+): Promise<Result[]> => {
+  const calls = toggles.map(({ repeatable }) => repeatable);
+  const memory = await recall(tx, calls, now);
+  const objections = calls.map(memory.objectionTo);
+  const isNew = (_: unknown, index: number): boolean => objections[index] === undefined;
+  const fresh = toggles.filter(isNew);
+  if (fresh.length === 0) return objections as Result[];
+  const outputs = await outputsOf(tx, fresh);
+  const made = fresh.map(({ repeatable }, index): Made => ({ call: repeatable, output: outputs[index]!.output }));
+  await remember(tx, made, memory, now);
+  const done = outputs.values();
+  return objections.map((objection) => objection ?? done.next().value!);
+};
+
+const isRepeatable = (toggle: Toggle): toggle is Toggle & { repeatable: Repeatable } => toggle.repeatable !== undefined;
+
+/** What the caller is told of a favorite. */
+export interface FavoriteState {
+  favorited: boolean;
+  favoriteCount: number;
+}
+
+/** What the caller is told of a reaction. */
+export interface ReactionState {
+  reaction: Reaction | null;
+  likeCount: number;
+  dislikeCount: number;
+}
 
 /** Favorites and reactions. Those of one record that meet are stored together. */
 export class Toggles {
-  readonly #groups: Groups<Toggle, Outcome>;
+  readonly #writes: Writes;
+  readonly #groups: Groups<Toggle, Result>;
 
-  constructor(db: Database) {
-    this.#groups = new Groups((toggles, deadline) => toggleAll(db, toggles, deadline));
-  }
-
-  /** Makes the record a favorite of the user or, if it is one, takes that back. @throws AppError the kind's NOT_FOUND */
-  async favorite(
-    kind: ContentKind,
-    id: string,
-    { caller, deadline }: Call<Caller>,
-  ): Promise<{ favorited: boolean; favoriteCount: number }> {
-    const { mark, favorite_count } = await this.#toggle(
-      { kind, id, userId: caller.userId, mark: 'favorite' },
-      deadline,
+  constructor(db: Database, writes: Writes, now: () => Date) {
+    this.#writes = writes;
+    this.#groups = new Groups((toggles, deadline) =>
+      toggles.every(isRepeatable)
+        ? db.transaction((tx) => toggleOnce(tx, toggles, now()), deadline, { isRepeatable: true })
+        : db.transaction((tx): Promise<Result[]> => outputsOf(tx, toggles), deadline),
     );
-    return { favorited: mark !== null, favoriteCount: favorite_count };
   }
 
   /**
-   * Sets the user's reaction to the record; the same one again removes it, the other one switches it.
-   * @throws AppError the kind's NOT_FOUND
+   * Makes the record a favorite of the user or, if it is one, takes that back; `view` makes the output of the state.
+   * @throws AppError the kind's NOT_FOUND, and as `Writes.do`
    */
-  async react(
+  favorite<Output>(
+    kind: ContentKind,
+    id: string,
+    call: Call<Caller>,
+    view: (state: FavoriteState) => Output,
+  ): Promise<Output> {
+    return this.#toggle({ kind, id, mark: 'favorite' }, call, ({ mark, favorite_count }) =>
+      view({ favorited: mark !== null, favoriteCount: favorite_count }),
+    );
+  }
+
+  /**
+   * Sets the user's reaction to the record; the same one again removes it, the other one switches it. `view` makes the
+   * output of the state.
+   * @throws AppError the kind's NOT_FOUND, and as `Writes.do`
+   */
+  react<Output>(
     kind: ContentKind,
     id: string,
     type: Reaction,
-    { caller, deadline }: Call<Caller>,
-  ): Promise<{ reaction: Reaction | null; likeCount: number; dislikeCount: number }> {
-    const { mark, like_count, dislike_count } = await this.#toggle(
-      { kind, id, userId: caller.userId, mark: type },
-      deadline,
+    call: Call<Caller>,
+    view: (state: ReactionState) => Output,
+  ): Promise<Output> {
+    return this.#toggle({ kind, id, mark: type }, call, ({ mark, like_count, dislike_count }) =>
+      view({ reaction: mark as Reaction | null, likeCount: like_count, dislikeCount: dislike_count }),
     );
-    return { reaction: mark as Reaction | null, likeCount: like_count, dislikeCount: dislike_count };
   }
 
-  #toggle(toggle: Toggle, deadline: Deadline): Promise<Outcome> {
-    return this.#groups.do(`${toggle.kind.table} ${toggle.id}`, toggle, deadline);
+  async #toggle<Output>(
+    { kind, id, mark }: Pick<Toggle, 'kind' | 'id' | 'mark'>,
+    { caller: { userId }, deadline, repeatable }: Call<Caller>,
+    view: (outcome: Outcome) => Output,
+  ): Promise<Output> {
+    if (!idToBytes(id)) throw new AppError(kind.notFound);
+    const toggle: Toggle = { kind, id, userId, mark, repeatable, view };
+    // Those that may be repeated are done by themselves: whether all of a transaction is may decide what becomes of it.
+    const toWhat = `${kind.table} ${id}`;
+    const result = repeatable
+      ? await this.#writes.alone(repeatable, () => this.#groups.do(`${toWhat} once`, toggle, deadline))
+      : await this.#groups.do(toWhat, toggle, deadline);
+    if ('output' in result) return result.output as Output;
+    throw result;
   }
 }

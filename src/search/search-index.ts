@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Reader } from '../db/connection.ts';
+import type { Lane } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { firstKeyOf, type SearchKind } from './document.ts';
 import { type GramPlan, matchBlocks, matchesText, matchTexts, planGrams, type Sought } from './match.ts';
@@ -35,10 +35,12 @@ export interface Range {
 export class SearchIndex {
   readonly store: SearchStore;
 
+  readonly #lane: Lane;
   readonly #mostTailRows: number;
 
-  constructor(reader: Reader, mostTailRows = MOST_TAIL_ROWS) {
-    this.store = new SearchStore(reader);
+  constructor(lane: Lane, mostTailRows = MOST_TAIL_ROWS) {
+    this.#lane = lane;
+    this.store = new SearchStore(lane);
     this.#mostTailRows = mostTailRows;
   }
 
@@ -46,10 +48,11 @@ export class SearchIndex {
   async search(kind: SearchKind, query: Query, deadline?: Deadline): Promise<Search | undefined> {
     const plain = query.terms.map((term) => term.replace(START, ''));
     if (plain.includes('')) return undefined;
-    const state = await this.store.state(kind, plain, this.#mostTailRows);
+    const store = this.store.by(this.#lane.within(deadline));
+    const state = await store.state(kind, plain, this.#mostTailRows);
     if (!state?.ready || state.tail.length > this.#mostTailRows) return undefined;
-    const segments = await this.store.segments(kind, state.generation);
-    return new Search({ store: this.store, kind, query, state, segments, deadline });
+    const segments = await store.segments(kind, state.generation);
+    return new Search({ store, kind, query, state, segments, deadline });
   }
 }
 

@@ -96,19 +96,35 @@ interface StateColumns {
   labels: string | null;
 }
 
+/** What is kept of what was read. */
+interface Kept {
+  cache: LRUCache<string, object>;
+  segments: Map<number, { generation: number; segments: Segment[] }>;
+}
+
+const keepNothing = (): Kept => ({
+  cache: new LRUCache<string, object>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: (entry) => ENTRY_BYTES + ((entry as { byteLength?: number }).byteLength ?? 0),
+  }),
+  segments: new Map(),
+});
+
 /**
  * Reads the index. What segments hold never changes, so it is kept, as much as fits in a bounded cache.
  */
 export class SearchStore {
   readonly #reader: Reader;
-  readonly #cache = new LRUCache<string, object>({
-    maxSize: CACHE_BYTES,
-    sizeCalculation: (entry) => ENTRY_BYTES + ((entry as { byteLength?: number }).byteLength ?? 0),
-  });
-  readonly #segments = new Map<number, { generation: number; segments: Segment[] }>();
+  readonly #kept: Kept;
 
-  constructor(reader: Reader) {
+  constructor(reader: Reader, kept = keepNothing()) {
     this.#reader = reader;
+    this.#kept = kept;
+  }
+
+  /** The same, read by another reader. */
+  by(reader: Reader): SearchStore {
+    return new SearchStore(reader, this.#kept);
   }
 
   /** Reads, in one statement, what changes, with at most so many rows of the tail. Undefined before the migrations. */
@@ -134,10 +150,10 @@ export class SearchStore {
 
   /** The live segments of a generation, or of a later one. */
   async segments(kind: SearchKind, generation: number): Promise<readonly Segment[]> {
-    const known = this.#segments.get(kind.code);
+    const known = this.#kept.segments.get(kind.code);
     if (known?.generation === generation) return known.segments;
     const segments = await readSegments(this.#reader, kind);
-    this.#segments.set(kind.code, { generation, segments });
+    this.#kept.segments.set(kind.code, { generation, segments });
     return segments;
   }
 
@@ -184,7 +200,7 @@ export class SearchStore {
     const lacking = new Set<number>();
     for (const { id } of segments) {
       for (const gram of grams) {
-        const cached = this.#cache.get(blockName(id, gram));
+        const cached = this.#kept.cache.get(blockName(id, gram));
         if (cached) found.set(blockName(id, gram), cached instanceof Block ? cached : undefined);
         else {
           missing.add(gram);
@@ -206,7 +222,7 @@ export class SearchStore {
         found.set(blockName(segment, Buffer.from(gram).toString()), new Block(copyOf(data)));
       }
       for (const id of lacking) {
-        for (const gram of some) this.#cache.set(blockName(id, gram), found.get(blockName(id, gram)) ?? {});
+        for (const gram of some) this.#kept.cache.set(blockName(id, gram), found.get(blockName(id, gram)) ?? {});
       }
     }
     return (segment, gram) => found.get(blockName(segment.id, gram));
@@ -228,10 +244,10 @@ export class SearchStore {
   }
 
   async #cached<T extends object>(name: string, load: () => Promise<T>): Promise<T> {
-    const cached = this.#cache.get(name);
+    const cached = this.#kept.cache.get(name);
     if (cached) return cached as T;
     const loaded = await load();
-    this.#cache.set(name, loaded);
+    this.#kept.cache.set(name, loaded);
     return loaded;
   }
 
@@ -250,7 +266,7 @@ export class SearchStore {
     const found = new Map<number, Uint8Array>();
     const missing: number[] = [];
     for (const chunk of chunks) {
-      const cached = this.#cache.get(`k${segment} ${chunk}`);
+      const cached = this.#kept.cache.get(`k${segment} ${chunk}`);
       if (cached) found.set(chunk, cached as Uint8Array);
       else missing.push(chunk);
     }
@@ -263,7 +279,7 @@ export class SearchStore {
       for (const { chunk, data } of rows) {
         const keys = copyOf(data);
         found.set(chunk, keys);
-        this.#cache.set(`k${segment} ${chunk}`, keys);
+        this.#kept.cache.set(`k${segment} ${chunk}`, keys);
       }
     }
     return found;

@@ -3,6 +3,8 @@ import type { Admitted, Calls } from '../call/calls.ts';
 import { sentText } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
 import type { Arrival } from '../call/arrival.ts';
+import { AppError } from '../errors.ts';
+import { refusalCost } from '../limits/pace.ts';
 import { Bodies } from './body.ts';
 import { queryText, sendToGet } from './get.ts';
 import { arrivalOf } from '../http/arrival.ts';
@@ -12,12 +14,14 @@ import { answerBatch } from './batch.ts';
 
 const API = '/api/trpc/';
 
+const isOverload = (error: unknown): boolean => error instanceof AppError && error.reason === 'OVERLOADED';
+
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, { log, config: { requestTimeoutMs } }: Context): RequestHandler => {
+export const api = (calls: Calls, { log, lanes, config: { requestTimeoutMs } }: Context): RequestHandler => {
   const bodies = new Bodies();
-  const batch = answerBatch(calls, bodies, log, requestTimeoutMs);
+  const batch = answerBatch(calls, bodies, { log, lanes, timeoutMs: requestTimeoutMs });
 
   const admit = async (id: string, request: Request, response: Response, arrival: Arrival): Promise<Admitted> => {
     const procedure = calls.find(id);
@@ -27,15 +31,25 @@ export const api = (calls: Calls, { log, config: { requestTimeoutMs } }: Context
     return calls.admit(procedure, arrival);
   };
 
+  /** Makes a call; for whom there is no room, and who is back too soon, waits for that to be said. */
+  const perform = async (admitted: Admitted, text: string, { socket }: Request): Promise<Buffer> => {
+    try {
+      return await calls.perform(admitted, sentText(text));
+    } catch (error) {
+      if (isOverload(error)) await lanes.pace.turn(socket, refusalCost.late);
+      throw error;
+    }
+  };
+
   const single = async (id: string, request: Request, response: Response): Promise<void> => {
     const arrival = arrivalOf(request, response, requestTimeoutMs);
     const admitted = await admit(id, request, response, arrival);
     if (request.method === 'POST') {
       const text = await bodies.read(request, admitted.procedure.bodyLimit);
       arrival.deadline.restart(requestTimeoutMs);
-      sendJson(response, 200, await calls.perform(admitted, sentText(text)));
+      sendJson(response, 200, await perform(admitted, text, request));
     } else {
-      sendToGet(response, 200, await calls.perform(admitted, sentText(queryText(request))));
+      sendToGet(response, 200, await perform(admitted, queryText(request), request));
     }
   };
 

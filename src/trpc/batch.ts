@@ -1,24 +1,28 @@
 /** Batches of tRPC's clients, in one reply or as JSON lines: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
-import type { Logger } from 'pino';
-import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS } from '../../contract/index.ts';
+import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS, READ_BODY_LIMIT } from '../../contract/index.ts';
 import { BatchAnswers, HeldAnswers } from '../call/answers.ts';
 import type { Admitted, Calls } from '../call/calls.ts';
 import { parseJson, sentValue } from '../call/envelope.ts';
+import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
 import type { Bodies } from './body.ts';
 import { arrivalOf } from '../http/arrival.ts';
-import { failureOf } from '../http/errors.ts';
+import { failureOf, toAppError } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
+import { refusalCost } from '../limits/pace.ts';
 import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
 
 /**
  * Calls of a batch that make lists at once. When an answer finds no room, those that have not begun are spared. Calls for
  * single records all begin together, so that they share their queries.
  */
-const LISTS_AT_ONCE = 8;
+const LISTS_AT_ONCE = 4;
+
+/** What is said of faults that find no room among the answers. */
+const UNLISTED = 'The faults are not listed: the answers to this batch are too large together.';
 
 const ok = (json: Buffer): Reply => ({ status: 200, headers: {}, json });
 
@@ -32,8 +36,8 @@ const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) =>
 };
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
-const readInputs = async (bodies: Bodies, request: Request): Promise<Record<string, unknown>> => {
-  const text = request.method === 'POST' ? await bodies.read(request, BATCH_BODY_LIMIT) : queryText(request);
+const readInputs = async (bodies: Bodies, request: Request, limit: number): Promise<Record<string, unknown>> => {
+  const text = request.method === 'POST' ? await bodies.read(request, limit) : queryText(request);
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
     const issue = { path: '', code: 'invalid_type', message: 'must be an object: {"0": {"json": …}, "1": …}' };
@@ -55,12 +59,17 @@ const send = (request: Request, response: Response, replies: readonly Reply[]): 
   else sendToGet(response, status, json);
 };
 
+interface Options extends Pick<Context, 'log' | 'lanes'> {
+  /** For the work on a batch. */
+  timeoutMs: number;
+}
+
 /**
  * Answers a batch: `names` is the last part of its path, the procedures with commas between. Each call is checked and
  * fails by itself.
  */
 export const answerBatch =
-  (calls: Calls, bodies: Bodies, log: Logger, timeoutMs: number, held = new HeldAnswers()) =>
+  (calls: Calls, bodies: Bodies, { log, lanes, timeoutMs }: Options, held = new HeldAnswers()) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
@@ -80,15 +89,25 @@ export const answerBatch =
     };
 
     const admitted = await Promise.all(ids.map((id) => admit(id).catch((error: unknown) => failed(id, error))));
-    const inputs = admitted.some((one) => 'procedure' in one) ? await readInputs(bodies, request) : {};
+    const callable = admitted.filter((one) => 'procedure' in one);
+    // Only a caller that may write is listened to for long.
+    const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
+    const inputs = callable.length > 0 ? await readInputs(bodies, request, limit) : {};
     arrival.deadline.restart(timeoutMs);
     const answers = new BatchAnswers(held);
-    const answer = async (one: Admitted, input: unknown): Promise<Reply> => {
+    const answer = async (one: Admitted, input: unknown, index: number): Promise<Reply> => {
       try {
         answers.assertRoom();
-        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input))));
+        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input), index)));
       } catch (error) {
-        return failed(one.procedure.id, error);
+        const { id } = one.procedure;
+        const reply = failed(id, error);
+        const isListed = toAppError(error).details.issues !== undefined;
+        const unlisted = new AppError('VALIDATION_FAILED', { hint: UNLISTED });
+        return {
+          ...reply,
+          json: answers.addFailure(reply.json, isListed ? () => failed(id, unlisted).json : undefined),
+        };
       }
     };
     const replies: Reply[] = [];
@@ -96,7 +115,7 @@ export const answerBatch =
     const answerAt = async (index: number): Promise<void> => {
       const one = at(index);
       const input = Object.hasOwn(inputs, index) ? inputs[index] : {};
-      replies[index] = 'procedure' in one ? await answer(one, input) : one;
+      replies[index] = 'procedure' in one ? await answer(one, input, index) : one;
     };
     const isList = (index: number): boolean => {
       const one = at(index);
@@ -106,6 +125,8 @@ export const answerBatch =
     const others = [...admitted.keys()].filter((index) => !isList(index));
     try {
       await Promise.all([inTurn(lists, LISTS_AT_ONCE, answerAt), ...others.map(answerAt)]);
+      const isRefused = replies.every(({ status }) => status === 503);
+      if (isRefused) await lanes.pace.turn(request.socket, refusalCost.late);
       send(request, response, replies);
     } finally {
       answers.release();

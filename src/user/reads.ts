@@ -1,5 +1,6 @@
 import { Coalescer } from '../db/coalesce.ts';
 import type { Reader } from '../db/connection.ts';
+import type { Lane } from '../db/database.ts';
 import { inList } from '../db/in-list.ts';
 import { idFromBytes, storedIdToBytes } from '../db/values.ts';
 import type { UserColumns } from './entity.ts';
@@ -10,10 +11,10 @@ const COLUMNS =
 /** Reads profiles by id; those who wait share their queries. */
 export type ProfileReads = Coalescer<string, UserColumns | undefined>;
 
-export const profileReads = (reader: Reader): ProfileReads =>
+export const profileReads = (lane: Lane): ProfileReads =>
   new Coalescer({
-    run: async (ids) => {
-      const users = await readUsers(reader, new Set(ids));
+    run: async (ids, deadline) => {
+      const users = await readUsers(lane.within(deadline), new Set(ids));
       return ids.map((id) => users.get(id));
     },
   });

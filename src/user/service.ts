@@ -6,6 +6,7 @@ import { inList } from '../db/in-list.ts';
 import { insertRows } from '../db/insert.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb } from '../db/values.ts';
+import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { type Document, idOfKey, keyOf } from '../search/document.ts';
 import { START } from '../search/grams.ts';
@@ -85,13 +86,15 @@ export const listUsers = async (reader: Reader): Promise<Pick<UserRow, 'id' | 'n
 
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 
-/** Changes the given members of a profile and returns it. */
-export const updateUser = (
-  { db, now }: Context,
+/** Changes the given members of a profile; `view` makes the output of it. */
+export const updateUser = <Output>(
+  { writes, now }: Context,
   changes: Changes,
-  { caller: { userId: id }, deadline }: Call<Caller>,
-): Promise<UserColumns> =>
-  db.transaction(async (tx) => {
+  call: Call<Caller>,
+  view: (user: UserColumns) => Output,
+): Promise<Output> =>
+  writes.do(call, async (tx) => {
+    const id = call.caller.userId;
     const given: Partial<UserRow> = Object.fromEntries(
       Object.entries(changes).filter(([, value]) => value !== undefined),
     );
@@ -104,8 +107,8 @@ export const updateUser = (
       const { nickname } = given;
       if (nickname !== undefined) await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }
-    return readUser(tx, id);
-  }, deadline);
+    return view(await readUser(tx, id));
+  });
 
 /** Users whose nickname holds a text; those whose nickname starts with it first. */
 export const searchUsers = async (
@@ -116,15 +119,20 @@ export const searchUsers = async (
 ): Promise<{ users: UserSummaryColumns[]; hasMore: boolean }> => {
   const text = normalise(query).trim();
   const reader = db.within(deadline);
-  const ids = await findUsers(search, text, limit + 1);
+  const ids = await findUsers(search, text, limit + 1, deadline);
   const users = ids ? await readSummaries(reader, ids) : await scanUsers(reader, text, limit + 1);
   return { users: users.slice(0, limit), hasMore: users.length > limit };
 };
 
 /** The ids of the first users found by the index, in their order. Undefined when it cannot answer. */
-const findUsers = async (index: SearchIndex, text: string, limit: number): Promise<Bytes[] | undefined> => {
+const findUsers = async (
+  index: SearchIndex,
+  text: string,
+  limit: number,
+  deadline: Deadline,
+): Promise<Bytes[] | undefined> => {
   const find = async (term: string): Promise<Bytes[] | undefined> => {
-    const search = await index.search(userSearch, { terms: [term], labels: [] });
+    const search = await index.search(userSearch, { terms: [term], labels: [] }, deadline);
     if (!search) return undefined;
     const { keys } = await search.find({ direction: 'ASC', limit }, 0);
     return search.isSound ? keys.map(idOfKey) : undefined;

@@ -5,10 +5,10 @@ import type { Operation } from './operation.ts';
 export const SERVICE = 'service';
 
 /**
- * What a check is good for: a refusal, the shape of a success, what an operation does, or how requests and replies are
- * written.
+ * What a check is good for: a refusal, the shape of a success, what an operation does, that it does so once when it is
+ * repeated, or how requests and replies are written.
  */
-export type Proof = Reason | 'output' | 'effect' | 'form';
+export type Proof = Reason | 'output' | 'effect' | 'repetition' | 'form';
 
 /** One thing to prove of a deployment. */
 export interface Check {

@@ -1,5 +1,6 @@
 import type { Check } from './check.ts';
 import { effectChecks } from './checks/effects.ts';
+import { repetitionChecks } from './checks/idempotency.ts';
 import { refusalChecks } from './checks/refusals.ts';
 import { replyChecks } from './checks/replies.ts';
 import { serviceChecks } from './checks/service.ts';
@@ -16,6 +17,7 @@ export const planChecks = (session: Session, only?: readonly string[]): Check[] 
   const ofOperations = operations.flatMap((operation) => [
     ...successChecks(operation, session),
     ...effectChecks(operation, session),
+    ...repetitionChecks(operation, session),
     ...refusalChecks(operation, session),
   ]);
   return [...serviceChecks(session), ...ofOperations, ...replyChecks(session)].filter(({ subject }) =>

@@ -41,6 +41,15 @@ export const readOptions = (operations) =>
     .option('--sizes <list>', 'the sizes for --growth', (text) => list(text).map(whole), [10_000, 100_000, 1_000_000])
     .addOption(new Option('--profile <operation>', 'instead: CPU time by component').choices(PROFILED))
     .option('--soak <minutes>', 'instead: memory under mixed load; draws soak.svg', positive)
+    .option(
+      '--overload <list>',
+      'instead: crowds beyond what it can carry, out of search, reads, create; draws a picture',
+      list,
+    )
+    .addOption(new Option('--engine <name>', 'of --overload').choices(['mariadb', 'sqlite']).default('mariadb'))
+    .option('--before <folder>', 'of --overload: another version, built, to set beside this one')
+    .option('--factors <list>', 'of --overload: the sizes of the crowds', (text) => list(text).map(whole))
+    .option('--obedient', 'of --overload: whoever is refused comes back after Retry-After, not at once')
     .option('--related', 'instead: 40 000 calls of getRelated with room for 2 000 prepared statements')
     .option('--log-sql', 'instead: print the statements that the gateway and the bare limit send')
     .option('--write [heading]', 'put the result into RESULTS.md')

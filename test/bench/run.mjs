@@ -50,6 +50,10 @@ const measure = async () => {
     const { soak } = await import('./soak.mjs');
     return { heading: 'Soak', text: await soak(options) };
   }
+  if (options.overload) {
+    const { overload } = await import('./overload.mjs');
+    return { heading: 'Overload', text: await overload(options) };
+  }
   if (options.related) {
     const { countRelatedFailures } = await import('./related.mjs');
     return { heading: 'Prepared statements', ...(await countRelatedFailures(options)) };

@@ -165,12 +165,36 @@ describe.each(documents)('$file', ({ target, file, document }) => {
   });
 
   test('lists the headers of each response', () => {
-    for (const { responses } of operations) {
+    const usual: Record<string, string[]> = { 401: ['WWW-Authenticate'], 429: ['Retry-After'], 503: ['Retry-After'] };
+    const ofWrites: Record<string, string[]> = {
+      ...usual,
+      200: ['Idempotency-Replayed'],
+      409: ['Retry-After', 'X-Should-Retry'],
+      422: ['X-Should-Retry'],
+      503: ['Retry-After', 'X-Should-Retry'],
+    };
+    for (const { operationId, responses } of operations) {
+      const { effect } = procedures.find(({ id }) => id === operationId)!;
       for (const [status, { headers }] of Object.entries(responses)) {
-        const special = { 401: ['WWW-Authenticate'], 429: ['Retry-After'], 503: ['Retry-After'] }[status] ?? [];
-        expect(Object.keys(headers).toSorted()).toEqual([...special, 'X-Request-Id'].toSorted());
+        const special = (effect === 'write' ? ofWrites : usual)[status] ?? [];
+        expect([status, Object.keys(headers).toSorted()]).toEqual([status, [...special, 'X-Request-Id'].toSorted()]);
       }
     }
+  });
+
+  test('has the header by which a write is repeated, and no read', () => {
+    const repeatable = operations.flatMap(({ operationId, parameters = [] }) =>
+      parameters.map(({ $ref }) => `${operationId} ${$ref}`),
+    );
+    const writes = procedures.filter(({ effect }) => effect === 'write');
+    expect(repeatable.toSorted()).toEqual(
+      writes.map(({ id }) => `${id} #/components/parameters/Idempotency-Key`).toSorted(),
+    );
+    expect(document.components.parameters['Idempotency-Key']).toMatchObject({
+      in: 'header',
+      required: false,
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    });
   });
 
   test('has examples that fit its schemas', () => {
@@ -200,8 +224,8 @@ describe.each(documents)('$file', ({ target, file, document }) => {
   test('resolves every reference and uses every component', () => {
     const refs = [...reachable(document, document.paths)];
     expect(refs.filter((ref) => resolve(document, ref) === undefined)).toEqual([]);
-    const { headers, schemas } = document.components;
-    const components = Object.entries({ headers, schemas }).flatMap(([kind, members]) =>
+    const { headers, parameters, schemas } = document.components;
+    const components = Object.entries({ headers, parameters, schemas }).flatMap(([kind, members]) =>
       Object.keys(members).map((name) => `#/components/${kind}/${name}`),
     );
     expect(refs.toSorted()).toEqual(components.toSorted());

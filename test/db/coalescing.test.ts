@@ -77,7 +77,7 @@ describe('a read sees what was answered before it', () => {
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           const nickname = `round ${round}`;
-          await updateUser(context, { nickname }, callOf(id));
+          await updateUser(context, { nickname }, callOf(id), () => undefined);
           expect((await getUser(context, id, anonymousCall())).nickname).toBe(nickname);
         }
       },

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createPool } from 'mysql2';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import { Database } from '../../src/db/database.ts';
+import { serverAddresses } from '../../src/db/address.ts';
+import { Hosts } from '../../src/db/mysql-hosts.ts';
 import { SessionPool } from '../../src/db/mysql-pool.ts';
 import { StatementBudget } from '../../src/db/mysql-session.ts';
 import { withSettings } from '../../src/db/mysql-settings.ts';
@@ -103,7 +105,8 @@ const onPrivateServer = (name: 'mariadb' | 'mysql', program: ServerProgram): voi
     const connection = { ...connectionOptions(new URL(server.url)), database: DATABASE };
     const settings = ['SET SESSION sql_mode = DEFAULT', 'SET SESSION no_such_setting = 1'];
     const pool = withSettings(createPool(connection), settings);
-    const sessions = new SessionPool({ connection, settings, statements: new StatementBudget(10) });
+    const hosts = new Hosts(serverAddresses(`${server.url}/${DATABASE}`), { needsPrimary: true });
+    const sessions = new SessionPool({ hosts, settings, limit: 2, statements: new StatementBudget(10) });
     const refused = expect.objectContaining({ code: 'ER_UNKNOWN_SYSTEM_VARIABLE' });
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const given = new Promise((resolve, reject) => {
@@ -112,7 +115,9 @@ const onPrivateServer = (name: 'mariadb' | 'mysql', program: ServerProgram): voi
       await expect(given).rejects.toEqual(refused);
       await expect(sessions.read('SELECT 1', [])).rejects.toEqual(refused);
     }
-    await Promise.all([promisify(pool.end.bind(pool))(), sessions.close()]);
+    sessions.close();
+    hosts.close();
+    await promisify(pool.end.bind(pool))();
   });
 
   test('reads and transactions have their settings from the first statement on, whatever the server’s are', async () => {

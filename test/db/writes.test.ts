@@ -20,6 +20,9 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 afterEach(() => expectExactCounts(app.context.db));
 
+/** The state of a toggle, as a view of its own. */
+const asIs = <T>(state: T): T => state;
+
 const IMAGES = ['https://images.example.com/1.webp'];
 
 /** The transactions that `work` runs, each as its statements, but for those that store what was buffered. */
@@ -111,7 +114,7 @@ describe('round trips', () => {
     const { id: gameId } = await app.aGame();
     const { db, toggles } = app.context;
     const transactions = await transactionsOf(() =>
-      Promise.all(users.map(({ id }) => toggles.favorite(gameKind, gameId, callOf(id)))),
+      Promise.all(users.map(({ id }) => toggles.favorite(gameKind, gameId, callOf(id), asIs))),
     );
     expect(transactions.map((statements) => statements.length)).toEqual([3, 3]);
     const rows = await db.read('SELECT 1 FROM game_favorites WHERE game_id = ?', [storedIdToBytes(gameId)]);
@@ -123,16 +126,16 @@ describe('toggles of one record that are done together', () => {
   test('each see the state after their own, in the order in which they came', async () => {
     const { id } = await app.aGame();
     const [one, other] = [users[0]!.id, users[1]!.id];
-    const toggles = new Toggles(app.context.db);
+    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
     const outcomes = await Promise.all([
-      toggles.favorite(gameKind, id, callOf(other)),
-      toggles.favorite(gameKind, id, callOf(one)),
-      toggles.react(gameKind, id, 'like', callOf(one)),
-      toggles.react(gameKind, id, 'like', callOf(other)),
-      toggles.favorite(gameKind, id, callOf(one)),
-      toggles.react(gameKind, id, 'dislike', callOf(one)),
-      toggles.favorite(gameKind, id, callOf(one)),
-      toggles.react(gameKind, id, 'like', callOf(other)),
+      toggles.favorite(gameKind, id, callOf(other), asIs),
+      toggles.favorite(gameKind, id, callOf(one), asIs),
+      toggles.react(gameKind, id, 'like', callOf(one), asIs),
+      toggles.react(gameKind, id, 'like', callOf(other), asIs),
+      toggles.favorite(gameKind, id, callOf(one), asIs),
+      toggles.react(gameKind, id, 'dislike', callOf(one), asIs),
+      toggles.favorite(gameKind, id, callOf(one), asIs),
+      toggles.react(gameKind, id, 'like', callOf(other), asIs),
     ]);
     expect(outcomes).toEqual([
       { favorited: true, favoriteCount: 1 },
@@ -156,18 +159,20 @@ describe('toggles of one record that are done together', () => {
     const { id } = await app.aGame();
     const gone = await app.aUser();
     await app.context.db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
-    const toggles = new Toggles(app.context.db);
+    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
     const outcomes = await Promise.allSettled(
-      [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, callOf(user.id))),
+      [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, callOf(user.id), asIs)),
     );
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(await app.call('game.getById', { id })).toMatchObject({ favoriteCount: 3 });
   });
 
   test('all hear that the record is unknown', async () => {
-    const toggles = new Toggles(app.context.db);
+    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
     for (const id of [users[0]!.id, 'nonsense']) {
-      const outcomes = await Promise.allSettled(users.map((user) => toggles.favorite(gameKind, id, callOf(user.id))));
+      const outcomes = await Promise.allSettled(
+        users.map((user) => toggles.favorite(gameKind, id, callOf(user.id), asIs)),
+      );
       for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
     }
   });

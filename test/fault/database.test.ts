@@ -45,9 +45,10 @@ const reasonOf = (ending: Ending): string =>
   (JSON.parse(answered(ending).text) as ErrorResponse).error.json.data.reason;
 
 /** Holds a refusal against its catalogue entry, and looks for what is nobody's business. */
-const expectRefusal = (ending: Ending, reason: string): void => {
+const expectRefusal = (ending: Ending, ...reasons: string[]): void => {
   const { status, retryAfter, text } = answered(ending);
-  expect([status, reasonOf(ending)]).toEqual([503, reason]);
+  expect(status).toBe(503);
+  expect(reasons).toContain(reasonOf(ending));
   expect(retryAfter).toMatch(/^[1-9]\d*$/);
   expect(text).not.toMatch(
     /select|insert|update |\.[jt]s\b|node_modules|errno|econn|sqlite|mysql|mariadb|is locked|127\.0\.0\.1/i,
@@ -72,6 +73,9 @@ const someCalls = (gameId: string): [ProcedureId, unknown][] => [
 ];
 
 const statusOf = (ending: Ending): number => answered(ending).status;
+
+/** What a write meets whose connection breaks, before it is committed or meanwhile. */
+const UNKNOWN_TOO = ['DATABASE_UNAVAILABLE', 'OUTCOME_UNKNOWN'];
 
 const onServers = (): void => {
   let proxy: Proxy;
@@ -106,12 +110,13 @@ const onServers = (): void => {
     expect(await served.stop()).toBe(0);
   });
 
-  test('a cut under load refuses what it meets, and loses nothing that was answered', async () => {
+  test('a cut under load loses nothing that was answered, and is seen only when it lasts', async () => {
     const load = startLoad(served.base, key, CLIENTS);
     for (let cut = 1; cut <= 3; cut += 1) {
       await load.reached(load.endings.length + 3 * CLIENTS);
       await proxy.cut();
-      await sleep(50);
+      // What was cut before it was committed is run again for some 700 ms.
+      await sleep(cut === 3 ? 1500 : 50);
       await proxy.restore();
     }
     await load.reached(load.endings.length + 3 * CLIENTS);
@@ -119,7 +124,7 @@ const onServers = (): void => {
     await load.done;
 
     expect(new Set(load.endings.map(statusOf))).toEqual(new Set([200, 503]));
-    for (const ending of load.endings) if (statusOf(ending) === 503) expectRefusal(ending, 'DATABASE_UNAVAILABLE');
+    for (const ending of load.endings) if (statusOf(ending) === 503) expectRefusal(ending, ...UNKNOWN_TOO);
     const stored = await storedGames(database.url);
     expect(load.published().filter((id) => !stored.has(id))).toEqual([]);
     await withDatabase(database.url, expectExactCounts);
@@ -142,7 +147,7 @@ const onServers = (): void => {
     await load.done;
     await operator.end();
 
-    for (const ending of load.endings) if (statusOf(ending) !== 200) expectRefusal(ending, 'DATABASE_UNAVAILABLE');
+    for (const ending of load.endings) if (statusOf(ending) !== 200) expectRefusal(ending, ...UNKNOWN_TOO);
     expect(statusOf(load.endings.at(-1)!)).toBe(200);
     await withDatabase(database.url, expectExactCounts);
   });

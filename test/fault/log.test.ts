@@ -172,7 +172,13 @@ const onServers = (): void => {
       return rows.filter(({ db, State }) => db === options.database && /lock/i.test(State ?? '')).map(({ Id }) => Id);
     };
     while ((await waiting()).length < calls.length) await sleep(20);
-    for (const id of await waiting()) await operator.query(`KILL ${id}`);
+    let isOver = false;
+    void answered.finally(() => (isOver = true));
+    // Each is run again, for a moment.
+    while (!isOver) {
+      for (const id of await waiting()) await operator.query(`KILL ${id}`).catch(() => undefined);
+      await sleep(10);
+    }
     const statuses = await answered;
     await locker.query('UNLOCK TABLES');
     await Promise.all([operator.end(), locker.end()]);

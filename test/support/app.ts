@@ -13,10 +13,13 @@ import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { closeContext, type Context, openContext } from '../../src/context.ts';
 import type { Edge } from '../../src/http/edge.ts';
+import { Gate } from '../../src/http/gate.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { securityHeaders } from '../../src/http/security.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { createKey, revokeKey } from '../../src/key/service.ts';
+import type { Patience } from '../../src/limits/lane.ts';
+import { Lanes } from '../../src/limits/lanes.ts';
 import { createLog } from '../../src/log.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase } from './database.ts';
@@ -65,7 +68,7 @@ export interface TestApp {
   /** Any request, by supertest. */
   http: Agent;
   /** Sends an input. @throws Error if what comes back is not as the published document says */
-  send(id: ProcedureId, input: unknown, key?: string): Promise<Reply>;
+  send(id: ProcedureId, input: unknown, key?: string, headers?: Record<string, string>): Promise<Reply>;
   /** Calls a procedure. @throws Error if it does not answer 200 */
   call<Id extends ProcedureId>(id: Id, input: Input<Id>, key?: string): Promise<Output<Id>>;
   /** Calls a procedure that is to fail. @throws Error if it answers with another status */
@@ -89,37 +92,50 @@ interface Options {
   now?: () => Date;
   /** Whether it fails on demand, as the sandbox does. */
   sandbox?: boolean;
+  /** The address of a database that is there already, and stays. */
+  databaseUrl?: string | undefined;
   /** By which address it reaches the database of this address: its own, unless told. */
   reach?: (databaseUrl: string) => Promise<string>;
   /** What its listener bears, where it is other than usual. */
   edge?: Partial<Edge>;
+  /** How long calls may wait for room: what the tests do at once is no overload, however slow the machine. */
+  patience?: Patience;
 }
 
 /**
- * Starts the service over HTTP on an empty database of its own. Whatever it answers to calls of procedures, to whichever
+ * Starts the service over HTTP on an empty database of its own, unless told of another one. Whatever it answers to calls of procedures, to whichever
  * client, is held against the published document; a difference fails the call by `send`, else `stop`.
  */
 export const startApp = async ({
   now = () => new Date(),
   sandbox = false,
+  databaseUrl,
   reach = (url) => Promise.resolve(url),
   edge = {},
+  patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000 },
 }: Options = {}): Promise<TestApp> => {
-  const database = await createDatabase();
+  const database =
+    databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };
   const config = { ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent' }), sandbox };
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
-  const context = await openContext(config, log, now);
+  const context = { ...(await openContext(config, log, now)), lanes: new Lanes(patience) };
   await context.db.migrate();
   const observed = observe(createApp(context));
-  const listener = new Listener(observed.listener, { headers: securityHeaders(config.corsOrigins)(), edge });
+  const headersOf = securityHeaders(config.corsOrigins);
+  const gate = new Gate({ lanes: context.lanes, headersOf, log });
+  const listener = new Listener(observed.listener, { headers: headersOf(), edge, gate });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 
-  const send: TestApp['send'] = async (id, input, key) => {
+  const send: TestApp['send'] = async (id, input, key, more) => {
     const response = await fetch(`${url}/api/trpc/${id}`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...(key !== undefined && { Authorization: `Bearer ${key}` }) },
+      headers: {
+        'Content-Type': 'application/json',
+        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+        ...more,
+      },
       body: JSON.stringify({ json: input }),
     });
     const { status, headers } = response;

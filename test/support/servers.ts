@@ -99,6 +99,8 @@ export const startServer = async (
     '--no-defaults',
     ...(asUser ? [asUser] : []),
     `--datadir=${data}`,
+    // Its own: a server that starts removes what it takes for left over.
+    `--tmpdir=${folder}`,
     `--socket=${join(folder, 'socket')}`,
     `--pid-file=${join(folder, 'pid')}`,
     // A server that starts removes the temporary tables that it finds, which are those of all that share the folder.

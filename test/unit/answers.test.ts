@@ -42,3 +42,15 @@ test('sixteen of the largest batches are held at once, and a seventeenth when on
   // The last one alone.
   expect(held.bytes).toBe(ANSWER_LIMIT);
 });
+
+test('a failure takes room too: what it lists is left out where there is none', () => {
+  const held = new HeldAnswers();
+  const answers = new BatchAnswers(held);
+  const [full, brief] = [Buffer.alloc(1000), Buffer.alloc(10)];
+  expect(answers.addFailure(full, () => brief)).toBe(full);
+  expect(held.bytes).toBe(1 + 1001);
+  answers.add(write, largest);
+  expect(answers.addFailure(full, () => brief)).toBe(brief);
+  answers.release();
+  expect(held.bytes).toBe(0);
+});

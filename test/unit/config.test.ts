@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError, readConfig } from '../../src/config.ts';
-import { serverAddress } from '../../src/db/address.ts';
+import { serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */
 const faultsOf = (environment: NodeJS.ProcessEnv): string[] => {
@@ -38,6 +38,7 @@ test('each variable is read', () => {
     PORT: '0',
     HOST: '::1',
     DATABASE_URL: 'mysql://me:p%40ss@db.example.com:3307/content',
+    DATABASE_READ_URL: 'mysql://me:p%40ss@r1.example.com,r2.example.com/content',
     AUTO_MIGRATE: 'true',
     LOG_LEVEL: 'debug',
     PUBLIC_URL: 'https://api.example.com/base/',
@@ -49,6 +50,7 @@ test('each variable is read', () => {
     port: 0,
     host: '::1',
     databaseUrl: environment.DATABASE_URL,
+    databaseReadUrl: environment.DATABASE_READ_URL,
     autoMigrate: true,
     logLevel: 'debug',
     publicUrl: 'https://api.example.com/base',
@@ -114,6 +116,10 @@ describe('a faulty DATABASE_URL is explained without being shown', () => {
     ['mariadb://me:s3cret@host:3306x/db', ILL_FORMED],
     ['mysql://me:s3cret@host:99999/db', ILL_FORMED],
     ['mysql://me:s3cret@ho st/db', ILL_FORMED],
+    ['mysql://me:s3cret@h1,h2:99999/db', ILL_FORMED],
+    ['mysql://me:s3cret@h1,,h2/db', 'DATABASE_URL names no host'],
+    ['mysql://me:s3cret@h1,h2:3306,h1:3306/db', 'DATABASE_URL names a host twice'],
+    ['mysql://me:s3cret@h1,h2', NO_DATABASE],
   ])('%s', (url, expected) => {
     const faults = faultsOf({ DATABASE_URL: url });
     expect(faults).toEqual([expected]);
@@ -142,7 +148,9 @@ describe('a faulty DATABASE_URL is explained without being shown', () => {
     }
     const encoded = `mysql://me:${encodeURIComponent(password)}@host/db`;
     expect(faultsOf({ DATABASE_URL: encoded })).toEqual([]);
-    expect(serverAddress(encoded)).toMatchObject({ host: 'host', port: 3306, user: 'me', password, database: 'db' });
+    expect(serverAddresses(encoded)).toMatchObject([
+      { host: 'host', port: 3306, user: 'me', password, database: 'db' },
+    ]);
   });
 });
 
@@ -196,10 +204,27 @@ test.each([
   ['mysql://me@host/db?ssl-mode=VERIFY_IDENTITY', { ssl: { rejectUnauthorized: true, verifyIdentity: true } }],
 ])('%s is understood', (url, expected) => {
   expect(faultsOf({ DATABASE_URL: url })).toEqual([]);
-  expect(serverAddress(url)).toMatchObject(expected);
+  expect(serverAddresses(url)).toMatchObject([expected]);
 });
 
 test('every faulty variable is listed at once', () => {
   const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'x', AUTO_MIGRATE: '1' });
   expect(faults.map((fault) => fault.split(' ', 1)[0])).toEqual(['PORT', 'DATABASE_URL', 'AUTO_MIGRATE', 'LOG_LEVEL']);
+});
+
+test('an address may name several hosts, which share all the rest', () => {
+  const user = { user: 'me', password: 'p@ss', database: 'db' };
+  expect(serverAddresses('mariadb://me:p%40ss@h1:3307,h2,[::1]:3308/db?ssl-mode=REQUIRED')).toEqual(
+    [
+      { host: 'h1', port: 3307 },
+      { host: 'h2', port: 3306 },
+      { host: '::1', port: 3308 },
+    ].map((place) => ({ ...place, ...user, ssl: expect.objectContaining({ rejectUnauthorized: false }) })),
+  );
+});
+
+test('replicas are those of a server', () => {
+  expect(faultsOf({ DATABASE_READ_URL: 'sqlite:x.db' })).toEqual([
+    'DATABASE_READ_URL must be mysql://user:password@host:port/database or mariadb://…',
+  ]);
 });

@@ -5,6 +5,9 @@ import { SharedReads } from '../../src/call/shared-reads.ts';
 
 const forever = new Deadline();
 
+/** Room for everyone. */
+const enter = (work: () => Promise<number>): Promise<number> => work();
+
 /** Reads of a value that changes: each sees what it is when it begins, and ends when it is told to. */
 const aStore = () => {
   let value = 0;
@@ -27,40 +30,85 @@ const aStore = () => {
 test('equal reads that wait are answered by one run, which begins after the last of them came', async () => {
   const store = aStore();
   const shared = new SharedReads<number>();
-  const first = shared.answer('list', forever, store.read);
+  const first = shared.answer('list', forever, enter, store.read);
   store.write();
-  const second = shared.answer('list', forever, store.read);
+  const second = shared.answer('list', forever, enter, store.read);
   store.write();
-  const third = shared.answer('list', forever, store.read);
+  const third = shared.answer('list', forever, enter, store.read);
   expect(store.running).toHaveLength(1);
 
   await store.finishOne();
   store.write();
-  const fourth = shared.answer('list', forever, store.read);
+  const fourth = shared.answer('list', forever, enter, store.read);
   await store.finishOne();
   await store.finishOne();
   expect(await Promise.all([first, second, third, fourth])).toEqual([0, 2, 2, 3]);
 });
 
-test('four different reads run at once, the others in the order in which they came', async () => {
+test('a group takes members until there is room for its run', async () => {
   const store = aStore();
   const shared = new SharedReads<number>();
-  const answered: string[] = [];
-  const names = Array.from({ length: 12 }, (_, index) => `list ${index}`);
-  const all = names.map((name) => shared.answer(name, forever, store.read).then(() => answered.push(name)));
-  expect(store.running).toHaveLength(4);
+  let admit!: () => void;
+  const room = new Promise<void>((resolve) => (admit = resolve));
+  const waitForRoom = (work: () => Promise<number>): Promise<number> => room.then(work);
+  const first = shared.answer('list', forever, waitForRoom, store.read);
+  store.write();
+  const second = shared.answer('list', forever, waitForRoom, store.read);
+  admit();
+  await turn();
+  store.write();
+  const third = shared.answer('list', forever, enter, store.read);
   await store.finishOne();
-  expect(store.running).toHaveLength(4);
-  for (const _ of names) await store.finishOne();
-  await Promise.all(all);
-  expect(answered).toEqual(names);
+  await store.finishOne();
+  expect(await Promise.all([first, second, third])).toEqual([1, 1, 2]);
+});
+
+test('who is refused is refused with all that joined, and the next ask anew', async () => {
+  const shared = new SharedReads<number>();
+  let refuse!: (error: Error) => void;
+  const refusal = new Promise<never>((_, reject) => (refuse = reject));
+  const refused = [1, 2].map(() =>
+    shared.answer(
+      'list',
+      forever,
+      () => refusal,
+      async () => 1,
+    ),
+  );
+  refuse(new Error('no room'));
+  const results = await Promise.allSettled(refused);
+  expect(results).toMatchObject([{ reason: new Error('no room') }, { reason: new Error('no room') }]);
+  expect(await shared.answer('list', forever, enter, async () => 2)).toBe(2);
+});
+
+test('what nobody waits for any more is not read', async () => {
+  const shared = new SharedReads<number>();
+  let admit!: () => void;
+  const room = new Promise<void>((resolve) => (admit = resolve));
+  const deadlines = [new Deadline(), new Deadline()];
+  let runs = 0;
+  const answers = deadlines.map((deadline) =>
+    shared.answer(
+      'list',
+      deadline,
+      (work) => room.then(work),
+      async () => (runs += 1),
+    ),
+  );
+  for (const deadline of deadlines) deadline.end();
+  admit();
+  const results = await Promise.allSettled(answers);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(runs).toBe(0);
 });
 
 test('a read that fails fails for all who waited for it, and for nobody else', async () => {
   const shared = new SharedReads<number>();
-  const first = shared.answer('list', forever, async () => turn(1));
-  const failing = ['second', 'third'].map(() => shared.answer('list', forever, () => Promise.reject(new Error('no'))));
+  const first = shared.answer('list', forever, enter, async () => turn(1));
+  const failing = ['second', 'third'].map(() =>
+    shared.answer('list', forever, enter, () => Promise.reject(new Error('no'))),
+  );
   expect(await first).toBe(1);
   expect(await Promise.allSettled(failing)).toMatchObject([{ reason: new Error('no') }, { reason: new Error('no') }]);
-  expect(await shared.answer('list', forever, async () => 2)).toBe(2);
+  expect(await shared.answer('list', forever, enter, async () => 2)).toBe(2);
 });

@@ -41,6 +41,7 @@ const gapsOf = (operations: readonly Operation[]): string[] => {
       ...(effect === 'read' || proved.has('effect')
         ? []
         : [`nobody looks at what ${id} does: add it to src/verify/checks/effects.ts.`]),
+      ...(effect === 'read' || proved.has('repetition') ? [] : [`${id} is never repeated.`]),
     ];
   });
 };

@@ -23,11 +23,11 @@ const post = (app: TestApp, key: string, { id, example }: ProcedureMetadata, { b
 
 const expectFailure = async (
   sent: ReturnType<typeof post>,
-  { status, reason, retryAfter }: { status: number; reason: Reason; retryAfter?: string },
+  { status, reason, retryAfter = /^undefined$/ }: { status: number; reason: Reason; retryAfter?: RegExp },
 ): Promise<void> => {
   const reply = await sent;
   expect([reply.status, reply.body.error?.json.data.reason]).toEqual([status, reason]);
-  expect(reply.headers['retry-after']).toBe(retryAfter);
+  expect(String(reply.headers['retry-after'])).toMatch(retryAfter);
 };
 
 describe('a request that cannot be read', () => {
@@ -63,9 +63,9 @@ describe('a fault on demand', () => {
 
   test.each(procedures)('is had from $id', async (operation) => {
     const ask = (status: number) => post(app, key, operation, { headers: { 'X-Sandbox-Status': String(status) } });
-    await expectFailure(ask(429), { status: 429, reason: 'RATE_LIMITED', retryAfter: '1' });
+    await expectFailure(ask(429), { status: 429, reason: 'RATE_LIMITED', retryAfter: /^1$/ });
     await expectFailure(ask(500), { status: 500, reason: 'INTERNAL' });
-    await expectFailure(ask(503), { status: 503, reason: 'OVERLOADED', retryAfter: '1' });
+    await expectFailure(ask(503), { status: 503, reason: 'OVERLOADED', retryAfter: /^[123]$/ });
   });
 });
 
@@ -103,6 +103,6 @@ describe('a database that has gone away', () => {
   });
 
   test.each(procedures)('is told by $id', async (operation) => {
-    await expectFailure(post(app, key, operation), { status: 503, reason: 'DATABASE_UNAVAILABLE', retryAfter: '1' });
+    await expectFailure(post(app, key, operation), { status: 503, reason: 'DATABASE_UNAVAILABLE', retryAfter: /^1$/ });
   });
 });

@@ -98,7 +98,7 @@ describe('a request that does not come is refused in time', () => {
   });
 
   test.concurrent('a body that trickles in', async () => {
-    const { socket, ended } = await talk(`${start}Content-Length: 100000\r\n\r\n`);
+    const { socket, ended } = await talk(`${start}Content-Length: 60000\r\n\r\n`);
     const trickle = setInterval(() => socket.write(' '), 20);
     const { text: reply } = await ended;
     clearInterval(trickle);

@@ -181,6 +181,40 @@ const withoutHeader = (id: string, name: string): Meddle =>
     headers: Object.fromEntries(Object.entries(reply.headers).filter(([header]) => header !== name)),
   }));
 
+const HEADER = 'idempotency-key';
+/** What it was sent as, in a request to an operation. */
+const repeatedAs = (id: string, request: PassingRequest): string | undefined =>
+  calls(id, request) ? (request.headers[HEADER] as string | undefined) : undefined;
+
+const withoutKey = (request: PassingRequest): PassingRequest => {
+  const { [HEADER]: _, ...headers } = request.headers;
+  return { ...request, headers };
+};
+
+/** Answers requests to an operation with what was answered to the first one with the same key, whatever they hold. */
+const blindly = (id: string): Meddle => {
+  const answers = new Map<string, PassingReply>();
+  return async (request, forward) => {
+    const key = repeatedAs(id, request);
+    const known = key === undefined ? undefined : answers.get(key);
+    if (known) return { ...known, headers: { ...known.headers, 'idempotency-replayed': 'true' } };
+    const reply = await forward(request);
+    if (key !== undefined && reply.status === 200) answers.set(key, reply);
+    return reply;
+  };
+};
+
+/** Answers whatever follows a request to an operation, with the same key, with what was answered to it. */
+const evenRefused = (id: string): Meddle => {
+  const answers = new Map<string, PassingReply>();
+  return async (request, forward) => {
+    const key = repeatedAs(id, request) ?? '';
+    const reply = answers.get(key) ?? (await forward(request));
+    if (key.endsWith(' refused')) answers.set(key, reply);
+    return reply;
+  };
+};
+
 const html = (status: number): PassingReply => ({
   status,
   headers: { 'content-type': 'text/html' },
@@ -670,6 +704,75 @@ const planted: Planted[] = [
       request.path.endsWith('no.such') ? { ...html(429), headers: {} } : forward(request),
     found:
       /^service: says with every 429 and 503 when to try again: expected the header Retry-After in seconds, came nothing,/,
+  },
+  {
+    fault: 'a repetition that is done again',
+    only: 'game.toggleFavorite',
+    meddle: (request, forward) => forward(repeatedAs('game.toggleFavorite', request) ? withoutKey(request) : request),
+    found:
+      /^game\.toggleFavorite: is done once however often .*: expected the header Idempotency-Replayed "true", came nothing$/,
+  },
+  {
+    fault: 'a repetition that is not told',
+    only: 'image.update',
+    meddle: withoutHeader('image.update', 'idempotency-replayed'),
+    found:
+      /^image\.update: is done once however often .*: expected the header Idempotency-Replayed "true", came nothing$/,
+  },
+  {
+    fault: 'another answer to a repetition',
+    only: 'image.create',
+    meddle: replies('image.create', (reply) =>
+      reply.headers['idempotency-replayed'] === undefined
+        ? reply
+        : changed(reply, ({ result }) => (result.data.json.viewCount += 1)),
+    ),
+    found: /^image\.create: is done once however often .*: \/result\/data\/json\/viewCount: expected 0, came 1$/,
+  },
+  {
+    fault: 'what is done again when it comes at the same time',
+    only: 'game.create',
+    meddle: (() => {
+      let times = 0;
+      return (request, forward) => {
+        if (!repeatedAs('game.create', request)?.endsWith(' at once')) return forward(request);
+        times += 1;
+        return forward(times === 2 ? withoutKey(request) : request);
+      };
+    })(),
+    found: /^game\.create: is done once when it comes 5 times at once: \/result\/data\/json\/id: expected ".*", came "/,
+  },
+  {
+    fault: 'another input that is answered like the first one',
+    only: 'user.updateAvatar',
+    meddle: blindly('user.updateAvatar'),
+    found:
+      /^user\.updateAvatar: refuses another input with the same Idempotency-Key: expected status 422 "IDEMPOTENCY_MISMATCH", came status 200/,
+  },
+  {
+    fault: 'a refusal that is repeated',
+    only: 'image.toggleReaction',
+    meddle: evenRefused('image.toggleReaction'),
+    found:
+      /^image\.toggleReaction: leaves the Idempotency-Key of a refused .*: expected status 200 with a result, came status 400/,
+  },
+  {
+    fault: 'an Idempotency-Key that is cut off',
+    only: 'user.updateProfile',
+    meddle: (request, forward) => {
+      const key = repeatedAs('user.updateProfile', request);
+      const headers = { ...request.headers, ...(key !== undefined && { [HEADER]: key.slice(0, 255) }) };
+      return forward({ ...request, headers });
+    },
+    found:
+      /^user\.updateProfile: refuses the Idempotency-Key "k+…: expected status 400 "IDEMPOTENCY_KEY_INVALID", came status 200/,
+  },
+  {
+    fault: 'a read that looks at the Idempotency-Key',
+    only: 'game.getTypeStats',
+    meddle: async (request, forward) =>
+      repeatedAs('game.getTypeStats', request) === undefined ? forward(request) : html(400),
+    found: /^game\.getTypeStats: ignores an Idempotency-Key: expected status 200 with a result, came status 400/,
   },
   {
     fault: 'nothing but HTML',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../../db/database.ts';
+import type { Lane } from '../../db/database.ts';
 import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
@@ -30,7 +30,7 @@ interface Due {
  * checked and exchanged in one transaction, so that whoever comes second changes nothing.
  */
 export class Indexer {
-  readonly #db: Database;
+  readonly #db: Lane;
   readonly #kinds: readonly SearchKind[];
   readonly #log: Logger | undefined;
   readonly #sizes: Sizes;
@@ -39,7 +39,7 @@ export class Indexer {
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(db: Database, kinds: readonly SearchKind[], log?: Logger, sizes: Sizes = defaultSizes) {
+  constructor(db: Lane, kinds: readonly SearchKind[], log?: Logger, sizes: Sizes = defaultSizes) {
     this.#db = db;
     this.#kinds = kinds;
     this.#log = log;

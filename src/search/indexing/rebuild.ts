@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.ts';
+import type { Lane } from '../../db/database.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
 import {
   beginGeneration,
@@ -26,7 +26,7 @@ interface RecordColumns {
 }
 
 /** How many records all of these kinds have. */
-export const countDocuments = async (db: Database, kinds: readonly SearchKind[]): Promise<number> => {
+export const countDocuments = async (db: Lane, kinds: readonly SearchKind[]): Promise<number> => {
   const [row] = await db.read<{ n: number }>(
     `SELECT ${kinds.map(({ table }) => `(SELECT COUNT(*) FROM ${table})`).join(' + ')} AS n`,
   );
@@ -35,7 +35,7 @@ export const countDocuments = async (db: Database, kinds: readonly SearchKind[])
 
 /** The documents of a kind's records after this id, by their ids. */
 const readDocuments = async (
-  db: Database,
+  db: Lane,
   kind: SearchKind,
   after: Bytes,
 ): Promise<{ documents: Document[]; last: Bytes | undefined }> => {
@@ -60,7 +60,7 @@ const readDocuments = async (
  * @throws Superseded when another process took the lease
  */
 export const rebuild = async (
-  db: Database,
+  db: Lane,
   store: SearchStore,
   kind: SearchKind,
   writer: SegmentWriter,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Parameter, Transaction } from '../../db/connection.ts';
-import type { Database } from '../../db/database.ts';
+import type { Lane } from '../../db/database.ts';
 import { chunksOf, placeholders } from '../../db/in-list.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
@@ -62,7 +62,7 @@ export const insertSegment = async (
 
 /** Stores segments bit by bit, beside everything else; they count once `publish` says so. */
 export class SegmentWriter {
-  readonly #db: Database;
+  readonly #db: Lane;
   readonly #kind: SearchKind;
   readonly #holder: number;
   /** What tells its unfinished segments from those of others. */
@@ -71,7 +71,7 @@ export class SegmentWriter {
   readonly #between: () => Promise<void>;
 
   /** `holder` holds the lease of the kind. */
-  constructor(db: Database, kind: SearchKind, holder: number, between: () => Promise<void>) {
+  constructor(db: Lane, kind: SearchKind, holder: number, between: () => Promise<void>) {
     this.#db = db;
     this.#kind = kind;
     this.#holder = holder;

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { lengths, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, type Reason, type Scope } from '../../../contract/index.ts';
+import {
+  idempotencyKey,
+  lengths,
+  MAX_PAGE_DEPTH,
+  MAX_PAGE_SIZE,
+  type Reason,
+  type Scope,
+} from '../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
 import type { Request } from '../client.ts';
 import { demandThat, expectFailure } from '../expect.ts';
@@ -7,6 +14,7 @@ import { show, Skip } from '../finding.ts';
 import type { Operation } from '../operation.ts';
 import { inputMembers } from '../places.ts';
 import type { Page, Session } from '../session.ts';
+import { mismatchChecks } from './idempotency.ts';
 import { inputChecks } from './input.ts';
 
 /** Reasons that cannot be brought about from outside, and why. The replies are checked where they come all the same. */
@@ -18,6 +26,7 @@ export const unprovoked = {
   HEADERS_TOO_LARGE: 'is answered by whatever proxy is in front',
   REQUEST_TIMEOUT: 'is answered by whatever proxy is in front',
   ANSWER_TOO_LARGE: 'needs records of many megabytes',
+  IDEMPOTENCY_IN_PROGRESS: 'needs two requests that meet',
   OVERLOADED: 'is the deployment’s own trouble',
   DATABASE_UNAVAILABLE: 'is the deployment’s own trouble',
   TIMEOUT: 'is the deployment’s own trouble',
@@ -223,6 +232,15 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
       },
     },
   ]),
+
+  IDEMPOTENCY_KEY_INVALID: refused('IDEMPOTENCY_KEY_INVALID', (operation) =>
+    [`${'k'.repeat(idempotencyKey.maxLength)}k`, 'clé'].map((key) => ({
+      what: `the ${idempotencyKey.name} ${show(key)}`,
+      request: { body: exampleBody(operation), headers: { [idempotencyKey.name]: key } },
+    })),
+  ),
+
+  IDEMPOTENCY_MISMATCH: mismatchChecks,
 
   GAME_NOT_FOUND: notFound('GAME_NOT_FOUND'),
   IMAGE_POST_NOT_FOUND: notFound('IMAGE_POST_NOT_FOUND'),

@@ -1,3 +1,4 @@
+import { idempotencyReplayed } from '../../../contract/index.ts';
 import { type Check, SERVICE } from '../check.ts';
 import type { Reply } from '../client.ts';
 import { demand, failureFindings } from '../expect.ts';
@@ -23,7 +24,7 @@ interface HeaderRule extends Omit<Rule, 'fault'> {
 }
 
 /** What scripts of other sites have to be able to read. */
-const EXPOSED = ['X-Request-Id', 'WWW-Authenticate', 'Retry-After'];
+const EXPOSED = ['X-Request-Id', 'WWW-Authenticate', 'Retry-After', 'X-Should-Retry', idempotencyReplayed.name];
 const REQUEST_ID = ['error', 'json', 'data', 'requestId'];
 
 const always = (): boolean => true;

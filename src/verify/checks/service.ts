@@ -1,4 +1,4 @@
-import { MAX_BATCH_CALLS } from '../../../contract/index.ts';
+import { idempotencyKey, MAX_BATCH_CALLS } from '../../../contract/index.ts';
 import { pointerOf } from '../../../contract/issues.ts';
 import { type Check, checkOf, once, type Proof, SERVICE } from '../check.ts';
 import type { Reply } from '../client.ts';
@@ -11,6 +11,7 @@ export const DOCUMENT = '/openapi.json';
 /** One more than a batch may hold. */
 const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
 const MULTI_STATUS = 207;
+const REPEATING = idempotencyKey.name.toLowerCase();
 /** An id with a space is of no use to a log. */
 const UNUSABLE_ID = 'not usable';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -74,14 +75,20 @@ const pathChecks = ({ client, apiPath }: Session): Check[] => [
       method: 'OPTIONS',
       headers: {
         'Access-Control-Request-Method': 'POST',
-        'Access-Control-Request-Headers': 'authorization,content-type',
+        'Access-Control-Request-Headers': ['authorization', 'content-type', REPEATING].join(','),
       },
     });
     const methods = reply.headers.get('Access-Control-Allow-Methods') ?? '';
     const headers = reply.headers.get('Access-Control-Allow-Headers') ?? '';
-    const isAllowed = reply.status < 300 && /\bPOST\b/i.test(methods) && /\bauthorization\b/i.test(headers);
+    const isAllowed =
+      reply.status < 300 &&
+      /\bPOST\b/i.test(methods) &&
+      ['authorization', REPEATING].every((name) => headers.toLowerCase().split(/ *, */).includes(name));
     const came = `status ${reply.status}, methods ${show(methods)}, headers ${show(headers)}`;
-    demandThat(isAllowed, reply, { expected: 'POST with the header Authorization to be allowed', came });
+    demandThat(isAllowed, reply, {
+      expected: `POST with the headers Authorization and ${idempotencyKey.name} to be allowed`,
+      came,
+    });
   }),
 ];
 

@@ -1,3 +1,4 @@
+import { idempotencyKey } from '../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
 import { expectSuccess } from '../expect.ts';
 import { longestTexts } from '../faults.ts';
@@ -51,6 +52,14 @@ const readByGet = (operation: Operation, session: Session): Check =>
     expectSuccess(operation, await session.send({ ...operation, path }, { method: 'GET' }));
   });
 
+/** A read has nothing to repeat: what others may not say of a write does not matter to it. */
+const ignoredKey = (operation: Operation, session: Session): Check =>
+  checkOf(operation, 'form', `ignores an ${idempotencyKey.name}`, async () => {
+    const body = JSON.stringify({ json: await session.input(operation) });
+    const headers = { [idempotencyKey.name]: '"'.repeat(idempotencyKey.maxLength + 1) };
+    expectSuccess(operation, await session.send(operation, { body, headers }));
+  });
+
 /** Checks of the ways to call an operation that have to succeed. */
 export const successChecks = (operation: Operation, session: Session): Check[] => [
   checkOf(operation, 'output', 'answers its example as the contract says', async () => {
@@ -58,6 +67,11 @@ export const successChecks = (operation: Operation, session: Session): Check[] =
   }),
   ...(operation.inputOptional ? emptyInput(operation, session) : []),
   ...(operation.effect === 'read'
-    ? [readByGet(operation, session), ...undefinedMembers(operation, session), ...longTexts(operation, session)]
+    ? [
+        ignoredKey(operation, session),
+        readByGet(operation, session),
+        ...undefinedMembers(operation, session),
+        ...longTexts(operation, session),
+      ]
     : []),
 ];

@@ -1,26 +1,10 @@
 // The load generator, in a process of its own: sends prepared requests over kept-alive connections, each as soon as its
 // connection has had the answer to the one before. Does next to nothing else, since the servers measured need the CPU.
 import { connect } from 'node:net';
+import { answerLength, quantile, statusOf } from './answer.mjs';
 
 /** The requests of each set, ready to be sent. */
 const sets = new Map();
-
-const HEAD_END = Buffer.from('\r\n\r\n');
-const LAST_CHUNK = Buffer.from('0\r\n\r\n');
-
-/** The length of the answer that begins a buffer, or undefined when not all of it is there. */
-const answerLength = (buffer) => {
-  const headEnd = buffer.indexOf(HEAD_END);
-  if (headEnd === -1) return undefined;
-  const head = buffer.latin1Slice(0, headEnd).toLowerCase();
-  const bodyStart = headEnd + HEAD_END.length;
-  const at = head.indexOf('\r\ncontent-length:');
-  if (at !== -1) {
-    const length = bodyStart + Number.parseInt(head.slice(at + 17), 10);
-    return buffer.length >= length ? length : undefined;
-  }
-  return buffer.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? buffer.length : undefined;
-};
 
 /**
  * Loads a server for a while. Resolves with the latencies in milliseconds and the number of answers other than 200, the
@@ -58,7 +42,7 @@ const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_IN
           return;
         }
         pending = undefined;
-        if (buffer.latin1Slice(9, 12) !== '200') {
+        if (statusOf(buffer) !== 200) {
           failures += 1;
           if (!tolerant) {
             fail(new Error(`an answer other than 200:\n${buffer.toString().slice(0, 1000)}`));
@@ -78,8 +62,6 @@ const load = ({ port, set, connections, milliseconds, count = Number.POSITIVE_IN
     };
     for (let index = 0; index < connections; index += 1) run();
   });
-
-const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
 const summary = ({ latencies, failures, milliseconds }) => {
   const sorted = Float64Array.from(latencies).toSorted();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { displayPrefix, generateKey, hashKey } from '../../../dist/src/key/format.js';
 import { Random } from '../../../dist/src/seed/random.js';
 import { DATABASE } from '../machine/mariadb.mjs';
@@ -13,8 +14,8 @@ const shuffled = (items, random) =>
     .toSorted(([a], [b]) => a - b)
     .map(([, item]) => item);
 
-/** Keys of this many users, stored as the command `keys create` stores them. */
-const issueKeys = async (connection, users) => {
+/** Keys of these users, with their rows as the command `keys create` stores them. */
+const newKeys = (users) => {
   const keys = users.map(() => generateKey());
   const now = storedTime(new Date());
   const rows = keys.map((key, index) => [
@@ -26,39 +27,57 @@ const issueKeys = async (connection, users) => {
     'content:write,user:read,user:write',
     now,
   ]);
-  await connection.query('INSERT INTO api_keys (id, user_id, key_hash, prefix, name, scopes, created_at) VALUES ?', [
-    rows,
-  ]);
-  return keys;
+  return { keys, rows };
 };
+
+const KEY_COLUMNS = 'id, user_id, key_hash, prefix, name, scopes, created_at';
 
 /**
  * What the requests are made of, the same for the same seeded database: `gameIds` and `userIds` in random order, `tags`
  * from the most frequent down as `{slug, name, n}`, `types`, and `keys` of 64 users.
  */
+const samplesOf = async (read, storeKeys, mostIds) => {
+  const random = new Random('bench samples');
+  const ids = async (table) => {
+    const rows = await read(`SELECT id FROM ${table} ORDER BY id`);
+    return shuffled(
+      rows.map((row) => Buffer.from(row.id)),
+      random,
+    );
+  };
+  const userIds = await ids('users');
+  const { keys, rows } = newKeys(userIds.slice(0, KEYS));
+  await storeKeys(rows);
+  const types = await read("SELECT SUBSTR(name, 7) AS type FROM counters WHERE name > 'games:' AND name < 'games;'");
+  return {
+    gameIds: (await ids('games')).slice(0, mostIds).map(idText),
+    userIds: userIds.slice(0, mostIds).map(idText),
+    tags: await read('SELECT slug, name, game_count AS n FROM tags ORDER BY game_count DESC, id'),
+    types: types.map((row) => row.type),
+    keys,
+  };
+};
+
+/** The samples of a MariaDB. */
 export const takeSamples = async (mariadb, mostIds = MOST_IDS) => {
   const connection = await mariadb.connect({ database: DATABASE });
   try {
-    const random = new Random('bench samples');
     const read = async (sql) => (await connection.query(sql))[0];
-    const ids = async (table) => {
-      const rows = await read(`SELECT id FROM ${table} ORDER BY id`);
-      return shuffled(
-        rows.map((row) => row.id),
-        random,
-      );
-    };
-    const userIds = await ids('users');
-    return {
-      gameIds: (await ids('games')).slice(0, mostIds).map(idText),
-      userIds: userIds.slice(0, mostIds).map(idText),
-      tags: await read('SELECT slug, name, game_count AS n FROM tags ORDER BY game_count DESC, id'),
-      types: (await read("SELECT SUBSTR(name, 7) AS type FROM counters WHERE name > 'games:' AND name < 'games;'")).map(
-        (row) => row.type,
-      ),
-      keys: await issueKeys(connection, userIds.slice(0, KEYS)),
-    };
+    const store = (rows) => connection.query(`INSERT INTO api_keys (${KEY_COLUMNS}) VALUES ?`, [rows]);
+    return await samplesOf(read, store, mostIds);
   } finally {
     await connection.end();
+  }
+};
+
+/** The samples of a SQLite database, a file that nobody else has open. */
+export const takeSqliteSamples = async (file, mostIds = MOST_IDS) => {
+  const database = new DatabaseSync(file);
+  try {
+    const insert = database.prepare(`INSERT INTO api_keys (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    const store = async (rows) => rows.map((row) => insert.run(...row));
+    return await samplesOf(async (sql) => database.prepare(sql).all(), store, mostIds);
+  } finally {
+    database.close();
   }
 };

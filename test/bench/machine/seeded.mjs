@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheFolder } from '../../support/available.mjs';
+import { takeSamples, takeSqliteSamples } from '../load/samples.mjs';
 import { installMariadb, startMariadb } from './mariadb.mjs';
 import { removeAtEnd, run } from './processes.mjs';
 
@@ -74,9 +75,10 @@ const forgetOldSchemas = async () => {
 
 /**
  * Starts MariaDB on a copy of a seeded database, which is made if there is none, or none young enough: time ranges reach
- * back from now. The copy goes when the bench ends, so that what is written while measuring adds up to nothing.
+ * back from now. The copy goes when the bench ends, so that what is written while measuring adds up to nothing. With
+ * `samples`, says what requests are made of.
  */
-export const startSeeded = async (games, { maxAgeDays = 14, variables } = {}) => {
+export const startSeeded = async (games, { maxAgeDays = 14, variables, samples = false } = {}) => {
   const folder = join(home, schemaHash(), String(games));
   if (!(await isFresh(folder, maxAgeDays))) {
     console.error(`Seeding ${games} games …`);
@@ -89,9 +91,36 @@ export const startSeeded = async (games, { maxAgeDays = 14, variables } = {}) =>
   return {
     ...mariadb,
     games,
+    ...(samples && { samples: await takeSamples(mariadb) }),
     stop: async () => {
       await mariadb.stop();
       await rm(copy, { recursive: true, force: true });
     },
+  };
+};
+
+/** A seeded SQLite database in a file, likewise; with its `samples`. */
+export const startSeededSqlite = async (games, { maxAgeDays = 14 } = {}) => {
+  const folder = join(home, schemaHash(), `sqlite-${games}`);
+  const file = join(folder, 'content.db');
+  if (!(await isFresh(folder, maxAgeDays))) {
+    console.error(`Seeding ${games} games …`);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+    const env = { ...process.env, DATABASE_URL: `sqlite:${file}` };
+    const options = seedOptions(games, tomorrow());
+    await run(process.execPath, [CLI, 'migrate'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    await run(process.execPath, [CLI, 'seed', ...Object.entries(options).flatMap(([name, v]) => [`--${name}`, v])], {
+      env,
+    });
+    await writeFile(join(folder, 'seeded.json'), JSON.stringify(options));
+  }
+  const copy = removeAtEnd(await mkdtemp(join(home, '.copy-')));
+  await cp(file, join(copy, 'content.db'), { mode: constants.COPYFILE_FICLONE });
+  return {
+    url: `sqlite:${join(copy, 'content.db')}`,
+    games,
+    samples: await takeSqliteSamples(join(copy, 'content.db')),
+    stop: () => rm(copy, { recursive: true, force: true }),
   };
 };

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort, start, stop } from './processes.mjs';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const START_TIMEOUT_MS = 30_000;
 
 /** The commands of the servers that are measured, by their names; the gateway as operators run it. */
@@ -35,11 +35,11 @@ const waitUntilItListens = async ({ port, child }) => {
 };
 
 /**
- * Starts a server by its name. What the gateway logs goes to /dev/null, which costs it what a file would.
+ * Starts a server by its name, of this version unless `root` is the folder of another, built. What the gateway logs goes to /dev/null, which costs it what a file would.
  *
  * @returns `name`, `port`, `pid`, `child`, and `stop()`
  */
-export const startServer = async (name, { url, nodeOptions = [], env = {}, ipc = false }) => {
+export const startServer = async (name, { url, nodeOptions = [], env = {}, ipc = false, root = ROOT }) => {
   const port = await freePort();
   const stderr = name === 'gateway' ? openSync('/dev/null', 'w') : 'inherit';
   const server = start(process.execPath, [...nodeOptions, ...commands[name]], {
@@ -56,5 +56,5 @@ export const startServer = async (name, { url, nodeOptions = [], env = {}, ipc =
     stdio: ['ignore', 'ignore', stderr, ...(ipc ? ['ipc'] : [])],
   });
   await waitUntilItListens({ port, child: server.child });
-  return { name, port, pid: server.child.pid, child: server.child, stop: () => stop(server) };
+  return { name, port, pid: server.child.pid, child: server.child, stop: (signal) => stop(server, signal) };
 };

@@ -53,6 +53,14 @@ func New(baseURL string, options ...Option) *Gateway {
 	return g
 }
 
+type idempotencyKey struct{}
+
+// WithIdempotencyKey returns a context for one write: called again with the same key, a value of your own such as a UUID,
+// it is not done again, but answered the same.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
 // Error is a failure that the service answered. Branch on Reason, such as GAME_NOT_FOUND.
 type Error struct {
 	ErrorData
@@ -101,6 +109,9 @@ func call[Output any](ctx context.Context, g *Gateway, path string, input any) (
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
+		request.Header.Set("Idempotency-Key", key)
+	}
 	if g.apiKey != "" {
 		request.Header.Set("Authorization", "Bearer "+g.apiKey)
 	}

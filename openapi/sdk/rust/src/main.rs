@@ -69,8 +69,15 @@ fn procedures(document: &Value) -> Result<TokenStream, Box<dyn Error>> {
         let doc = format!(" The procedures of `{router}`.");
         quote! {
             #[doc = #doc]
-            pub struct #name<'a>(pub(crate) &'a super::Client);
-            impl #name<'_> { #(#methods)* }
+            pub struct #name<'a>(pub(crate) &'a super::Client, pub(crate) Option<&'a str>);
+            impl<'a> #name<'a> {
+                /// The procedures for one write, with a value of your own, such as a UUID: called again with the same one,
+                /// it is not done again, but answered the same.
+                pub fn once(self, idempotency_key: &'a str) -> Self {
+                    Self(self.0, Some(idempotency_key))
+                }
+                #(#methods)*
+            }
         }
     });
     Ok(quote! {
@@ -97,10 +104,11 @@ fn method(operation: &Value) -> Result<TokenStream, Box<dyn Error>> {
         Some(_) => quote! { types::#request { json, meta: None } },
         None => quote! { types::#request::default() },
     };
+    let key = operation.get("parameters").map(|_| quote! { self.1, });
     Ok(quote! {
         #[doc = #doc]
         pub async fn #name(&self #parameter) -> Result<types::#output, Error> {
-            Ok(unwrap(self.0.#call(&#body).await).await?.result.data.json)
+            Ok(unwrap(self.0.#call(#key &#body).await).await?.result.data.json)
         }
     })
 }

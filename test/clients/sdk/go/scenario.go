@@ -102,11 +102,25 @@ func scenario(ctx context.Context, url string) error {
 		fmt.Println("clear: none")
 	}
 
+	once := gateway.WithIdempotencyKey(ctx, "scenario")
+	first, err := writer.Game.Create(once, gateway.GameInput{Title: "一度きり"})
+	if err != nil {
+		return err
+	}
+	again, err := writer.Game.Create(once, gateway.GameInput{Title: "一度きり"})
+	if err != nil {
+		return err
+	}
+	if again.ID == first.ID {
+		fmt.Printf("again: %s, the same\n", again.Title)
+	}
+
 	for _, call := range []func() error{
 		func() error {
 			_, err := writer.Game.Create(ctx, gateway.GameInput{Title: "", CoverURL: gateway.Ptr("cover")})
 			return err
 		},
+		func() error { _, err := writer.Game.Create(once, gateway.GameInput{Title: "二度目"}); return err },
 		func() error { _, err := anyone.Game.Create(ctx, gateway.GameInput{Title: "無名"}); return err },
 		func() error { _, err := reader.Game.Create(ctx, gateway.GameInput{Title: "読者"}); return err },
 		func() error { _, err := anyone.Game.GetByID(ctx, gateway.GameGetByIDInput{ID: "nothing"}); return err },

@@ -70,7 +70,12 @@ final class Scenario {
     ImagePost cleared = gateway.image().update(new ImageUpdateInput().id(post.getId()).description(null));
     out.printf("clear: %s%n", cleared.getDescription() == null ? "none" : cleared.getDescription());
 
+    Game first = gateway.game().create(new GameInput().title("一度きり"), "scenario");
+    Game again = gateway.game().create(new GameInput().title("一度きり"), "scenario");
+    out.printf("again: %s, %s%n", again.getTitle(), again.getId().equals(first.getId()) ? "the same" : "another");
+
     refused(() -> gateway.game().create(new GameInput().title("").coverUrl("cover")));
+    refused(() -> gateway.game().create(new GameInput().title("二度目"), "scenario"));
     refused(() -> anyone.game().create(new GameInput().title("無名")));
     refused(() -> reader.game().create(new GameInput().title("読者")));
     refused(() -> anyone.game().getById(new GameGetByIdInput().id("nothing")));

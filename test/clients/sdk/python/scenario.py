@@ -52,6 +52,11 @@ cleared = gateway.image.update(id=post.id, description=None)
 print(f"clear: {cleared.description or 'none'}")
 
 
+first = gateway.game.create(title="一度きり", idempotency_key="scenario")
+again = gateway.game.create(title="一度きり", idempotency_key="scenario")
+print(f"again: {again.title}, {'the same' if again.id == first.id else 'another'}")
+
+
 def refused(call: Callable[[], object]) -> None:
     try:
         call()
@@ -63,6 +68,7 @@ def refused(call: Callable[[], object]) -> None:
 
 
 refused(lambda: gateway.game.create(title="", cover_url="cover"))
+refused(lambda: gateway.game.create(title="二度目", idempotency_key="scenario"))
 refused(lambda: anyone.game.create(title="無名"))
 refused(lambda: reader.game.create(title="読者"))
 refused(lambda: anyone.game.get_by_id(id="nothing"))

@@ -51,6 +51,11 @@ console.log(`describe: ${post.description}`);
 const cleared = await gateway.image.update({ id: post.id, description: null });
 console.log(`clear: ${cleared.description ?? 'none'}`);
 
+const once = { idempotencyKey: 'scenario' };
+const first = await gateway.game.create({ title: '一度きり' }, once);
+const again = await gateway.game.create({ title: '一度きり' }, once);
+console.log(`again: ${again.title}, ${again.id === first.id ? 'the same' : 'another'}`);
+
 const refused = async (call: Promise<unknown>): Promise<void> => {
   try {
     await call;
@@ -63,6 +68,7 @@ const refused = async (call: Promise<unknown>): Promise<void> => {
 };
 
 await refused(gateway.game.create({ title: '', coverUrl: 'cover' }));
+await refused(gateway.game.create({ title: '二度目' }, once));
 await refused(anyone.game.create({ title: '無名' }));
 await refused(reader.game.create({ title: '読者' }));
 await refused(anyone.game.getById({ id: 'nothing' }));

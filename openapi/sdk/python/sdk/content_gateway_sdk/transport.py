@@ -48,14 +48,15 @@ class GatewayError(Exception):
         return self._data.request_id
 
 
-def call(client: Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
+def call(client: Client, path: str, body: dict[str, Any], idempotency_key: str | None = None) -> dict[str, Any]:
     """Sends an envelope and returns that of the reply.
 
     Raises:
         GatewayError: The service refused the call.
         httpx.HTTPError: There was no reply, or none of the service.
     """
-    response = client.get_httpx_client().post(path, json=body)
+    headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+    response = client.get_httpx_client().post(path, json=body, headers=headers)
     if response.is_success:
         reply: dict[str, Any] = response.json()
         return reply

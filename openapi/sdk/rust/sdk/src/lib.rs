@@ -38,17 +38,17 @@ impl ContentGateway {
 
     /// Publish, list, read and favor games, and react to them.
     pub fn game(&self) -> GameProcedures<'_> {
-        GameProcedures(&self.client)
+        GameProcedures(&self.client, None)
     }
 
     /// Publish, list, read, change and favor image posts, and react to them.
     pub fn image(&self) -> ImageProcedures<'_> {
-        ImageProcedures(&self.client)
+        ImageProcedures(&self.client, None)
     }
 
     /// Read and search users, and change one's own profile.
     pub fn user(&self) -> UserProcedures<'_> {
-        UserProcedures(&self.client)
+        UserProcedures(&self.client, None)
     }
 }
 

@@ -43,6 +43,8 @@ export interface GatewayOptions {
 /** What one call may set. */
 export interface CallOptions {
   headers?: Record<string, string>;
+  /** A value of your own, such as a UUID: called again with the same one, a write is not done again, but answered the same. */
+  idempotencyKey?: string;
   /** Aborts the call. */
   signal?: AbortSignal;
 }
@@ -90,8 +92,12 @@ const routerOf = <C extends object>(procedures: C): Router<C> =>
     get: (target, name) => {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== 'function') return method;
-      return async (json?: unknown, options?: CallOptions) =>
-        unwrap((await method.call(target, { ...options, body: { json } })) as Reply);
+      return async (json?: unknown, { idempotencyKey, headers, ...options }: CallOptions = {}) => {
+        const repeating = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
+        return unwrap(
+          (await method.call(target, { ...options, headers: { ...headers, ...repeating }, body: { json } })) as Reply,
+        );
+      };
     },
   }) as Router<C>;
 

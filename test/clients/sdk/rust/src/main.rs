@@ -77,8 +77,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let cleared = gateway.image().update(update).await?;
     println!("clear: {}", cleared.description.unwrap_or("none".into()));
 
+    let only = GameInput { title: "一度きり".into(), ..Default::default() };
+    let first = gateway.game().once("scenario").create(only.clone()).await?;
+    let again = gateway.game().once("scenario").create(only).await?;
+    println!("again: {}, {}", again.title, if again.id == first.id { "the same" } else { "another" });
+
     let faulty = GameInput { title: "".into(), cover_url: Some("cover".into()), ..Default::default() };
     refused(gateway.game().create(faulty).await)?;
+    let second = GameInput { title: "二度目".into(), ..Default::default() };
+    refused(gateway.game().once("scenario").create(second).await)?;
     refused(anyone.game().create(GameInput { title: "無名".into(), ..Default::default() }).await)?;
     refused(reader.game().create(GameInput { title: "読者".into(), ..Default::default() }).await)?;
     refused(anyone.game().get_by_id(GameGetByIdInput { id: "nothing".into() }).await)?;

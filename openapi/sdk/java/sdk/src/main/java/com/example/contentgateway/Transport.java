@@ -43,10 +43,12 @@ final class Transport {
    * Calls a procedure.
    *
    * @param input the parameters, or null for none
+   * @param idempotencyKey what a repetition is known by, or null
    */
-  <T> T call(String path, Object input, Class<T> output) {
+  <T> T call(String path, Object input, String idempotencyKey, Class<T> output) {
     try {
-      HttpResponse<byte[]> response = client.send(request(path, input), HttpResponse.BodyHandlers.ofByteArray());
+      HttpRequest request = request(path, input, idempotencyKey);
+      HttpResponse<byte[]> response = client.send(request, HttpResponse.BodyHandlers.ofByteArray());
       if (response.statusCode() != 200) throw failure(response);
       return JSON.treeToValue(JSON.readTree(response.body()).at("/result/data/json"), output);
     } catch (IOException error) {
@@ -57,7 +59,7 @@ final class Transport {
     }
   }
 
-  private HttpRequest request(String path, Object input) throws JsonProcessingException {
+  private HttpRequest request(String path, Object input, String idempotencyKey) throws JsonProcessingException {
     byte[] body = JSON.writeValueAsBytes(input == null ? Map.of() : Map.of("json", input));
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(baseUrl + path))
@@ -65,6 +67,7 @@ final class Transport {
             .header("Content-Type", "application/json")
             .POST(HttpRequest.BodyPublishers.ofByteArray(body));
     if (apiKey != null) request.header("Authorization", "Bearer " + apiKey);
+    if (idempotencyKey != null) request.header("Idempotency-Key", idempotencyKey);
     return request.build();
   }
 

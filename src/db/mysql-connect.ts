@@ -1,0 +1,64 @@
+import mysql, { type Connection } from 'mysql2';
+import type { Socket } from 'node:net';
+import type { ServerAddress } from './address.ts';
+import { connectionError } from './mysql-errors.ts';
+import { applySettings } from './mysql-settings.ts';
+
+/** Until a connection is there and set up. A server that lives answers at once, wherever it is. */
+export const CONNECT_TIMEOUT_MS = 2000;
+
+/** How values travel: texts in UTF-8, instants as texts in UTC, whole numbers as numbers. */
+export const FORMAT = {
+  charset: 'utf8mb4_bin',
+  timezone: 'Z',
+  dateStrings: true,
+  supportBigNumbers: true,
+  bigNumberStrings: false,
+} as const;
+
+/** The socket of a connection, which the driver's types leave out. */
+export const socketOf = (connection: object): Socket => (connection as { stream: Socket }).stream;
+
+/**
+ * Closes a connection without a word. What it was sent fails with this error; the driver's own `destroy` leaves it without
+ * an answer, and waits for a server that may be gone.
+ */
+export const breakConnection = (connection: Connection, error: Error): void => {
+  socketOf(connection).destroy(error);
+};
+
+/**
+ * Connects, and has the settings hold. `abort` gets what breaks this off.
+ * @throws Error of the driver, or ETIMEDOUT after `CONNECT_TIMEOUT_MS`
+ */
+export const connect = (
+  address: ServerAddress,
+  settings: readonly string[],
+  abort: (fail: (error: Error) => void) => void,
+): Promise<Connection> =>
+  new Promise((resolve, reject) => {
+    const connection = mysql.createConnection({ ...address, ...FORMAT, connectTimeout: 0, enableKeepAlive: true });
+    // Whatever runs on it hears of its errors by itself.
+    connection.on('error', () => undefined);
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      breakConnection(connection, error);
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(connectionError('ETIMEDOUT', 'connect ETIMEDOUT')), CONNECT_TIMEOUT_MS);
+    abort(fail);
+    connection.connect((fault) => {
+      if (fault) {
+        fail(fault);
+        return;
+      }
+      applySettings(connection, settings, (error) => {
+        if (error) {
+          fail(error);
+          return;
+        }
+        clearTimeout(timer);
+        resolve(connection);
+      });
+    });
+  });

@@ -1,0 +1,90 @@
+/** What errors of MySQL, MariaDB, Galera and the network mean to us. */
+
+/** Lock wait timeout, deadlock, snapshot conflict (MariaDB 11.8), and statements that others close in time. */
+export const TOO_MANY_STATEMENTS = 1461;
+const TRANSIENT = new Set([1205, 1213, 1020, TOO_MANY_STATEMENTS]);
+
+/** Broken off by the server: for want of time (MariaDB, MySQL), or because somebody asked for it. */
+export const INTERRUPTED = 1317;
+const OUT_OF_TIME = new Set([1969, 3024, INTERRUPTED]);
+
+/** The server takes no more connections: in all, of this user. */
+const CROWDED = new Set([1040, 1203, 1226]);
+
+/** It takes reads only: told so (Aurora says this, too, once another node took over), or as a whole. */
+const READ_ONLY = new Set([1290, 1836]);
+/** A Galera node that is not part of its cluster, or lost it at COMMIT; a server that stops, or has closed the connection. */
+const LEAVING = new Set([1047, 1180, 1053, 1927, 3169, 4031]);
+/** Of these, they concern one connection and not its server. */
+const CLOSED_ONE = new Set([1927, 3169, 4031]);
+
+const UNREACHABLE = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'HANDSHAKE_NO_SSL_SUPPORT',
+  'HANDSHAKE_SSL_ERROR',
+  'NO_FIT_HOST',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+]);
+
+interface DriverError {
+  code?: string;
+  errno?: number;
+  message?: string;
+  /** Whether the connection is of no more use. */
+  fatal?: boolean;
+}
+
+/** The error of the driver itself, which TypeORM wraps. */
+export const driverError = (error: unknown): DriverError =>
+  (error as { driverError?: object } | null)?.driverError ?? error ?? {};
+
+const numberOf = (error: unknown): number => driverError(error).errno ?? 0;
+
+/** Whether the transaction that met this error can succeed when run again. */
+export const isTransient = (error: unknown): boolean => TRANSIENT.has(numberOf(error));
+
+/** Whether the server gave the statement up. */
+export const isInterrupted = (error: unknown): boolean => OUT_OF_TIME.has(numberOf(error));
+
+/** Whether the server has as many connections as it takes. */
+export const isCrowded = (error: unknown): boolean => CROWDED.has(numberOf(error));
+
+/** Whether the connection is of no more use. */
+export const isBroken = (error: unknown): boolean => {
+  const { code, message, fatal } = driverError(error);
+  return (
+    fatal === true ||
+    UNREACHABLE.has(code ?? '') ||
+    /closed state/.test(message ?? '') ||
+    CLOSED_ONE.has(numberOf(error))
+  );
+};
+
+/** Whether the server says that it is not the one to talk to, so that another one should be looked for. */
+export const isUnfit = (error: unknown): boolean => {
+  const errno = numberOf(error);
+  return READ_ONLY.has(errno) || (LEAVING.has(errno) && !CLOSED_ONE.has(errno));
+};
+
+/** Whether this error means that the database cannot be reached, by this connection at least. */
+export const isUnreachable = (error: unknown): boolean => isBroken(error) || isUnfit(error) || isCrowded(error);
+
+/**
+ * Whether a COMMIT that met this error has certainly stored nothing: it lost, or the server takes no writes. After all
+ * others it may have: a Galera node that loses its cluster cannot know whether the others got the transaction.
+ */
+export const isRefusedCommit = (error: unknown): boolean =>
+  !isBroken(error) && !isInterrupted(error) && !LEAVING.has(numberOf(error));
+
+/** An error that says that a connection cannot be used, in the driver's own words. */
+export const connectionError = (code: string, message: string): Error =>
+  Object.assign(new Error(message), { code, fatal: true });

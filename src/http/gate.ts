@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { procedures } from '../../contract/index.ts';
+import { AppError } from '../errors.ts';
+import type { Lane } from '../limits/lane.ts';
+import type { Lanes } from '../limits/lanes.ts';
+import { refusalCost } from '../limits/pace.ts';
+import { LoopDelay } from '../limits/loop-delay.ts';
+import { errorReply } from './errors.ts';
+import { USABLE_ID } from './request-log.ts';
+import type { HeaderList } from './security.ts';
+
+const API = '/api/trpc/';
+const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
+/** How often the log hears of refusals. */
+const LOGGED_EVERY_MS = 1000;
+
+interface Options {
+  lanes: Lanes;
+  /** The headers of every reply, by the origin of the request. */
+  headersOf: (origin: string | undefined) => HeaderList;
+  log: Logger;
+}
+
+/**
+ * Refuses calls that would be refused anyway for want of room, before anything is done for them, so that a crowd costs as
+ * little as it can. What cannot be told from the path alone is let through: the lanes decide.
+ */
+export class Gate {
+  readonly #options: Options;
+  readonly #lanes: ReadonlyMap<string, readonly Lane[]>;
+  readonly #delay = new LoopDelay();
+  #refused = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#lanes = new Map(procedures.map((procedure) => [procedure.id, options.lanes.allOf(procedure)]));
+  }
+
+  /** To be called when the process begins to listen. */
+  open(): void {
+    this.#delay.start();
+  }
+
+  close(): void {
+    this.#delay.stop();
+  }
+
+  /** Whether it refuses, and has answered or will, or the request is to be let through. */
+  refuses(request: IncomingMessage, response: ServerResponse): boolean {
+    const { url = '' } = request;
+    if (!url.startsWith(API) || !METHODS.has(request.method)) return false;
+    const end = url.indexOf('?');
+    const id = url.slice(API.length, end === -1 ? undefined : end);
+    const lanes = this.#lanes.get(id);
+    if (!lanes) return false;
+    const { patience, pace } = this.#options.lanes;
+    const isHasty = this.#delay.ms > patience.lateMs || pace.isEarly(request.socket);
+    if (!lanes.every((lane) => lane.isFull || (isHasty && lane.isBusy))) return false;
+    for (const lane of lanes) lane.noteRefusal();
+    pace.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, id));
+    return true;
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, id: string): void {
+    if (response.destroyed) return;
+    const given = request.headers['x-request-id'];
+    const requestId = typeof given === 'string' && USABLE_ID.test(given) ? given : randomUUID();
+    const { status, headers, body } = errorReply(new AppError('OVERLOADED'), id, requestId);
+    const text = JSON.stringify(body);
+    response.writeHead(status, [
+      ...this.#options.headersOf(request.headers.origin),
+      ...Object.entries(headers).flat(),
+      'X-Request-Id',
+      requestId,
+      'Content-Type',
+      'application/json; charset=utf-8',
+      'Content-Length',
+      String(Buffer.byteLength(text)),
+    ]);
+    response.end(text);
+    this.#count();
+  }
+
+  #count(): void {
+    this.#refused += 1;
+    // The first of a second has the others of it told with it.
+    if (this.#refused > 1) return;
+    setTimeout(() => {
+      this.#options.log.warn({ refused: this.#refused, loopDelayMs: Math.round(this.#delay.ms) }, 'overloaded');
+      this.#refused = 0;
+    }, LOGGED_EVERY_MS).unref();
+  }
+}

@@ -1,0 +1,35 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+import type { Bytes } from '../db/values.ts';
+
+/** What a write answered that may be repeated. Nobody else's columns refer to it, so that it goes away by itself. */
+interface IdempotencyRow {
+  createdAt: Date;
+  callHash: Buffer;
+  inputHash: Buffer;
+  answer: string;
+}
+
+/** The columns of a record, as the drivers return them. */
+export interface IdempotencyColumns {
+  call_hash: Bytes;
+  input_hash: Bytes;
+  answer: string;
+}
+
+/** Stored in the order of time: hashes come at random, and each would be written to another page. */
+export const idempotencyEntity = (engine: Engine): EntitySchema<IdempotencyRow> => {
+  const { hash, longText, time } = columnTypes(engine);
+  return new EntitySchema<IdempotencyRow>({
+    name: 'IdempotencyRecord',
+    tableName: 'idempotency_records',
+    columns: {
+      createdAt: { ...time, name: 'created_at', primary: true },
+      callHash: { ...hash, name: 'call_hash', primary: true },
+      inputHash: { ...hash, name: 'input_hash' },
+      answer: longText,
+    },
+    indices: [{ name: 'idempotency_records_call', columns: ['callHash'], unique: true }],
+  });
+};

@@ -1,0 +1,106 @@
+import { IDEMPOTENCY_HOURS } from '../../contract/index.ts';
+import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
+import type { Dialect } from '../db/dialect.ts';
+import { chunksOf, padded, placeholders } from '../db/in-list.ts';
+import { bySize, onceFor } from '../db/texts.ts';
+import { type Bytes, timeToDb } from '../db/values.ts';
+import { AppError } from '../errors.ts';
+import type { IdempotencyColumns } from './entity.ts';
+import { type Repeatable, Replay } from './repeatable.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Records of before then are as good as gone. */
+const oldest = (now: Date): string => timeToDb(new Date(now.getTime() - IDEMPOTENCY_HOURS * HOUR_MS));
+
+const reading = bySize(
+  (calls) => `SELECT call_hash, input_hash, answer, created_at < ? AS expired
+  FROM idempotency_records WHERE call_hash IN (${placeholders(calls)})`,
+);
+const removal = bySize(
+  (calls) => `DELETE FROM idempotency_records WHERE call_hash IN (${placeholders(calls)}) AND created_at < ?`,
+);
+const insertion = onceFor(({ insertIgnore }: Dialect) =>
+  bySize(
+    (rows) =>
+      `${insertIgnore} INTO idempotency_records (created_at, call_hash, input_hash, answer)
+      VALUES ${Array<string>(rows).fill('(?, ?, ?, ?)').join(', ')}`,
+  ),
+);
+
+const nameOf = (hash: Bytes): string => Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('latin1');
+
+/** What is remembered of some calls. */
+export interface Memory {
+  /** Why a call is not to be made: a `Replay`, an `AppError`; undefined where it is. */
+  objectionTo: (call: Repeatable) => Replay | AppError | undefined;
+  /** Whether there are records that have expired. */
+  isStale: boolean;
+}
+
+/** Looks for calls that were made before. To be done first in their transaction. */
+export const recall = async (reader: Reader, calls: readonly Repeatable[], now: Date): Promise<Memory> => {
+  const hashes = padded(calls.map(({ callHash }) => callHash));
+  const rows = await reader.read<IdempotencyColumns & { expired: number }>(reading(hashes.length), [
+    oldest(now),
+    ...hashes,
+  ]);
+  const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.call_hash), row]));
+  return {
+    isStale: found.size < rows.length,
+    objectionTo: ({ callHash, inputHash }) => {
+      const row = found.get(nameOf(callHash));
+      if (!row) return undefined;
+      return inputHash().equals(row.input_hash) ? new Replay(row.answer) : new AppError('IDEMPOTENCY_MISMATCH');
+    },
+  };
+};
+
+/** A call that was made, and its output. */
+export interface Made {
+  call: Repeatable;
+  output: unknown;
+}
+
+/**
+ * Remembers calls, as the last thing in the transaction that made them. The one who comes second, in whatever process,
+ * waits for the first to end here: if that has made the call, all is undone and run again, and finds its record.
+ * @throws RunAgain
+ */
+export const remember = async (
+  tx: Transaction,
+  made: readonly Made[],
+  { isStale }: Memory,
+  now: Date,
+): Promise<void> => {
+  if (isStale) {
+    const hashes = padded(made.map(({ call }) => call.callHash));
+    await tx.execute(removal(hashes.length), [...hashes, oldest(now)]);
+  }
+  const time = timeToDb(now);
+  const insert = insertion(tx.dialect);
+  // In one order, whoever inserts them.
+  const inOrder = made.toSorted((a, b) => Buffer.compare(a.call.callHash, b.call.callHash));
+  for (const chunk of chunksOf(inOrder)) {
+    const values = chunk.flatMap(({ call, output }) => [time, call.callHash, call.inputHash(), call.encode(output)]);
+    if ((await tx.execute(insert(chunk.length), values)) < chunk.length) throw new RunAgain();
+  }
+};
+
+/** Records that are removed at a time: so few that nobody waits for it, as many as one statement takes. */
+const SWEPT_AT_ONCE = 256;
+
+/** Removes some records that have expired, the oldest first. Returns whether there may be more. */
+export const sweepRecords = async (
+  db: Reader & { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
+  now: Date,
+): Promise<boolean> => {
+  const rows = await db.read<Pick<IdempotencyColumns, 'call_hash'>>(
+    `SELECT call_hash FROM idempotency_records WHERE created_at < ? ORDER BY created_at LIMIT ${SWEPT_AT_ONCE}`,
+    [oldest(now)],
+  );
+  if (rows.length === 0) return false;
+  const hashes = padded(rows.map((row) => row.call_hash));
+  await db.transaction((tx) => tx.execute(removal(hashes.length), [...hashes, oldest(now)]));
+  return rows.length === SWEPT_AT_ONCE;
+};

@@ -1,0 +1,304 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
+import { Database } from '../../src/db/database.ts';
+import { Deadline } from '../../src/deadline.ts';
+import { schema } from '../../src/schema.ts';
+import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
+import { type Gate, startGate } from '../support/gate.ts';
+
+// What becomes of work in the database when its time is over.
+
+let database: TestDatabase;
+let db: Database;
+let rival: Connection;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  db = await Database.open(database.url, schema);
+  await db.migrate();
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+
+const reason = (name: string) => expect.objectContaining({ reason: name });
+let serial = 0;
+
+const aCounter = async (): Promise<string> => {
+  serial += 1;
+  const name = `deadline ${serial}`;
+  await db.transaction((tx) => tx.execute('INSERT INTO counters (name, n) VALUES (?, 0)', [name]));
+  return name;
+};
+const valueOf = async (name: string): Promise<number | undefined> =>
+  (await db.read<{ n: number }>('SELECT n FROM counters WHERE name = ?', [name]))[0]?.n;
+
+/** How long `work` took to fail, in milliseconds. */
+const timeToFail = async (work: Promise<unknown>, why: string): Promise<number> => {
+  const began = performance.now();
+  await expect(work).rejects.toEqual(reason(why));
+  return performance.now() - began;
+};
+
+const onServers = (): void => {
+  beforeAll(async () => {
+    rival = await createConnection(connectionOptions(new URL(database.url)));
+  });
+  afterAll(() => rival.end());
+
+  /** What the server runs that matches, in this database. */
+  const running = async (pattern: RegExp): Promise<string[]> => {
+    const [rows] = await rival.query<RowDataPacket[]>('SHOW PROCESSLIST');
+    return rows
+      .filter(({ db: name, Id }) => name === connectionOptions(new URL(database.url)).database && Id !== rival.threadId)
+      .map(({ Info }) => String(Info))
+      .filter((text) => pattern.test(text));
+  };
+  const untilNothingRuns = async (pattern: RegExp, ms: number): Promise<void> => {
+    const end = performance.now() + ms;
+    while ((await running(pattern)).length > 0) {
+      expect(performance.now()).toBeLessThan(end);
+      await sleep(10);
+    }
+  };
+  const untilItRuns = async (pattern: RegExp, n = 1): Promise<void> => {
+    while ((await running(pattern)).length < n) await sleep(5);
+  };
+
+  describe('a read', () => {
+    test('is over at its deadline, for its caller and in the database', async () => {
+      const took = await timeToFail(db.read('SELECT SLEEP(20) AS first', [], new Deadline(300)), 'TIMEOUT');
+      expect(took).toBeGreaterThan(250);
+      expect(took).toBeLessThan(500);
+      await untilNothingRuns(/first/, 500);
+    });
+
+    test('is over when nobody waits for it any more', async () => {
+      const deadline = new Deadline(20_000);
+      const work = timeToFail(db.read('SELECT SLEEP(20) AS second', [], deadline), 'TIMEOUT');
+      await untilItRuns(/second/);
+      deadline.end();
+      await work;
+      await untilNothingRuns(/second/, 500);
+    });
+
+    test('that is broken off leaves a connection that works, and hits no other', async () => {
+      const connections = async (): Promise<number> =>
+        Number((await rival.query<RowDataPacket[]>("SHOW STATUS LIKE 'Connections'"))[0][0]!['Value']);
+      await Promise.all(Array.from({ length: 24 }, () => db.read('SELECT SLEEP(0.05)')));
+      const before = await connections();
+      const outcomes: string[] = [];
+      const broken = async (n: number): Promise<void> => {
+        for (let turn = 0; turn < 40; turn += 1) {
+          // The statement ends about when it is broken off.
+          const work = db.read('SELECT SLEEP(0.01)', [], new Deadline(8 + ((n + turn) % 6)));
+          outcomes.push(
+            await work.then(
+              () => 'done',
+              (error: { reason: string }) => error.reason,
+            ),
+          );
+          // Whoever comes next must not be hit. SLEEP would say 1 when it was.
+          expect(await db.read('SELECT SLEEP(0.001) AS hit')).toEqual([{ hit: 0 }]);
+        }
+      };
+      await Promise.all(Array.from({ length: 12 }, (_, n) => broken(n)));
+      expect(new Set(outcomes)).toEqual(new Set(['done', 'TIMEOUT']));
+      expect((await connections()) - before).toBeLessThan(20);
+    });
+
+    test('waits for a connection until its deadline only, and keys and health are not kept waiting', async () => {
+      const long = Array.from({ length: 24 }, () => db.read('SELECT SLEEP(2) AS third'));
+      await untilItRuns(/third/, 24);
+      expect(await timeToFail(db.read('SELECT 1', [], new Deadline(200)), 'TIMEOUT')).toBeLessThan(400);
+      const began = performance.now();
+      expect(await db.keys.read('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      await db.ping(new Deadline(500));
+      await db.background.transaction((tx) => tx.read('SELECT 1'));
+      expect(performance.now() - began).toBeLessThan(500);
+      // As many may wait as can be served in any case.
+      const waiting = Array.from({ length: 1000 }, () => db.read('SELECT 1', [], new Deadline(300)));
+      await timeToFail(db.read('SELECT 1'), 'OVERLOADED');
+      expect(new Set((await Promise.allSettled(waiting)).map(({ status }) => status))).toEqual(new Set(['rejected']));
+      await Promise.all(long);
+      expect(await db.read('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    });
+  });
+
+  describe('a transaction', () => {
+    const add = (name: string, work?: () => void, deadline?: Deadline) =>
+      db.transaction(async (tx) => {
+        await tx.execute('INSERT INTO counters (name, n) VALUES (?, 1)', [`${name} too`]);
+        work?.();
+        await tx.execute('UPDATE counters SET n = n + 1 /* locked */ WHERE name = ?', [name]);
+      }, deadline);
+
+    test('that waits for a lock is over at its deadline, has stored nothing and waits for nothing any more', async () => {
+      const name = await aCounter();
+      await rival.beginTransaction();
+      await rival.query('UPDATE counters SET n = 10 WHERE name = ?', [name]);
+      const took = await timeToFail(add(name, undefined, new Deadline(500)), 'TIMEOUT');
+      expect(took).toBeLessThan(900);
+      await untilNothingRuns(/locked/, 500);
+      await rival.commit();
+      expect([await valueOf(name), await valueOf(`${name} too`)]).toEqual([10, undefined]);
+      await add(name);
+      expect([await valueOf(name), await valueOf(`${name} too`)]).toEqual([11, 1]);
+    });
+
+    test('that computes at its deadline is rolled back, and its locks are free', async () => {
+      const name = await aCounter();
+      const work = db.transaction(async (tx) => {
+        await tx.execute('UPDATE counters SET n = 5 WHERE name = ?', [name]);
+        await sleep(1000);
+        await tx.execute('UPDATE counters SET n = 6 WHERE name = ?', [name]);
+      }, new Deadline(200));
+      expect(await timeToFail(work, 'TIMEOUT')).toBeLessThan(400);
+      await db.transaction(
+        (tx) => tx.execute('UPDATE counters SET n = n + 1 WHERE name = ?', [name]),
+        new Deadline(500),
+      );
+      expect(await valueOf(name)).toBe(1);
+    });
+
+    test('that loses again and again gives up at its deadline', async () => {
+      const deadlock = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found'";
+      await rival.query(`CREATE PROCEDURE lose_again() ${deadlock}`);
+      const work = db.transaction((tx) => tx.execute('CALL lose_again()'), new Deadline(400));
+      expect(await timeToFail(work, 'TIMEOUT')).toBeLessThan(600);
+    });
+  });
+
+  test('what the service is killed in the middle of, the database ends', async () => {
+    const bounded = await Database.open(database.url, schema, { statementMs: 2000 });
+    const limit = engine === 'mariadb' ? '@@max_statement_time * 1000' : '@@max_execution_time';
+    const settings = `SELECT CAST(${limit} AS SIGNED) AS statement, @@innodb_lock_wait_timeout AS lock_wait`;
+    expect(await bounded.read(settings)).toEqual([{ statement: 3000, lock_wait: 3 }]);
+    expect(await bounded.transaction((tx) => tx.read(settings))).toEqual([{ statement: 3000, lock_wait: 3 }]);
+    // Not given any deadline, it has that of all calls.
+    expect(await timeToFail(bounded.read('SELECT SLEEP(20)'), 'TIMEOUT')).toBeLessThan(2500);
+    await bounded.close();
+  });
+
+  describe('by way of a network that fails', () => {
+    let gate: Gate;
+    let far: Database;
+    beforeEach(async () => {
+      gate = await startGate(database.url);
+      far = await Database.open(gate.url, schema);
+    });
+    afterEach(async () => {
+      gate.open();
+      await far.close();
+      await gate.close();
+    });
+
+    /** Adds one, once: the second time it finds that it has. */
+    const addOnce = (name: string, before: () => void, deadline?: Deadline, isRepeatable = false) => {
+      let attempts = 0;
+      const work = far.transaction(
+        async (tx) => {
+          attempts += 1;
+          const [row] = await tx.read<{ n: number }>('SELECT n FROM counters WHERE name = ?', [name]);
+          if (row?.n === 0) await tx.execute('UPDATE counters SET n = n + 1 WHERE name = ?', [name]);
+          if (attempts === 1) before();
+          return attempts;
+        },
+        deadline,
+        { isRepeatable },
+      );
+      return { work };
+    };
+    /** So that COMMIT is prepared. */
+    const prepare = async (): Promise<void> => {
+      await addOnce(await aCounter(), () => undefined).work;
+    };
+
+    test('a COMMIT without an answer may have been done', async () => {
+      await prepare();
+      const name = await aCounter();
+      await timeToFail(addOnce(name, gate.lose).work, 'OUTCOME_UNKNOWN');
+      while ((await valueOf(name)) !== 1) await sleep(10);
+      gate.open();
+      expect(await far.read('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    });
+
+    test('and is done again, once, by what knows that it was', async () => {
+      await prepare();
+      const name = await aCounter();
+      const lose = (): void => {
+        gate.lose();
+        setTimeout(gate.open, 100);
+      };
+      expect(await addOnce(name, lose, new Deadline(5000), true).work).toBe(2);
+      expect(await valueOf(name)).toBe(1);
+    });
+
+    test('and if that fails, too, nobody says that nothing is stored', async () => {
+      await prepare();
+      const name = await aCounter();
+      await timeToFail(addOnce(name, gate.lose, new Deadline(3000), true).work, 'OUTCOME_UNKNOWN');
+      expect(await valueOf(name)).toBe(1);
+    });
+
+    test('a COMMIT that is not answered in time may have been done', async () => {
+      await prepare();
+      const name = await aCounter();
+      const took = await timeToFail(addOnce(name, gate.hold, new Deadline(500)).work, 'OUTCOME_UNKNOWN');
+      expect(took).toBeLessThan(700);
+      expect(await valueOf(name)).toBe(1);
+    });
+
+    test('nobody waits for a server that fell silent beyond their deadline, and all is well when it is back', async () => {
+      await Promise.all(Array.from({ length: 30 }, () => far.read('SELECT SLEEP(0.01)')));
+      await prepare();
+      gate.hold();
+      const late = Array.from({ length: 60 }, (_, n) => {
+        const deadline = new Deadline(500);
+        const work =
+          n % 2 === 0
+            ? far.read('SELECT 1', [], deadline)
+            : far.transaction((tx) => tx.execute('UPDATE counters SET n = 0 WHERE name = ?', ['none']), deadline);
+        return timeToFail(work, 'TIMEOUT');
+      });
+      expect(Math.max(...(await Promise.all(late)))).toBeLessThan(900);
+      await sleep(1200);
+      // What is sent now finds no connection, and hears so soon.
+      const began = performance.now();
+      await expect(far.read('SELECT 1', [], new Deadline(10_000))).rejects.toEqual(reason('DATABASE_UNAVAILABLE'));
+      expect(performance.now() - began).toBeLessThan(4000);
+      const again = performance.now();
+      await expect(far.read('SELECT 1', [], new Deadline(10_000))).rejects.toEqual(reason('DATABASE_UNAVAILABLE'));
+      expect(performance.now() - again).toBeLessThan(1500);
+      gate.open();
+      expect(await far.read('SELECT 1 AS one', [], new Deadline(1500))).toEqual([{ one: 1 }]);
+      await far.transaction((tx) => tx.read('SELECT 1'), new Deadline(1500));
+    });
+
+    test('closing waits for nothing', async () => {
+      const own = await Database.open(gate.url, schema);
+      await own.read('SELECT 1');
+      gate.hold();
+      const work = expect(own.read('SELECT 2')).rejects.toEqual(reason('DATABASE_UNAVAILABLE'));
+      const began = performance.now();
+      await own.close();
+      await work;
+      expect(performance.now() - began).toBeLessThan(1500);
+    });
+  });
+};
+
+const onSqlite = (): void => {
+  test('what is over before it begins does nothing', async () => {
+    const deadline = new Deadline();
+    deadline.end();
+    await timeToFail(
+      db.transaction((tx) => tx.read('SELECT 1'), deadline),
+      'TIMEOUT',
+    );
+  });
+};
+
+describe('at the deadline', engine === 'sqlite' ? onSqlite : onServers);
