@@ -16,7 +16,7 @@ import { type ServeProcess, startServe } from '../support/program.ts';
 const REQUEST_MS = 2000;
 const GRACE_MS = 500;
 const QUICK_MS = 100;
-const BUSY = ['TIMEOUT', 'OVERLOADED'];
+const BUSY = ['TIMEOUT', 'OVERLOADED', 'OUTCOME_UNKNOWN'];
 
 let database: TestDatabase;
 let key: string;

@@ -195,7 +195,7 @@ test('callers that obey lose and double nothing, however often connections break
   });
   expect(broken).toBeGreaterThan(20);
   expect(lost()).toBeGreaterThan(3);
-  expect(Object.keys(outcomes).length).toBeGreaterThan(2);
+  expect(Object.keys(outcomes).length).toBeGreaterThan(1);
   expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
   await withDatabase(database.url, expectExactCounts);
 });

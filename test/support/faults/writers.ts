@@ -96,6 +96,19 @@ const callerOf = (bases: readonly string[], key: string, options: CallersOptions
   };
 };
 
+/** How many requests ended how. */
+export const outcomesOf = (attempts: readonly Attempt[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of attempts) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+};
+
+/** How many requests ended how, in words. */
+export const outcomesInWords = (attempts: readonly Attempt[]): string =>
+  Object.entries(outcomesOf(attempts))
+    .map(([outcome, count]) => `${outcome} ${count}`)
+    .join(', ');
+
 /** `succeeded` of callers whose attempts are these. */
 const waiter =
   (attempts: readonly Attempt[]) =>
@@ -104,7 +117,7 @@ const waiter =
     const [wanted, deadline] = [count() + more, performance.now() + PATIENCE_MS];
     while (count() < wanted) {
       if (performance.now() > deadline)
-        throw new Error(`Of ${more} requests only ${count() - wanted + more} succeeded.`);
+        throw new Error(`Of ${more} requests ${count() - wanted + more} succeeded: ${outcomesInWords(attempts)}.`);
       await sleep(10);
     }
   };
@@ -251,10 +264,3 @@ export const strayOf = (attempts: readonly Attempt[], outcomes: readonly string[
     .filter((attempt) => !outcomes.includes(attempt.outcome) || attempt.ms > ms)
     .slice(0, 10)
     .map((attempt) => `${attempt.procedure}: ${attempt.outcome} after ${Math.round(attempt.ms)} ms`);
-
-/** How many requests ended how. */
-export const outcomesOf = (attempts: readonly Attempt[]): Record<string, number> => {
-  const counts: Record<string, number> = {};
-  for (const { outcome } of attempts) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return counts;
-};
