@@ -5,6 +5,7 @@ import { countTypes, getGame, listGames, relatedGames } from '../../src/game/ser
 import { anonymousCall } from '../support/call.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { connectionOptions, engine } from '../support/database.ts';
+import { interceptReads } from '../support/reads.ts';
 
 // How many rows each query looks at, among 100 000 games: MySQL and MariaDB count them; of SQLite, where the source leaves
 // the planner no choice, the plan is looked at. An index that is lost, or not used, fails here.
@@ -87,18 +88,16 @@ interface Statement {
 /** The statements that `work` runs the second time, when what it remembers is there. */
 const statementsOf = async (work: () => Promise<unknown>): Promise<Statement[]> => {
   await work();
-  const { db } = app.context;
   const seen: Statement[] = [];
-  const read = db.read.bind(db);
-  db.read = (...statement) => {
+  const restore = interceptReads(app.context.db, (read) => (...statement) => {
     const [sql, parameters] = statement;
     seen.push({ sql, parameters: [...(parameters ?? [])] });
     return read(...statement);
-  };
+  });
   try {
     await work();
   } finally {
-    db.read = read;
+    restore();
   }
   return seen;
 };

@@ -93,7 +93,8 @@ describe('a request that asks for a fault', () => {
       { title },
       { ...bearer(sandboxKeys[0]?.key ?? ''), 'X-Sandbox-Status': String(asked) },
     );
-    expect([status, reasonOf(body), headers.get('retry-after')]).toEqual([asked, reason, asked === 500 ? null : '1']);
+    expect([status, reasonOf(body)]).toEqual([asked, reason]);
+    expect(headers.get('retry-after') ?? '').toMatch(asked === 500 ? /^$/ : /^[1-3]$/);
     expect((await sandbox.call('game.list', { limit: 1, page: 1, search: title })).body).toMatchObject({
       result: { data: { json: { total: 0 } } },
     });

@@ -12,6 +12,7 @@ import { type ProcedureId, startApp, type TestApp, type TestUser } from '../supp
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { aKey } from '../support/load.ts';
 import { type ServeProcess, startServe } from '../support/program.ts';
+import { interceptReads } from '../support/reads.ts';
 
 // How large answers may be, and what becomes of a process that is made to hold many.
 
@@ -248,14 +249,12 @@ describe('the answers of a batch', () => {
   });
 
   test('that wait for others take up 128 MiB in all batches together, and no more', async () => {
-    const { db } = app.context;
-    const read = db.read.bind(db);
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    db.read = async (sql, ...parameters) => {
+    const restore = interceptReads(app.context.db, (read) => async (sql, ...rest) => {
       if (sql.includes('counters WHERE name >=')) await released;
-      return read(sql, ...parameters) as never;
-    };
+      return read(sql, ...rest);
+    });
     const full = [...times(3, () => list(100)), list(30)];
     const waiting = [...full, { id: 'game.getTypeStats' } satisfies Call];
     const batches = times(16, () => post(base, waiting));
@@ -266,7 +265,7 @@ describe('the answers of a batch', () => {
       refused = await send(full);
     }
     release();
-    db.read = read;
+    restore();
     expect([refused.status, refused.outcomes.includes('OVERLOADED')]).toEqual([207, true]);
     for (const batch of batches) expect((await batch).status).toBe(200);
     expect((await send(full)).status).toBe(200);

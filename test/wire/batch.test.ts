@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Output, startApp, type TestUser } from '../support/app.ts';
+import { interceptReads } from '../support/reads.ts';
 
 const app = await startApp();
 afterAll(() => app.stop());
@@ -102,16 +103,14 @@ describe('a batch', () => {
   test('for many records asks the database a few times', async () => {
     const games = times(20, (n) => ({ title: `one of many ${n}` }));
     const { items } = await app.call('game.batchCreate', { games }, user.key);
-    const { db } = app.context;
-    const read = db.read.bind(db);
     let reads = 0;
-    db.read = (...statement) => {
+    const restore = interceptReads(app.context.db, (read) => (...statement) => {
       reads += 1;
       return read(...statement);
-    };
+    });
     const inputs = Object.fromEntries(items.map(({ id }, index) => [index, { json: { id } }]));
     const { status, body } = await batch(times(20, () => 'game.getById').join(','), inputs);
-    db.read = read;
+    restore();
     const titles = body.map((one: { result: { data: { json: { title: string } } } }) => one.result.data.json.title);
     expect([status, titles]).toEqual([200, games.map(({ title }) => title)]);
     // Two that begin at once, and all others, which wait for them.
