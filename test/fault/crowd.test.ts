@@ -105,10 +105,10 @@ test(`${CONNECTIONS} connections that search are refused early, and leave nothin
   expect(Object.keys(statuses).filter((status) => status !== '200' && status !== '503')).toEqual([]);
   expect(failed).toBe(0);
   // As the crowd measures, which is busy itself.
-  expect(admittedMs.p99).toBeLessThan(REQUEST_MS + 500);
-  expect(refusedMs.p50).toBeLessThan(500);
+  expect(admittedMs.p99).toBeLessThan(REQUEST_MS + 500 + lived.slackMs);
+  expect(refusedMs.p50).toBeLessThan(500 + lived.slackMs);
   expect(lived).toMatchObject({ failed: 0 });
-  expect(lived.p99).toBeLessThan(100);
+  expect(lived.p99).toBeLessThan(100 + lived.slackMs);
   expect(after.attempts.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
-  expect(afterMs).toBeLessThan(100);
+  expect(afterMs).toBeLessThan(100 + lived.slackMs);
 });

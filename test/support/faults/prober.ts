@@ -77,11 +77,20 @@ export const startProber = (url: string, everyMs = 50): Prober => {
   };
 };
 
-/**
- * Looks at a page, and at the same moments at a server that does nothing but answer. `p99` is how much later than that
- * server 99 of 100 looks were answered, milliseconds.
- */
-export const startLiveness = async (url: string): Promise<{ stop(): Promise<{ p99: number; failed: number }> }> => {
+/** How a page was answered, beside what the machine had to do. */
+export interface Liveness {
+  /** How much later 99 of 100 looks were answered than those at a server that does nothing but answer, milliseconds. */
+  p99: number;
+  failed: number;
+  /** What a bound has to allow for on a machine as busy as this was, milliseconds: a few on an idle one. */
+  slackMs: number;
+}
+
+/** Who does work needs several turns of the processor where the control needs one. */
+const TURNS = 4;
+
+/** Looks at a page, and at the same moments at a server that does nothing but answer. */
+export const startLiveness = async (url: string): Promise<{ stop(): Promise<Liveness> }> => {
   const [page, control] = [startProber(url), startProber(await controlUrl())];
   const p99Of = (samples: readonly Sample[]) =>
     quantile(
@@ -91,8 +100,12 @@ export const startLiveness = async (url: string): Promise<{ stop(): Promise<{ p9
   return {
     stop: async () => {
       const samples = await page.stop();
-      const p99 = Math.max(0, p99Of(samples) - p99Of(await control.stop()));
-      return { p99, failed: samples.filter(({ status }) => status !== 200).length };
+      const usual = p99Of(await control.stop());
+      return {
+        p99: Math.max(0, p99Of(samples) - usual),
+        failed: samples.filter(({ status }) => status !== 200).length,
+        slackMs: TURNS * usual,
+      };
     },
   };
 };
