@@ -22,7 +22,7 @@ const project = (name, color, folders, more = {}) => ({
 });
 
 /** What touches SQL runs on each database; what is decided before any is asked, on SQLite. */
-const everywhere = ['api', 'db', 'fault', 'cli'];
+const everywhere = ['api', 'db', 'cli'];
 const foldersOf = (engine) => (engine.server ? everywhere : [...everywhere, 'wire']);
 /**
  * Of two servers, one is enough for these: MySQL and MariaDB are sent the same statements, and those of these files differ

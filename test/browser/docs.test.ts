@@ -120,16 +120,15 @@ test('another tab has no key', async () => {
   }
 });
 
-test('Try it out works for every operation with its example as it stands', async () => {
-  const ids = await page
-    .locator('.opblock-summary-path')
-    .evaluateAll((paths) => paths.map((path) => path.getAttribute('data-path') ?? ''));
+/**
+ * One operation of each shape of input: none, an id, several members, nested ones, a list of records. That the example of
+ * every operation works is for `test/wire/walk.test.ts`; the page takes half a second of the processor to show one.
+ */
+const ofEachShape = ['game.getTypeStats', 'image.getById', 'user.updateProfile', 'game.create', 'image.batchCreate'];
+
+test('Try it out works with the example of an operation as it stands', async () => {
   const statuses = new Map<string, string>();
-  for (const path of ids) {
-    const id = path.replace('/api/trpc/', '');
-    statuses.set(id, (await run(id)).status);
-  }
-  expect(statuses.size).toBe(20);
+  for (const id of ofEachShape) statuses.set(id, (await run(id)).status);
   expect([...statuses].filter(([, status]) => !status.startsWith('200'))).toEqual([]);
 }, 120_000);
 

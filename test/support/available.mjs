@@ -111,3 +111,20 @@ export const findChromium = () => {
     notices: chromium ? [] : [['No Chromium found: the browser tests did not run.', '  apt-get install chromium']],
   };
 };
+
+/** The library that makes a MariaDB a node of a cluster, and what to say if there is none. */
+export const findGalera = () => {
+  const library = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so'].find(existsSync);
+  const galera = library && find('rsync') && find('mariadbd') && { library, binary: find('mariadbd') };
+  return {
+    galera,
+    notices: galera
+      ? []
+      : [
+          [
+            'No Galera found: the tests of a cluster did not run.',
+            '  apt-get install --no-install-recommends mariadb-server galera-4 rsync',
+          ],
+        ],
+  };
+};

@@ -5,9 +5,15 @@ import type { ProcedureId } from './app.ts';
 
 /** How a call ended. */
 export type Ending =
-  | { kind: 'answered'; status: number; retryAfter: string | undefined; headers: IncomingHttpHeaders; text: string }
-  /** The connection failed before an answer began, or within it. */
-  | { kind: 'refused' | 'broken' | 'half'; code: string };
+  | {
+      kind: 'answered';
+      status: number;
+      retryAfter: string | undefined;
+      headers: IncomingHttpHeaders;
+      text: string;
+    }
+  /** The connection failed before an answer began, or within it; or none was complete in time. */
+  | { kind: 'refused' | 'broken' | 'half' | 'late'; code: string };
 
 /** A caller on one kept-alive connection, which sees what becomes of it. */
 export interface Client {
@@ -16,17 +22,29 @@ export interface Client {
   close(): void;
 }
 
+interface Options {
+  /** How long it waits for an answer; without end, if not given. */
+  patienceMs?: number;
+}
+
+const TOO_LATE = 'TOO_LATE';
+
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
 
+const kindOf = (code: string, otherwise: 'broken' | 'half') => {
+  if (code === TOO_LATE) return 'late';
+  return code === 'ECONNREFUSED' ? 'refused' : otherwise;
+};
+
 /** A client of the service at `base`, with a key or without. */
-export const openClient = (base: string, key?: string): Client => {
+export const openClient = (base: string, key?: string, { patienceMs }: Options = {}): Client => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
   const send = async (
     method: 'GET' | 'POST',
     path: string,
     body = '',
-    more: Record<string, string> = {},
+    headers: Record<string, string> = {},
   ): Promise<Ending> => {
     const sent = request(base + path, {
       method,
@@ -34,23 +52,25 @@ export const openClient = (base: string, key?: string): Client => {
       headers: {
         ...(body !== '' && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
         ...(key !== undefined && { Authorization: `Bearer ${key}` }),
-        ...more,
+        ...headers,
       },
     });
+    const giveUp = (): void => void sent.destroy(Object.assign(new Error('no answer in time'), { code: TOO_LATE }));
+    const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
     sent.end(body);
-    let response: IncomingMessage;
+    let response: IncomingMessage | undefined;
     try {
       [response] = (await once(sent, 'response')) as [IncomingMessage];
+      const answer = await text(response);
+      const { statusCode = 0, headers: given } = response;
+      return { kind: 'answered', status: statusCode, retryAfter: given['retry-after'], headers: given, text: answer };
     } catch (error) {
       const code = codeOf(error);
-      return { kind: code === 'ECONNREFUSED' ? 'refused' : 'broken', code };
-    }
-    try {
-      const { statusCode = 0, headers } = response;
-      const retryAfter = headers['retry-after'];
-      return { kind: 'answered', status: statusCode, retryAfter, headers, text: await text(response) };
-    } catch (error) {
-      return { kind: 'half', code: codeOf(error) };
+      return { kind: kindOf(code, response ? 'half' : 'broken'), code };
+    } finally {
+      clearTimeout(late);
+      // What is left of a failed request must not fail unheard.
+      sent.on('error', () => undefined);
     }
   };
 
@@ -59,4 +79,11 @@ export const openClient = (base: string, key?: string): Client => {
     call: (id, input, headers) => send('POST', `/api/trpc/${id}`, JSON.stringify({ json: input }), headers),
     close: () => agent.destroy(),
   };
+};
+
+/** The reason of a refusal, or `ok`. */
+export const reasonIn = (ending: Ending): string => {
+  if (ending.kind !== 'answered') return `${ending.kind} ${ending.code}`;
+  if (ending.status === 200) return 'ok';
+  return (JSON.parse(ending.text) as { error: { json: { data: { reason: string } } } }).error.json.data.reason;
 };

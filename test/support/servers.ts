@@ -103,6 +103,8 @@ export const startServer = async (
     `--tmpdir=${folder}`,
     `--socket=${join(folder, 'socket')}`,
     `--pid-file=${join(folder, 'pid')}`,
+    // A server that starts removes the temporary tables that it finds, which are those of all that share the folder.
+    `--tmpdir=${folder}`,
     `--port=${port}`,
     `--init-file=${accounts}`,
     '--bind-address=127.0.0.1',

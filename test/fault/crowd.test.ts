@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../support/database.ts';
+import { quantile, startLiveness } from '../support/faults/prober.ts';
+import { startReaders } from '../support/faults/readers.ts';
+import { noteResult } from '../support/faults/results.ts';
+import { stopAfterTest } from '../support/faults/running.ts';
+import { aKey } from '../support/load.ts';
+import { runCli, type ServeProcess, startServe } from '../support/program.ts';
+
+// A crowd that asks for more than there is: 2,000 connections which search, and rest for 50 ms between two searches.
+
+const CONNECTIONS = 2000;
+const CROWD_MS = 8000;
+const REQUEST_MS = 2000;
+const CROWD = fileURLToPath(new URL('../support/faults/crowd.mjs', import.meta.url));
+
+let database: TestDatabase;
+let served: ServeProcess;
+
+beforeEach(async () => {
+  database = await createDatabase();
+  await aKey(database.url);
+  const seeded = await runCli(['seed', '--games', '5000', '--images', '500', '--users', '100', '--random-seed', '1'], {
+    env: { DATABASE_URL: database.url },
+  });
+  expect(seeded).toMatchObject({ code: 0 });
+  served = await startServe({
+    url: database.url,
+    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', REQUEST_TIMEOUT_MS: String(REQUEST_MS) },
+  });
+});
+afterEach(async () => {
+  await served.stop('SIGKILL');
+  await database.drop();
+});
+
+interface CrowdResult {
+  statuses: Record<string, number>;
+  /** Connections that were made, and requests that broke. */
+  connected: number;
+  failed: number;
+  refusedMs: { p50: number; p99: number };
+  admittedMs: { p50: number; p99: number };
+}
+
+/** Resolves when the crowd has left. */
+const startCrowd = (): Promise<CrowdResult> => {
+  const child = spawn(process.execPath, [CROWD, served.base, String(CONNECTIONS), String(CROWD_MS)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  stopAfterTest(() => void child.kill('SIGKILL'));
+  const lines = createInterface(child.stdout);
+  const line = (isIt: (text: string) => boolean) =>
+    new Promise<string>((resolve, reject) => {
+      lines.on('line', (text) => {
+        if (isIt(text)) resolve(text);
+      });
+      child.once('exit', (code) => reject(new Error(`The crowd ended with status ${code}.`)));
+    });
+  return line((text) => text.startsWith('{')).then((text) => JSON.parse(text) as CrowdResult);
+};
+
+test(`${CONNECTIONS} connections that search are refused early, and leave nothing behind`, async () => {
+  const live = await startLiveness(`${served.base}/healthz`);
+  const crowd = startCrowd();
+  const result = await crowd;
+  const leftAt = performance.now();
+  const lived = await live.stop();
+  await sleep(Math.max(0, leftAt + 2000 - performance.now()));
+  const after = startReaders(served.base, [
+    { procedure: 'game.list', input: { limit: 20, page: 1 } },
+    { procedure: 'game.list', input: { limit: 20, page: 1, search: 'dragon' } },
+    { procedure: 'game.getTypeStats', input: {} },
+  ]);
+  await sleep(2000);
+  await after.stop();
+
+  const { statuses, failed, refusedMs, admittedMs } = result;
+  const afterMs = quantile(
+    after.attempts.map(({ ms }) => ms),
+    0.99,
+  );
+  noteResult({
+    fault: `${CONNECTIONS} connections search for ${CROWD_MS / 1000} s`,
+    rounds: 1,
+    load: `${CONNECTIONS} searches at once`,
+    acknowledged: statuses['200'] ?? 0,
+    lost: 0,
+    duplicated: 0,
+    seen: [
+      `${statuses['200'] ?? 0} answered (p99 ${admittedMs.p99} ms), ${statuses['503'] ?? 0} refused (p50 ${refusedMs.p50} ms, p99 ${refusedMs.p99} ms)`,
+      `${failed} broken`,
+      `/healthz p99 ${Math.round(lived.p99)} ms, ${lived.failed} failed`,
+      `2 s after: p99 ${Math.round(afterMs)} ms`,
+    ].join('; '),
+  });
+  expect(result.connected).toBeGreaterThanOrEqual(CONNECTIONS);
+  // It was too much, and not all of it was refused.
+  expect(statuses['503']).toBeGreaterThan(CONNECTIONS / 2);
+  expect(statuses['200']).toBeGreaterThan(50);
+  expect(Object.keys(statuses).filter((status) => status !== '200' && status !== '503')).toEqual([]);
+  expect(failed).toBe(0);
+  // As the crowd measures, which is busy itself.
+  expect(admittedMs.p99).toBeLessThan(REQUEST_MS + 500 + lived.slackMs);
+  expect(refusedMs.p50).toBeLessThan(500 + lived.slackMs);
+  expect(lived).toMatchObject({ failed: 0 });
+  expect(lived.p99).toBeLessThan(100 + lived.slackMs);
+  expect(after.attempts.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+  expect(afterMs).toBeLessThan(100 + lived.slackMs);
+});

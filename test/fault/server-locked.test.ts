@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
+import { openClient, reasonIn } from '../support/client.ts';
+import { idToBytes } from '../../src/db/values.ts';
+import { expectExactCounts } from '../support/counts.ts';
+import { connectionOptions, createDatabase, type TestDatabase } from '../support/database.ts';
+import { quantile, startLiveness, startProber } from '../support/faults/prober.ts';
+import { startReaders } from '../support/faults/readers.ts';
+import { noteResult } from '../support/faults/results.ts';
+import { audit, startWriters, strayOf } from '../support/faults/writers.ts';
+import { aKey, idIn, withDatabase } from '../support/load.ts';
+import { type ServeProcess, startServe } from '../support/program.ts';
+
+// Another session of the database holds what callers want: a table, or a row.
+
+const REQUEST_MS = 2000;
+const GRACE_MS = 500;
+const QUICK_MS = 100;
+const BUSY = ['TIMEOUT', 'OVERLOADED', 'OUTCOME_UNKNOWN'];
+
+let database: TestDatabase;
+let key: string;
+let served: ServeProcess;
+let other: Connection;
+
+beforeEach(async () => {
+  database = await createDatabase();
+  key = await aKey(database.url);
+  served = await startServe({
+    url: database.url,
+    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', REQUEST_TIMEOUT_MS: String(REQUEST_MS) },
+  });
+  other = await createConnection(connectionOptions(new URL(database.url)));
+});
+afterEach(async () => {
+  await other.end();
+  await served.stop('SIGKILL');
+  await database.drop();
+});
+
+const call = async (procedure: Parameters<ReturnType<typeof openClient>['call']>[0], input: unknown) => {
+  const client = openClient(served.base, key);
+  const ending = await client.call(procedure, input);
+  client.close();
+  if (ending.kind !== 'answered' || ending.status !== 200) throw new Error(`${procedure}: ${JSON.stringify(ending)}`);
+  return idIn(ending.text);
+};
+
+/** Locks a game's row, and no other, in a transaction of the other session. */
+const hold = async (gameId: string): Promise<void> => {
+  await other.query('START TRANSACTION');
+  const [rows] = await other.query<RowDataPacket[]>('SELECT 1 FROM games WHERE id = ? FOR UPDATE', [idToBytes(gameId)]);
+  expect(rows).toHaveLength(1);
+};
+
+/** How many statements of the service's sessions wait for a lock, of a table or a row. */
+const waitingStatements = async (): Promise<number> => {
+  const [rows] = await other.query<RowDataPacket[]>('SHOW FULL PROCESSLIST');
+  const { database: name } = connectionOptions(new URL(database.url));
+  const busy = rows.filter(({ db, Command, Id }) => db === name && Command !== 'Sleep' && Id !== other.threadId);
+  const [transactions] = await other.query<RowDataPacket[]>(
+    "SELECT trx_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+  );
+  return Math.max(busy.length, transactions.length);
+};
+
+/** Resolves with how long it took until so many statements wait. */
+const untilWaiting = async (isEnough: (count: number) => boolean, ms: number): Promise<number> => {
+  const began = performance.now();
+  for (;;) {
+    const count = await waitingStatements();
+    if (isEnough(count)) return performance.now() - began;
+    if (performance.now() - began > ms) throw new Error(`${count} statements wait after ${ms} ms`);
+    await sleep(20);
+  }
+};
+
+/** So many readers of games, each in a way of its own, or else they would be read once for all. */
+const gameReaders = (count: number, gameId: string): Parameters<typeof startReaders>[1] =>
+  Array.from({ length: count }, (_, n) => {
+    const page = { limit: n + 1, page: 1 };
+    return [
+      { procedure: 'game.list' as const, input: { ...page, search: 'game' }, key },
+      { procedure: 'game.list' as const, input: { ...page, tagSlugs: ['tag'] }, key },
+      { procedure: 'game.getRelated' as const, input: { gameId, limit: 1 + (n % 24) }, key },
+      { procedure: 'game.list' as const, input: { ...page, gameType: 'ADV', sortBy: 'views' }, key },
+      { procedure: 'game.getById' as const, input: { id: gameId }, key },
+    ][n % 5]!;
+  });
+
+const crowds = globalThis.TEST_ENGINE.name === 'mariadb' ? [8, 16, 64] : [64];
+
+describe('a table that another session has locked', () => {
+  test.each(crowds)('holds up %d readers of it, and nobody else', async (crowd) => {
+    const heldMs = 5000;
+    const userId = await call('user.me', {});
+    const gameId = await call('game.create', { title: 'a game', tagNames: ['tag'], gameType: 'ADV' });
+    const postId = await call('image.create', { title: 'a post', images: ['https://example.com/1.png'] });
+    const others = startReaders(served.base, [
+      { procedure: 'image.list', input: { limit: 20, page: 1 } },
+      { procedure: 'image.getById', input: { id: postId } },
+      { procedure: 'user.getProfile', input: { id: userId } },
+      { procedure: 'user.me', input: {}, key },
+      { procedure: 'user.search', input: { query: 'a', limit: 1 }, key },
+    ]);
+    await other.query('LOCK TABLES games WRITE');
+    const lockedAt = performance.now();
+    const games = startReaders(served.base, gameReaders(crowd, gameId));
+    const ready = startProber(`${served.base}/readyz`);
+    const live = await startLiveness(`${served.base}/healthz`);
+    await sleep(1000);
+    const waiting = await waitingStatements();
+    await sleep(lockedAt + heldMs - performance.now());
+    const releasedAt = performance.now();
+    await other.query('UNLOCK TABLES');
+    await sleep(1000);
+    await Promise.all([others.stop(), games.stop()]);
+    const probes = await ready.stop();
+    const { slackMs } = await live.stop();
+
+    const during = (attempt: { at: number }) => attempt.at >= lockedAt && attempt.at < releasedAt;
+    const affected = games.attempts.filter(during);
+    const quick = others.attempts.filter(during);
+    const readyMs = probes.filter(during).map(({ ms }) => ms);
+    const p99 = quantile(
+      quick.map(({ ms }) => ms),
+      0.99,
+    );
+    noteResult({
+      fault: `LOCK TABLES games WRITE for ${heldMs / 1000} s, ${crowd} wait`,
+      rounds: 1,
+      load: `${crowd} readers of games, 5 of others`,
+      acknowledged: games.attempts.length + others.attempts.length,
+      lost: 0,
+      duplicated: 0,
+      seen: `${waiting} statements wait; others p99 ${Math.round(p99)} ms, worst ${Math.round(Math.max(...quick.map(({ ms }) => ms)))} ms; /readyz p99 ${Math.round(quantile(readyMs, 0.99))} ms`,
+    });
+    // The fault hit: nobody read games, and many waited for that as long as they may.
+    const read = affected.filter(({ outcome, at, ms }) => outcome === 'ok' && at + ms < releasedAt);
+    expect(read.map(({ procedure }) => procedure)).toEqual([]);
+    expect(Math.max(...affected.map(({ ms }) => ms))).toBeGreaterThan(REQUEST_MS - 200);
+    expect(waiting).toBeGreaterThan(3);
+
+    expect(strayOf(affected, ['ok', ...BUSY], REQUEST_MS + GRACE_MS + slackMs)).toEqual([]);
+    expect(strayOf(quick, ['ok'], REQUEST_MS + slackMs)).toEqual([]);
+    expect(p99).toBeLessThan(QUICK_MS + slackMs);
+    expect(probes.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(quantile(readyMs, 0.99)).toBeLessThan(QUICK_MS + slackMs);
+    const after = games.attempts.filter(({ at }) => at > releasedAt + 500);
+    expect(after.length).toBeGreaterThan(0);
+    expect(strayOf(after, ['ok'], 500 + slackMs)).toEqual([]);
+  });
+});
+
+describe('a row that another session has locked', () => {
+  test('makes those who write to it wait until their time is over, and nobody else', async () => {
+    const gameId = await call('game.create', { title: 'held' });
+    await hold(gameId);
+    const writers = startWriters(served.base, key, { count: 4, obedient: false });
+    const live = await startLiveness(`${served.base}/healthz`);
+    // More than there are connections to write on.
+    const clients = Array.from({ length: 24 }, () => openClient(served.base, key, { patienceMs: 20_000 }));
+    const began = performance.now();
+    const endings = await Promise.all(
+      clients.map(async (client) => {
+        const ending = await client.call('game.toggleFavorite', { gameId });
+        return { reason: reasonIn(ending), ms: performance.now() - began };
+      }),
+    );
+    const heldWaits = await untilWaiting((count) => count <= 5, 1000).catch((error: Error) => error.message);
+    await other.query('COMMIT');
+    await writers.stop();
+    const { slackMs } = await live.stop();
+    for (const client of clients) client.close();
+
+    const checked = await audit(database.url, writers);
+    noteResult({
+      fault: 'a row locked by another session, 24 wait',
+      rounds: 1,
+      load: '4 writers of other rows',
+      ...checked,
+      seen: `slowest answer ${Math.round(Math.max(...endings.map(({ ms }) => ms)))} ms`,
+    });
+    expect([...new Set(endings.map(({ reason }) => reason))].filter((reason) => !BUSY.includes(reason))).toEqual([]);
+    expect(endings.map(({ reason }) => reason)).toContain('TIMEOUT');
+    expect(Math.max(...endings.map(({ ms }) => ms))).toBeLessThan(REQUEST_MS + GRACE_MS + slackMs);
+    expect(heldWaits).toEqual(expect.any(Number));
+    // The others went on all the while.
+    expect(strayOf(writers.attempts, ['ok'], REQUEST_MS)).toEqual([]);
+    expect(checked).toMatchObject({ lost: 0, duplicated: 0 });
+    expect(checked.longestOutageMs).toBeLessThan(500 + slackMs);
+    await withDatabase(database.url, expectExactCounts);
+  });
+
+  test('is not waited for any more, by the service or the database, once the caller has left', async () => {
+    const gameId = await call('game.create', { title: 'held' });
+    await hold(gameId);
+    const client = openClient(served.base, key);
+    const left = client.call('game.toggleFavorite', { gameId });
+    await untilWaiting((count) => count > 0, 1000);
+    client.close();
+    expect(reasonIn(await left)).toMatch(/^broken/);
+    const took = await untilWaiting((count) => count === 0, REQUEST_MS - 500);
+    await other.query('COMMIT');
+    noteResult({
+      fault: 'the caller leaves while its write waits for a row',
+      rounds: 1,
+      load: 'none',
+      acknowledged: 1,
+      lost: 0,
+      duplicated: 0,
+      seen: `nothing waits in the database ${Math.round(took)} ms later`,
+    });
+    const [rows] = await other.query<RowDataPacket[]>('SELECT 1 FROM game_favorites');
+    expect(rows).toEqual([]);
+    await withDatabase(database.url, expectExactCounts);
+  });
+});
