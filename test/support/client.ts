@@ -18,7 +18,7 @@ export type Ending =
 /** A caller on one kept-alive connection, which sees what becomes of it. */
 export interface Client {
   get(path: string): Promise<Ending>;
-  call(id: ProcedureId, input: unknown): Promise<Ending>;
+  call(id: ProcedureId, input: unknown, headers?: Record<string, string>): Promise<Ending>;
   /** Calls several procedures in one batch. */
   batch(calls: readonly [ProcedureId, unknown][], headers?: Record<string, string>): Promise<Ending>;
   close(): void;
@@ -78,7 +78,7 @@ export const openClient = (base: string, key?: string, { patienceMs }: Options =
 
   return {
     get: (path) => send('GET', path),
-    call: (id, input) => send('POST', `/api/trpc/${id}`, JSON.stringify({ json: input })),
+    call: (id, input, headers) => send('POST', `/api/trpc/${id}`, JSON.stringify({ json: input }), headers),
     batch: (calls, headers) => {
       const inputs = Object.fromEntries(calls.map(([, input], index) => [index, { json: input }]));
       return send('POST', `/api/trpc/${calls.map(([id]) => id).join(',')}?batch=1`, JSON.stringify(inputs), headers);
