@@ -2,10 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import { openClient, reasonIn } from '../support/client.ts';
-<<<<<<< HEAD
-=======
 import { idToBytes } from '../../src/db/values.ts';
->>>>>>> fault
 import { expectExactCounts } from '../support/counts.ts';
 import { connectionOptions, createDatabase, type TestDatabase } from '../support/database.ts';
 import { quantile, startLiveness, startProber } from '../support/faults/prober.ts';
@@ -50,8 +47,6 @@ const call = async (procedure: Parameters<ReturnType<typeof openClient>['call']>
   return idIn(ending.text);
 };
 
-<<<<<<< HEAD
-=======
 /** Locks a game's row, and no other, in a transaction of the other session. */
 const hold = async (gameId: string): Promise<void> => {
   await other.query('START TRANSACTION');
@@ -59,7 +54,6 @@ const hold = async (gameId: string): Promise<void> => {
   expect(rows).toHaveLength(1);
 };
 
->>>>>>> fault
 /** How many statements of the service's sessions wait for a lock, of a table or a row. */
 const waitingStatements = async (): Promise<number> => {
   const [rows] = await other.query<RowDataPacket[]>('SHOW FULL PROCESSLIST');
@@ -162,12 +156,7 @@ describe('a table that another session has locked', () => {
 describe('a row that another session has locked', () => {
   test('makes those who write to it wait until their time is over, and nobody else', async () => {
     const gameId = await call('game.create', { title: 'held' });
-<<<<<<< HEAD
-    await other.query('START TRANSACTION');
-    await other.query("SELECT id FROM games WHERE title = 'held' FOR UPDATE");
-=======
     await hold(gameId);
->>>>>>> fault
     const writers = startWriters(served.base, key, { count: 4, obedient: false });
     const live = await startLiveness(`${served.base}/healthz`);
     // More than there are connections to write on.
@@ -206,12 +195,7 @@ describe('a row that another session has locked', () => {
 
   test('is not waited for any more, by the service or the database, once the caller has left', async () => {
     const gameId = await call('game.create', { title: 'held' });
-<<<<<<< HEAD
-    await other.query('START TRANSACTION');
-    await other.query("SELECT id FROM games WHERE title = 'held' FOR UPDATE");
-=======
     await hold(gameId);
->>>>>>> fault
     const client = openClient(served.base, key);
     const left = client.call('game.toggleFavorite', { gameId });
     await untilWaiting((count) => count > 0, 1000);
