@@ -116,7 +116,11 @@ export const startApp = async ({
 }: Options = {}): Promise<TestApp> => {
   const database =
     databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };
-  const config = { ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent' }), sandbox };
+  // Tests crowd a machine that is busy with others: no call is to end for that.
+  const config = {
+    ...readConfig({ DATABASE_URL: await reach(database.url), LOG_LEVEL: 'silent', REQUEST_TIMEOUT_MS: '25000' }),
+    sandbox,
+  };
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
   const context = { ...(await openContext(config, log, now)), lanes: new Lanes(patience) };
