@@ -7,7 +7,7 @@ import type { Link, Node } from './mysql-hosts.ts';
 type Result = RowDataPacket[] | ResultSetHeader;
 type Callback = (error: QueryError | null, result: Result) => void;
 
-const MIN_STATEMENTS = 2;
+const MIN_STATEMENTS = 1;
 const MAX_ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 2;
 /** How long a server may take to close a connection. */

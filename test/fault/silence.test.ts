@@ -173,7 +173,8 @@ const onServers = (): void => {
     const ended = once(served.child, 'exit');
     served.child.kill('SIGTERM');
     await ended;
-    expect(performance.now() - asked).toBeLessThan(2000);
+    // One second more than it was given, and what a busy machine takes.
+    expect(performance.now() - asked).toBeLessThan(3000);
     stuck.close();
     if (workers === '1')
       expect(served.log()).toMatch(/"changes":1,"msg":"buffered changes could not be stored, and are lost"/);

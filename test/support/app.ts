@@ -122,8 +122,15 @@ export const startApp = async ({
 }: Options = {}): Promise<TestApp> => {
   const database =
     databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };
-  const environment = { DATABASE_URL: await reach(database.url), RATE_LIMIT: rates, REDIS_URL: redisUrl };
-  const config = { ...readConfig({ ...environment, LOG_LEVEL: 'silent' }), sandbox };
+  const environment = {
+    DATABASE_URL: await reach(database.url),
+    RATE_LIMIT: rates,
+    REDIS_URL: redisUrl,
+    LOG_LEVEL: 'silent',
+    // Tests crowd a machine that is busy with others: no call is to end for that.
+    REQUEST_TIMEOUT_MS: '25000',
+  };
+  const config = { ...readConfig(environment), sandbox };
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
   const context = { ...(await openContext(config, log, now)), lanes: new Lanes(patience) };
