@@ -11,7 +11,7 @@ import { Deadline } from './deadline.ts';
 import type { WriteBehind } from './db/write-behind.ts';
 import { Sweeper } from './idempotency/sweeper.ts';
 import { Writes } from './idempotency/writes.ts';
-import { Lanes } from './limits/lanes.ts';
+import { Lanes } from './admission/lanes.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { type Limits, openLimits } from './limits/limits.ts';
 import { Toggles } from './reaction/service.ts';

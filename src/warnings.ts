@@ -1,5 +1,5 @@
 import { sqliteFile } from './db/address.ts';
-import { openToOthers } from './db/sqlite-files.ts';
+import { openToOthers } from './db/sqlite/permissions.ts';
 
 /** What is known of this process. */
 interface Circumstances {

@@ -9,7 +9,7 @@ import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
 import { hasMoreValues, inputOf, type Sent } from './envelope.ts';
 import { adviceOn, repeatableOf } from './repeats.ts';
-import type { Lanes } from '../limits/lanes.ts';
+import type { Lanes } from '../admission/lanes.ts';
 import type { Account, Rates } from '../limits/rates.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';

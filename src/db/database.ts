@@ -28,10 +28,10 @@ const UNREACHABLE_PAUSE_MS = 50;
 /** Loads the driver of one engine only, since a start takes long enough. */
 const open = async (url: string, schema: Schema, options: DatabaseOptions): Promise<Connection> => {
   if (url.startsWith('sqlite:')) {
-    const { openSqlite } = await import('./sqlite.ts');
+    const { openSqlite } = await import('./sqlite/open.ts');
     return openSqlite(url, schema);
   }
-  const { openMysql } = await import('./mysql.ts');
+  const { openMysql } = await import('./mysql/open.ts');
   return openMysql(url, schema, options);
 };
 

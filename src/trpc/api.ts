@@ -4,7 +4,7 @@ import { sentText } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { AppError } from '../errors.ts';
-import { refusalCost } from '../limits/pace.ts';
+import { refusalCost } from '../admission/pace.ts';
 import { Bodies } from './body.ts';
 import { queryText, sendToGet } from './get.ts';
 import { arrivalOf } from '../http/arrival.ts';

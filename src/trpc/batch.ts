@@ -12,7 +12,7 @@ import { failureOf, toAppError } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
-import { refusalCost } from '../limits/pace.ts';
+import { refusalCost } from '../admission/pace.ts';
 import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
 
 /**

@@ -232,15 +232,15 @@ describe('the rest', () => {
     ).toEqual([]);
   });
 
-  test('the limits know neither HTTP nor the tables', () => {
+  test('admission and limits know neither HTTP nor the tables', () => {
     expect(
       broken(
-        'src/limits/ counts what it is told; hand it what it needs as a parameter.',
+        'src/admission/ and src/limits/ go by what they are told; hand them what they need as a parameter.',
         ({ importer, imported, isOurs, isTypeOnly }) =>
-          isIn(importer, 'src/limits') &&
+          isIn(importer, 'src/admission', 'src/limits') &&
           isOurs &&
           !isTypeOnly &&
-          !isIn(imported, 'src/limits', 'contract') &&
+          !isIn(imported, 'src/admission', 'src/limits', 'contract') &&
           !isFile(imported, 'src/errors.ts', 'src/deadline.ts'),
       ),
     ).toEqual([]);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
-import { defaultPatience, Lane, STANDING_MS } from '../../src/limits/lane.ts';
+import { defaultPatience, Lane, STANDING_MS } from '../../src/admission/lane.ts';
 
 beforeEach(() => {
   jest.useFakeTimers();

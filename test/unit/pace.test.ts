@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Pace, refusalCost } from '../../src/limits/pace.ts';
+import { Pace, refusalCost } from '../../src/admission/pace.ts';
 
 beforeEach(() => {
   jest.useFakeTimers();

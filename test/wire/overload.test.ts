@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { BATCH_BODY_LIMIT, procedures, READ_BODY_LIMIT } from '../../contract/index.ts';
-import { defaultPatience, type Patience } from '../../src/limits/lane.ts';
+import { defaultPatience, type Patience } from '../../src/admission/lane.ts';
 import { type Output, type ProcedureId, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { openClient } from '../support/client.ts';
 

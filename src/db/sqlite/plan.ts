@@ -1,4 +1,4 @@
-import type { SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteConnection } from './binding.ts';
 
 /** Steps of a plan that read no table. */
 const READS_NOTHING = /^(SCAN CONSTANT ROW|(CORRELATED )?(SCALAR|LIST) SUBQUERY \d+|USE TEMP B-TREE FOR .+)$/;

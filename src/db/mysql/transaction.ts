@@ -1,10 +1,10 @@
 import type { ResultSetHeader } from 'mysql2';
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import type { Parameter, Statements } from './connection.ts';
-import { connectionError, isRefusedCommit } from './mysql-errors.ts';
-import type { Session } from './mysql-session.ts';
-import type { SessionPool } from './mysql-pool.ts';
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { Parameter, Statements } from '../connection.ts';
+import { connectionError, isRefusedCommit } from './errors.ts';
+import type { Session } from './session.ts';
+import type { SessionPool } from './pool.ts';
 
 /** How long a server may take to roll back, or to say what came of a COMMIT that nobody waits for any more. */
 const END_MS = 1000;

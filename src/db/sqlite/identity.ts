@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { FileFault } from './sqlite-errors.ts';
+import { FileFault } from './errors.ts';
 
 /** What SQLite has open: what is stored in a file that is no longer at its path is gone once it is closed. */
 const pathsOf = (file: string): string[] => [file, `${file}-wal`, `${file}-shm`];

@@ -1,7 +1,7 @@
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import type { Statements } from './connection.ts';
-import { isCorrupt, isUnusable } from './sqlite-errors.ts';
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { Statements } from '../connection.ts';
+import { isCorrupt, isUnusable } from './errors.ts';
 
 /** How long a file that refused a write counts as one that does: other writes may need less. */
 const UNWRITABLE_MS = 1000;

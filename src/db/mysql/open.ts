@@ -1,18 +1,18 @@
 import mysql from 'mysql2';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import { type ServerAddress, serverAddresses } from './address.ts';
-import type { Connection, DatabaseOptions, LaneName, Schema } from './connection.ts';
-import { dialectOf } from './dialect.ts';
-import { createCanceller } from './mysql-cancel.ts';
-import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './mysql-connect.ts';
-import { connectionError, driverError, isInterrupted, isTransient, isUnreachable } from './mysql-errors.ts';
-import { Hosts } from './mysql-hosts.ts';
-import { SessionPool } from './mysql-pool.ts';
-import { StatementBudget } from './mysql-session.ts';
-import { backstopSettings, connectionSettings, withSettings } from './mysql-settings.ts';
-import { transactionOn } from './mysql-transaction.ts';
+import { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import { type ServerAddress, serverAddresses } from '../address.ts';
+import type { Connection, DatabaseOptions, LaneName, Schema } from '../connection.ts';
+import { dialectOf } from '../dialect.ts';
+import { createCanceller } from './cancel.ts';
+import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
+import { connectionError, driverError, isInterrupted, isTransient, isUnreachable } from './errors.ts';
+import { Hosts } from './hosts.ts';
+import { SessionPool } from './pool.ts';
+import { StatementBudget } from './session.ts';
+import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
+import { transactionOn } from './transaction.ts';
 
 /**
  * Connections of each lane, at most. What one lane waits for, be it a locked table, keeps the others from nothing. Twice as

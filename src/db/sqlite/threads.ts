@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import type { Parameter } from './connection.ts';
-import { type RowMaker, rowMaker } from './sqlite-connection.ts';
-import { FileFault } from './sqlite-errors.ts';
-import { unpack } from './sqlite-rows.ts';
-import type { Answer, Question } from './sqlite-thread.ts';
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { Parameter } from '../connection.ts';
+import { type RowMaker, rowMaker } from './binding.ts';
+import { FileFault } from './errors.ts';
+import { unpack } from './rows.ts';
+import type { Answer, Question } from './thread.ts';
 
 /** As many as cores, within bounds: each has a cache of pages of its own, and lists come four at a time. */
 const THREADS = Math.min(Math.max(availableParallelism(), 2), 4);
@@ -21,7 +21,7 @@ const REMEMBERED = 1000;
 
 // Run from its source, as by tests, it has no JavaScript but what was compiled for them.
 const THREAD = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/src/db/sqlite-thread.js' : './sqlite-thread.js',
+  import.meta.url.endsWith('.ts') ? '../../../dist/src/db/sqlite/thread.js' : './thread.js',
   import.meta.url,
 );
 

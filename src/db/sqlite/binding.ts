@@ -1,7 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import type { Parameter } from './connection.ts';
-import type { Value } from './sqlite-rows.ts';
-import { timeToDb } from './values.ts';
+import type { Parameter } from '../connection.ts';
+import type { Value } from './rows.ts';
+import { timeToDb } from '../values.ts';
 
 interface OpenOptions {
   readonly?: boolean;

@@ -1,14 +1,14 @@
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import type { Parameter, Statements } from './connection.ts';
-import { openReader, type SqliteConnection } from './sqlite-connection.ts';
-import { waitClock } from './sqlite-clock.ts';
-import { Costs } from './sqlite-costs.ts';
-import { FileFault, isBusy } from './sqlite-errors.ts';
-import { FileIdentity } from './sqlite-identity.ts';
-import { ReadingThreads } from './sqlite-threads.ts';
-import { transactionOn } from './sqlite-transaction.ts';
-import { WriteAheadLog } from './sqlite-wal.ts';
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { Parameter, Statements } from '../connection.ts';
+import { openReader, type SqliteConnection } from './binding.ts';
+import { waitClock } from './clock.ts';
+import { Costs } from './costs.ts';
+import { FileFault, isBusy } from './errors.ts';
+import { FileIdentity } from './identity.ts';
+import { ReadingThreads } from './threads.ts';
+import { transactionOn } from './transaction.ts';
+import { WriteAheadLog } from './wal.ts';
 
 /** How long files are believed to be where they were, by those who read. */
 const BELIEVED_MS = 100;

@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import type { LaneName } from './connection.ts';
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { LaneName } from '../connection.ts';
 
 /** How long a transaction may compute before the event loop turns: it takes one new connection at each turn. */
 const TURN_MS = 4;

@@ -1,8 +1,8 @@
 import mysql, { type Connection } from 'mysql2';
 import type { Socket } from 'node:net';
-import type { ServerAddress } from './address.ts';
-import { connectionError } from './mysql-errors.ts';
-import { applySettings } from './mysql-settings.ts';
+import type { ServerAddress } from '../address.ts';
+import { connectionError } from './errors.ts';
+import { applySettings } from './settings.ts';
 
 /** Until a connection is there and set up. A server that lives answers at once, wherever it is. */
 export const CONNECT_TIMEOUT_MS = 2000;

@@ -1,8 +1,8 @@
 import type { Connection, RowDataPacket } from 'mysql2';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerAddress } from './address.ts';
-import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './mysql-connect.ts';
-import { connectionError, driverError, isCrowded } from './mysql-errors.ts';
+import type { ServerAddress } from '../address.ts';
+import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './connect.ts';
+import { connectionError, driverError, isCrowded } from './errors.ts';
 
 /** How long a host that comes first in the list may take to answer, once a later one has. */
 const PREFERENCE_MS = 300;

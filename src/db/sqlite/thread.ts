@@ -1,9 +1,9 @@
 /** A thread that reads an SQLite file, so that the event loop goes on meanwhile. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Parameter } from './connection.ts';
-import { waitClock } from './sqlite-clock.ts';
-import { openReader, type SqliteConnection } from './sqlite-connection.ts';
-import { type Packed, pack } from './sqlite-rows.ts';
+import type { Parameter } from '../connection.ts';
+import { waitClock } from './clock.ts';
+import { openReader, type SqliteConnection } from './binding.ts';
+import { type Packed, pack } from './rows.ts';
 
 /** What a thread is asked for. */
 export interface Question {

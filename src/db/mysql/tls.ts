@@ -1,7 +1,7 @@
 /** TLS to a database server, told by the names that MySQL's own clients use. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { AddressError } from '../errors.ts';
+import { AddressError } from '../../errors.ts';
 
 /** What the driver has to know. */
 export interface Tls {

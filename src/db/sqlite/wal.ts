@@ -1,6 +1,6 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteConnection } from './binding.ts';
 
 const sync = promisify(fdatasync);
 

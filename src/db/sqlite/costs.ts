@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { SqliteConnection } from './sqlite-connection.ts';
-import { isLookUp } from './sqlite-plan.ts';
+import type { SqliteConnection } from './binding.ts';
+import { isLookUp } from './plan.ts';
 
 /** What takes longer on average belongs to a thread: the way there and back costs a tenth of a millisecond of computing. */
 const SHORT_MS = 1;

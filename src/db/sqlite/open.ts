@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import { sqliteFile } from './address.ts';
-import type { Connection, Parameter, Schema } from './connection.ts';
-import { dialectOf } from './dialect.ts';
-import { SqliteConnection } from './sqlite-connection.ts';
-import { FileFault, isBusy, isUnusable } from './sqlite-errors.ts';
-import { SqliteFile } from './sqlite-file.ts';
-import { IN_MEMORY, makePrivate } from './sqlite-files.ts';
-import { SqliteHealth } from './sqlite-health.ts';
-import { migrateOn, transactionOn } from './sqlite-transaction.ts';
-import { type Purpose, Turns } from './sqlite-turns.ts';
+import { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import { sqliteFile } from '../address.ts';
+import type { Connection, Parameter, Schema } from '../connection.ts';
+import { dialectOf } from '../dialect.ts';
+import { SqliteConnection } from './binding.ts';
+import { FileFault, isBusy, isUnusable } from './errors.ts';
+import { SqliteFile } from './file.ts';
+import { IN_MEMORY, makePrivate } from './permissions.ts';
+import { SqliteHealth } from './health.ts';
+import { migrateOn, transactionOn } from './transaction.ts';
+import { type Purpose, Turns } from './turns.ts';
 
 /** How long opening waits for another process. */
 const BUSY_TIMEOUT_MS = 5000;

@@ -1,8 +1,8 @@
 import type { Connection, PrepareStatementInfo, QueryError, ResultSetHeader, RowDataPacket } from 'mysql2';
-import type { Parameter } from './connection.ts';
-import { breakConnection, socketOf } from './mysql-connect.ts';
-import { connectionError, isBroken, TOO_MANY_STATEMENTS } from './mysql-errors.ts';
-import type { Link, Node } from './mysql-hosts.ts';
+import type { Parameter } from '../connection.ts';
+import { breakConnection, socketOf } from './connect.ts';
+import { connectionError, isBroken, TOO_MANY_STATEMENTS } from './errors.ts';
+import type { Link, Node } from './hosts.ts';
 
 type Result = RowDataPacket[] | ResultSetHeader;
 type Callback = (error: QueryError | null, result: Result) => void;

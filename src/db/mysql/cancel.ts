@@ -1,8 +1,8 @@
 import type { QueryError } from 'mysql2';
-import { Deadline } from '../deadline.ts';
-import { INTERRUPTED } from './mysql-errors.ts';
-import type { Canceller, SessionPool } from './mysql-pool.ts';
-import type { Session } from './mysql-session.ts';
+import { Deadline } from '../../deadline.ts';
+import { INTERRUPTED } from './errors.ts';
+import type { Canceller, SessionPool } from './pool.ts';
+import type { Session } from './session.ts';
 
 /** How long a server may take to give up a statement, before the connection is closed. */
 export const CANCEL_MS = 1000;

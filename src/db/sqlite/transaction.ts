@@ -1,9 +1,9 @@
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import type { Parameter, Statements } from './connection.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
-import { isDiskFailure } from './sqlite-errors.ts';
-import { Turn } from './sqlite-turns.ts';
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { Parameter, Statements } from '../connection.ts';
+import type { SqliteConnection } from './binding.ts';
+import { isDiskFailure } from './errors.ts';
+import { Turn } from './turns.ts';
 
 const rollBack = (connection: SqliteConnection): void => {
   // What the engine has rolled back already is over.

@@ -1,9 +1,9 @@
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import type { Parameter } from './connection.ts';
-import { connectionError, isCrowded, isUnfit } from './mysql-errors.ts';
-import type { Hosts, Node } from './mysql-hosts.ts';
-import { Session, type StatementBudget } from './mysql-session.ts';
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { Parameter } from '../connection.ts';
+import { connectionError, isCrowded, isUnfit } from './errors.ts';
+import type { Hosts, Node } from './hosts.ts';
+import { Session, type StatementBudget } from './session.ts';
 
 /** Calls that wait for a connection; beyond, they are refused. Far more than can be served within their time. */
 const MAX_WAITING = 1000;

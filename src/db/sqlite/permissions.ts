@@ -1,7 +1,7 @@
 /** Who may read the files of an SQLite database. It holds whatever users entrust to it, passwords of archives included. */
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DEFAULT_DATABASE_URL, sqliteFile } from './address.ts';
+import { DEFAULT_DATABASE_URL, sqliteFile } from '../address.ts';
 
 const OWNER_ONLY_FILE = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
