@@ -61,8 +61,8 @@ const statements = (author: string): string[] => [
     `INSERT INTO game_tags (game_id, tag_id, position, game_type)
       SELECT ${id}, ${index + 1}, ${index}, ${gameType} FROM numbers WHERE n % ${divisor} = 0`,
   ]),
-  "INSERT INTO counters (name, n) SELECT 'games', COUNT(*) FROM games",
-  "INSERT INTO counters (name, n) SELECT CONCAT('games:', game_type), COUNT(*) FROM games GROUP BY game_type",
+  "REPLACE INTO counters (name, n) SELECT 'games', COUNT(*) FROM games",
+  "REPLACE INTO counters (name, n) SELECT CONCAT('games:', game_type), COUNT(*) FROM games GROUP BY game_type",
 ];
 
 beforeAll(async () => {
