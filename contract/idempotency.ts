@@ -7,7 +7,6 @@ export const idempotencyKey = {
   maxLength: lengths.idempotencyKey,
   /** Visible ASCII, with spaces in between: what every HTTP library and proxy hands on unchanged. */
   pattern: '^[!-~]([ -~]*[!-~])?$',
-  example: '5f0c2c52-1f0e-4e4f-9d0a-3a4b8f2c7d11',
   description:
     'Makes it safe to repeat this request: send a new value, such as a UUID, for each thing to be done, and the same one ' +
     'whenever it is not sure that it was. What was done before is then answered as it was then, not done again. A success ' +

@@ -64,7 +64,6 @@ const parameters = {
       maxLength: idempotencyKey.maxLength,
       pattern: idempotencyKey.pattern,
     },
-    example: idempotencyKey.example,
   },
 } as const;
 

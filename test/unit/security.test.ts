@@ -115,7 +115,7 @@ describe('what the sources never do', () => {
     const evaluated = linesWith(/\beval\(|\bFunction\(|'node:(vm|child_process)'|setTimeout\('/);
     // From the names of columns, which are those of our own statements.
     expect(evaluated).toEqual([
-      expect.stringMatching(/^src\/db\/sqlite-connection\.ts: return new Function\('values', /),
+      expect.stringMatching(/^src\/db\/sqlite\/binding\.ts: return new Function\('values', /),
     ]);
   });
 });
