@@ -26,8 +26,10 @@ const describe = ({ operationId, text }: Change): string => (operationId ? `${op
 /** Parts of a path that name no member. */
 const BETWEEN = new Set(['', 'items', 'additionalProperties']);
 
-/** What the changelog must name: the member that a change is about, else the operation. */
+/** What the changelog must name: the header or the member that a change is about, else the operation. */
 const subjectOf = ({ operationId, text }: Change): string | undefined => {
+  const [, header] = /\bheader `([^`\s]+)`/.exec(text) ?? [];
+  if (header !== undefined) return header;
   const [, path] = /`([^`\s]+\/[^`\s]+)`/.exec(text) ?? [];
   return path?.split('/').findLast((part) => !BETWEEN.has(part)) ?? operationId;
 };
@@ -38,9 +40,11 @@ const sectionOf = (changelog: string, title: string): string => {
   return sections.find((section) => section.split('\n', 1)[0]?.trim() === title)?.slice(title.length) ?? '';
 };
 
-/** Whether a text has a name as a word, or at the end of a longer one, as in `GameSummary.title`. */
+/** Whether a text has a name as a word, or at the end of a longer one, as in `GameSummary.title`. Headers have no case. */
 const isNamed = (subject: string, text: string): boolean =>
-  text.split(/[^\w.-]+|\.(?=\s|$)/).some((word) => word === subject || word.endsWith(`.${subject}`));
+  text
+    .split(/[^\w.-]+|\.(?=\s|$)/)
+    .some((word) => word.toLowerCase() === subject.toLowerCase() || word.endsWith(`.${subject}`));
 
 const isToldAsSecurity = (change: Change, entries: string): boolean => {
   const [, told = ''] = entries.split(SECURITY);

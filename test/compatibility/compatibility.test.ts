@@ -164,6 +164,19 @@ describe('what is added', () => {
     expect(check(addOperation, '## Unreleased\n\n- `game.random` reads any game.')).toEqual(passed);
   });
 
+  test('is as well a header of replies, whose name has no case', () => {
+    const addHeader = ({ paths }: Document): void => {
+      const { responses } = paths['/api/trpc/game.list']!.post as unknown as {
+        responses: Record<string, { headers: Record<string, object> }>;
+      };
+      responses['200']!.headers['Content-Age'] = { schema: { type: 'integer' } };
+    };
+    expect(check(addHeader, '## Unreleased\n\n- `game.list` tells its age.')).toEqual(
+      refused('must name `content-age`'),
+    );
+    expect(check(addHeader, '## Unreleased\n\n- `Content-Age` tells the age.')).toEqual(passed);
+  });
+
   test('is as well what allows more than before', () => {
     const relax = (document: Document): void => {
       schemaOf(document, 'GameInput').properties['title']!.maxLength = 300;
