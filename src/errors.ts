@@ -25,5 +25,12 @@ export class AppError extends Error {
   }
 }
 
+/** Ends what a caller had asked for who waits no more. */
+export class CallerLeft extends AppError {
+  constructor() {
+    super('TIMEOUT', { hint: 'The caller has left.' });
+  }
+}
+
 /** A database address that cannot be used: the message says why and what is allowed, and shows no password. */
 export class AddressError extends Error {}

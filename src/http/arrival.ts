@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { idempotencyReplayed } from '../../contract/index.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
+import { CallerLeft } from '../errors.ts';
 
 /**
  * The time for the work on a request, `ms` from now on; it ends when its caller leaves. The time in which a body arrives is
@@ -12,7 +12,7 @@ const deadlineOf = (response: Response, ms: number): Deadline => {
   const deadline = new Deadline(ms);
   response.once('close', () => {
     if (response.writableFinished) deadline.close();
-    else deadline.end(new AppError('TIMEOUT', { hint: 'The caller has left.' }));
+    else deadline.end(new CallerLeft());
   });
   return deadline;
 };

@@ -3,7 +3,7 @@ import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { errorOf, type ErrorResponse, issuesOf, MAX_ISSUES } from '../../contract/index.ts';
-import { AppError } from '../errors.ts';
+import { AppError, CallerLeft } from '../errors.ts';
 import { sendJson } from './reply.ts';
 
 /** What makes us refuse for want of capacity is mostly over by then. */
@@ -85,12 +85,15 @@ interface Place {
   requestId: string;
 }
 
-/** Whatever was thrown, as it goes on the wire. Our own faults go to the log; a refusal for want of time is none. */
+/** Whether an error is ours to look into: none is that says of itself all there is to know, nor that a caller left. */
+const isFault = ({ reason, cause }: AppError): boolean =>
+  reason === 'INTERNAL' || (cause !== undefined && !(cause instanceof CallerLeft));
+
+/** Whatever was thrown, as it goes on the wire. Our own faults go to the log. */
 export const failureOf = (thrown: unknown, { procedure, requestId }: Place, log: Logger): Failure => {
   const error = toAppError(thrown);
   const failure = errorReply(error, procedure ?? null, requestId);
-  const isFault = failure.status >= 500 && (error.reason === 'INTERNAL' || error.cause !== undefined);
-  if (isFault) log.error({ err: error.cause ?? error, requestId, procedure });
+  if (failure.status >= 500 && isFault(error)) log.error({ err: error.cause ?? error, requestId, procedure });
   return failure;
 };
 

@@ -159,7 +159,13 @@ test(
     if (usage) expect(usage.peakMebibytes).toBeLessThan(MOST_MEMORY_MIB);
 
     expect(await served.stop()).toBe(0);
-    expect(served.output()).not.toMatch(/"level":[4-6]0|Warning|^ +at /m);
+    // What comes at once may be more than there is room for; and the server is one that is thrown away.
+    const expected = /"msg":"(overloaded|a power loss may lose .*)"\}$/;
+    const output = served
+      .output()
+      .split('\n')
+      .filter((line) => !expected.test(line));
+    expect(output.join('\n')).not.toMatch(/"level":[4-6]0|Warning|^ +at /m);
     expect(await runCli(['reconcile'], { env: { DATABASE_URL: database.url } })).toEqual({
       code: 0,
       stdout: 'Every counter is right.\n',
