@@ -131,7 +131,7 @@ export class Session {
   closeStatements(n: number): void {
     if (this.#statements.size <= n) return;
     const oldest = [...this.#statements].toSorted(([, a], [, b]) => a.lastRun - b.lastRun);
-    for (const [sql] of oldest.slice(0, -n)) {
+    for (const [sql] of oldest.slice(0, oldest.length - n)) {
       this.#statements.delete(sql);
       this.connection.unprepare(sql);
     }
@@ -145,6 +145,8 @@ export class Session {
   }
 
   #prepare(sql: string, parameters: readonly Parameter[], callback: Callback, attempt: number): void {
+    // First, since the server counts both.
+    this.closeStatements(this.#budget.max - 1);
     this.connection.prepare(sql, (error, statement) => {
       if (error?.errno === TOO_MANY_STATEMENTS && attempt < MAX_ATTEMPTS) {
         this.#budget.shrink();
