@@ -23,6 +23,8 @@ class Attempt {
   #state: State = 'open';
   /** Statements that are not answered yet. */
   #running = 0;
+  /** Whether there is anything that a COMMIT could store. */
+  #hasWritten = false;
   #onAnswered: (() => void) | undefined;
 
   constructor(pool: SessionPool, session: Session, deadline: Deadline | undefined) {
@@ -45,7 +47,10 @@ class Attempt {
     try {
       result = await work({
         read: <Row>(sql: string, parameters: readonly Parameter[] = []) => this.#run(sql, parameters, rowsOf<Row>),
-        execute: (sql, parameters = []) => this.#run(sql, parameters, affectedRows),
+        execute: (sql, parameters = []) => {
+          this.#hasWritten = true;
+          return this.#run(sql, parameters, affectedRows);
+        },
       });
     } catch (error) {
       if (this.#state === 'open') {
@@ -85,7 +90,7 @@ class Attempt {
     // Its outcome is the server's to say, which nobody may interrupt in it.
     if (this.#state === 'committing') {
       setTimeout(() => this.#state === 'committing' && this.#session.destroy(), END_MS).unref();
-      return new AppError('OUTCOME_UNKNOWN', { cause: error });
+      return this.#hasWritten ? new AppError('OUTCOME_UNKNOWN', { cause: error }) : error;
     }
     if (this.#state === 'open') {
       this.#state = 'over';
@@ -123,7 +128,7 @@ class Attempt {
     const isRefused = isRefusedCommit(error);
     if (!isRefused) this.#session.destroy();
     await this.#undo();
-    throw isRefused ? error : new AppError('OUTCOME_UNKNOWN', { cause: error });
+    throw isRefused || !this.#hasWritten ? error : new AppError('OUTCOME_UNKNOWN', { cause: error });
   }
 }
 
