@@ -81,6 +81,7 @@ export class Hosts {
   readonly addresses: readonly ServerAddress[];
   readonly #needsPrimary: boolean;
   readonly #listeners = new Set<(node: Node, isGone: boolean) => void>();
+  readonly #suspecting = new Set<(node: Node) => void>();
   /** Undefined while nobody knows whether there is one. */
   #current: Node | undefined;
   /** The one used last. */
@@ -116,6 +117,11 @@ export class Hosts {
     this.#listeners.add(listener);
   }
 
+  /** Has `listener` called with a server that did not answer on one connection, so that others to it may be dead, too. */
+  onSuspicion(listener: (node: Node) => void): void {
+    this.#suspecting.add(listener);
+  }
+
   /** Connects to the server that is used. @throws Error of the driver, or NO_FIT_HOST */
   async connect(settings: readonly string[]): Promise<Link> {
     const node = await this.locate();
@@ -149,6 +155,13 @@ export class Hosts {
   /** Has the servers asked again before anyone connects: this one could not be connected to, or did not answer. */
   doubt(node: Node): void {
     if (this.#current === node) this.#current = undefined;
+  }
+
+  /** Likewise, and has the connections to it looked at: it does not answer on one. */
+  suspect(node: Node): void {
+    if (node.isLeft) return;
+    this.doubt(node);
+    for (const listener of this.#suspecting) listener(node);
   }
 
   /** Has nobody use a server any more, which says that it is not fit, or `isGone`. */

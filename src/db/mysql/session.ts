@@ -63,6 +63,7 @@ export class Session {
   readonly node: Node;
   /** Which server answers there: an address may be that of several. */
   readonly server: string;
+  readonly #since = performance.now();
   readonly #budget: StatementBudget;
   readonly #statements = new Map<string, Prepared>();
   #runs = 0;
@@ -79,6 +80,11 @@ export class Session {
     connection.on('end', note);
     connection.on('error', note);
     socketOf(connection).once('close', note);
+  }
+
+  /** How long it has been there, milliseconds. */
+  get ageMs(): number {
+    return performance.now() - this.#since;
   }
 
   /** Whether it is of no more use. */

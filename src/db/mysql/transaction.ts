@@ -89,7 +89,7 @@ class Attempt {
   #giveUp(error: AppError): AppError {
     // Its outcome is the server's to say, which nobody may interrupt in it.
     if (this.#state === 'committing') {
-      setTimeout(() => this.#state === 'committing' && this.#session.destroy(), END_MS).unref();
+      setTimeout(() => this.#state === 'committing' && this.#pool.abandon(this.#session), END_MS).unref();
       return this.#hasWritten ? new AppError('OUTCOME_UNKNOWN', { cause: error }) : error;
     }
     if (this.#state === 'open') {
@@ -110,7 +110,7 @@ class Attempt {
         };
       });
     }
-    if (!this.#session.isBroken) await rollBack(this.#session);
+    if (!this.#session.isBroken) await rollBack(this.#pool, this.#session);
     this.#pool.release(this.#session);
   }
 
@@ -133,9 +133,9 @@ class Attempt {
 }
 
 /** Rolls back, or closes the connection: nobody else may get what is left of the transaction. */
-const rollBack = (session: Session): Promise<void> =>
+const rollBack = (pool: SessionPool, session: Session): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => session.destroy(), END_MS).unref();
+    const timer = setTimeout(() => pool.abandon(session), END_MS).unref();
     session.query('ROLLBACK', (error) => {
       clearTimeout(timer);
       if (error) session.destroy();
