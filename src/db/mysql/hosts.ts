@@ -167,9 +167,9 @@ export class Hosts {
   /** Has nobody use a server any more, which says that it is not fit, or `isGone`. */
   leave(node: Node, isGone = false): void {
     this.doubt(node);
-    if (node.isLeft) return;
+    if (node.isLeft && !isGone) return;
+    if (!node.isLeft) this.#dropWatcher();
     node.isLeft = true;
-    this.#dropWatcher();
     for (const listener of this.#listeners) listener(node, isGone);
   }
 
@@ -196,11 +196,17 @@ export class Hosts {
 
   async #find(): Promise<Node> {
     try {
-      const address = await this.#firstFit();
+      const { address, answers } = await this.#firstFit();
       const latest = this.#latest;
       const isSame = latest?.address === address && !latest.isLeft;
       const node = isSame ? latest : { address, isLeft: false };
-      if (latest && !isSame) this.leave(latest);
+      if (latest && !isSame) {
+        this.leave(latest);
+        // It may say yet why it is not fit; when it says nothing, what runs there waits in vain.
+        answers.get(latest.address)?.catch((error: unknown) => {
+          if (driverError(error).code !== 'NO_FIT_HOST') this.leave(latest, true);
+        });
+      }
       this.#latest = node;
       this.#failure = undefined;
       if (!this.#isClosed) this.#current = node;
@@ -212,24 +218,25 @@ export class Hosts {
   }
 
   /** Asks all at once, and takes the first in the list that is fit: the one used last comes before the others. */
-  #firstFit(): Promise<ServerAddress> {
+  #firstFit(): Promise<{ address: ServerAddress; answers: ReadonlyMap<ServerAddress, Promise<void>> }> {
     const latest = this.#latest && !this.#latest.isLeft ? [this.#latest.address] : [];
     const addresses = [...new Set([...latest, ...this.addresses])];
+    const answers = new Map(addresses.map((address) => [address, this.#assertFit(address)]));
     const states: (true | Error | undefined)[] = addresses.map(() => undefined);
     return new Promise((resolve, reject) => {
       const decide = (isLate = false): void => {
         const fit = states.indexOf(true);
         const address = addresses[fit];
-        if (address && (isLate || !states.slice(0, fit).includes(undefined))) resolve(address);
+        if (address && (isLate || !states.slice(0, fit).includes(undefined))) resolve({ address, answers });
         else if (!address && !states.includes(undefined)) reject(this.#noneOf(addresses, states as Error[]));
         else if (address) setTimeout(() => decide(true), PREFERENCE_MS).unref();
       };
-      addresses.forEach((address, index) => {
+      [...answers.values()].forEach((answer, index) => {
         const note = (state: true | Error): void => {
           states[index] = state;
           decide();
         };
-        this.#assertFit(address).then(() => note(true), note);
+        answer.then(() => note(true), note);
       });
     });
   }
@@ -257,15 +264,18 @@ export class Hosts {
 
   /** Looks whether the server that is used still is fit. */
   async #look(): Promise<void> {
-    const node = this.#current;
-    if (!node || this.#isWatching) return;
+    // Also one that is in doubt: what was begun there waits for it.
+    const node = this.#latest;
+    if (!node || node.isLeft || this.#isWatching) return;
     this.#isWatching = true;
     try {
       await this.#assertStillFit(node);
     } catch (error) {
       this.#dropWatcher();
-      if (this.#current === node) this.leave(node, driverError(error).code !== 'NO_FIT_HOST');
+      this.leave(node, driverError(error).code !== 'NO_FIT_HOST');
     } finally {
+      // It may have been left meanwhile: the next one has a watcher of its own.
+      if (node.isLeft) this.#dropWatcher();
       this.#isWatching = false;
     }
   }
@@ -280,7 +290,7 @@ export class Hosts {
       await check();
     } catch (error) {
       const { code } = driverError(error);
-      if (code === 'ETIMEDOUT' || code === 'NO_FIT_HOST') throw error;
+      if (code === 'ETIMEDOUT' || code === 'NO_FIT_HOST' || node.isLeft) throw error;
       // Perhaps only this connection was closed.
       this.#dropWatcher();
       await check();
