@@ -14,6 +14,9 @@ const AWAY_PATIENCE_MS = 200;
 const WATCH_MS = 1000;
 const WATCH_TIMEOUT_MS = 2000;
 
+/** How long what was begun on a server may go on there once others use another one. */
+const LINGER_MS = 1000;
+
 const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server";
 
 /** A server that was found fit to work with. */
@@ -21,6 +24,8 @@ export interface Node {
   readonly address: ServerAddress;
   /** Whether it is no more: nobody should use a connection to it. */
   isLeft: boolean;
+  /** Whether it was taken for want of a better one. */
+  readonly isMakeshift: boolean;
 }
 
 /** A connection to a server. */
@@ -39,12 +44,18 @@ const query = (connection: Connection, sql: string): Promise<RowDataPacket[]> =>
     connection.query<RowDataPacket[]>(sql, (error, rows) => (error ? reject(error) : resolve(rows)));
   });
 
+/** `makeshift`: it may hold up writes. */
+type Fitness = 'fit' | 'makeshift';
+
 /** Asks a server whether it takes writes. @throws Error NO_FIT_HOST */
-const assertPrimary = async (connection: Connection): Promise<void> => {
+const fitnessOf = async (connection: Connection): Promise<Fitness> => {
   // Other statements than SHOW and SET a Galera node without its cluster refuses.
   const rows = [
     ...(await query(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")),
-    ...(await query(connection, "SHOW GLOBAL STATUS WHERE Variable_name = 'wsrep_ready'")),
+    ...(await query(
+      connection,
+      "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state_comment')",
+    )),
   ];
   const values = new Map(rows.map(({ Variable_name: name, Value: value }) => [String(name), String(value)]));
   if (!/^(OFF|0)$/i.test(values.get('read_only') ?? 'OFF')) {
@@ -53,6 +64,8 @@ const assertPrimary = async (connection: Connection): Promise<void> => {
   if (values.get('wsrep_on') === 'ON' && values.get('wsrep_ready') !== 'ON') {
     throw connectionError('NO_FIT_HOST', 'is not synced with its cluster (wsrep_ready)');
   }
+  // While it gives a node that joins all that it has, its tables may be locked.
+  return /^Donor/i.test(values.get('wsrep_local_state_comment') ?? '') ? 'makeshift' : 'fit';
 };
 
 /** What `work` comes to, unless it takes longer than `ms`. */
@@ -171,6 +184,7 @@ export class Hosts {
     if (!node.isLeft) this.#dropWatcher();
     node.isLeft = true;
     for (const listener of this.#listeners) listener(node, isGone);
+    if (!isGone) setTimeout(() => this.leave(node, true), LINGER_MS).unref();
   }
 
   close(): void {
@@ -196,17 +210,11 @@ export class Hosts {
 
   async #find(): Promise<Node> {
     try {
-      const { address, answers } = await this.#firstFit();
+      const { address, isMakeshift } = await this.#firstFit();
       const latest = this.#latest;
       const isSame = latest?.address === address && !latest.isLeft;
-      const node = isSame ? latest : { address, isLeft: false };
-      if (latest && !isSame) {
-        this.leave(latest);
-        // It may say yet why it is not fit; when it says nothing, what runs there waits in vain.
-        answers.get(latest.address)?.catch((error: unknown) => {
-          if (driverError(error).code !== 'NO_FIT_HOST') this.leave(latest, true);
-        });
-      }
+      const node = isSame ? latest : { address, isLeft: false, isMakeshift };
+      if (latest && !isSame) this.leave(latest);
       this.#latest = node;
       this.#failure = undefined;
       if (!this.#isClosed) this.#current = node;
@@ -217,35 +225,41 @@ export class Hosts {
     }
   }
 
-  /** Asks all at once, and takes the first in the list that is fit: the one used last comes before the others. */
-  #firstFit(): Promise<{ address: ServerAddress; answers: ReadonlyMap<ServerAddress, Promise<void>> }> {
+  /**
+   * Asks all at once, and takes the first in the list that is fit, or else a makeshift: the one used last comes before the
+   * others.
+   */
+  #firstFit(): Promise<{ address: ServerAddress; isMakeshift: boolean }> {
     const latest = this.#latest && !this.#latest.isLeft ? [this.#latest.address] : [];
     const addresses = [...new Set([...latest, ...this.addresses])];
-    const answers = new Map(addresses.map((address) => [address, this.#assertFit(address)]));
-    const states: (true | Error | undefined)[] = addresses.map(() => undefined);
+    const states: (Fitness | Error | undefined)[] = addresses.map(() => undefined);
     return new Promise((resolve, reject) => {
       const decide = (isLate = false): void => {
-        const fit = states.indexOf(true);
-        const address = addresses[fit];
-        if (address && (isLate || !states.slice(0, fit).includes(undefined))) resolve({ address, answers });
-        else if (!address && !states.includes(undefined)) reject(this.#noneOf(addresses, states as Error[]));
+        const fit = states.indexOf('fit');
+        const isMakeshift = fit < 0;
+        const place = isMakeshift ? states.indexOf('makeshift') : fit;
+        const address = addresses[place];
+        const isOpen = (isMakeshift ? states : states.slice(0, place)).includes(undefined);
+        if (address && (isLate || !isOpen)) resolve({ address, isMakeshift });
+        else if (!address && !isOpen) reject(this.#noneOf(addresses, states as Error[]));
         else if (address) setTimeout(() => decide(true), PREFERENCE_MS).unref();
       };
-      [...answers.values()].forEach((answer, index) => {
-        const note = (state: true | Error): void => {
+      addresses.forEach((address, index) => {
+        const note = (state: Fitness | Error): void => {
           states[index] = state;
           decide();
         };
-        answer.then(() => note(true), note);
+        this.#ask(address).then(note, note);
       });
     });
   }
 
-  async #assertFit(address: ServerAddress): Promise<void> {
+  async #ask(address: ServerAddress): Promise<Fitness> {
     const connection = await this.#open(address);
     try {
-      if (this.#needsPrimary) await within(CONNECT_TIMEOUT_MS, assertPrimary(connection));
+      const fitness = this.#needsPrimary ? await within(CONNECT_TIMEOUT_MS, fitnessOf(connection)) : 'fit';
       connection.end();
+      return fitness;
     } finally {
       // What the server does with the farewell is its own affair.
       setTimeout(() => breakConnection(connection, connectionError('ECONNRESET', 'done')), PREFERENCE_MS).unref();
@@ -283,8 +297,10 @@ export class Hosts {
   async #assertStillFit(node: Node): Promise<void> {
     const check = async (): Promise<void> => {
       this.#watcher ??= await this.#open(node.address);
-      if (this.#needsPrimary) await within(WATCH_TIMEOUT_MS, assertPrimary(this.#watcher));
-      else await within(WATCH_TIMEOUT_MS, query(this.#watcher, 'DO 0'));
+      if (!this.#needsPrimary) await within(WATCH_TIMEOUT_MS, query(this.#watcher, 'DO 0'));
+      else if ((await within(WATCH_TIMEOUT_MS, fitnessOf(this.#watcher))) === 'makeshift' && !node.isMakeshift) {
+        throw connectionError('NO_FIT_HOST', 'may hold up writes (wsrep_local_state_comment)');
+      }
     };
     try {
       await check();
