@@ -1,6 +1,12 @@
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
+/**
+ * A queue stands when nobody has seen it empty for so long, milliseconds: what comes in bursts only empties sooner. It is
+ * taken to stand until nobody has been refused for as long.
+ */
+export const STANDING_MS = 100;
+
 /** How long work may wait to begin, in milliseconds. */
 export interface Patience {
   usualMs: number;
@@ -8,16 +14,12 @@ export interface Patience {
   shortMs: number;
   /** By how much the process itself may be late before nothing may wait any more: it has waited for us already. */
   lateMs: number;
+  /** After how long a queue stands. */
+  standingMs: number;
 }
 
 /** Whoever has to be refused hears of it within 50 ms; and what is begun in a crowd has not waited for long. */
-export const defaultPatience: Patience = { usualMs: 40, shortMs: 20, lateMs: 30 };
-/**
- * A queue stands when nobody has seen it empty for so long, milliseconds: what comes in bursts only empties sooner. It is
- * taken to stand until nobody has been refused for as long.
- */
-export const STANDING_MS = 100;
-
+export const defaultPatience: Patience = { usualMs: 40, shortMs: 20, lateMs: 30, standingMs: STANDING_MS };
 interface Capacity {
   /** Work under way at the same time, in units of cost. */
   running: number;
@@ -66,7 +68,7 @@ export class Lane {
 
   /** Whether more comes than is done, and has for a while. */
   get isStanding(): boolean {
-    const before = performance.now() - STANDING_MS;
+    const before = performance.now() - this.#patience.standingMs;
     return this.#lastRefusal > before || (this.#waiting.size > 0 && this.#busySince < before);
   }
 
@@ -149,8 +151,8 @@ export class Lane {
     const [first] = this.#waiting;
     if (!first) return;
     const now = performance.now();
-    const { usualMs, shortMs } = this.#patience;
-    const standsAt = this.isStanding ? now : this.#busySince + STANDING_MS;
+    const { usualMs, shortMs, standingMs } = this.#patience;
+    const standsAt = this.isStanding ? now : this.#busySince + standingMs;
     const due = Math.min(first.since + usualMs, Math.max(first.since + shortMs, standsAt));
     this.#timer = setTimeout(
       () => {

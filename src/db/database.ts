@@ -15,7 +15,7 @@ import {
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 
-/** Runs of a transaction that keeps losing to others. */
+/** Runs of a transaction that keeps losing to others, where no deadline bounds them. */
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
@@ -70,7 +70,7 @@ class Tries {
   /** After a loss against others: resolves to whether it is to be tried again, when that time has come. */
   async afterLoss(): Promise<boolean> {
     this.#lost += 1;
-    if (this.#lost === MAX_ATTEMPTS) return false;
+    if (!this.#deadline && this.#lost === MAX_ATTEMPTS) return false;
     return this.#pause(FIRST_PAUSE_MS * 2 ** (this.#lost - 1));
   }
 
@@ -159,7 +159,7 @@ export class Lane implements Reader {
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. A transaction that lost a
    * deadlock or a lock wait, or its connection before it was committed, is run again as a whole, so `work` must not touch
    * anything but the transaction.
-   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing, DATABASE_UNAVAILABLE, OUTCOME_UNKNOWN when
+   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing without one, DATABASE_UNAVAILABLE, OUTCOME_UNKNOWN when
    * it may be stored, and whatever `work` throws
    */
   async transaction<T>(

@@ -118,7 +118,7 @@ export const startApp = async ({
   databaseUrl,
   reach = (url) => Promise.resolve(url),
   edge = {},
-  patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000 },
+  patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000, standingMs: 20_000 },
 }: Options = {}): Promise<TestApp> => {
   const database =
     databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };

@@ -51,7 +51,7 @@ const PREPARE = {
   copy: 'cp -R "$TEMPLATE" "$DATA"',
   mysql: '"$BINARY" --no-defaults $AS_USER --initialize-insecure --datadir="$DATA" $AT_FIRST',
   mariadb:
-    'mariadb-install-db --no-defaults $AS_USER --datadir="$DATA" --auth-root-authentication-method=normal --skip-test-db',
+    'TMPDIR="$folder" mariadb-install-db --no-defaults $AS_USER --datadir="$DATA" --auth-root-authentication-method=normal --skip-test-db',
 };
 
 // All of these servers' data is thrown away: nothing need survive a crash.

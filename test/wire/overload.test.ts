@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { BATCH_BODY_LIMIT, procedures, READ_BODY_LIMIT } from '../../contract/index.ts';
-import { defaultPatience, type Patience } from '../../src/admission/lane.ts';
+import { defaultPatience, type Patience, STANDING_MS } from '../../src/admission/lane.ts';
 import { type Output, type ProcedureId, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { openClient } from '../support/client.ts';
 
 // What becomes of calls for which there is no room, and of the others. The lanes are filled with work that ends when the
 // test says so.
 
-const PATIENT: Patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000 };
+const PATIENT: Patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000, standingMs: STANDING_MS };
 const SEARCH = { limit: 1, page: 1, search: 'castle' };
 const LIST = { limit: 1, page: 1 };
 

@@ -1,4 +1,5 @@
-import type { QueryError } from 'mysql2';
+import type { QueryError, RowDataPacket } from 'mysql2';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Deadline } from '../../deadline.ts';
 import { INTERRUPTED } from './errors.ts';
 import type { Canceller, SessionPool } from './pool.ts';
@@ -6,22 +7,39 @@ import type { Session } from './session.ts';
 
 /** How long a server may take to give up a statement, before the connection is closed. */
 export const CANCEL_MS = 1000;
+/** After how long without a word the other connections to it are looked at, too. */
+const SILENT_MS = 300;
+/** How long a server is told to close a connection that was given up, and the pause between two attempts. */
+const CLOSE_FOR_MS = 60_000;
+const CLOSE_AGAIN_MS = 500;
+/** For a connection of its own to be made, and an answer. */
+const CLOSE_MS = 3000;
+
+/** A session on which a server can be told about another one: elsewhere the number is that of somebody else. */
+const controlOf = async (
+  control: SessionPool,
+  { node, server }: Session,
+  deadline: Deadline,
+): Promise<Session | undefined> => {
+  const session = await control.acquire(deadline).catch(() => undefined);
+  if (!session || (session.node === node && session.server === server)) return session;
+  control.release(session);
+  return undefined;
+};
 
 /**
  * Tells a server, on a connection of its own, to give up what a session runs. Calls back when it has heard; when it has
  * not, the session is closed in a moment.
  */
-const kill = async (control: SessionPool, { connection, node, server }: Session, heard: () => void): Promise<void> => {
+const kill = async (control: SessionPool, target: Session, heard: () => void): Promise<void> => {
   const deadline = new Deadline(CANCEL_MS);
-  const session = await control.acquire(deadline).catch(() => undefined);
-  // Elsewhere the number is that of somebody else.
-  if (session?.node !== node || session.server !== server) {
+  const session = await controlOf(control, target, deadline);
+  if (!session) {
     deadline.close();
-    if (session) control.release(session);
     return;
   }
   deadline.onEnd(() => session.destroy());
-  session.query(`KILL QUERY ${connection.threadId}`, (error) => {
+  session.query(`KILL QUERY ${target.connection.threadId}`, (error) => {
     deadline.close();
     if (error) control.note(session, error);
     if (!session.isBroken) heard();
@@ -38,26 +56,99 @@ const absorb = (session: Session, done: (isFree: boolean) => void): void => {
 };
 
 /**
+ * Has servers close, at their end, the connections that were closed here without a word: where the network forgot them, a
+ * server would keep them for hours, and all that their transactions have locked.
+ */
+class Closer {
+  readonly #control: SessionPool;
+  /** Until when it is tried, as `performance.now()` counts. */
+  readonly #targets = new Map<Session, number>();
+  #isAtWork = false;
+
+  constructor(control: SessionPool) {
+    this.#control = control;
+  }
+
+  add(target: Session): void {
+    this.#targets.set(target, performance.now() + CLOSE_FOR_MS);
+    if (!this.#isAtWork) void this.#work();
+  }
+
+  /** Never rejects. */
+  async #work(): Promise<void> {
+    this.#isAtWork = true;
+    while (this.#targets.size > 0 && !this.#control.isClosed) {
+      const failed = new Set<Session['node']>();
+      for (const [target, until] of this.#targets) {
+        if (target.node.isLeft || performance.now() > until) this.#targets.delete(target);
+        else if (!failed.has(target.node)) {
+          if (await this.#close(target)) this.#targets.delete(target);
+          else failed.add(target.node);
+        }
+      }
+      if (failed.size > 0) await sleep(CLOSE_AGAIN_MS, undefined, { ref: false });
+    }
+    this.#isAtWork = false;
+  }
+
+  /** Resolves to whether there is nothing left to do. */
+  async #close(target: Session): Promise<boolean> {
+    const deadline = new Deadline(CLOSE_MS);
+    const session = await controlOf(this.#control, target, deadline);
+    if (!session) {
+      deadline.close();
+      return false;
+    }
+    deadline.onEnd(() => session.destroy());
+    const isDone = await this.#closeOn(session, target);
+    deadline.close();
+    this.#control.release(session);
+    return isDone;
+  }
+
+  #closeOn(session: Session, target: Session): Promise<boolean> {
+    return new Promise((resolve) => {
+      session.connection.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Uptime'", (fault, rows) => {
+        if (fault) {
+          resolve(false);
+          return;
+        }
+        // One that was started again since then numbers its connections anew.
+        if (Number(rows[0]?.['Value']) < Math.floor(target.ageMs / 1000)) resolve(true);
+        else session.query(`KILL ${target.connection.threadId}`, () => resolve(!session.isBroken));
+      });
+    });
+  }
+}
+
+/**
  * Has statements given up by `KILL QUERY`. Nobody may use the session before both the statement and the word to kill it are
  * answered, since the next statement could be hit by it.
  */
-export const createCanceller =
-  (control: SessionPool): Canceller =>
-  (session, done) => {
-    let left = 2;
-    let isOver = false;
-    const finish = (isFree: boolean): void => {
-      if (isOver) return;
-      isOver = true;
-      clearTimeout(timer);
-      done(isFree);
-    };
-    const timer = setTimeout(() => finish(false), CANCEL_MS).unref();
-    const one = (): void => {
-      left -= 1;
-      if (session.isBroken) finish(false);
-      else if (left === 0) absorb(session, finish);
-    };
-    void kill(control, session, one);
-    return one;
+export const createCanceller = (control: SessionPool): Canceller => {
+  const closer = new Closer(control);
+  return {
+    cancel: (session, { suspect, done }) => {
+      let left = 2;
+      let isOver = false;
+      const finish = (isFree: boolean): void => {
+        if (isOver) return;
+        isOver = true;
+        clearTimeout(silence);
+        clearTimeout(timer);
+        done(isFree);
+      };
+      const silence = setTimeout(suspect, SILENT_MS).unref();
+      const timer = setTimeout(() => finish(false), CANCEL_MS).unref();
+      const one = (): void => {
+        left -= 1;
+        clearTimeout(silence);
+        if (session.isBroken) finish(false);
+        else if (left === 0) absorb(session, finish);
+      };
+      void kill(control, session, one);
+      return one;
+    },
+    close: (session) => closer.add(session),
   };
+};

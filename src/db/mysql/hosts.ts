@@ -14,6 +14,9 @@ const AWAY_PATIENCE_MS = 200;
 const WATCH_MS = 1000;
 const WATCH_TIMEOUT_MS = 2000;
 
+/** How long what was begun on a server may go on there once others use another one. */
+const LINGER_MS = 1000;
+
 const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server";
 
 /** A server that was found fit to work with. */
@@ -21,6 +24,8 @@ export interface Node {
   readonly address: ServerAddress;
   /** Whether it is no more: nobody should use a connection to it. */
   isLeft: boolean;
+  /** Whether it was taken for want of a better one. */
+  readonly isMakeshift: boolean;
 }
 
 /** A connection to a server. */
@@ -39,12 +44,18 @@ const query = (connection: Connection, sql: string): Promise<RowDataPacket[]> =>
     connection.query<RowDataPacket[]>(sql, (error, rows) => (error ? reject(error) : resolve(rows)));
   });
 
+/** `makeshift`: it may hold up writes. */
+type Fitness = 'fit' | 'makeshift';
+
 /** Asks a server whether it takes writes. @throws Error NO_FIT_HOST */
-const assertPrimary = async (connection: Connection): Promise<void> => {
+const fitnessOf = async (connection: Connection): Promise<Fitness> => {
   // Other statements than SHOW and SET a Galera node without its cluster refuses.
   const rows = [
     ...(await query(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")),
-    ...(await query(connection, "SHOW GLOBAL STATUS WHERE Variable_name = 'wsrep_ready'")),
+    ...(await query(
+      connection,
+      "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state_comment')",
+    )),
   ];
   const values = new Map(rows.map(({ Variable_name: name, Value: value }) => [String(name), String(value)]));
   if (!/^(OFF|0)$/i.test(values.get('read_only') ?? 'OFF')) {
@@ -53,6 +64,8 @@ const assertPrimary = async (connection: Connection): Promise<void> => {
   if (values.get('wsrep_on') === 'ON' && values.get('wsrep_ready') !== 'ON') {
     throw connectionError('NO_FIT_HOST', 'is not synced with its cluster (wsrep_ready)');
   }
+  // While it gives a node that joins all that it has, its tables may be locked.
+  return /^Donor/i.test(values.get('wsrep_local_state_comment') ?? '') ? 'makeshift' : 'fit';
 };
 
 /** What `work` comes to, unless it takes longer than `ms`. */
@@ -81,6 +94,7 @@ export class Hosts {
   readonly addresses: readonly ServerAddress[];
   readonly #needsPrimary: boolean;
   readonly #listeners = new Set<(node: Node, isGone: boolean) => void>();
+  readonly #suspecting = new Set<(node: Node) => void>();
   /** Undefined while nobody knows whether there is one. */
   #current: Node | undefined;
   /** The one used last. */
@@ -114,6 +128,11 @@ export class Hosts {
   /** Has `listener` called with a server that is left; `isGone` when it is not even there. */
   onLeave(listener: (node: Node, isGone: boolean) => void): void {
     this.#listeners.add(listener);
+  }
+
+  /** Has `listener` called with a server that did not answer on one connection, so that others to it may be dead, too. */
+  onSuspicion(listener: (node: Node) => void): void {
+    this.#suspecting.add(listener);
   }
 
   /** Connects to the server that is used. @throws Error of the driver, or NO_FIT_HOST */
@@ -151,13 +170,21 @@ export class Hosts {
     if (this.#current === node) this.#current = undefined;
   }
 
+  /** Likewise, and has the connections to it looked at: it does not answer on one. */
+  suspect(node: Node): void {
+    if (node.isLeft) return;
+    this.doubt(node);
+    for (const listener of this.#suspecting) listener(node);
+  }
+
   /** Has nobody use a server any more, which says that it is not fit, or `isGone`. */
   leave(node: Node, isGone = false): void {
     this.doubt(node);
-    if (node.isLeft) return;
+    if (node.isLeft && !isGone) return;
+    if (!node.isLeft) this.#dropWatcher();
     node.isLeft = true;
-    this.#dropWatcher();
     for (const listener of this.#listeners) listener(node, isGone);
+    if (!isGone) setTimeout(() => this.leave(node, true), LINGER_MS).unref();
   }
 
   close(): void {
@@ -183,10 +210,10 @@ export class Hosts {
 
   async #find(): Promise<Node> {
     try {
-      const address = await this.#firstFit();
+      const { address, isMakeshift } = await this.#firstFit();
       const latest = this.#latest;
       const isSame = latest?.address === address && !latest.isLeft;
-      const node = isSame ? latest : { address, isLeft: false };
+      const node = isSame ? latest : { address, isLeft: false, isMakeshift };
       if (latest && !isSame) this.leave(latest);
       this.#latest = node;
       this.#failure = undefined;
@@ -198,34 +225,41 @@ export class Hosts {
     }
   }
 
-  /** Asks all at once, and takes the first in the list that is fit: the one used last comes before the others. */
-  #firstFit(): Promise<ServerAddress> {
+  /**
+   * Asks all at once, and takes the first in the list that is fit, or else a makeshift: the one used last comes before the
+   * others.
+   */
+  #firstFit(): Promise<{ address: ServerAddress; isMakeshift: boolean }> {
     const latest = this.#latest && !this.#latest.isLeft ? [this.#latest.address] : [];
     const addresses = [...new Set([...latest, ...this.addresses])];
-    const states: (true | Error | undefined)[] = addresses.map(() => undefined);
+    const states: (Fitness | Error | undefined)[] = addresses.map(() => undefined);
     return new Promise((resolve, reject) => {
       const decide = (isLate = false): void => {
-        const fit = states.indexOf(true);
-        const address = addresses[fit];
-        if (address && (isLate || !states.slice(0, fit).includes(undefined))) resolve(address);
-        else if (!address && !states.includes(undefined)) reject(this.#noneOf(addresses, states as Error[]));
+        const fit = states.indexOf('fit');
+        const isMakeshift = fit < 0;
+        const place = isMakeshift ? states.indexOf('makeshift') : fit;
+        const address = addresses[place];
+        const isOpen = (isMakeshift ? states : states.slice(0, place)).includes(undefined);
+        if (address && (isLate || !isOpen)) resolve({ address, isMakeshift });
+        else if (!address && !isOpen) reject(this.#noneOf(addresses, states as Error[]));
         else if (address) setTimeout(() => decide(true), PREFERENCE_MS).unref();
       };
       addresses.forEach((address, index) => {
-        const note = (state: true | Error): void => {
+        const note = (state: Fitness | Error): void => {
           states[index] = state;
           decide();
         };
-        this.#assertFit(address).then(() => note(true), note);
+        this.#ask(address).then(note, note);
       });
     });
   }
 
-  async #assertFit(address: ServerAddress): Promise<void> {
+  async #ask(address: ServerAddress): Promise<Fitness> {
     const connection = await this.#open(address);
     try {
-      if (this.#needsPrimary) await within(CONNECT_TIMEOUT_MS, assertPrimary(connection));
+      const fitness = this.#needsPrimary ? await within(CONNECT_TIMEOUT_MS, fitnessOf(connection)) : 'fit';
       connection.end();
+      return fitness;
     } finally {
       // What the server does with the farewell is its own affair.
       setTimeout(() => breakConnection(connection, connectionError('ECONNRESET', 'done')), PREFERENCE_MS).unref();
@@ -244,15 +278,18 @@ export class Hosts {
 
   /** Looks whether the server that is used still is fit. */
   async #look(): Promise<void> {
-    const node = this.#current;
-    if (!node || this.#isWatching) return;
+    // Also one that is in doubt: what was begun there waits for it.
+    const node = this.#latest;
+    if (!node || node.isLeft || this.#isWatching) return;
     this.#isWatching = true;
     try {
       await this.#assertStillFit(node);
     } catch (error) {
       this.#dropWatcher();
-      if (this.#current === node) this.leave(node, driverError(error).code !== 'NO_FIT_HOST');
+      this.leave(node, driverError(error).code !== 'NO_FIT_HOST');
     } finally {
+      // It may have been left meanwhile: the next one has a watcher of its own.
+      if (node.isLeft) this.#dropWatcher();
       this.#isWatching = false;
     }
   }
@@ -260,14 +297,16 @@ export class Hosts {
   async #assertStillFit(node: Node): Promise<void> {
     const check = async (): Promise<void> => {
       this.#watcher ??= await this.#open(node.address);
-      if (this.#needsPrimary) await within(WATCH_TIMEOUT_MS, assertPrimary(this.#watcher));
-      else await within(WATCH_TIMEOUT_MS, query(this.#watcher, 'DO 0'));
+      if (!this.#needsPrimary) await within(WATCH_TIMEOUT_MS, query(this.#watcher, 'DO 0'));
+      else if ((await within(WATCH_TIMEOUT_MS, fitnessOf(this.#watcher))) === 'makeshift' && !node.isMakeshift) {
+        throw connectionError('NO_FIT_HOST', 'may hold up writes (wsrep_local_state_comment)');
+      }
     };
     try {
       await check();
     } catch (error) {
       const { code } = driverError(error);
-      if (code === 'ETIMEDOUT' || code === 'NO_FIT_HOST') throw error;
+      if (code === 'ETIMEDOUT' || code === 'NO_FIT_HOST' || node.isLeft) throw error;
       // Perhaps only this connection was closed.
       this.#dropWatcher();
       await check();

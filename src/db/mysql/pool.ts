@@ -12,8 +12,24 @@ const IDLE_MS = 60_000;
 /** How long a server that has enough connections is asked for no more, where there are some. */
 const CROWDED_PAUSE_MS = 1000;
 
-/** Has a server give up what it runs. Calls back when it has, or nothing is to be had from it. */
-export type Canceller = (session: Session, done: (isFree: boolean) => void) => () => void;
+/** How long a server may take to answer on a connection that nobody uses, once there is doubt. */
+const PING_MS = 500;
+
+/** What may come of having a server give up what it runs. */
+interface Cancelling {
+  /** It has not said a word for a while. */
+  suspect: () => void;
+  /** It has, or nothing is to be had from it. */
+  done: (isFree: boolean) => void;
+}
+
+/** Speaks to a server about its sessions, on another one. */
+export interface Canceller {
+  /** Has a server give up what it runs. What is returned is to be called when that has been answered. */
+  cancel: (session: Session, cancelling: Cancelling) => () => void;
+  /** Has a server close a session that was closed here without an answer from it. */
+  close: (session: Session) => void;
+}
 
 interface Options {
   hosts: Hosts;
@@ -49,6 +65,7 @@ export class SessionPool {
     this.#options = options;
     this.#sweep = setInterval(() => this.#closeUnused(), IDLE_MS / 2).unref();
     options.hosts.onLeave((node, isGone) => this.#leave(node, isGone));
+    options.hosts.onSuspicion((node) => this.#check(node));
   }
 
   /**
@@ -126,14 +143,27 @@ export class SessionPool {
       session.destroy();
       return () => undefined;
     }
-    return canceller(session, (isFree) => {
-      if (isFree) {
-        done();
-        return;
-      }
-      session.destroy();
-      hosts.doubt(session.node);
+    return canceller.cancel(session, {
+      suspect: () => hosts.suspect(session.node),
+      done: (isFree) => {
+        if (isFree) done();
+        else this.abandon(session);
+      },
     });
+  }
+
+  /** Closes a session on which the server has not answered, at both ends. */
+  abandon(session: Session): void {
+    const { canceller, hosts } = this.#options;
+    const wasThere = !session.isBroken;
+    session.destroy();
+    if (!wasThere || session.node.isLeft) return;
+    canceller?.close(session);
+    hosts.suspect(session.node);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** Refuses those who wait, and closes all connections: those in use at once. */
@@ -233,6 +263,23 @@ export class SessionPool {
     const idle = new Set(this.#idle.map(({ session }) => session));
     for (const session of this.#sessions) {
       if (session.node === node && (isGone || idle.has(session))) session.destroy();
+    }
+  }
+
+  /** Has sessions that nobody uses prove that there is somebody at their other end, before anybody does. */
+  #check(node: Node): void {
+    const checked = this.#idle.filter(({ session }) => session.node === node);
+    for (const { session } of checked) {
+      this.#idle.splice(
+        this.#idle.findIndex((one) => one.session === session),
+        1,
+      );
+      const timer = setTimeout(() => session.destroy(), PING_MS).unref();
+      session.query('DO 0', (error) => {
+        clearTimeout(timer);
+        if (error) session.destroy();
+        this.release(session);
+      });
     }
   }
 

@@ -63,6 +63,7 @@ export class Session {
   readonly node: Node;
   /** Which server answers there: an address may be that of several. */
   readonly server: string;
+  readonly #since = performance.now();
   readonly #budget: StatementBudget;
   readonly #statements = new Map<string, Prepared>();
   #runs = 0;
@@ -79,6 +80,11 @@ export class Session {
     connection.on('end', note);
     connection.on('error', note);
     socketOf(connection).once('close', note);
+  }
+
+  /** How long it has been there, milliseconds. */
+  get ageMs(): number {
+    return performance.now() - this.#since;
   }
 
   /** Whether it is of no more use. */
@@ -131,7 +137,7 @@ export class Session {
   closeStatements(n: number): void {
     if (this.#statements.size <= n) return;
     const oldest = [...this.#statements].toSorted(([, a], [, b]) => a.lastRun - b.lastRun);
-    for (const [sql] of oldest.slice(0, -n)) {
+    for (const [sql] of oldest.slice(0, oldest.length - n)) {
       this.#statements.delete(sql);
       this.connection.unprepare(sql);
     }
@@ -145,6 +151,8 @@ export class Session {
   }
 
   #prepare(sql: string, parameters: readonly Parameter[], callback: Callback, attempt: number): void {
+    // First, since the server counts both.
+    this.closeStatements(this.#budget.max - 1);
     this.connection.prepare(sql, (error, statement) => {
       if (error?.errno === TOO_MANY_STATEMENTS && attempt < MAX_ATTEMPTS) {
         this.#budget.shrink();

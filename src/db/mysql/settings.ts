@@ -37,14 +37,20 @@ export const connectionSettings = (autocommit: 0 | 1): string[] => [
 /** Added to the time of the one who waits, who is to end it in the ordinary case. */
 const BACKSTOP_MORE_MS = 1000;
 
+/** How long a server keeps a connection, at least, of which it hears nothing: longer than they are kept here unused. */
+const SILENCE_S = 120;
+
 /**
  * What ends statements and waits for locks when nobody is there any more to do it. MySQL's limit is for SELECT only.
+ * A server does not see that the machine at the other end is gone, and would keep its locks for eight hours.
  */
 export const backstopSettings = ({ statementMs, engine }: Backstops): string[] => {
   const ms = statementMs + BACKSTOP_MORE_MS;
+  const seconds = Math.ceil(ms / 1000);
   return [
     `SET SESSION ${engine === 'mariadb' ? `max_statement_time = ${ms / 1000}` : `max_execution_time = ${ms}`}`,
-    `SET SESSION innodb_lock_wait_timeout = ${Math.ceil(ms / 1000)}`,
+    `SET SESSION innodb_lock_wait_timeout = ${seconds}, wait_timeout = ${Math.max(SILENCE_S, seconds)}`,
+    ...(engine === 'mariadb' ? [`SET SESSION idle_transaction_timeout = ${seconds}`] : []),
   ];
 };
 

@@ -23,6 +23,8 @@ class Attempt {
   #state: State = 'open';
   /** Statements that are not answered yet. */
   #running = 0;
+  /** Whether there is anything that a COMMIT could store. */
+  #hasWritten = false;
   #onAnswered: (() => void) | undefined;
 
   constructor(pool: SessionPool, session: Session, deadline: Deadline | undefined) {
@@ -45,7 +47,10 @@ class Attempt {
     try {
       result = await work({
         read: <Row>(sql: string, parameters: readonly Parameter[] = []) => this.#run(sql, parameters, rowsOf<Row>),
-        execute: (sql, parameters = []) => this.#run(sql, parameters, affectedRows),
+        execute: (sql, parameters = []) => {
+          this.#hasWritten = true;
+          return this.#run(sql, parameters, affectedRows);
+        },
       });
     } catch (error) {
       if (this.#state === 'open') {
@@ -84,8 +89,8 @@ class Attempt {
   #giveUp(error: AppError): AppError {
     // Its outcome is the server's to say, which nobody may interrupt in it.
     if (this.#state === 'committing') {
-      setTimeout(() => this.#state === 'committing' && this.#session.destroy(), END_MS).unref();
-      return new AppError('OUTCOME_UNKNOWN', { cause: error });
+      setTimeout(() => this.#state === 'committing' && this.#pool.abandon(this.#session), END_MS).unref();
+      return this.#hasWritten ? new AppError('OUTCOME_UNKNOWN', { cause: error }) : error;
     }
     if (this.#state === 'open') {
       this.#state = 'over';
@@ -105,7 +110,7 @@ class Attempt {
         };
       });
     }
-    if (!this.#session.isBroken) await rollBack(this.#session);
+    if (!this.#session.isBroken) await rollBack(this.#pool, this.#session);
     this.#pool.release(this.#session);
   }
 
@@ -123,14 +128,14 @@ class Attempt {
     const isRefused = isRefusedCommit(error);
     if (!isRefused) this.#session.destroy();
     await this.#undo();
-    throw isRefused ? error : new AppError('OUTCOME_UNKNOWN', { cause: error });
+    throw isRefused || !this.#hasWritten ? error : new AppError('OUTCOME_UNKNOWN', { cause: error });
   }
 }
 
 /** Rolls back, or closes the connection: nobody else may get what is left of the transaction. */
-const rollBack = (session: Session): Promise<void> =>
+const rollBack = (pool: SessionPool, session: Session): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(() => session.destroy(), END_MS).unref();
+    const timer = setTimeout(() => pool.abandon(session), END_MS).unref();
     session.query('ROLLBACK', (error) => {
       clearTimeout(timer);
       if (error) session.destroy();

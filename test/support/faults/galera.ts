@@ -118,7 +118,12 @@ export const startCluster = async (size = 3): Promise<Cluster> => {
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
     ];
-    execFileSync('mariadb-install-db', [...options], { stdio: ['ignore', 'ignore', 'inherit'], ...user });
+    execFileSync('mariadb-install-db', [...options], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      // Servers that start remove what they find of others in a folder for all.
+      env: { ...process.env, TMPDIR: home },
+      ...user,
+    });
 
     const query = async (text: string): Promise<RowDataPacket[]> => {
       const connection = await createConnection({ host: '127.0.0.1', port: sql, user: 'root', connectTimeout: 1000 });
