@@ -148,8 +148,10 @@ describe('a table that another session has locked', () => {
     expect(probes.filter(({ status }) => status !== 200)).toEqual([]);
     expect(quantile(readyMs, 0.99)).toBeLessThan(QUICK_MS + slackMs);
     const after = games.attempts.filter(({ at }) => at > releasedAt + 500);
-    expect(after.length).toBeGreaterThan(0);
-    expect(strayOf(after, ['ok'], 500 + slackMs)).toEqual([]);
+    // Who asks again at once is a crowd, of which some are refused, with the lock or without.
+    const answered = after.filter(({ outcome }) => outcome === 'ok').map(({ procedure }) => procedure);
+    expect(new Set(answered)).toEqual(new Set(games.attempts.map(({ procedure }) => procedure)));
+    expect(strayOf(after, ['ok', 'OVERLOADED'], 500 + slackMs)).toEqual([]);
   });
 });
 
