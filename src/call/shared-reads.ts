@@ -1,5 +1,4 @@
 import { Deadline } from '../deadline.ts';
-import { whenItIsOurTurn } from '../turns.ts';
 
 /** A read that is to be done within its time. */
 type Run<T> = (deadline: Deadline) => Promise<T>;
@@ -40,7 +39,7 @@ export class SharedReads<T> {
     const joined = this.#waiting.get(key);
     if (joined) {
       joined.deadlines.push(deadline);
-      return joined.answer.then(whenItIsOurTurn);
+      return joined.answer;
     }
     const group = new Group(enter, run);
     group.deadlines.push(deadline);

@@ -1,6 +1,5 @@
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import { inTurn } from '../turns.ts';
 
 interface Options<Request, Result> {
   /** Answers requests, in their order. The deadline is that of those that asked for it with one, all together. */
@@ -73,7 +72,7 @@ export class Coalescer<Request, Result> {
         batch.map(({ request }) => request),
         deadline,
       );
-      for (const [index, waiting] of batch.entries()) inTurn(() => waiting.resolve(results[index] as Result));
+      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
     } catch (error) {
       for (const waiting of batch) waiting.reject(batch.length === 1 ? error : ownError(error));
     } finally {

@@ -1,7 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import { whenItIsOurTurn } from '../turns.ts';
 import {
   type Connection,
   type DatabaseOptions,
@@ -134,7 +133,7 @@ export class Lane implements Reader {
     return {
       dialect: this.dialect,
       deadline,
-      read: async (sql, parameters) => whenItIsOurTurn(await this.read(sql, parameters, deadline)),
+      read: (sql, parameters) => this.read(sql, parameters, deadline),
     };
   }
 

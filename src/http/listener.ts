@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../contract/index.ts';
+import { Door } from './door.ts';
 import { defaultEdge, type Edge } from './edge.ts';
 import type { Gate } from './gate.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
-import { noteConnection } from '../turns.ts';
 import { Unsent } from './unsent.ts';
 
 /**
@@ -98,7 +98,7 @@ export class Listener {
       },
       answer,
     );
-    this.#server.on('connection', noteConnection);
+    new Door().attachTo(this.#server);
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
