@@ -19,7 +19,10 @@ export interface Patience {
 }
 
 /** Whoever has to be refused hears of it within 50 ms; and what is begun in a crowd has not waited for long. */
-export const defaultPatience: Patience = { usualMs: 40, shortMs: 20, lateMs: 30, standingMs: STANDING_MS };
+export const defaultPatience: Patience = { usualMs: 40, shortMs: 30, lateMs: 30, standingMs: STANDING_MS };
+/** How often all that runs is replaced until whoever waits in a queue that stands begins. */
+const STANDING_TURNS = 8;
+
 interface Capacity {
   /** Work under way at the same time, in units of cost. */
   running: number;
@@ -110,9 +113,9 @@ export class Lane {
     });
   }
 
-  /** As many wait in a queue that stands as are under way. */
+  /** A queue that stands holds what is about to begin: fewer would leave nobody to share an answer with. */
   get #standingLength(): number {
-    return Math.min(this.#capacity.waiting, this.#capacity.running);
+    return Math.min(this.#capacity.waiting, STANDING_TURNS * this.#capacity.running);
   }
 
   #hasRoom(cost: number): boolean {
