@@ -1,8 +1,11 @@
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { FileFault } from './errors.ts';
 
+/** Where SQLite keeps the log of a database: beside the file itself, not beside a link to it. */
+export const logOf = (file: string): string => `${realpathSync(file)}-wal`;
+
 /** What SQLite has open: what is stored in a file that is no longer at its path is gone once it is closed. */
-const pathsOf = (file: string): string[] => [file, `${file}-wal`, `${file}-shm`];
+const pathsOf = (file: string): string[] => [file, logOf(file), `${realpathSync(file)}-shm`];
 
 const idOf = (path: string): string | undefined => {
   const found = statSync(path, { throwIfNoEntry: false });

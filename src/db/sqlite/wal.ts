@@ -1,6 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { SqliteConnection } from './binding.ts';
+import { logOf } from './identity.ts';
 
 const sync = promisify(fdatasync);
 
@@ -73,7 +74,7 @@ export class WriteAheadLog {
   async #store(): Promise<void> {
     if (this.#isClosed) return;
     if (this.#isBroken) this.#rescue();
-    this.#handle ??= openSync(`${this.#options.file}-wal`, 'r+');
+    this.#handle ??= openSync(logOf(this.#options.file), 'r+');
     try {
       await sync(this.#handle);
     } catch (error) {
