@@ -21,7 +21,7 @@ export const figure = (value) => {
 const commit = () => spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
 
 /** Where, when and by which command something was measured, in a line. */
-export const circumstances = (databaseVersion = undefined) => {
+export const circumstances = (databaseVersion) => {
   const processors = cpus();
   const words = process.argv.slice(2).map((word) => (word.includes(' ') ? `'${word}'` : word));
   return [
