@@ -113,4 +113,9 @@ const onPrivateServers = (name: 'mariadb' | 'mysql', program: ServerProgram): vo
 
 const { name, server } = globalThis.TEST_ENGINE;
 if (name !== 'sqlite' && 'binary' in server) describe('hosts', () => onPrivateServers(name, server));
-else test.todo('hosts: on servers only');
+
+test('a host that is named twice stands in for nobody', async () => {
+  await expect(Database.open('mysql://user:password@one,one:3306/content', schema)).rejects.toThrow(
+    'names a host twice',
+  );
+});
