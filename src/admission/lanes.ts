@@ -13,7 +13,7 @@ type Way = 'record' | 'list' | 'search' | 'write';
  * How many of each run at once, in one process, and how many wait before newcomers are refused at once. What runs at once
  * is what keeps two cores busy: measured, more of it adds to every answer's time and to nobody's throughput.
  * - Records are read by their keys, up to 64 in one query: fewer at once would leave the queries half empty.
- * - Four lists are read at once, and as many wait for their turn.
+ * - Eight lists are under way at once; of those, the database reads four.
  * - Searches take this process' own time, too; a search for what is rare takes ten times that of a list.
  * - Writes wait for the disk, and those of one record for each other, to be done together.
  */

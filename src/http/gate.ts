@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { procedures } from '../../contract/index.ts';
@@ -8,10 +7,9 @@ import type { Lanes } from '../admission/lanes.ts';
 import { refusalCost } from '../admission/pace.ts';
 import { LoopDelay } from '../admission/loop-delay.ts';
 import { errorReply } from './errors.ts';
-import { USABLE_ID } from './request-log.ts';
+import { requestIdOf } from './request-log.ts';
 import type { HeaderList } from './security.ts';
 
-const API = '/api/trpc/';
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 /** How often the log hears of refusals. */
 const LOGGED_EVERY_MS = 1000;
@@ -29,13 +27,19 @@ interface Options {
  */
 export class Gate {
   readonly #options: Options;
-  readonly #lanes: ReadonlyMap<string, readonly Lane[]>;
+  /** By the paths of their calls. */
+  readonly #guarded: ReadonlyMap<string, { id: string; lanes: readonly Lane[] }>;
   readonly #delay = new LoopDelay();
   #refused = 0;
 
   constructor(options: Options) {
     this.#options = options;
-    this.#lanes = new Map(procedures.map((procedure) => [procedure.id, options.lanes.allOf(procedure)]));
+    this.#guarded = new Map(
+      procedures.map((procedure) => [
+        procedure.route.path,
+        { id: procedure.id, lanes: options.lanes.allOf(procedure) },
+      ]),
+    );
   }
 
   /** To be called when the process begins to listen. */
@@ -50,11 +54,10 @@ export class Gate {
   /** Whether it refuses, and has answered or will, or the request is to be let through. */
   refuses(request: IncomingMessage, response: ServerResponse): boolean {
     const { url = '' } = request;
-    if (!url.startsWith(API) || !METHODS.has(request.method)) return false;
     const end = url.indexOf('?');
-    const id = url.slice(API.length, end === -1 ? undefined : end);
-    const lanes = this.#lanes.get(id);
-    if (!lanes) return false;
+    const guarded = this.#guarded.get(end === -1 ? url : url.slice(0, end));
+    if (!guarded || !METHODS.has(request.method)) return false;
+    const { id, lanes } = guarded;
     const { patience, pace } = this.#options.lanes;
     const isHasty = this.#delay.ms > patience.lateMs || pace.isEarly(request.socket);
     if (!lanes.every((lane) => lane.isFull || (isHasty && lane.isBusy))) return false;
@@ -65,8 +68,7 @@ export class Gate {
 
   #refuse(request: IncomingMessage, response: ServerResponse, id: string): void {
     if (response.destroyed) return;
-    const given = request.headers['x-request-id'];
-    const requestId = typeof given === 'string' && USABLE_ID.test(given) ? given : randomUUID();
+    const requestId = requestIdOf(request);
     const { status, headers, body } = errorReply(new AppError('OVERLOADED'), id, requestId);
     const text = JSON.stringify(body);
     response.writeHead(status, [
