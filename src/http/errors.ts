@@ -7,7 +7,7 @@ import { AppError, CallerLeft } from '../errors.ts';
 import { sendJson } from './reply.ts';
 
 /** What makes us refuse for want of capacity is mostly over by then. */
-export const LEAST_RETRY_AFTER_S = 1;
+const LEAST_RETRY_AFTER_S = 1;
 /** Up to how much longer whoever came in a crowd is to stay away, so that it does not come back as one. */
 const SPREAD_S = 2;
 

@@ -6,7 +6,7 @@ import type { Canceller, SessionPool } from './pool.ts';
 import type { Session } from './session.ts';
 
 /** How long a server may take to give up a statement, before the connection is closed. */
-export const CANCEL_MS = 1000;
+const CANCEL_MS = 1000;
 /** After how long without a word the other connections to it are looked at, too. */
 const SILENT_MS = 300;
 /** How long a server is told to close a connection that was given up, and the pause between two attempts. */
