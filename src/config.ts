@@ -83,6 +83,7 @@ const variables = z.object({
     .default(1),
   RATE_LIMIT: quotas.prefault('on'),
   REDIS_URL: redisUrl.optional(),
+  REDIS_TIMEOUT_MS: wholeNumber(1, 1000).default(5),
   REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
 });
@@ -107,6 +108,8 @@ export interface Config {
   quotas: Quotas | undefined;
   /** Where instances count together. */
   redisUrl: string | undefined;
+  /** How long anybody waits for an answer there. */
+  redisTimeoutMs: number;
   /** How long the work for a request may take. */
   requestTimeoutMs: number;
   shutdownTimeoutMs: number;
@@ -164,6 +167,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     workers: data.WORKERS,
     quotas: data.RATE_LIMIT,
     redisUrl: data.REDIS_URL,
+    redisTimeoutMs: data.REDIS_TIMEOUT_MS,
     requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     sandbox: false,

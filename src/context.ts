@@ -77,7 +77,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
-    limits: config.quotas && (await openLimits(config.quotas, config.redisUrl, log)),
+    limits: config.quotas && (await openLimits(config.quotas, config, log)),
     writes,
     toggles: new Toggles(db, writes, now),
     gameViews: viewCounts(db.background, log, gameKind),

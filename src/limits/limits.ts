@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
 import { LocalBuckets } from './local-buckets.ts';
 import type { Quotas } from './policies.ts';
 import { Rates } from './rates.ts';
@@ -12,7 +13,11 @@ export interface Limits {
 }
 
 /** Limits that this process counts alone or, with the address of a Redis, together with all that have the same one. */
-export const openLimits = async (quotas: Quotas, redisUrl: string | undefined, log: Logger): Promise<Limits> => {
+export const openLimits = async (
+  quotas: Quotas,
+  { redisUrl, redisTimeoutMs }: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>,
+  log: Logger,
+): Promise<Limits> => {
   const local = new LocalBuckets();
   if (redisUrl === undefined) {
     return { rates: new Rates(quotas, local), views: new FirstViews(), close: () => undefined };
@@ -20,7 +25,7 @@ export const openLimits = async (quotas: Quotas, redisUrl: string | undefined, l
   // Loaded only where it is used: a start takes long enough.
   const { Redis } = await import('./redis.ts');
   const { SharedBuckets } = await import('./shared-buckets.ts');
-  const redis = await Redis.open(redisUrl, log);
+  const redis = await Redis.open(redisUrl, redisTimeoutMs, log);
   return {
     rates: new Rates(quotas, new SharedBuckets(redis, local)),
     views: new FirstViews(redis),

@@ -2,16 +2,14 @@ import { createHash } from 'node:crypto';
 import { createClient, type RedisClientType } from '@redis/client';
 import type { Logger } from 'pino';
 
-/** How long anybody waits for an answer: on the same network it takes a fraction of a millisecond. */
-const PATIENCE_MS = 5;
 /** So many answers in a row that come too late, and nobody waits any more. */
 const MOST_LATE = 100;
 /** Nor when nothing was answered for so long that was asked. */
 const DEAD_MS = 250;
 /** How often a Redis is tried that is away. */
 const PROBE_MS = 500;
-/** What is timely for it: a busy machine need not keep it away. */
-const PROBE_PATIENCE_MS = 25;
+/** How many times as long as anybody else it may then take: a busy machine need not keep it away. */
+const PROBE_PATIENCE = 5;
 /** So many timely answers in a row, and it is back: more, each time that it is soon away again. */
 const TIMELY_PROBES = { least: 2, most: 64 };
 /** Away again within this time is soon. */
@@ -39,6 +37,8 @@ export class Redis {
   readonly #client: RedisClientType;
   readonly #log: Logger;
   readonly #secret: string;
+  /** How long anybody waits for an answer: on the same network it takes a fraction of a millisecond. */
+  readonly #patienceMs: number;
   #isThere = false;
   #isClosed = false;
   #isWarned = false;
@@ -50,7 +50,8 @@ export class Redis {
   #unansweredSince: number | undefined;
   #probe: NodeJS.Timeout | undefined;
 
-  private constructor(url: string, log: Logger) {
+  private constructor(url: string, patienceMs: number, log: Logger) {
+    this.#patienceMs = patienceMs;
     this.#log = log;
     // Known to all that share it, and to nobody who reads what is in it.
     this.#secret = createHash('sha256').update(url).digest('hex');
@@ -64,9 +65,12 @@ export class Redis {
     this.#client.on('error', (error: unknown) => this.#lose(error));
   }
 
-  /** Connects, and goes on trying where that takes longer than a second. `url` is `redis://…` or `rediss://…`. */
-  static async open(url: string, log: Logger): Promise<Redis> {
-    const redis = new Redis(url, log);
+  /**
+   * Connects, and goes on trying where that takes longer than a second. `url` is `redis://…` or `rediss://…`; nobody waits
+   * longer than `patienceMs` for an answer.
+   */
+  static async open(url: string, patienceMs: number, log: Logger): Promise<Redis> {
+    const redis = new Redis(url, patienceMs, log);
     await redis.#connect();
     return redis;
   }
@@ -82,7 +86,7 @@ export class Redis {
     return `${PREFIX}:{${hidden}}:${kind}`;
   }
 
-  /** What a script returns; undefined when Redis is away, or does not answer within a few milliseconds. */
+  /** What a script returns; undefined when Redis is away, or does not answer in time. */
   run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const request = { keys: [...keys], arguments: [...values] };
     return this.#ask(() => this.#runStored(script, request));
@@ -120,7 +124,7 @@ export class Redis {
   async #ask<T>(command: () => Promise<T>): Promise<T | undefined> {
     if (!this.#isThere) return undefined;
     this.#unansweredSince ??= performance.now();
-    const answer = await this.#inTime(this.#outcomeOf(command), PATIENCE_MS);
+    const answer = await this.#inTime(this.#outcomeOf(command), this.#patienceMs);
     if (answer === undefined) this.#noteLate();
     else this.#late = 0;
     return answer;
@@ -187,7 +191,7 @@ export class Redis {
     const answer = this.#outcomeOf(() =>
       this.#client.set(`${PREFIX}:probe`, '', { expiration: { type: 'EX', value: 1 } }),
     );
-    this.#timely = (await this.#inTime(answer, PROBE_PATIENCE_MS)) === undefined ? 0 : this.#timely + 1;
+    this.#timely = (await this.#inTime(answer, PROBE_PATIENCE * this.#patienceMs)) === undefined ? 0 : this.#timely + 1;
     // One after the other: what is frozen is to find little when it thaws.
     await answer;
     this.#probe = undefined;

@@ -94,6 +94,8 @@ interface Options {
   rates?: string;
   /** Where it counts, if not alone. */
   redisUrl?: string;
+  /** How long it waits for that. */
+  redisTimeoutMs?: number;
   /** Whether it fails on demand, as the sandbox does. */
   sandbox?: boolean;
   /** The address of a database that is there already, and stays. */
@@ -102,6 +104,8 @@ interface Options {
   reach?: (databaseUrl: string) => Promise<string>;
   /** What its listener bears, where it is other than usual. */
   edge?: Partial<Edge>;
+  /** How long a request may take: tests crowd a machine that is busy with others, and none is to end for that. */
+  requestTimeoutMs?: number;
   /** How long calls may wait for room: what the tests do at once is no overload, however slow the machine. */
   patience?: Patience;
 }
@@ -114,10 +118,12 @@ export const startApp = async ({
   now = () => new Date(),
   rates = 'off',
   redisUrl = '',
+  redisTimeoutMs = 1000,
   sandbox = false,
   databaseUrl,
   reach = (url) => Promise.resolve(url),
   edge = {},
+  requestTimeoutMs = 25_000,
   patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000, standingMs: 20_000 },
 }: Options = {}): Promise<TestApp> => {
   const database =
@@ -126,9 +132,9 @@ export const startApp = async ({
     DATABASE_URL: await reach(database.url),
     RATE_LIMIT: rates,
     REDIS_URL: redisUrl,
+    REDIS_TIMEOUT_MS: String(redisTimeoutMs),
     LOG_LEVEL: 'silent',
-    // Tests crowd a machine that is busy with others: no call is to end for that.
-    REQUEST_TIMEOUT_MS: '25000',
+    REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
   };
   const config = { ...readConfig(environment), sandbox };
   let logged = '';

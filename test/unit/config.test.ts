@@ -26,6 +26,7 @@ test('an empty environment is enough', () => {
     shutdownTimeoutMs: 10_000,
     quotas: { read: 600, anonymous: 120, write: 120, search: 60, work: 30_000 },
     redisUrl: undefined,
+    redisTimeoutMs: 5,
   });
 });
 
@@ -49,6 +50,7 @@ test('each variable is read', () => {
     SHUTDOWN_TIMEOUT_MS: '0',
     RATE_LIMIT: 'read=1,work=9',
     REDIS_URL: 'rediss://:p%40ss@redis.example.com:6380/2',
+    REDIS_TIMEOUT_MS: '20',
   };
   expect(readConfig(environment)).toMatchObject({
     port: 0,
@@ -63,6 +65,7 @@ test('each variable is read', () => {
     shutdownTimeoutMs: 0,
     quotas: { read: 1, anonymous: 120, write: 120, search: 60, work: 9 },
     redisUrl: environment.REDIS_URL,
+    redisTimeoutMs: 20,
   });
 });
 
