@@ -50,8 +50,15 @@ test('the tags: to the last one, and no more until midnight', async () => {
 
   const post = await app.anImagePost({ tagNames: tags(2e6, 5) }, user);
   await app.call('image.update', { id: post.id, tagNames: [...tags(2e6, 3), ...tags(3e6, 5)] }, user.key);
-  const { reason } = (await app.fail('image.update', { id: post.id, tagNames: ['one more'] }, 429, user.key)).data;
-  expect(reason).toBe('QUOTA_EXCEEDED');
+  const image = { title: 'x', images: ['https://images.example.com/1.webp'], tagNames: ['one more'] };
+  for (const [id, input] of [
+    ['image.update', { id: post.id, tagNames: ['one more'] }],
+    ['image.create', image],
+    ['image.batchCreate', { posts: [image] }],
+  ] as const) {
+    const { reason } = (await app.fail(id, input, 429, user.key)).data;
+    expect(reason).toBe('QUOTA_EXCEEDED');
+  }
   expect(await count('tags')).toBe(DAILY_TAGS);
   // Those that there are may be used by anyone, and new ones be made by others.
   await app.aGame({ tagNames: tags(0, 20) }, user);

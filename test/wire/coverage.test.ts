@@ -69,6 +69,30 @@ describe('a fault on demand', () => {
   });
 });
 
+describe('a service that is busy', () => {
+  let app: TestApp;
+  let key: string;
+  let leave: () => void;
+  const gone = new Promise<void>((resolve) => (leave = resolve));
+
+  beforeAll(async () => {
+    app = await startApp({ requestTimeoutMs: 100 });
+    ({ key } = await app.aUser());
+    const { lanes } = app.context;
+    for (const lane of new Set(procedures.flatMap((procedure) => lanes.allOf(procedure)))) {
+      void lane.run(Number.MAX_SAFE_INTEGER, undefined, () => gone);
+    }
+  });
+  afterAll(async () => {
+    leave();
+    await app.stop();
+  });
+
+  test.each(procedures)('gives $id up when its time is over', async (operation) => {
+    await expectFailure(post(app, key, operation), { status: 503, reason: 'TIMEOUT', retryAfter: /^1$/ });
+  });
+});
+
 describe('a database that has gone away', () => {
   let app: TestApp;
   let key: string;
