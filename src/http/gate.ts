@@ -30,6 +30,8 @@ export class Gate {
   /** By the paths of their calls. */
   readonly #guarded: ReadonlyMap<string, { id: string; lanes: readonly Lane[] }>;
   readonly #delay = new LoopDelay();
+  /** When a request came here last that had not waited for long. */
+  #lastTimely = 0;
   #refused = 0;
 
   constructor(options: Options) {
@@ -51,8 +53,11 @@ export class Gate {
     this.#delay.stop();
   }
 
-  /** Whether it refuses, and has answered or will, or the request is to be let through. */
-  refuses(request: IncomingMessage, response: ServerResponse): boolean {
+  /**
+   * Whether it refuses, and has answered or will, or the request, which has waited for so many milliseconds, is to be let
+   * through.
+   */
+  refuses(request: IncomingMessage, response: ServerResponse, waitedMs: number): boolean {
     const { url = '' } = request;
     const end = url.indexOf('?');
     const guarded = this.#guarded.get(end === -1 ? url : url.slice(0, end));
@@ -60,10 +65,19 @@ export class Gate {
     const { id, lanes } = guarded;
     const { patience, pace } = this.#options.lanes;
     const isHasty = this.#delay.ms > patience.lateMs || pace.isEarly(request.socket);
-    if (!lanes.every((lane) => lane.isFull || (isHasty && lane.isBusy))) return false;
+    const isLate = this.#isLate(waitedMs);
+    if (!lanes.every((lane) => isLate || lane.isFull || (isHasty && lane.isBusy))) return false;
     for (const lane of lanes) lane.noteRefusal();
     pace.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, id));
     return true;
+  }
+
+  /** Whether a request waited for too long to be heard, as all have for a while (RFC 8289, section 4.2). */
+  #isLate(waitedMs: number): boolean {
+    const { shortMs, standingMs } = this.#options.lanes.patience;
+    const now = performance.now();
+    if (waitedMs < shortMs) this.#lastTimely = now;
+    return now - this.#lastTimely > standingMs;
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, id: string): void {

@@ -4,6 +4,9 @@ import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { readOnly } from './guard.ts';
 
+/** Where whoever looks after the service asks how it is. */
+export const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
 /** How long the database may take to answer: whoever asks is told within two seconds. */
 const READY_TIMEOUT_MS = 1500;
 

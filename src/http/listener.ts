@@ -6,6 +6,7 @@ import { HEADERS_LIMIT, MAX_HEADERS } from '../../contract/index.ts';
 import { Door } from './door.ts';
 import { defaultEdge, type Edge } from './edge.ts';
 import type { Gate } from './gate.ts';
+import { healthPaths } from './health.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
@@ -16,6 +17,9 @@ import { Unsent } from './unsent.ts';
  * more is not heard for a second.
  */
 const BACKLOG = 4096;
+
+/** How long, at most, those still come in who stood at the door when it is to be shut, milliseconds. */
+const DRAIN_MS = 100;
 
 /** The prototypes that an Express app gives to requests and responses. */
 interface Prototypes {
@@ -64,6 +68,7 @@ export class Listener {
   readonly #edge: Edge;
   readonly #log: Logger | undefined;
   readonly #gate: Gate | undefined;
+  readonly #door: Door;
   readonly #running = new Set<ServerResponse>();
   readonly #unsent: Unsent;
   #stopping = false;
@@ -71,6 +76,11 @@ export class Listener {
   constructor(app: RequestListener, { prototypes = {}, headers = [], log, gate, edge: changed }: Options = {}) {
     const edge = { ...defaultEdge, ...changed };
     const refusals = new Refusals({ edge, headers, log });
+    const begin = (request: IncomingMessage, response: ServerResponse, waitedMs: number): void => {
+      // Nobody waits for it any more.
+      if (response.destroyed) return;
+      if (!gate?.refuses(request, response, waitedMs)) app(request, response);
+    };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
       response.once('close', () => {
@@ -79,7 +89,9 @@ export class Listener {
       });
       request.url = fromPath(request.url ?? '');
       if (this.#stopping) response.setHeader('Connection', 'close');
-      if (!gate?.refuses(request, response)) app(request, response);
+      // Whoever looks after the service is heard at once.
+      if (healthPaths.has(request.url)) app(request, response);
+      else this.#door.hear((waitedMs) => begin(request, response, waitedMs));
     };
     this.#edge = edge;
     this.#log = log;
@@ -98,7 +110,7 @@ export class Listener {
       },
       answer,
     );
-    new Door().attachTo(this.#server);
+    this.#door = new Door(this.#server);
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
@@ -134,6 +146,8 @@ export class Listener {
     for (const response of this.#running) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
+    // The kernel resets who is not in yet.
+    await this.#door.whenEmpty(Math.min(DRAIN_MS, timeoutMs));
     const closed = once(this.#server, 'close');
     // Node's own way for HTTP would also close each connection that is silent at this moment, under a next request.
     NetServer.prototype.close.call(this.#server);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { Door } from '../../src/http/door.ts';
 
@@ -8,18 +8,19 @@ const CALLERS = 100;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** An HTTP server with the door, and how many had come in when it first heard a request. */
-const aServer = async () => {
+const aServer = async (work = () => {}) => {
   const seen = { connections: 0, atFirstRequest: 0, requests: 0 };
   const server = createServer((_request, response) => {
     if (seen.requests === 0) seen.atFirstRequest = seen.connections;
     seen.requests += 1;
+    work();
     response.end('answer');
   });
+  const door = new Door(server);
   server.on('connection', () => (seen.connections += 1));
-  new Door().attachTo(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { server, seen, port: (server.address() as AddressInfo).port };
+  return { server, door, seen, port: (server.address() as AddressInfo).port };
 };
 
 const answerOf = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0]);
@@ -35,6 +36,34 @@ test('lets a crowd come in before it listens to any of it, and then to all of it
   expect(seen.atFirstRequest).toBeGreaterThan(CALLERS / 4);
   for (const socket of sockets) socket.destroy();
   server.close();
+});
+
+test('listens first to who came last', async () => {
+  const { server, port } = await aServer(() => {
+    const until = performance.now() + 1;
+    while (performance.now() < until);
+  });
+  const order: number[] = [];
+  const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) socket.write(REQUEST);
+  await Promise.all(sockets.map(async (socket, index) => (await answerOf(socket), order.push(index))));
+  expect(order.indexOf(CALLERS - 1)).toBeLessThan(CALLERS / 2);
+  expect(order.indexOf(0)).toBeGreaterThan(CALLERS / 2);
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+test('is empty once all who stood there are in', async () => {
+  const { server, door, seen, port } = await aServer();
+  const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) socket.write(REQUEST);
+  const answers = Promise.all(sockets.map(answerOf));
+  await door.whenEmpty(10_000);
+  expect(seen.connections).toBe(CALLERS);
+  // Nobody is reset who came before.
+  NetServer.prototype.close.call(server);
+  expect(await answers).toHaveLength(CALLERS);
+  for (const socket of sockets) socket.destroy();
 });
 
 test('hears what comes later on the same connection, and who leaves meanwhile', async () => {
