@@ -85,6 +85,7 @@ const variables = z.object({
   REDIS_URL: redisUrl.optional(),
   REDIS_TIMEOUT_MS: wholeNumber(1, 1000).default(5),
   REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
+  SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
 });
 
@@ -112,6 +113,8 @@ export interface Config {
   redisTimeoutMs: number;
   /** How long the work for a request may take. */
   requestTimeoutMs: number;
+  /** How long callers may still come when it has been told to stop, and says so. */
+  shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
   sandbox: boolean;
@@ -169,6 +172,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     redisUrl: data.REDIS_URL,
     redisTimeoutMs: data.REDIS_TIMEOUT_MS,
     requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
+    shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     sandbox: false,
   };

@@ -52,6 +52,8 @@ export interface Context {
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
   sweeper: Sweeper;
+  /** Aborted when the service has been told to stop: nobody should come any more. */
+  stopping: AbortController;
 }
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
@@ -84,6 +86,7 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
     imageViews: viewCounts(db.background, log, imageKind),
     sweeper: new Sweeper(db.background, now, log),
     lanes: new Lanes(),
+    stopping: new AbortController(),
   };
 };
 

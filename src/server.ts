@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { createApp } from './app.ts';
 import { type Config, ConfigError, inContainer } from './config.ts';
@@ -117,9 +118,9 @@ class StopTime {
     this.#ms = ms;
   }
 
-  /** It runs from now on, unless it does. */
-  begin(): void {
-    this.#end ??= performance.now() + this.#ms;
+  /** It runs from now on, or in so many milliseconds, unless it does. */
+  begin(delayMs = 0): void {
+    this.#end ??= performance.now() + delayMs + this.#ms;
   }
 
   /** How many milliseconds are left for requests. */
@@ -136,8 +137,8 @@ class StopTime {
 }
 
 /**
- * Answers requests until `stopped` resolves to a reason, then accepts nothing more, finishes what runs, and stores what
- * is buffered. `onListening` hears of the port.
+ * Answers requests until `stopped` resolves to a reason, and for a while longer, so that balancers hear of it. Then it
+ * accepts nothing more, finishes what runs, and stores what is buffered. `onListening` hears of the port.
  */
 const answer = async (
   context: Context,
@@ -154,6 +155,9 @@ const answer = async (
   try {
     await onListening(port);
     log.info({ reason: await stopped }, 'stopping');
+    context.stopping.abort();
+    stopTime.begin(config.shutdownDelayMs);
+    await sleep(config.shutdownDelayMs);
   } finally {
     const complete = await listener.stop(stopTime.left);
     if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');
@@ -188,6 +192,7 @@ const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<v
   try {
     await announce(context, await workers.start(), await fillDemo(context, isReady));
     log.info({ reason: await stopped }, 'stopping');
+    stopTime.begin(config.shutdownDelayMs);
   } finally {
     await workers.stop(stopTime.leftInAll);
   }

@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import type { Lane } from '../admission/lane.ts';
 import type { Lanes } from '../admission/lanes.ts';
 import { refusalCost } from '../admission/pace.ts';
+import { Sojourn } from '../admission/sojourn.ts';
 import { LoopDelay } from '../admission/loop-delay.ts';
 import { errorReply } from './errors.ts';
 import { requestIdOf } from './request-log.ts';
@@ -30,8 +31,7 @@ export class Gate {
   /** By the paths of their calls. */
   readonly #guarded: ReadonlyMap<string, { id: string; lanes: readonly Lane[] }>;
   readonly #delay = new LoopDelay();
-  /** When a request came here last that had not waited for long. */
-  #lastTimely = 0;
+  readonly #queue = new Sojourn();
   #refused = 0;
 
   constructor(options: Options) {
@@ -65,19 +65,14 @@ export class Gate {
     const { id, lanes } = guarded;
     const { patience, pace } = this.#options.lanes;
     const isHasty = this.#delay.ms > patience.lateMs || pace.isEarly(request.socket);
-    const isLate = this.#isLate(waitedMs);
-    if (!lanes.every((lane) => isLate || lane.isFull || (isHasty && lane.isBusy))) return false;
+    const isStanding = this.#queue.note(waitedMs, patience);
+    // A queue in front of lanes that have room is work for this process; whoever has waited longest goes.
+    const isLate = isStanding && waitedMs > patience.standingMs;
+    const isRefused = (lane: Lane): boolean => isLate || lane.isFull || ((isHasty || isStanding) && lane.isBusy);
+    if (!lanes.every(isRefused)) return false;
     for (const lane of lanes) lane.noteRefusal();
     pace.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, id));
     return true;
-  }
-
-  /** Whether a request waited for too long to be heard, as all have for a while (RFC 8289, section 4.2). */
-  #isLate(waitedMs: number): boolean {
-    const { shortMs, standingMs } = this.#options.lanes.patience;
-    const now = performance.now();
-    if (waitedMs < shortMs) this.#lastTimely = now;
-    return now - this.#lastTimely > standingMs;
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, id: string): void {

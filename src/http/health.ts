@@ -49,7 +49,10 @@ class Readiness {
   }
 }
 
-/** `/healthz`: the process answers. `/readyz`: so does the database, and its migrations are applied. */
+/**
+ * `/healthz`: the process answers. `/readyz`: so does the database, its migrations are applied, and the service has not been
+ * told to stop.
+ */
 export const health = (context: Context): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   const readiness = new Readiness(context);
@@ -57,6 +60,10 @@ export const health = (context: Context): Router => {
     response.json({ status: 'ok' });
   });
   router.all('/readyz', readOnly, async (_request, response) => {
+    if (context.stopping.signal.aborted) {
+      response.status(503).json({ status: 'stopping' });
+      return;
+    }
     await readiness.assert();
     response.json({ status: 'ready' });
   });

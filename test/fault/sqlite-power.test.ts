@@ -1,8 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { ErrorResponse } from '../../contract/index.ts';
 import { type Client, type Ending, openClient } from '../support/client.ts';
+import { expectExactCounts } from '../support/counts.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { aKey, idIn, storedGames } from '../support/load.ts';
+import { copyWithout, recordDisk, type Recorded, someOf } from '../support/faults/power-loss.ts';
+import { noteResult } from '../support/faults/results.ts';
+import { aKey, idIn, startLoad, storedGames, withDatabase } from '../support/load.ts';
 import { type ServeProcess, startServe } from '../support/program.ts';
 import { canTrace, inject } from '../support/strace.ts';
 
@@ -14,10 +21,11 @@ jest.setTimeout(120_000);
 let database: TestDatabase;
 let served: ServeProcess;
 let client: Client;
+let key: string;
 
 beforeEach(async () => {
   database = await createDatabase();
-  const key = await aKey(database.url);
+  key = await aKey(database.url);
   served = await startServe({ url: database.url, env: { LOG_LEVEL: 'info' } });
   client = openClient(served.base, key);
 });
@@ -31,6 +39,15 @@ const create = (title: string) => client.call('game.create', { title });
 const answered = (ending: Ending): Extract<Ending, { kind: 'answered' }> => {
   if (ending.kind !== 'answered') throw new Error(`The connection failed: ${JSON.stringify(ending)}`);
   return ending;
+};
+/** Of these games, how many a database does not have, which must be whole and its counts exact. */
+const lostFrom = async (url: string, ids: readonly string[]): Promise<number> => {
+  await withDatabase(url, async (db) => {
+    expect(await db.read('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    await expectExactCounts(db);
+  });
+  const stored = await storedGames(url);
+  return ids.filter((id) => !stored.has(id)).length;
 };
 const reasonOf = (ending: Ending): string =>
   (JSON.parse(answered(ending).text) as ErrorResponse).error.json.data.reason;
@@ -55,6 +72,48 @@ const reasonOf = (ending: Ending): string =>
     expect(answered(await writing).status).toBe(200);
     expect(performance.now() - asked).toBeGreaterThan(1490);
     await restore();
+  });
+
+  test('of a machine that loses its power has all that was answered', async () => {
+    const rounds = 8;
+    let [acknowledged, lost, wouldBeLost, unsynced] = [0, 0, 0, 0];
+    for (let round = 0; round < rounds; round += 1) {
+      const stopRecording = await recordDisk(served.child.pid!);
+      const load = startLoad(served.base, key, 8);
+      await load.reached(20 + Math.floor(Math.random() * 200));
+      const recorded = await stopRecording();
+      // What was answered before it stopped comes in yet.
+      await sleep(100);
+      const ids = load.published();
+      const file = new URL(database.url).pathname;
+      const files = [file, `${file}-wal`];
+      const folder = await mkdtemp(join(tmpdir(), 'content-gateway-power-'));
+      const copy = async (name: string, losses: Recorded['unsynced']): Promise<string> =>
+        `sqlite:${await copyWithout(files, losses, join(folder, name))}`;
+      acknowledged += ids.length;
+      unsynced += recorded.unsynced.length;
+      lost += await lostFrom(await copy('lost', someOf(recorded.unsynced, Math.random)), ids);
+      // A disk that only says that it has what it was asked to take shows that this could fail: all is lost where the
+      // file cannot be read any more.
+      const log = recorded.writes.filter(({ path }) => path === files[1]);
+      wouldBeLost += await lostFrom(await copy('lied', log), ids).catch(() => ids.length);
+      await rm(folder, { recursive: true });
+      load.stop();
+      served.child.kill('SIGCONT');
+      await load.done;
+    }
+    noteResult({
+      fault: 'the machine loses its power (files as the disk may have them)',
+      rounds,
+      load: '8 writers',
+      acknowledged,
+      lost,
+      duplicated: 0,
+      seen: `${unsynced} writes not synced; ${wouldBeLost} games lost were none`,
+    });
+    expect(acknowledged).toBeGreaterThan(rounds * 10);
+    expect(wouldBeLost).toBeGreaterThan(rounds);
+    expect(lost).toBe(0);
   });
 
   test('that fails makes a write unknown, and what comes later certain again', async () => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
-import { expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
 import { Door } from '../../src/http/door.ts';
 
 const CALLERS = 100;
@@ -80,4 +81,55 @@ test('hears what comes later on the same connection, and who leaves meanwhile', 
   socket.destroy();
   server.close();
   await once(server, 'close');
+});
+
+describe('requests that come all at once', () => {
+  const turn = (): Promise<void> =>
+    new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+
+  test('are begun some at each turn, in their order, and told how long they waited', async () => {
+    const door = new Door(new NetServer());
+    const begun: number[] = [];
+    const waited: number[] = [];
+    for (let index = 0; index < 1000; index += 1) {
+      door.hear((waitedMs) => {
+        begun.push(index);
+        waited.push(waitedMs);
+      });
+    }
+    const share = begun.length;
+    expect(share).toBeGreaterThan(10);
+    expect(share).toBeLessThan(500);
+    expect(waited.every((ms) => ms === 0)).toBe(true);
+    await sleep(20);
+    while (begun.length < 1000) {
+      const before = begun.length;
+      await turn();
+      expect(begun.length - before).toBeLessThanOrEqual(share);
+    }
+    expect(begun).toEqual(begun.map((_, index) => index));
+    expect(waited.at(-1)).toBeGreaterThan(0);
+    // All is as before.
+    door.hear((waitedMs) => waited.push(waitedMs));
+    expect(waited.at(-1)).toBe(0);
+  });
+
+  test('wait while others come in, but not for long', async () => {
+    const server = new NetServer();
+    const door = new Door(server);
+    let isHeard = false;
+    const began = performance.now();
+    const come = (): void => void server.emit('connection', { resume: () => undefined });
+    come();
+    door.hear(() => (isHeard = true));
+    expect(isHeard).toBe(false);
+    while (!isHeard) {
+      come();
+      await turn();
+    }
+    expect(performance.now() - began).toBeGreaterThan(10);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
 });

@@ -103,6 +103,20 @@ describe('SIGTERM', () => {
     expect(output()).toContain('cut off requests that took too long');
   });
 
+  test('is answered for SHUTDOWN_DELAY_MS with being no longer ready, and all else as ever', async () => {
+    const { base, child } = await start({ SHUTDOWN_DELAY_MS: '1500' });
+    const exited = once(child, 'exit');
+    const status = async (path: string) => (await fetch(base + path)).status;
+    expect(await status('/readyz')).toBe(200);
+    const asked = performance.now();
+    child.kill('SIGTERM');
+    while ((await status('/readyz')) === 200) await sleep(10);
+    expect(await (await fetch(`${base}/readyz`)).json()).toEqual({ status: 'stopping' });
+    expect([await status('/healthz'), await status('/docs/')]).toEqual([200, 200]);
+    expect(await exited).toEqual([0, null]);
+    expect(performance.now() - asked).toBeGreaterThan(1500);
+  });
+
   test('a second time ends the program at once', async () => {
     const service = await start();
     await startSlowRequest(service.base);

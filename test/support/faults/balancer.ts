@@ -3,18 +3,32 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** An HTTP balancer that knows nothing of its servers' health: it asks the next one when a connection is refused. */
+/** An HTTP balancer that asks the servers in turn which say that they are ready. */
 export interface Balancer {
   /** `http://127.0.0.1:<port>` */
   url: string;
-  /** How many connections were refused so far. */
-  refused(): number;
+  /** How many servers have ceased to be ready so far. */
+  left(): number;
   close(): Promise<void>;
 }
 
+/** How often it looks who is ready. */
+const WATCH_MS = 50;
+
 /** Starts a balancer in front of services on these ports; each request has a connection of its own to one of them. */
 export const startBalancer = async (ports: readonly number[]): Promise<Balancer> => {
-  let [turn, refused] = [0, 0];
+  let [turn, left] = [0, 0];
+  const ready = new Set(ports);
+
+  const look = async (port: number): Promise<void> => {
+    const isReady = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) ready.add(port);
+    else if (ready.delete(port)) left += 1;
+  };
+  const watch = setInterval(() => void Promise.all(ports.map(look)), WATCH_MS);
 
   /** @throws Error of Node when the connection fails */
   const ask = async ({ method, url, headers }: IncomingMessage, body: string, port: number) => {
@@ -27,20 +41,11 @@ export const startBalancer = async (ports: readonly number[]): Promise<Balancer>
 
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const body = await text(incoming);
-    const first = (turn += 1);
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        const port = ports[(first + attempt) % ports.length] ?? 0;
-        const { reply, body: answered } = await ask(incoming, body, port);
-        const { connection: _, 'transfer-encoding': __, 'keep-alive': ___, ...headers } = reply.headers;
-        outgoing.writeHead(reply.statusCode ?? 0, { ...headers, 'content-length': Buffer.byteLength(answered) });
-        outgoing.end(answered);
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED' || attempt + 1 === ports.length) throw error;
-        refused += 1;
-      }
-    }
+    turn += 1;
+    const { reply, body: answered } = await ask(incoming, body, [...ready][turn % ready.size] ?? 0);
+    const { connection: _, 'transfer-encoding': __, 'keep-alive': ___, ...headers } = reply.headers;
+    outgoing.writeHead(reply.statusCode ?? 0, { ...headers, 'content-length': Buffer.byteLength(answered) });
+    outgoing.end(answered);
   };
   const server = createServer((incoming, outgoing) => {
     answer(incoming, outgoing).catch((error: unknown) => outgoing.destroy(error as Error));
@@ -49,8 +54,9 @@ export const startBalancer = async (ports: readonly number[]): Promise<Balancer>
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    refused: () => refused,
+    left: () => left,
     close: async () => {
+      clearInterval(watch);
       server.closeAllConnections();
       server.close();
       await once(server, 'close');

@@ -1,18 +1,22 @@
 /**
  * A crowd in a process of its own, so that whoever measures beside it has an event loop for itself:
- *   node crowd.mjs <service> <connections> <milliseconds>
- * Each connection searches, again and again, as fast as it is answered. Writes a line of JSON at the end:
+ *   node crowd.mjs <service> <connections> <milliseconds> [obedient]
+ * Each connection searches again and again, 50 ms after it was answered, or not before it may when it is obedient. Writes a line of JSON at the end:
  * `{statuses, connected, failed, refusedMs, admittedMs}`. Plain JavaScript, since Node 20 runs it as it is.
  */
 import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const [base, connections, ms] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const isObedient = process.argv[5] === 'obedient';
+const REST_MS = 50;
 const statuses = {};
 const times = { admitted: [], refused: [] };
 let [failed, connected, stopped] = [0, 0, false];
 
 const words = ['game', 'test', 'moon', 'star', 'ra', 'go', 'の', '海', '伝説', 'dragon'];
 
+/** Resolves with how long to stay away, milliseconds. */
 const search = (agent, n) =>
   new Promise((resolve) => {
     const body = JSON.stringify({
@@ -29,13 +33,13 @@ const search = (agent, n) =>
       answer.on('end', () => {
         statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
         times[answer.statusCode === 200 ? 'admitted' : 'refused'].push(performance.now() - at);
-        resolve();
+        resolve(isObedient ? 1000 * Number(answer.headers['retry-after'] ?? 0) : 0);
       });
-      answer.on('error', resolve);
+      answer.on('error', () => resolve(0));
     });
     asked.on('error', () => {
       if (!stopped) failed += 1;
-      setTimeout(resolve, 100);
+      setTimeout(() => resolve(0), 100);
     });
     asked.on('socket', (socket) => {
       if (!socket.connecting) return;
@@ -49,9 +53,8 @@ const search = (agent, n) =>
 const agents = Array.from({ length: connections }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
 const run = async (agent, first) => {
   for (let n = first; !stopped; n += 13) {
-    await search(agent, n);
-    // A refused client that obeys would rest for a second; this one does not, but lets others run.
-    await new Promise((resume) => setTimeout(resume, 50));
+    const awayMs = await search(agent, n);
+    await sleep(Math.max(awayMs, REST_MS));
   }
 };
 const quantile = (values, share) =>
