@@ -15,7 +15,7 @@ export class Deadline {
 
   /** Without `ms`, milliseconds from now, it ends only when it is told to. */
   constructor(ms?: number) {
-    if (ms !== undefined) this.restart(ms);
+    if (ms !== undefined) this.#timer = setTimeout(() => this.end(), ms).unref();
   }
 
   /**
@@ -97,10 +97,9 @@ export class Deadline {
     });
   }
 
-  /** Has it end so many milliseconds from now. */
-  restart(ms: number): void {
-    clearTimeout(this.#timer);
-    if (!this.#error) this.#timer = setTimeout(() => this.end(), ms).unref();
+  /** Has it end as long from now as it had at first. */
+  restart(): void {
+    if (!this.#error) this.#timer?.refresh();
   }
 
   /** Has it never end, for work that is done. */

@@ -48,7 +48,7 @@ export const api = (calls: Calls, { log, lanes, limits, config: { requestTimeout
     if (request.method === 'POST') {
       const text = await bodies.read(request, admitted.procedure.bodyLimit);
       calls.billBody(arrival, text.length);
-      arrival.deadline.restart(requestTimeoutMs);
+      arrival.deadline.restart();
       sendJson(response, 200, await perform(admitted, text, request));
     } else {
       sendToGet(response, 200, await perform(admitted, queryText(request), request));

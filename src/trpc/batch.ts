@@ -105,7 +105,7 @@ export const answerBatch =
     const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
     const bill = (bytes: number): void => calls.billBody(arrival, bytes);
     const inputs = callable.length > 0 ? await readInputs(bodies, request, limit, bill) : {};
-    arrival.deadline.restart(timeoutMs);
+    arrival.deadline.restart();
     const answers = new BatchAnswers(held);
     const answer = async (one: Admitted, input: unknown, index: number): Promise<Reply> => {
       try {
