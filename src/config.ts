@@ -89,6 +89,9 @@ const variables = z.object({
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
 });
 
+/** The names of all variables that are read. */
+export const variableNames: readonly string[] = Object.keys(variables.shape);
+
 /** The settings of the service, as the README's table describes them. */
 export interface Config {
   port: number;

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, readConfig, sandboxOf } from '../../src/config.ts';
+import { ConfigError, readConfig, sandboxOf, variableNames } from '../../src/config.ts';
 import { serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */
@@ -262,4 +263,22 @@ test('replicas are those of a server', () => {
   expect(faultsOf({ DATABASE_READ_URL: 'sqlite:x.db' })).toEqual([
     'DATABASE_READ_URL must be mysql://user:password@host:port/database or mariadb://…',
   ]);
+});
+
+describe('the variables are all named, and no others', () => {
+  const found = (text: string, line: RegExp): string[] => [...text.matchAll(line)].map(([, part = '']) => part);
+  const sorted = variableNames.toSorted();
+
+  test('in the table of README.md', () => {
+    const { 1: section = '' } = readFileSync('README.md', 'utf8').split(/^### Configuration$/m);
+    expect(found(section.split(/^##/m)[0] ?? '', /^\| `(\w+)`/gm).toSorted()).toEqual(sorted);
+  });
+
+  test('in .env.example, with values that are taken', () => {
+    const example = readFileSync('.env.example', 'utf8');
+    const names = found(example, /^(\w+)=/gm);
+    const values = found(example, /^\w+=(.*)$/gm);
+    expect(names.toSorted()).toEqual(sorted);
+    expect(faultsOf(Object.fromEntries(names.map((name, index) => [name, values[index]])))).toEqual([]);
+  });
 });
