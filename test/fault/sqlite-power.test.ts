@@ -75,7 +75,7 @@ const reasonOf = (ending: Ending): string =>
   });
 
   test('of a machine that loses its power has all that was answered', async () => {
-    const rounds = 8;
+    const rounds = 5;
     let [acknowledged, lost, wouldBeLost, unsynced] = [0, 0, 0, 0];
     for (let round = 0; round < rounds; round += 1) {
       const stopRecording = await recordDisk(served.child.pid!);
