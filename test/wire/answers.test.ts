@@ -254,9 +254,11 @@ describe('the answers of a batch', () => {
     let lastRead = Number.POSITIVE_INFINITY;
     const restore = interceptReads(app.context.db, (read) => async (sql, ...rest) => {
       if (sql.includes('counters WHERE name >=')) await released;
-      const rows = await read(sql, ...rest);
-      lastRead = Date.now();
-      return rows;
+      try {
+        return await read(sql, ...rest);
+      } finally {
+        lastRead = Date.now();
+      }
     });
     const full = [...times(3, () => list(100)), list(30)];
     const waiting = [...full, { id: 'game.getTypeStats' } satisfies Call];
