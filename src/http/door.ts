@@ -1,7 +1,12 @@
 import type { Server, Socket } from 'node:net';
 
-/** How long those who stand at the door come in at a stretch, and how long those are heard then, milliseconds. */
-const COME_IN_MS = 20;
+/**
+ * How many of those who stand at the door come in at a stretch: it takes them some milliseconds, but for what was begun
+ * before and ends meanwhile; then it takes so many milliseconds at most.
+ */
+const MOST_COME_IN = 512;
+const COME_IN_MS = 100;
+/** How long those who came in are heard then, milliseconds. */
 const HEAR_MS = 40;
 /** How many of those who came in are listened to at each turn of the event loop, the latest first. */
 const LISTENED_AT_ONCE = 32;
@@ -39,8 +44,9 @@ export class Door {
   /** Of those, how many had come in at the last look. */
   #seen = 0;
   #isHearing = true;
-  /** Since when they are heard, or come in. */
+  /** Since when they are heard, or come in, and how many had come in before. */
   #since = 0;
+  #cameInBefore = 0;
   /** How many requests were begun in this turn. */
   #heard = 0;
   #isLooking = false;
@@ -92,6 +98,7 @@ export class Door {
   #change(isHearing: boolean, now: number): void {
     this.#isHearing = isHearing;
     this.#since = now;
+    this.#cameInBefore = this.#cameIn;
   }
 
   #lookSoon(): void {
@@ -107,8 +114,11 @@ export class Door {
     this.#seen = this.#cameIn;
     const now = performance.now();
     this.#heard = 0;
-    const isOver = now - this.#since > (this.#isHearing ? HEAR_MS : COME_IN_MS);
-    if (this.#isHearing ? isOver : isOver || !isCrowd) this.#change(!this.#isHearing, now);
+    const ms = now - this.#since;
+    const isOver = this.#isHearing
+      ? ms > HEAR_MS
+      : !isCrowd || ms > COME_IN_MS || this.#cameIn - this.#cameInBefore > MOST_COME_IN;
+    if (isOver) this.#change(!this.#isHearing, now);
     if (this.#isHearing) this.#listen(now);
     if (this.#held.length > 0 || this.#waiting.length > 0) this.#lookSoon();
     else this.#isHearing = true;
