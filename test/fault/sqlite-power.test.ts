@@ -109,7 +109,7 @@ const reasonOf = (ending: Ending): string =>
       acknowledged,
       lost,
       duplicated: 0,
-      seen: `${unsynced} writes not synced; ${wouldBeLost} games lost were none`,
+      seen: `${unsynced} writes not synced; ${wouldBeLost} games lost, had the log not been synced`,
     });
     expect(acknowledged).toBeGreaterThan(rounds * 10);
     expect(wouldBeLost).toBeGreaterThan(rounds);
