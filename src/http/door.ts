@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
  * How many of those who stand at the door come in at a stretch: it takes them some milliseconds, but for what was begun
@@ -15,12 +16,6 @@ const HEARD_AT_ONCE = 96;
 
 /** A turn in which nothing was done but to look, milliseconds. */
 const SHORT_TURN_MS = 0.1;
-
-/** Resolves at the end of a turn of the event loop. */
-const nextTurn = (): Promise<void> =>
-  new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 
 /** A request that waits until it is heard. */
 interface Waiter {

@@ -4,8 +4,10 @@ import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { readOnly } from './guard.ts';
 
+const LIVE = '/healthz';
+const READY = '/readyz';
 /** Where whoever looks after the service asks how it is. */
-export const healthPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+export const healthPaths: ReadonlySet<string> = new Set([LIVE, READY]);
 
 /** How long the database may take to answer: whoever asks is told within two seconds. */
 const READY_TIMEOUT_MS = 1500;
@@ -56,10 +58,10 @@ class Readiness {
 export const health = (context: Context): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   const readiness = new Readiness(context);
-  router.all('/healthz', readOnly, (_request, response) => {
+  router.all(LIVE, readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });
-  router.all('/readyz', readOnly, async (_request, response) => {
+  router.all(READY, readOnly, async (_request, response) => {
     if (context.stopping.signal.aborted) {
       response.status(503).json({ status: 'stopping' });
       return;

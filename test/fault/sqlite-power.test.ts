@@ -7,7 +7,7 @@ import type { ErrorResponse } from '../../contract/index.ts';
 import { type Client, type Ending, openClient } from '../support/client.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { copyWithout, recordDisk, type Recorded, someOf } from '../support/faults/power-loss.ts';
+import { copyWithout, recordDisk, someOf, type Write } from '../support/faults/power-loss.ts';
 import { noteResult } from '../support/faults/results.ts';
 import { aKey, idIn, startLoad, storedGames, withDatabase } from '../support/load.ts';
 import { type ServeProcess, startServe } from '../support/program.ts';
@@ -88,7 +88,7 @@ const reasonOf = (ending: Ending): string =>
       const file = new URL(database.url).pathname;
       const files = [file, `${file}-wal`];
       const folder = await mkdtemp(join(tmpdir(), 'content-gateway-power-'));
-      const copy = async (name: string, losses: Recorded['unsynced']): Promise<string> =>
+      const copy = async (name: string, losses: readonly Write[]): Promise<string> =>
         `sqlite:${await copyWithout(files, losses, join(folder, name))}`;
       acknowledged += ids.length;
       unsynced += recorded.unsynced.length;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { Door } from '../../src/http/door.ts';
 
@@ -84,11 +84,6 @@ test('hears what comes later on the same connection, and who leaves meanwhile', 
 });
 
 describe('requests that come all at once', () => {
-  const turn = (): Promise<void> =>
-    new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-
   test('are begun some at each turn, in their order, and told how long they waited', async () => {
     const door = new Door(new NetServer());
     const begun: number[] = [];

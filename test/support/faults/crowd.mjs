@@ -1,8 +1,9 @@
 /**
  * A crowd in a process of its own, so that whoever measures beside it has an event loop for itself:
  *   node crowd.mjs <service> <connections> <milliseconds> [obedient]
- * Each connection searches again and again, 50 ms after it was answered, or not before it may when it is obedient. Writes a line of JSON at the end:
- * `{statuses, connected, failed, refusedMs, admittedMs}`. Plain JavaScript, since Node 20 runs it as it is.
+ * Each connection searches again and again, 50 ms after it was answered, or not before it may when it is obedient. Writes a
+ * line of JSON at the end: `{statuses, connected, failed, refusedMs, admittedMs}`. Plain JavaScript, since Node 20 runs
+ * it as it is.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, open, readFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ import { stopAfterTest } from './running.ts';
 // written since whatever it likes.
 
 /** A piece of a file that was written. */
-interface Write {
+export interface Write {
   /** When it was done, in the order of what was recorded. */
   turn: number;
   path: string;
@@ -25,9 +25,9 @@ export interface Recorded {
   unsynced: readonly Write[];
 }
 
-const WRITE = /pwrite64\(\d+<([^>]+)>, .*, (\d+), (\d+)(?: <unfinished|\) += (\d+))/;
+const WRITE = /pwrite64\(\d+<([^>]+)>, .*, (\d+), (\d+)(?: <unfinished|\) += \d+)/;
 const SYNC = /f(?:data)?sync\(\d+<([^>]+)>(?: <unfinished|\) += 0)/;
-const RESUMED = /<\.\.\. (\w+) resumed>.*\) += (\d+)/;
+const RESUMED = /<\.\.\. \w+ resumed>.*\) += \d+/;
 
 /** Reads what strace has written of a process and its threads, in which calls may overlap. */
 const readLog = (log: string): Recorded => {
@@ -60,7 +60,8 @@ const readLog = (log: string): Recorded => {
 
 /** Records what a process writes to files, until it is stopped by the returned function. The process stays as it is then. */
 export const recordDisk = async (pid: number): Promise<() => Promise<Recorded>> => {
-  const log = join(await mkdtemp(join(tmpdir(), 'content-gateway-strace-')), 'log');
+  const folder = await mkdtemp(join(tmpdir(), 'content-gateway-strace-'));
+  const log = join(folder, 'log');
   const calls = 'trace=pwrite64,fdatasync,fsync';
   const tracer = spawn('strace', ['-f', '-y', '-s', '0', '-p', String(pid), '-o', log, '-e', calls], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -74,7 +75,9 @@ export const recordDisk = async (pid: number): Promise<() => Promise<Recorded>> 
     await sleep(100);
     tracer.kill('SIGTERM');
     await ended;
-    return readLog(await readFile(log, 'utf8'));
+    const text = await readFile(log, 'utf8');
+    await rm(folder, { recursive: true });
+    return readLog(text);
   };
 };
 
