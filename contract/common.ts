@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
-import { form, label, line, NOT_IN_LINK, prose, text } from './text.ts';
+import { form, label, NOT_IN_LINK, prose, text } from './text.ts';
+import { kindOf } from './voice.ts';
 
 // A host is a name or an IPv4 address; user info is refused, since a link with a password in it is a trap.
 const hostLabel = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
@@ -50,7 +51,10 @@ export const SocialLink = text(
 /** A whole number from `min` to `max`; a fault names the range. */
 export const wholeNumber = (min: number, max: number) => {
   const range = `must be a whole number from ${min} to ${max}`;
-  const error = ({ input }: { input?: unknown }) => (input === undefined ? 'is required' : range);
+  const error = ({ input }: { input?: unknown }) => {
+    if (input === undefined) return 'is required';
+    return typeof input === 'number' ? range : `${range}, not ${kindOf(input)}`;
+  };
   return z.int({ error, abort: true }).min(min, range).max(max, range);
 };
 
@@ -64,8 +68,8 @@ export const Count = z.int().min(0);
 
 export const Tag = z
   .object({
-    name: z.string().describe('The tag as it was first spelled, or as the operator spelled it since'),
-    slug: z.string().describe('The form of the name to filter by (`tagSlugs`)'),
+    name: z.string().describe('The display name: as first spelled, or as the operator has changed it since'),
+    slug: z.string().describe('The normalised name, to filter by (`tagSlugs`)'),
   })
   .meta({ id: 'Tag', description: 'A label of a game or an image post.' });
 
@@ -75,7 +79,7 @@ export const Author = z
     nickname: z.string().describe('The display name'),
     avatar: z.string().nullable().describe('URL or path of the avatar'),
   })
-  .meta({ id: 'UserSummary', description: 'A user in short: as author of a record or as search result.' });
+  .meta({ id: 'UserSummary', description: 'A user in brief: the author of a record, or a search result.' });
 
 export const ReactionType = z
   .enum(['like', 'dislike'])
@@ -83,18 +87,18 @@ export const ReactionType = z
 
 export const Viewer = z
   .object({
-    favorited: z.boolean().describe('Whether the caller holds it as a favorite'),
+    favorited: z.boolean().describe('Whether it is one of the caller’s favorites'),
     reaction: ReactionType.nullable().describe("The caller's reaction, or null"),
   })
-  .meta({ id: 'Viewer', description: "The caller's own relation to a record." });
+  .meta({ id: 'Viewer', description: 'What the caller has done with a record.' });
 
 /** Members that games and image posts share, in lists and alone. */
 export const contentMembers = {
-  viewCount: Count.describe('How often it was read by getById; grows with a delay of about a second'),
+  viewCount: Count.describe('How often it was read with getById; updated about once a second'),
   likeCount: Count.describe('The number of likes'),
   dislikeCount: Count.describe('The number of dislikes'),
-  favoriteCount: Count.describe('The number of users who hold it as a favorite'),
-  viewer: Viewer.nullable().describe('The relation of the caller whose key came along; null without a key'),
+  favoriteCount: Count.describe('The number of users who have it as a favorite'),
+  viewer: Viewer.nullable().describe('What the caller has done with it; null without an API key'),
   createdAt: Timestamp.describe('When it was published'),
   updatedAt: Timestamp.describe('When it was last changed by its author'),
 };
@@ -102,51 +106,78 @@ export const contentMembers = {
 /** Input members that games and image posts share. */
 export const contentInput = {
   title: label(lengths.title).describe('The title'),
-  description: prose(0, lengths.description).describe('A longer text about it'),
+  description: prose(0, lengths.description).describe('A longer description'),
   tagNames: z
-    .array(line(1, lengths.tagName))
+    .array(label(lengths.tagName))
     .max(MAX_TAGS)
-    .describe('Names of tags; unknown ones are made, duplicates merge'),
+    .describe('Names of tags. New tags are created; duplicates merge'),
 };
 
 const pageNumber = wholeNumber(1, MAX_PAGE);
 
 /** Input members that every list shares. */
-export const listInput = {
+const listMembers = {
   limit: wholeNumber(1, MAX_PAGE_SIZE).describe('Items per page'),
-  page: pageNumber.describe(
-    `The page, from 1. page × limit reaches to ${MAX_PAGE_DEPTH}, deeper pages need \`cursor\`; ignored beside a \`cursor\``,
-  ),
+  page: pageNumber
+    .optional()
+    .describe(
+      `The page number, from 1. page × limit goes up to ${MAX_PAGE_DEPTH}; deeper pages need a \`cursor\`. Required without a \`cursor\`, ignored with one`,
+    ),
   cursor: text(1, lengths.cursor)
     .optional()
-    .describe('The `nextCursor` of the previous page, with the same filters and sort mode. Reaches any depth'),
+    .describe('The `nextCursor` of the previous page, sent with the same filters and sort order. Works at any depth'),
   search: text(1, lengths.search)
     .optional()
     .describe(
-      'Words that must all occur, each anywhere in the title, the tags or, on games, the original name or author. ' +
-        'Width, case and kana form do not matter. Blank means no filter',
+      'Words that must all occur, each anywhere in the title, in a tag or, for games, in the original name or author. ' +
+        'Width, letter case and kana form do not matter. Blank means no filter',
     ),
   tagSlugs: z
     .array(text(1, lengths.tagSlug))
     .max(MAX_FILTER_TAGS)
     .optional()
-    .describe('Slugs of tags that must all be there'),
+    .describe('Slugs of tags that a record must all have'),
 };
+
+const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Where a list begins: a page or a cursor must be there. The document says so in JSON Schema, which zod does not write. */
+const hasBeginning = z.refine<unknown>(
+  (input) => {
+    const { page: number, cursor } = input as { page?: number; cursor?: string };
+    return number !== undefined || cursor !== undefined;
+  },
+  {
+    path: ['page'],
+    error: 'is required without a cursor',
+    params: { code: 'invalid_type' },
+    // Said beside all other faults.
+    when: ({ value }) => isRecord(value),
+  },
+);
+const hasBeginningInJsonSchema = { anyOf: [{ required: ['page'] }, { required: ['cursor'] }] };
+
+/** The input of a list: what all lists take, and members of its own. */
+export const listInput = <S extends z.core.$ZodLooseShape>(members: S) =>
+  z
+    .strictObject({ ...listMembers, ...members })
+    .check(hasBeginning)
+    .meta(hasBeginningInJsonSchema);
 
 const TotalRelation = z
   .enum(['eq', 'gte'])
-  .meta({ id: 'TotalRelation', description: 'Whether a total is exact, `eq`, or the least there may be, `gte`.' });
+  .meta({ id: 'TotalRelation', description: 'Whether a total is exact (`eq`) or a lower bound (`gte`).' });
 
 /** A page of items, as every list answers it. */
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item).describe('The records of this page'),
-    page: pageNumber.describe('The page asked for'),
-    limit: z.int().min(1).max(MAX_PAGE_SIZE).describe('The page size asked for'),
+    page: pageNumber.describe('The page you asked for; 1 if you sent only a cursor'),
+    limit: z.int().min(1).max(MAX_PAGE_SIZE).describe('The page size you asked for'),
     total: Count.describe('How many records match; see totalRelation'),
     totalRelation: TotalRelation.describe(
-      `\`eq\`: total is exact. \`gte\`: there are at least so many; counting stops at ${MAX_PAGE_DEPTH}`,
+      `\`eq\`: total is exact. \`gte\`: there are at least that many, since counting stops at ${MAX_PAGE_DEPTH}`,
     ),
-    hasMore: z.boolean().describe('Whether more records follow this page'),
-    nextCursor: z.string().nullable().describe('Pass it as `cursor` for the records that follow; null at the end'),
+    hasMore: z.boolean().describe('Whether more records follow'),
+    nextCursor: z.string().nullable().describe('Send it as `cursor` to get the records that follow; null at the end'),
   });

@@ -34,22 +34,22 @@ import {
   timeRangeDays,
 } from './limits.ts';
 import { noInput, procedure, router } from './procedure.ts';
-import { form, line, text, words } from './text.ts';
+import { form, label, labelOrNone, line, text, words } from './text.ts';
 
 const GameType = text(1, lengths.gameType, words).describe(
-  'The type, such as ADV, SLG, RPG or ACT; an open list. ASCII letters are upper-cased',
+  'The type, such as ADV, SLG, RPG or ACT. Any type is accepted; ASCII letters are stored in upper case',
 );
 
 const Download = z.strictObject({
-  name: line(1, lengths.downloadName).describe('What the link is called'),
+  name: label(lengths.downloadName).describe('The name of the link'),
   url: DownloadUrl.describe('http, https or magnet URL'),
   password: line(0, lengths.password).optional().describe('Password of the archive'),
 });
 
 const ExtraInfoInput = z
   .strictObject({
-    originalName: line(0, lengths.originalName).optional().describe('Name of the original work'),
-    originalAuthor: line(0, lengths.originalAuthor).optional().describe('Author of the original work'),
+    originalName: labelOrNone(lengths.originalName).optional().describe('Name of the original work'),
+    originalAuthor: labelOrNone(lengths.originalAuthor).optional().describe('Author of the original work'),
     fileSize: text(
       1,
       lengths.fileSize,
@@ -58,7 +58,7 @@ const ExtraInfoInput = z
       .optional()
       .describe('Size with unit, for example 1.5GB'),
     platforms: z
-      .array(line(1, lengths.platform))
+      .array(label(lengths.platform))
       .max(MAX_PLATFORMS)
       .optional()
       .describe('Platforms, for example Windows or Android'),
@@ -69,7 +69,10 @@ const ExtraInfoInput = z
       .optional()
       .describe('Download links'),
   })
-  .meta({ id: 'ExtraInfoInput', description: 'What else is known of a game.' });
+  .meta({
+    id: 'ExtraInfoInput',
+    description: 'More about a game: where it comes from, its size, platforms and downloads.',
+  });
 
 const GameInput = z
   .strictObject({
@@ -77,7 +80,7 @@ const GameInput = z
     description: contentInput.description.optional(),
     coverUrl: HttpUrl.optional().describe('URL of the cover image'),
     gameType: GameType.optional(),
-    isFree: z.boolean().default(true).describe('Whether it costs nothing'),
+    isFree: z.boolean().default(true).describe('Whether the game is free'),
     version: text(1, lengths.version, form('^Ver[0-9]+(\\.[0-9]+)*$', 'must be "Ver" and a number, for example Ver1.2'))
       .optional()
       .describe('Version label, for example Ver1.2'),
@@ -87,18 +90,18 @@ const GameInput = z
   .meta({ id: 'GameInput', description: 'A game to publish.' });
 
 const summaryMembers = {
-  id: z.string().describe('The id, opaque'),
+  id: z.string().describe('The id; treat it as opaque'),
   title: z.string().describe('The title'),
   coverUrl: z.string().nullable().describe('URL of the cover image'),
   gameType: z.string().nullable().describe('The type, such as RPG'),
-  isFree: z.boolean().describe('Whether it costs nothing'),
+  isFree: z.boolean().describe('Whether the game is free'),
   version: z.string().nullable().describe('Version label'),
   tags: z.array(Tag).describe('Its tags'),
-  author: Author.describe('Who published it'),
+  author: Author.describe('The user who published it'),
   ...contentMembers,
 };
 
-const GameSummary = z.object(summaryMembers).meta({ id: 'GameSummary', description: 'A game as lists show it.' });
+const GameSummary = z.object(summaryMembers).meta({ id: 'GameSummary', description: 'A game as it appears in lists.' });
 
 const ExtraInfo = z
   .object({
@@ -111,7 +114,7 @@ const ExtraInfo = z
       .array(
         z
           .object({
-            name: z.string().describe('What the link is called'),
+            name: z.string().describe('The name of the link'),
             url: z.string().describe('http, https or magnet URL'),
             password: z.string().nullable().describe('Password of the archive'),
           })
@@ -119,19 +122,19 @@ const ExtraInfo = z
       )
       .describe('Download links'),
   })
-  .meta({ id: 'ExtraInfo', description: 'What else is known of a game.' });
+  .meta({ id: 'ExtraInfo', description: 'More about a game: where it comes from, its size, platforms and downloads.' });
 
 const Game = z
   .object({
     ...summaryMembers,
-    description: z.string().nullable().describe('A longer text about it'),
+    description: z.string().nullable().describe('A longer description'),
     extraInfo: ExtraInfo,
   })
-  .meta({ id: 'Game', description: 'A game with all that is known of it.' });
+  .meta({ id: 'Game', description: 'A game in full.' });
 
 const GameSort = z.enum(['latest', 'oldest', 'views', 'likes', 'favorites']).meta({
   id: 'GameSort',
-  description: 'The order of games: newest or oldest first, or most viewed, liked or favorited first.',
+  description: 'The sort order of games: newest, oldest, most viewed, most liked or most favorited first.',
 });
 
 const { day, week, month, year } = timeRangeDays;
@@ -140,7 +143,7 @@ const spans = `${day * 24} hours, ${week}, ${month} or ${year} days`;
 
 const TimeRange = z
   .enum(['day', 'week', 'month', 'year', 'all'])
-  .meta({ id: 'TimeRange', description: `A span that ends now: ${spans}; or all time.` });
+  .meta({ id: 'TimeRange', description: `A time span that ends now: the last ${spans}, or all time.` });
 
 const gameId = Id.describe('The id of the game');
 
@@ -148,14 +151,13 @@ export const game = router('game', {
   list: procedure({
     summary: 'List games',
     description:
-      'Lists, filters and searches games, page by page or by cursor. Filters combine with AND. In a walk by cursor no record that was there throughout is missed or seen twice; sorted by a counter, records whose counter changes meanwhile may move.',
+      'Lists, filters and searches games, by page or by cursor. Filters combine with AND. A walk by cursor neither misses nor repeats a record that exists throughout. If you sort by a counter, records whose counter changes during the walk may move.',
     access: 'public',
     effect: 'read',
-    input: z.strictObject({
-      ...listInput,
+    input: listInput({
       gameType: GameType.optional(),
       sortBy: GameSort.default('latest').describe(
-        'Newest or oldest first, or most viewed, liked or favorited first; ties by date, then id',
+        'Newest, oldest, most viewed, most liked or most favorited first. Ties are broken by date, then by id',
       ),
       timeRange: TimeRange.default('all').describe(`Only games published in the last ${spans}`),
     }),
@@ -181,7 +183,7 @@ export const game = router('game', {
 
   create: procedure({
     summary: 'Publish a game',
-    description: 'Publishes one game in the name of the key’s user.',
+    description: 'Publishes one game as the user of the API key.',
     access: 'content:write',
     effect: 'write',
     input: GameInput,
@@ -192,7 +194,8 @@ export const game = router('game', {
 
   batchCreate: procedure({
     summary: `Publish up to ${MAX_BATCH_RECORDS} games`,
-    description: 'Publishes all games or, if any is faulty, none; the reply then lists every fault of every item.',
+    description:
+      'Publishes all the games, or none if any of them is invalid; the error then lists every fault of every item.',
     access: 'content:write',
     effect: 'write',
     input: z.strictObject({
@@ -214,14 +217,15 @@ export const game = router('game', {
 
   toggleFavorite: procedure({
     summary: 'Add or remove a favorite',
-    description: 'Makes the game a favorite of the caller or, if it is one, takes that back. Returns the new state.',
+    description:
+      'Adds the game to the caller’s favorites, or removes it if it is there already. Returns the new state.',
     access: 'content:write',
     effect: 'write',
     input: z.strictObject({ gameId }),
     output: z.object({
       gameId: z.string().describe('The id of the game'),
       favorited: z.boolean().describe('Whether it is a favorite now'),
-      favoriteCount: Count.describe('The number of users who hold it as a favorite'),
+      favoriteCount: Count.describe('The number of users who have it as a favorite'),
     }),
     errors: ['GAME_NOT_FOUND'],
     example: {
@@ -233,7 +237,7 @@ export const game = router('game', {
   toggleReaction: procedure({
     summary: 'Like or dislike a game',
     description:
-      'Sets the caller’s reaction. The same reaction again removes it, the other one switches it. Returns the new state.',
+      'Sets the caller’s reaction. Sending the same reaction again removes it; sending the other one switches to it. Returns the new state.',
     access: 'content:write',
     effect: 'write',
     input: z.strictObject({ gameId, type: ReactionType }),
@@ -252,7 +256,7 @@ export const game = router('game', {
 
   getTypeStats: procedure({
     summary: 'Count the games of each type',
-    description: `Counts the games of each type, most frequent first. Games without a type count under null. Beyond ${MAX_COUNTED_TYPES} types, the games of all others are counted together.`,
+    description: `Counts the games of each type, most common first. Games without a type are counted under \`null\`. At most ${MAX_COUNTED_TYPES} types are listed; the games of all others are added up in \`otherCount\`.`,
     access: 'public',
     effect: 'read',
     input: noInput(),
@@ -264,10 +268,10 @@ export const game = router('game', {
               gameType: z.string().nullable().describe('The type, or null for games without one'),
               count: Count.describe('The number of games'),
             })
-            .meta({ id: 'GameTypeCount', description: 'How many games there are of a type.' }),
+            .meta({ id: 'GameTypeCount', description: 'The number of games of one type.' }),
         )
         .describe(`The types, at most ${MAX_COUNTED_TYPES}`),
-      otherCount: Count.describe('The number of games of all types that are not among these'),
+      otherCount: Count.describe('The number of games of all other types'),
       total: Count.describe('The number of all games'),
     }),
     errors: [],
@@ -287,14 +291,14 @@ export const game = router('game', {
   getRelated: procedure({
     summary: 'List related games',
     description:
-      'Lists games that share tags with this one, the rarer the shared tags the higher, with credit for the same type and the same original author. Filled up from the same type, then from the latest games.',
+      'Lists games that share tags with this one. Rare shared tags count more than common ones; the same type and the same original author count too. If there are too few, games of the same type follow, then the latest games.',
     access: 'public',
     effect: 'read',
     input: z.strictObject({
       gameId,
       limit: wholeNumber(1, MAX_RELATED).default(DEFAULT_RELATED).describe('The number of games'),
     }),
-    output: z.object({ items: z.array(GameSummary).describe('The related games, closest first') }),
+    output: z.object({ items: z.array(GameSummary).describe('The related games, the closest first') }),
     errors: ['GAME_NOT_FOUND'],
     example: { input: { gameId: plainGame.id, limit: DEFAULT_RELATED }, output: { items: [exampleGameSummary] } },
   }),

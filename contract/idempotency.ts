@@ -8,13 +8,13 @@ export const idempotencyKey = {
   /** Visible ASCII, with spaces in between: what every HTTP library and proxy hands on unchanged. */
   pattern: '^[!-~]([ -~]*[!-~])?$',
   description:
-    'Makes it safe to repeat this request: send a new value, such as a UUID, for each thing to be done, and the same one ' +
-    'whenever it is not sure that it was. What was done before is then answered as it was then, not done again. A success ' +
-    `is remembered for ${IDEMPOTENCY_HOURS} hours, for this API key and operation; a refused request leaves the value unused.`,
+    'Makes this request safe to repeat. Send a new value, such as a UUID, for each thing you want done, and the same value ' +
+    'again whenever you do not know whether it was done. If it was, you get the first answer again and nothing is done ' +
+    `twice. A success is remembered for ${IDEMPOTENCY_HOURS} hours, per API key and operation; a refused request does not use the value up.`,
 } as const;
 
 /** The reply header that tells a repeated answer from a first one. */
 export const idempotencyReplayed = {
   name: 'Idempotency-Replayed',
-  description: '`true` where this was done by an earlier request with the same `Idempotency-Key`, else left out.',
+  description: '`true` if an earlier request with the same `Idempotency-Key` has done this already; absent otherwise.',
 } as const;

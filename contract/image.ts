@@ -33,42 +33,43 @@ const ImagePostInput = z
   .meta({ id: 'ImagePostInput', description: 'An image post to publish.' });
 
 const summaryMembers = {
-  id: z.string().describe('The id, opaque'),
+  id: z.string().describe('The id; treat it as opaque'),
   title: z.string().describe('The title'),
-  images: z.array(z.string()).describe(`URLs of the first images, at most ${MAX_SUMMARY_IMAGES}; getById answers all`),
-  imageCount: Count.describe('The number of all its images'),
+  images: z
+    .array(z.string())
+    .describe(`URLs of the first images, at most ${MAX_SUMMARY_IMAGES}; getById returns all of them`),
+  imageCount: Count.describe('The number of images in the post'),
   tags: z.array(Tag).describe('Its tags'),
-  author: Author.describe('Who published it'),
+  author: Author.describe('The user who published it'),
   ...contentMembers,
 };
 
 const ImagePostSummary = z
   .object(summaryMembers)
-  .meta({ id: 'ImagePostSummary', description: 'An image post as lists show it.' });
+  .meta({ id: 'ImagePostSummary', description: 'An image post as it appears in lists.' });
 
 const ImagePost = z
   .object({
     ...summaryMembers,
     images: z.array(z.string()).describe('URLs of all its images'),
-    description: z.string().nullable().describe('A longer text about it'),
+    description: z.string().nullable().describe('A longer description'),
   })
-  .meta({ id: 'ImagePost', description: 'An image post with all that is known of it.' });
+  .meta({ id: 'ImagePost', description: 'An image post in full.' });
 
 const ImageSort = z
   .enum(['latest', 'views'])
-  .meta({ id: 'ImageSort', description: 'The order of image posts: newest first, or most viewed first.' });
+  .meta({ id: 'ImageSort', description: 'The sort order of image posts: newest or most viewed first.' });
 
 const imagePostId = Id.describe('The id of the image post');
 
 export const image = router('image', {
   list: procedure({
     summary: 'List image posts',
-    description: `Lists, filters and searches image posts, page by page or by cursor; each shows its first ${MAX_SUMMARY_IMAGES} images. Filters combine with AND. In a walk by cursor no record that was there throughout is missed or seen twice; sorted by views, records that are viewed meanwhile may move.`,
+    description: `Lists, filters and searches image posts, by page or by cursor; each post shows its first ${MAX_SUMMARY_IMAGES} images. Filters combine with AND. A walk by cursor neither misses nor repeats a record that exists throughout. If you sort by views, records that are viewed during the walk may move.`,
     access: 'public',
     effect: 'read',
-    input: z.strictObject({
-      ...listInput,
-      sortBy: ImageSort.default('latest').describe('Newest first, or most viewed first'),
+    input: listInput({
+      sortBy: ImageSort.default('latest').describe('Newest or most viewed first'),
     }),
     output: page(ImagePostSummary),
     searchMember: 'search',
@@ -92,7 +93,7 @@ export const image = router('image', {
 
   create: procedure({
     summary: 'Publish an image post',
-    description: 'Publishes one image post in the name of the key’s user.',
+    description: 'Publishes one image post as the user of the API key.',
     access: 'content:write',
     effect: 'write',
     input: ImagePostInput,
@@ -103,7 +104,8 @@ export const image = router('image', {
 
   batchCreate: procedure({
     summary: `Publish up to ${MAX_BATCH_RECORDS} image posts`,
-    description: 'Publishes all posts or, if any is faulty, none; the reply then lists every fault of every item.',
+    description:
+      'Publishes all the posts, or none if any of them is invalid; the error then lists every fault of every item.',
     access: 'content:write',
     effect: 'write',
     input: z.strictObject({
@@ -125,7 +127,7 @@ export const image = router('image', {
   update: procedure({
     summary: 'Change an image post',
     description:
-      'Changes the members that are given; only the author may. `images` and `tagNames` replace what was there, a `description` of null clears it.',
+      'Changes the members that you send. Only the author may do this. `images` and `tagNames` replace the old ones; a `description` of `null` clears it.',
     access: 'content:write',
     effect: 'write',
     input: z.strictObject({
@@ -146,7 +148,7 @@ export const image = router('image', {
   toggleReaction: procedure({
     summary: 'Like or dislike an image post',
     description:
-      'Sets the caller’s reaction. The same reaction again removes it, the other one switches it. Returns the new state.',
+      'Sets the caller’s reaction. Sending the same reaction again removes it; sending the other one switches to it. Returns the new state.',
     access: 'content:write',
     effect: 'write',
     input: z.strictObject({ imagePostId, type: ReactionType }),
@@ -165,14 +167,15 @@ export const image = router('image', {
 
   toggleFavorite: procedure({
     summary: 'Add or remove a favorite',
-    description: 'Makes the post a favorite of the caller or, if it is one, takes that back. Returns the new state.',
+    description:
+      'Adds the post to the caller’s favorites, or removes it if it is there already. Returns the new state.',
     access: 'content:write',
     effect: 'write',
     input: z.strictObject({ imagePostId }),
     output: z.object({
       imagePostId: z.string().describe('The id of the image post'),
       favorited: z.boolean().describe('Whether it is a favorite now'),
-      favoriteCount: Count.describe('The number of users who hold it as a favorite'),
+      favoriteCount: Count.describe('The number of users who have it as a favorite'),
     }),
     errors: ['IMAGE_POST_NOT_FOUND'],
     example: {

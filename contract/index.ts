@@ -16,7 +16,8 @@ export const procedures: readonly Procedure[] = proceduresOf(contract);
 
 export * from './errors.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
-export { issuesOf } from './issues.ts';
+export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
+export { type Advise, issuesOf } from './issues.ts';
 export * from './limits.ts';
 export {
   type Access,
@@ -30,3 +31,4 @@ export {
   scopes,
   type SentOf,
 } from './procedure.ts';
+export { kindOf } from './voice.ts';

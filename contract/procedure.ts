@@ -113,7 +113,7 @@ export const noInput = () => NoInput.optional();
 
 const SuperjsonMeta = z.looseObject({}).meta({
   id: 'SuperjsonMeta',
-  description: 'Annotations that tRPC clients with superjson send. Other clients leave it out.',
+  description: 'Annotations that tRPC clients with superjson send. Other clients omit it.',
 });
 
 const request = <I extends z.ZodType>(name: string, input: I) =>

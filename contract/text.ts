@@ -25,7 +25,7 @@ export const NOT_IN_LINK = `${NOT_IN_LINE} "<>\\\\\``;
 interface Form {
   /** The source of a regular expression: see above. It has to refuse U+0000. */
   pattern: string;
-  /** What is wrong with a text of another form, after "it". */
+  /** What is wrong with a text of another form; the message reads on after its path. */
   faultOf: (value: string) => { code: string; message: string };
 }
 
@@ -50,16 +50,17 @@ const without = (characters: string, message: string): Form => {
   };
 };
 
-/** What leaves nothing to see of a text that holds nothing else: Unicode's White_Space on one line. */
-const BLANKS = ' \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000';
+// What leaves nothing to see of a text that holds nothing else: Unicode's White_Space on one line.
+const WIDE_BLANKS = '\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000';
+const BLANKS = ` ${WIDE_BLANKS}`;
 
-/** A form, some of which is more than white space. */
-const seen = ({ pattern, faultOf }: Form, characters: string): Form => {
-  const any = new RegExp(pattern);
+/** A form, and the pattern of those texts of it that are more than white space. */
+const seen = ({ pattern: any, faultOf }: Form, pattern: string): Form => {
+  const expression = new RegExp(any);
   return {
-    pattern: `^[^${characters}]*[^${characters}${BLANKS}][^${characters}]*$`,
+    pattern,
     faultOf: (value) =>
-      any.test(value) ? { code: 'blank', message: 'must hold more than white space' } : faultOf(value),
+      expression.test(value) ? { code: 'blank', message: 'must hold more than white space' } : faultOf(value),
   };
 };
 
@@ -73,10 +74,15 @@ const manyLines = without(
   'must hold no characters that control a display or turn its direction, tabs and line breaks aside',
 );
 
-/** Words of one line, with one space between two. */
-export const words = form(
-  `^[^ ${NOT_IN_LINE}]+( [^ ${NOT_IN_LINE}]+)*$`,
-  'must be words with one space between them, without characters that control a display or turn its direction',
+const letter = `[^ ${NOT_IN_LINE}]`;
+
+/** Words of one line, with one space between two; one of them is more than white space of other kinds. */
+export const words = seen(
+  form(
+    `^${letter}+( ${letter}+)*$`,
+    'must be words with one space between them, without characters that control a display or turn its direction',
+  ),
+  `^([${WIDE_BLANKS}]+ )*[${WIDE_BLANKS}]*[^${NOT_IN_LINE}${BLANKS}]${letter}*( ${letter}+)*$`,
 );
 
 /** The number of Unicode code points of a well-formed string. */
@@ -139,13 +145,19 @@ export const text = (min: number, max: number, { pattern, faultOf }: Form = anyt
     .meta({ minLength: min, maxLength: max, pattern });
 };
 
-/** A text on one line: a name, a title. */
+/** A text on one line. */
 export const line = (min: number, max: number) => text(min, max, oneLine);
 
-const seenLine = seen(oneLine, NOT_IN_LINE);
+// The first character that is to be seen ends the blanks: matched so, a text takes time by its length, not by its square.
+const seenPattern = `[${BLANKS}]*[^${NOT_IN_LINE}${BLANKS}][^${NOT_IN_LINE}]*`;
+const seenLine = seen(oneLine, `^${seenPattern}$`);
+const seenOrEmpty = seen(oneLine, `^(${seenPattern})?$`);
 
-/** What a record or a user goes by: a line that is not blank. */
+/** A title or a name: a line that is not blank. */
 export const label = (max: number) => text(1, max, seenLine);
+
+/** A title or a name that may be empty, but not white space alone. */
+export const labelOrNone = (max: number) => text(0, max, seenOrEmpty);
 
 /** A text of any number of lines. */
 export const prose = (min: number, max: number) => text(min, max, manyLines);

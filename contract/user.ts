@@ -11,7 +11,7 @@ const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
     ctx.addIssue({
       code: 'custom',
       path: ['__proto__'],
-      message: 'is not a usable name',
+      message: 'is not a usable name: no member may have it',
       params: { code: 'invalid_key' },
     });
   }
@@ -32,7 +32,7 @@ const SocialLinksInput = z
       ctx.issues.push({
         code: 'custom',
         input: ctx.value,
-        message: `must have at most ${MAX_SOCIAL_LINKS} members, has ${count}`,
+        message: `must hold at most ${MAX_SOCIAL_LINKS} members, holds ${count}`,
         params: { code: 'too_big' },
       });
     }
@@ -40,14 +40,14 @@ const SocialLinksInput = z
   .meta({
     id: 'SocialLinksInput',
     description:
-      'Links by the name of the site: names of a-z, 0-9, "_" and "-", values http(s) URLs or handles. Replaced as a whole.',
+      'Links by the name of the site. Names consist of a-z, 0-9, "_" and "-"; values are http(s) URLs or handles. Replaced as a whole.',
     maxProperties: MAX_SOCIAL_LINKS,
   });
 
 const profileMembers = {
-  id: z.string().describe('The id, opaque'),
+  id: z.string().describe('The id; treat it as opaque'),
   nickname: z.string().describe('The display name'),
-  bio: z.string().nullable().describe('Personal introduction'),
+  bio: z.string().nullable().describe('A few words about the user'),
   pronouns: z.string().nullable().describe('Pronouns'),
   website: z.string().nullable().describe('Personal website'),
   location: z.string().nullable().describe('Location'),
@@ -60,13 +60,11 @@ const profileMembers = {
   createdAt: Timestamp.describe('When the user joined'),
 };
 
-const UserProfile = z
-  .object(profileMembers)
-  .meta({ id: 'UserProfile', description: 'A user as everyone may see them.' });
+const UserProfile = z.object(profileMembers).meta({ id: 'UserProfile', description: 'The public profile of a user.' });
 
 const Scope = z
   .enum(scopes)
-  .meta({ id: 'Scope', description: 'What a key may be used for; no scope implies another.' });
+  .meta({ id: 'Scope', description: 'A permission that an API key holds. No scope implies another.' });
 
 const CurrentUser = z
   .object({
@@ -74,14 +72,14 @@ const CurrentUser = z
     updatedAt: Timestamp.describe('When the profile was last changed'),
     apiKey: z
       .object({
-        id: z.string().describe('The id of the key, not the key'),
-        name: z.string().describe('The name its owner gave it'),
-        scopes: z.array(Scope).describe('What the key allows'),
+        id: z.string().describe('The id of the key, not the key itself'),
+        name: z.string().describe('The name of the key'),
+        scopes: z.array(Scope).describe('The scopes that the key holds'),
         expiresAt: Timestamp.nullable().describe('When it stops working; null for never'),
       })
       .meta({ id: 'ApiKeyInfo', description: 'The key that this request used.' }),
   })
-  .meta({ id: 'CurrentUser', description: 'The caller: the whole profile and the key in use.' });
+  .meta({ id: 'CurrentUser', description: 'The caller: their full profile and the key in use.' });
 
 const exampleProfile = {
   ...exampleUser,
@@ -120,7 +118,7 @@ export const user = router('user', {
 
   me: procedure({
     summary: 'Read the current user',
-    description: 'Reads the complete profile of the key’s user, with what there is to know of the key.',
+    description: 'Reads the full profile of the user of the API key, and the details of the key.',
     access: 'user:read',
     effect: 'read',
     input: noInput(),
@@ -132,12 +130,12 @@ export const user = router('user', {
   updateProfile: procedure({
     summary: 'Change the profile',
     description:
-      'Changes the members that are given. Null clears a text, `socialLinks` is replaced as a whole; the nickname can be changed, not cleared.',
+      'Changes the members that you send. `null` clears a text. `socialLinks` is replaced as a whole. The nickname can be changed, but not cleared.',
     access: 'user:write',
     effect: 'write',
     input: z.strictObject({
       nickname: label(lengths.nickname).optional().describe('The display name'),
-      bio: prose(0, lengths.bio).nullable().optional().describe('Personal introduction'),
+      bio: prose(0, lengths.bio).nullable().optional().describe('A few words about the user'),
       pronouns: line(0, lengths.pronouns).nullable().optional().describe('Pronouns'),
       website: HttpUrl.nullable().optional().describe('Personal website'),
       location: line(0, lengths.location).nullable().optional().describe('Location'),
@@ -146,14 +144,14 @@ export const user = router('user', {
     output: CurrentUser,
     errors: [],
     example: {
-      input: { bio: 'ゲームと雨の写真が好きです。', location: '京都' },
-      output: exampleCurrentUser,
+      input: { bio: exampleProfile.bio, pronouns: null, socialLinks: exampleProfile.socialLinks },
+      output: { ...exampleCurrentUser, pronouns: null },
     },
   }),
 
   updateAvatar: procedure({
     summary: 'Change the avatar',
-    description: 'Sets the avatar of the key’s user; null clears it.',
+    description: 'Sets the avatar of the user of the API key; `null` clears it.',
     access: 'user:write',
     effect: 'write',
     input: z.strictObject({
@@ -166,15 +164,15 @@ export const user = router('user', {
 
   search: procedure({
     summary: 'Search users',
-    description: 'Finds users by any part of the nickname; width, case and kana form do not matter.',
+    description: 'Finds users by any part of their nickname. Width, letter case and kana form do not matter.',
     access: 'user:read',
     effect: 'read',
     input: z.strictObject({
       query: text(1, lengths.search).describe('A part of the nickname'),
-      limit: wholeNumber(1, MAX_FOUND_USERS).describe('The number of users'),
+      limit: wholeNumber(1, MAX_FOUND_USERS).describe('The most users to return'),
     }),
     output: z.object({
-      items: z.array(Author).describe('Users whose nickname starts with the query come first'),
+      items: z.array(Author).describe('The users found; those whose nickname starts with the query come first'),
       hasMore: z.boolean().describe('Whether there are more'),
     }),
     searchMember: 'query',

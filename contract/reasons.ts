@@ -1,0 +1,393 @@
+import {
+  ANSWER_LIMIT,
+  BATCH_BODY_LIMIT,
+  BODY_CODINGS,
+  DAILY_GAME_TYPES,
+  DAILY_TAGS,
+  HEADERS_LIMIT,
+  HEADERS_SECONDS,
+  IDEMPOTENCY_HOURS,
+  inBytes,
+  KEY_LENGTH,
+  KEY_PREFIX,
+  lengths,
+  MAX_BATCH_CALLS,
+  MAX_HEADERS,
+  MAX_ISSUES,
+  MAX_PAGE_DEPTH,
+  READ_BODY_LIMIT,
+  REQUEST_SECONDS,
+  WRITE_BODY_LIMIT,
+} from './limits.ts';
+
+/** Whether it helps to send the same request again, in words. */
+export const retries = {
+  /** What was asked for does not exist, or is not allowed. */
+  no: 'No. The same request gets the same answer.',
+  /** Another request, another key. */
+  'after-fixing': 'Not as it is. Fix the request first.',
+  /** The service says when, and a write that failed so has stored nothing. */
+  'after-retry-after': 'Yes, after the number of seconds in `Retry-After`.',
+  /** Nobody knows whether the write was done. */
+  'with-idempotency-key':
+    'Yes, after the number of seconds in `Retry-After` and with the same `Idempotency-Key`. Without one, look first whether the write was stored.',
+  /** The service does not say when, nor whether it will help. */
+  'after-a-pause':
+    'It may help. Try again after a pause, a few times at most, and a write only with the same `Idempotency-Key`.',
+} as const;
+export type Retry = keyof typeof retries;
+
+/** The error catalogue's entry for a reason. All texts are sentences in Markdown of which only code spans are used. */
+interface CatalogueEntry {
+  /** The HTTP status. */
+  readonly status: number;
+  /** The tRPC code in `error.json.data.code`. */
+  readonly code: string;
+  /** The JSON-RPC style number in `error.json.code`. */
+  readonly number: number;
+  /** What went wrong, for people: `error.json.message`. */
+  readonly message: string;
+  /** What to do, in a line: `error.json.data.hint`, unless whoever raises the error has a more precise one. */
+  readonly hint: string;
+  /** When this happens. */
+  readonly cause: string;
+  /** How to fix it, at more length than the hint. */
+  readonly fix: string;
+  /** Whether it helps to send the same request again. */
+  readonly retry: Retry;
+  /** The same for programs, where the status alone misleads: `X-Should-Retry`. */
+  readonly shouldRetry?: boolean;
+}
+
+const badRequest = { status: 400, code: 'BAD_REQUEST', number: -32600, retry: 'after-fixing' } as const;
+const unauthorized = { status: 401, code: 'UNAUTHORIZED', number: -32001, retry: 'after-fixing' } as const;
+const forbidden = { status: 403, code: 'FORBIDDEN', number: -32003 } as const;
+const notFound = { status: 404, code: 'NOT_FOUND', number: -32004 } as const;
+const tooLarge = { status: 413, code: 'PAYLOAD_TOO_LARGE', number: -32013, retry: 'after-fixing' } as const;
+const tooMany = { status: 429, code: 'TOO_MANY_REQUESTS', number: -32029, retry: 'after-retry-after' } as const;
+const unavailable = { status: 503, code: 'SERVICE_UNAVAILABLE', number: -32603 } as const;
+
+/** The error catalogue: every `data.reason` that the service can answer. */
+export const errors = {
+  MALFORMED_JSON: {
+    status: 400,
+    code: 'PARSE_ERROR',
+    number: -32700,
+    message: 'The request body is not valid JSON.',
+    hint: 'Send `{"json": {…}}`, encoded as UTF-8.',
+    cause:
+      'The body, or the `?input=` of a GET, cannot be read as JSON in UTF-8. Usually it is cut short, has a comma too many, was mangled by the quoting of a shell, or is a form rather than JSON.',
+    fix: 'Let a JSON library write the body instead of joining strings. On a command line, put the body in single quotes or in a file. If you compress the body, check that it arrives whole.',
+    retry: 'after-fixing',
+  },
+  VALIDATION_FAILED: {
+    ...badRequest,
+    message: 'The input does not match the schema of this operation.',
+    hint: '`issues` lists every fault; each `path` is a JSON pointer into `json`.',
+    cause: `A member of the input is missing, unknown, of the wrong type or outside its limits. \`data.issues\` lists every fault, up to ${MAX_ISSUES}.`,
+    fix: 'Correct the input at each `path`, as its `message` says. If a member that you did send is called missing, check that it is inside `json`: `{"json": {"limit": 20}}`.',
+  },
+  // Whether a page or a cursor is there to be had, no schema can tell: they are no faults of the input.
+  PAGE_TOO_DEEP: {
+    ...notFound,
+    message: `\`page\` × \`limit\` may not exceed ${MAX_PAGE_DEPTH}.`,
+    hint: 'To read further, pass the `nextCursor` of the previous reply as `cursor`.',
+    cause: `The request asks for a page beyond the first ${MAX_PAGE_DEPTH} records. Numbered pages cost more the deeper they lie, so they end there.`,
+    fix: 'Use `cursor` instead of `page`. Start with the first page and pass each `nextCursor` to the next request until it is `null`. A cursor reaches any depth.',
+    retry: 'after-fixing',
+  },
+  CURSOR_INVALID: {
+    ...notFound,
+    message: 'The cursor is malformed, or it was made for other filters or another sort order.',
+    hint: 'Pass `nextCursor` unchanged, with the same search, filters, `timeRange` and `sortBy` as before.',
+    cause:
+      'The cursor was shortened, changed or made up, or the search, the filters, `timeRange` or `sortBy` are not those of the page it came with.',
+    fix: 'Pass `nextCursor` exactly as it came and leave the search, filters and sort order as they were; `limit` may change. For other filters, start again with the first page.',
+    retry: 'after-fixing',
+  },
+  KEY_MISSING: {
+    ...unauthorized,
+    message: 'This operation needs an API key.',
+    hint: 'Send the header `Authorization: Bearer <API_KEY>`.',
+    cause: 'The operation is not public, and the request has no `Authorization` header.',
+    fix: 'Send a key that has the scope of this operation; the operator of the service issues keys. If you do send one, check whether a proxy or a redirect drops the header.',
+  },
+  KEY_MALFORMED: {
+    ...unauthorized,
+    message: 'The Authorization header does not hold a well-formed API key.',
+    hint: `A key is \`${KEY_PREFIX}\` followed by ${KEY_LENGTH} letters and digits, sent as \`Authorization: Bearer <API_KEY>\`. Check for a typo.`,
+    cause: `What follows \`Bearer\` is not \`${KEY_PREFIX}\` and ${KEY_LENGTH} letters and digits, or its checksum is wrong: there is a typo, the key was cut short or put in quotes, or the header uses another scheme, such as Basic. Public operations refuse a bad key, too.`,
+    fix: 'Copy the key again, whole, without quotes or line breaks. To call a public operation without a key, leave the header out.',
+  },
+  KEY_UNKNOWN: {
+    ...unauthorized,
+    message: 'This API key does not exist.',
+    hint: 'Check that the key was issued by this service, and not by another deployment of it.',
+    cause:
+      'The key is well-formed, but this service has never issued it. Most often it belongs to another deployment, such as a sandbox or a test system.',
+    fix: 'Compare the address that you call with the one that the key was issued for. If they match, ask the operator for a new key.',
+  },
+  KEY_EXPIRED: {
+    ...unauthorized,
+    message: 'This API key has expired.',
+    hint: 'Ask the operator for a new key.',
+    cause:
+      'The key had an expiry date, which has passed. A key that the operator has replaced with a new one expires, too.',
+    fix: 'Ask the operator for a new key. `user.me` shows a key’s expiry date as `apiKey.expiresAt`, so you can have the key replaced in time.',
+  },
+  KEY_REVOKED: {
+    ...unauthorized,
+    message: 'This API key has been revoked.',
+    hint: 'Ask the operator for a new key.',
+    cause: 'The operator has revoked the key, for example because it was leaked or is no longer needed.',
+    fix: 'Ask the operator why it was revoked, and for a new key.',
+  },
+  USER_SUSPENDED: {
+    ...unauthorized,
+    message: 'The user of this API key is suspended.',
+    hint: 'Ask the operator why, and whether the suspension can be lifted.',
+    cause:
+      'The operator has suspended the user that the key belongs to. All keys of the user are refused meanwhile, on public operations, too.',
+    fix: 'Ask the operator why. The same keys work again within a second once the suspension is lifted; public operations can be called without a key.',
+  },
+  SCOPE_MISSING: {
+    ...forbidden,
+    message: 'The API key lacks the scope that this operation needs.',
+    hint: 'Ask the operator for a key with this scope.',
+    cause:
+      'The key is valid, but was issued without the scope that this operation needs. No scope includes another: `user:write` does not allow what `user:read` does.',
+    fix: '`data.hint` names the scope that is needed and those that the key has. Ask the operator for a key with the scope that is missing.',
+    retry: 'after-fixing',
+  },
+  NOT_OWNER: {
+    ...forbidden,
+    message: 'Only the author may change this record.',
+    hint: 'Use an API key of the author.',
+    cause: 'The record was published by another user than the one whose key came with the request.',
+    fix: 'Change it with a key of its author. `user.me` shows whose key you use; the record’s `author` shows whose it is.',
+    retry: 'no',
+  },
+  GAME_NOT_FOUND: {
+    ...notFound,
+    message: 'There is no game with this id.',
+    hint: '`game.list` lists the ids of games.',
+    cause:
+      'No game has this id: it was mistyped, it is the id of another kind of record or from another deployment, or the game is gone.',
+    fix: 'Copy ids unchanged from a reply, for example from `game.list`. If the id used to work, treat the game as gone.',
+    retry: 'no',
+  },
+  IMAGE_POST_NOT_FOUND: {
+    ...notFound,
+    message: 'There is no image post with this id.',
+    hint: '`image.list` lists the ids of image posts.',
+    cause:
+      'No image post has this id: it was mistyped, it is the id of another kind of record or from another deployment, or the post is gone.',
+    fix: 'Copy ids unchanged from a reply, for example from `image.list`. If the id used to work, treat the post as gone.',
+    retry: 'no',
+  },
+  USER_NOT_FOUND: {
+    ...notFound,
+    message: 'There is no user with this id.',
+    hint: '`user.search` finds the ids of users.',
+    cause:
+      'No user has this id: it was mistyped, it is the id of another kind of record or from another deployment, or the user is gone.',
+    fix: 'Copy ids unchanged from a reply: from `user.search`, `user.me` or the `author` of a record. If the id used to work, treat the user as gone.',
+    retry: 'no',
+  },
+  PROCEDURE_NOT_FOUND: {
+    ...notFound,
+    message: 'There is no such procedure.',
+    hint: 'Procedure names are case-sensitive; `/docs` lists them all.',
+    cause:
+      'No procedure has the name that follows `/api/trpc/`. It was misspelled, is written with other capitals, or has a slash too many.',
+    fix: 'Write the name as the documentation has it, with a dot and without a slash at the end: `/api/trpc/game.list`.',
+    retry: 'after-fixing',
+  },
+  ROUTE_NOT_FOUND: {
+    ...notFound,
+    message: 'There is nothing at this path.',
+    hint: 'The API is below `/api/trpc/`, its documentation below `/docs`.',
+    cause: 'The path belongs neither to a procedure nor to a page of this service.',
+    fix: 'Check the base URL: procedures are at `/api/trpc/` and their name. If the service is behind a proxy, check that the proxy passes the path on unchanged.',
+    retry: 'after-fixing',
+  },
+  METHOD_NOT_SUPPORTED: {
+    status: 405,
+    code: 'METHOD_NOT_SUPPORTED',
+    number: -32005,
+    message: 'This path does not support this HTTP method.',
+    hint: 'The header `Allow` names the methods that it supports.',
+    cause:
+      'Procedures are called by POST. Those that only read also take GET, with the input as `?input=` and without a body; those that write take nothing else.',
+    fix: 'Send the call by POST. If you did, look for a redirect on the way, such as from `http` to `https`: many clients follow one with a GET.',
+    retry: 'after-fixing',
+  },
+  PAYLOAD_TOO_LARGE: {
+    ...tooLarge,
+    message: 'The request body is too large.',
+    hint: `At most ${inBytes(READ_BODY_LIMIT)} for a read, ${inBytes(WRITE_BODY_LIMIT)} for a write, and ${inBytes(BATCH_BODY_LIMIT)} for batchCreate and for batches of calls that write.`,
+    cause: `The body is larger than the operation takes: ${inBytes(READ_BODY_LIMIT)} for a read, ${inBytes(WRITE_BODY_LIMIT)} for a write, ${inBytes(BATCH_BODY_LIMIT)} for \`batchCreate\` and for batches of calls that write. A compressed body counts as it is when unpacked.`,
+    fix: 'Send fewer records at once. Images and files are never part of a request: records hold their URLs.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    code: 'UNSUPPORTED_MEDIA_TYPE',
+    number: -32015,
+    message: 'The media type, charset or content encoding of the request body is not supported.',
+    hint: `Send \`Content-Type: application/json\` in UTF-8, plain or encoded with ${BODY_CODINGS.join(' or ')}.`,
+    cause: `The header \`Content-Type\` is not \`application/json\` in UTF-8, or \`Content-Encoding\` is neither ${BODY_CODINGS.join(' nor ')}. Many clients send a form unless told otherwise: curl with \`-d\` does.`,
+    fix: 'Set the header `Content-Type: application/json`, with curl by `-H` or `--json`. Leave `Content-Encoding` out unless you compress the body.',
+    retry: 'after-fixing',
+  },
+  BAD_HTTP_REQUEST: {
+    ...badRequest,
+    message: 'The request is not well-formed HTTP.',
+    hint: 'Use an HTTP client library, and send each header once.',
+    cause:
+      'The request breaks a rule of HTTP: it has no `Host`, repeats a header that may appear only once, or cannot be parsed. In a sandbox, an `X-Sandbox-…` header with a wrong value is refused so, too.',
+    fix: '`data.hint` says what is wrong. If you did not write the request by hand, look at what proxies between you and the service add.',
+  },
+  HEADERS_TOO_LARGE: {
+    ...badRequest,
+    status: 431,
+    message: 'The request headers are too large.',
+    hint: `At most ${HEADERS_LIMIT / 1024} KiB in all, and ${MAX_HEADERS} headers.`,
+    cause: `The headers, including the request line, are larger than ${HEADERS_LIMIT / 1024} KiB, or there are more than ${MAX_HEADERS}. Long cookies and long \`?input=\` parameters of a GET are the usual causes.`,
+    fix: 'Send no cookies: the service uses none. Send long inputs by POST.',
+  },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'TIMEOUT',
+    number: -32008,
+    message: 'The request took too long to arrive.',
+    hint: `Send the headers within ${HEADERS_SECONDS} seconds and the whole request within ${REQUEST_SECONDS}.`,
+    cause: `The headers were not complete after ${HEADERS_SECONDS} seconds, or the whole request after ${REQUEST_SECONDS}. Either the connection is slow, or \`Content-Length\` announces more than is sent.`,
+    fix: 'Send smaller or compressed bodies over slow connections. If it happens at once to every request, check `Content-Length`.',
+    retry: 'after-a-pause',
+  },
+  IDEMPOTENCY_KEY_INVALID: {
+    ...badRequest,
+    message: 'The `Idempotency-Key` is not usable.',
+    hint: `Send 1 to ${lengths.idempotencyKey} printable ASCII characters, such as a UUID.`,
+    cause: `The header is empty, longer than ${lengths.idempotencyKey} characters, or has characters other than printable ASCII.`,
+    fix: 'Use a new UUID for each thing to be done. Do not build the value from titles or names, which may be in any script.',
+  },
+  IDEMPOTENCY_IN_PROGRESS: {
+    status: 409,
+    code: 'CONFLICT',
+    number: -32009,
+    message: 'A request with the same `Idempotency-Key` is still being worked on.',
+    hint: 'Send this request again after the number of seconds in `Retry-After`: it then gets the answer to the first one.',
+    cause:
+      'A write with the same `Idempotency-Key` came earlier and has not ended. Usually the client gave up waiting for it too soon and sent it again.',
+    fix: 'Send the same request again, with the same `Idempotency-Key`. If it happens often, let your client wait longer for an answer.',
+    retry: 'after-retry-after',
+    shouldRetry: true,
+  },
+  IDEMPOTENCY_MISMATCH: {
+    status: 422,
+    code: 'UNPROCESSABLE_CONTENT',
+    number: -32022,
+    message: 'The `Idempotency-Key` was used before, with another input.',
+    hint: `Nothing was stored by this call. Send a new \`Idempotency-Key\` for another input; a used one is kept for ${IDEMPOTENCY_HOURS} hours.`,
+    cause: `This API key has called this operation with the same \`Idempotency-Key\` within the last ${IDEMPOTENCY_HOURS} hours, and with another input. Leaving out a member and sending its default count as different inputs.`,
+    fix: 'Use a new `Idempotency-Key` for each thing to be done, and the same one only to repeat exactly that request.',
+    retry: 'after-fixing',
+    shouldRetry: false,
+  },
+  BATCH_TOO_LARGE: {
+    ...badRequest,
+    message: `A batch holds at most ${MAX_BATCH_CALLS} calls.`,
+    hint: 'Send several batches: the batch links of tRPC clients have the option `maxItems`.',
+    cause: `The path names more than ${MAX_BATCH_CALLS} procedures. A tRPC client makes such a batch when many calls are made at the same moment.`,
+    fix: `Give \`httpBatchLink\` or \`httpBatchStreamLink\` the option \`maxItems: ${MAX_BATCH_CALLS}\`: it then sends several batches.`,
+  },
+  ANSWER_TOO_LARGE: {
+    ...tooLarge,
+    message: `The answers to the calls of a batch are larger than ${inBytes(ANSWER_LIMIT)} together.`,
+    hint: 'Nothing was stored by this call. Ask for less at once: a smaller `limit`, or fewer calls in a batch.',
+    cause: `The answers to the calls of one batch go out together, and are ${inBytes(ANSWER_LIMIT)} at most. This call found no more room; others of the same batch may have succeeded.`,
+    fix: 'Make the calls that failed again, in a smaller batch or each by itself, or ask for shorter pages by `limit`.',
+  },
+  RATE_LIMITED: {
+    ...tooMany,
+    message: 'Too many requests.',
+    hint: 'Wait for the number of seconds in `Retry-After`.',
+    cause:
+      'Your key, or your address where you send no key, has used up one of its rates. `data.hint` names it, and the header `RateLimit-Policy` lists them all. A refused request costs nothing.',
+    fix: 'Wait for as long as `Retry-After` says. Spread your requests, keep answers for a while, and send a key: it has higher rates than an address. Store many records by `batchCreate`.',
+  },
+  QUOTA_EXCEEDED: {
+    ...tooMany,
+    message: 'This key has made as many new tags or game types as it may in a day.',
+    hint: `A key may make ${DAILY_TAGS} new tags and ${DAILY_GAME_TYPES} new game types in a day, which ends at midnight UTC. Nothing was stored.`,
+    cause: `The record has tags or a \`gameType\` that nobody has used before, and the key has made ${DAILY_TAGS} new tags or ${DAILY_GAME_TYPES} new game types today. Tags and types that exist are not counted.`,
+    fix: 'Use tags and types that exist already, or go on after midnight UTC. If every record brings new tags, check whether something else, such as its title, has got among them.',
+  },
+  OVERLOADED: {
+    ...unavailable,
+    message: 'The service is too busy to complete this request.',
+    hint: 'Nothing was stored. Try again after the number of seconds in `Retry-After`.',
+    cause:
+      'More requests came than the service can answer in time, so it refused this one before doing anything for it. Each caller may be well within its rates.',
+    fix: 'Try again after `Retry-After`. If it lasts, tell the operator.',
+    retry: 'after-retry-after',
+  },
+  DATABASE_UNAVAILABLE: {
+    ...unavailable,
+    message: 'The database cannot be reached.',
+    hint: 'Try again after the number of seconds in `Retry-After`.',
+    cause:
+      'The service cannot reach its database, or the database refuses it. It may be restarting. Nothing was stored.',
+    fix: 'Try again after `Retry-After`. If it lasts, tell the operator: `GET /readyz` shows whether the service is ready.',
+    retry: 'after-retry-after',
+  },
+  TIMEOUT: {
+    ...unavailable,
+    message: 'The service could not complete this request in time.',
+    hint: 'Nothing was stored. Try again after the number of seconds in `Retry-After`.',
+    cause:
+      'The time that the service allows itself for a request was over before it was done. The database may be slow.',
+    fix: 'Try again after `Retry-After`. If it happens to one kind of request only, ask for less: a smaller `limit`, a more selective search, fewer records at once.',
+    retry: 'after-retry-after',
+  },
+  OUTCOME_UNKNOWN: {
+    ...unavailable,
+    message: 'The connection to the database broke while this was stored, so it may or may not be.',
+    hint: 'Retry the request with the same `Idempotency-Key`: if it is stored already, it is not stored again.',
+    cause:
+      'The connection to the database, or the disk, failed while the write was being stored. The service cannot tell whether it was.',
+    fix: 'Retry the request with the `Idempotency-Key` that it had: it is then done once, whatever happened before. Send one with every write.',
+    retry: 'with-idempotency-key',
+  },
+  INTERNAL: {
+    status: 500,
+    code: 'INTERNAL_SERVER_ERROR',
+    number: -32603,
+    message: 'Something went wrong on our side.',
+    hint: 'Quote `requestId` when you report it.',
+    cause: 'A fault of the service, or of what it runs on. It has been logged.',
+    fix: 'Tell the operator, with `data.requestId`: it finds the fault in the log.',
+    retry: 'after-a-pause',
+  },
+} as const satisfies Record<string, CatalogueEntry>;
+
+/** A stable, machine-readable cause of a failure: a key of the catalogue. */
+export type Reason = keyof typeof errors;
+/** The HTTP status of each reason in R. */
+export type StatusOf<R extends Reason> = (typeof errors)[R]['status'];
+
+/** All reasons, in the order of the catalogue. */
+export const reasons = Object.keys(errors) as readonly Reason[];
+
+/** The catalogue entry of a reason, typed alike for all reasons. */
+export const errorOf = (reason: Reason): CatalogueEntry => errors[reason];
+
+/** The path of the page about all reasons. */
+export const ERRORS_PATH = '/errors';
+
+/**
+ * Where a reason is explained, as a URI reference: `https://api.example.com/errors#TIMEOUT` or, without a `base`,
+ * `/errors#TIMEOUT`, to be appended to the address of the service. `base` has no slash at the end.
+ */
+export const docsOf = (reason: Reason, base = ''): string => `${base}${ERRORS_PATH}#${reason}`;
