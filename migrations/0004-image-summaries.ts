@@ -1,5 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { engineOf } from './columns.ts';
+import { inParts, onlineWords } from './online.ts';
 
 /** Images that stay where lists read them. */
 const SHOWN = [0, 1, 2, 3];
@@ -22,16 +23,17 @@ const wordsOf = (runner: QueryRunner) =>
 export class ImageSummaries1763800000004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const { count, longText, elements } = wordsOf(runner);
-    await runner.query(`ALTER TABLE image_posts ADD COLUMN image_count ${count} NOT NULL DEFAULT 0`);
-    await runner.query(`ALTER TABLE image_posts ADD COLUMN more_images ${longText}`);
-    await runner.query(`UPDATE image_posts SET image_count = ${elements}(images)`);
+    const { instantly } = onlineWords(runner);
+    await runner.query(`ALTER TABLE image_posts ADD COLUMN image_count ${count} NOT NULL DEFAULT 0${instantly}`);
+    await runner.query(`ALTER TABLE image_posts ADD COLUMN more_images ${longText}${instantly}`);
     const shown = SHOWN.map((index) => `'$[${index}]'`).join(', ');
     // What is removed moves the others up. MySQL assigns from left to right, and sees what it has assigned.
     const first = SHOWN.map(() => "'$[0]'").join(', ');
-    await runner.query(
+    await inParts(runner, 'image_posts', (between) => [
+      `UPDATE image_posts SET image_count = ${elements}(images) WHERE ${between('id')}`,
       `UPDATE image_posts SET more_images = JSON_REMOVE(images, ${first}), images = JSON_EXTRACT(images, ${shown})
-      WHERE image_count > ${SHOWN.length}`,
-    );
+      WHERE ${elements}(images) > ${SHOWN.length} AND ${between('id')}`,
+    ]);
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -4,6 +4,7 @@ import { Search1763700000003 } from './0003-search.ts';
 import { ImageSummaries1763800000004 } from './0004-image-summaries.ts';
 import { Idempotency1763900000005 } from './0005-idempotency.ts';
 import { KeyQuotas1764000000006 } from './0006-key-quotas.ts';
+import { Care1764100000007 } from './0007-care.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   ImageSummaries1763800000004,
   Idempotency1763900000005,
   KeyQuotas1764000000006,
+  Care1764100000007,
 ];
