@@ -1,29 +1,33 @@
 // The languages there are SDKs in, and with what each is generated.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readSettings, settingAt } from './settings.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const build = fileURLToPath(new URL('../../build/sdk/', import.meta.url));
+/** Where the SDKs are written. */
+export const build = process.env.SDK_BUILD ?? fileURLToPath(new URL('../../build/sdk', import.meta.url));
 
 /**
  * `pin` is the file that pins the generator's version, and where in it; `needs` are the commands that must be installed;
- * `extension` that of the sources.
+ * `extension` that of the sources; `variants` are the clients that the scripted exchanges are run with, beside the usual one.
  */
 const languages = [
   {
     name: 'typescript',
-    generator: '@hey-api/openapi-ts',
-    pin: ['typescript/package.json', /"@hey-api\/openapi-ts": "(.+)"/],
+    generator: 'json-schema-to-typescript',
+    pin: ['typescript/package.json', /"json-schema-to-typescript": "(.+)"/],
     needs: ['npm'],
     extension: '.ts',
+    variants: [undefined],
   },
   {
     name: 'python',
-    generator: 'openapi-python-client',
-    pin: ['python/requirements.txt', /^openapi-python-client==(\S+)/m],
+    generator: 'datamodel-code-generator',
+    pin: ['python/requirements.txt', /^datamodel-code-generator==(\S+)/m],
     needs: ['python3'],
     extension: '.py',
+    variants: [undefined, 'async'],
   },
   {
     name: 'go',
@@ -31,6 +35,7 @@ const languages = [
     pin: ['go/go.mod', /oapi-codegen\/v2 v(\S+)/],
     needs: ['go'],
     extension: '.go',
+    variants: [undefined],
   },
   {
     name: 'java',
@@ -38,19 +43,20 @@ const languages = [
     pin: ['java/generate', /^version=(.+)$/m],
     needs: ['java', 'javac', 'mvn'],
     extension: '.java',
+    variants: [undefined, 'async'],
   },
   {
     name: 'rust',
-    generator: 'progenitor',
-    pin: ['rust/Cargo.toml', /^progenitor-impl = "=(.+)"$/m],
+    generator: 'typify',
+    pin: ['rust/generator/Cargo.toml', /^typify-impl = "=(.+)"$/m],
     needs: ['cargo', 'cargo-clippy'],
     extension: '.rs',
+    variants: [undefined, 'blocking'],
   },
 ];
 
-/** The languages that the command line names, or all. Ends the program where it names one there is none of. */
-export const languagesFromArguments = () => {
-  const names = process.argv.slice(2);
+/** The languages of these names, or all. Ends the program where there is none of a name. */
+export const languagesNamed = (names) => {
   const unknown = names.filter((name) => !languages.some((language) => language.name === name));
   if (unknown.length > 0) {
     console.error(`No SDK for ${unknown.join(', ')}: there are ${languages.map(({ name }) => name).join(', ')}.`);
@@ -78,8 +84,20 @@ const filesIn = (folder) =>
   });
 
 /** How many lines of an SDK are generated: all but those of the files that are kept here, written by hand. */
-export const generatedLines = ({ name, extension }) =>
-  filesIn(join(build, name))
-    .filter((path) => path.endsWith(extension))
-    .filter((path) => !existsSync(path.replace(join(build, name), join(here, name, 'sdk'))))
+export const generatedLines = ({ name, extension }) => {
+  const settings = readSettings();
+  const source = join(here, name, 'sdk');
+  const filledIn = (path) =>
+    path.replaceAll(/\{\{(.+?)\}\}/g, (_, place) => settingAt(settings, place).replaceAll('.', '/'));
+  const kept = new Set(filesIn(source).map((path) => filledIn(path.slice(source.length))));
+  return filesIn(join(build, name))
+    .filter((path) => path.endsWith(extension) && !kept.has(path.slice(join(build, name).length)))
     .reduce((lines, path) => lines + readFileSync(path, 'utf8').split('\n').length - 1, 0);
+};
+
+/** The packages of an SDK, a line each: where it is and how many bytes it has. */
+export const artifactsOf = ({ name }) => {
+  const folder = join(build, 'artifacts', name);
+  if (!existsSync(folder)) return [];
+  return filesIn(folder).map((path) => `${path.slice(build.length + 1)}: ${statSync(path).size} bytes`);
+};

@@ -1,8 +1,12 @@
 // Brings the published documents into the shape that some generators need. The wire stays the same.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
-const published = new URL('../', import.meta.url);
-const prepared = new URL('../../build/sdk/', import.meta.url);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+/** Whose SDKs are made, and where: the upgrade test has others. */
+const published = process.env.SDK_DOCUMENTS ?? here('../');
+const prepared = process.env.SDK_BUILD ?? here('../../build/sdk');
 
 const nameOf = ({ $ref }) => $ref.split('/').pop();
 
@@ -30,8 +34,12 @@ const isTyped = (value) => typeof value?.type === 'string' || Array.isArray(valu
 
 const isReference = (value) => typeof value?.$ref === 'string' || Array.isArray(value?.allOf);
 
-const withoutRules = ({ default: fallback, ...schema }) => ({
+/** Which members must be there together is left to the service, too: generators make unions of such rules. */
+const saysWhichMembers = (rules) => rules?.every((rule) => Object.keys(rule).join() === 'required');
+
+const withoutRules = ({ default: fallback, anyOf, ...schema }) => ({
   ...Object.fromEntries(Object.entries(schema).filter(([member]) => !limits.has(member))),
+  ...(anyOf && !saysWhichMembers(anyOf) && { anyOf }),
   ...(fallback !== undefined && { description: `${schema.description}. Default: ${fallback}` }),
 });
 
@@ -65,24 +73,90 @@ const withNames = (operation, schemas) => {
   };
 };
 
+/** Without the samples, which show the SDKs themselves. */
+const withoutSamples = (operation) =>
+  Object.fromEntries(Object.entries(operation).filter(([member]) => member !== 'x-codeSamples'));
+
 /** A document as the generators get it. */
 const prepare = ({ paths, components, ...document }) => ({
   ...document,
   paths: Object.fromEntries(
-    Object.entries(paths).map(([path, { post }]) => [path, { post: withNames(post, components.schemas) }]),
+    Object.entries(paths).map(([path, { post }]) => [
+      path,
+      { post: withoutSamples(withNames(post, components.schemas)) },
+    ]),
   ),
   components: {
     ...components,
     schemas: withRulesLeftToService(inOrderOfUse(components.schemas)),
-    parameters: withRulesLeftToService(components.parameters),
+    parameters: withRulesLeftToService(components.parameters ?? {}),
   },
 });
 
-/** Writes the documents for the generators to `build/sdk/`. */
+const isEnvelope = (name) =>
+  /^([A-Z][a-zA-Z]*(Request|Response|Result|Data)|ErrorPayload|ErrorBody|NoInput|SuperjsonMeta)$/.test(name);
+
+/** The schemas that callers meet. Envelopes are the runtime's business. */
+const withoutOperations = ({ components, ...document }) => ({
+  ...document,
+  paths: {},
+  components: {
+    schemas: Object.fromEntries(Object.entries(components.schemas).filter(([name]) => !isEnvelope(name))),
+  },
+});
+
+const write = (name, value) => writeFileSync(join(prepared, name), JSON.stringify(value, null, 2));
+
+/** The item of a list that is read page by page: the schema's name; undefined for other outputs. */
+const itemOf = ({ properties }) => (properties?.nextCursor ? nameOf(properties.items.items) : undefined);
+
+const released = JSON.parse(readFileSync(here('../released/openapi.json'), 'utf8')).components.schemas;
+
+/** The members that an output has, also of a service of the last release. */
+const membersOf = (schemas, output) =>
+  schemas[output].required.filter((member) => released[output]?.required.includes(member) ?? true);
+
+/**
+ * What the methods of the SDKs are made of: for each operation, in the order of the document,
+ * `id` (`game.getById`), `router` (`game`), `name` (`getById`), `path`, `summary`, `description`, `access` (`public` or
+ * the scope that a key needs), `writes` (whether it takes an `Idempotency-Key`), `input` (the name of a schema, absent where there
+ * are no parameters), `output` (the name of a schema), `outputMembers` (those that every output has) and, of lists with a
+ * cursor, `item` (the name of a schema).
+ */
+const operationsOf = ({ paths, components: { schemas } }) =>
+  Object.entries(paths).map(([path, { post }]) => {
+    const { operationId: id, summary, description, security } = post;
+    const { 'x-procedure': name, 'x-input': input, 'x-output': output } = post;
+    const item = itemOf(schemas[output]);
+    const access = security.length > 1 ? 'public' : (post['x-required-scopes'] ?? security[0].ApiKey)[0];
+    return {
+      id,
+      router: id.split('.')[0],
+      name,
+      path,
+      summary,
+      description,
+      access,
+      // Documents from before there was an `Idempotency-Key` don't declare it; a service that doesn't know it passes it over.
+      writes: access.endsWith(':write'),
+      ...(input && { input }),
+      output,
+      outputMembers: membersOf(schemas, output),
+      ...(item && { item }),
+    };
+  });
+
+/**
+ * Writes what the generators read to `build/sdk/`: `openapi.json` and `openapi-3.0.json`; `schemas.json` and
+ * `schemas-3.0.json`, the same without operations and envelopes; and `operations.json`.
+ */
 export const prepareDocuments = () => {
   mkdirSync(prepared, { recursive: true });
   for (const name of ['openapi.json', 'openapi-3.0.json']) {
-    const document = JSON.parse(readFileSync(new URL(name, published), 'utf8'));
-    writeFileSync(new URL(name, prepared), JSON.stringify(prepare(document), null, 2));
+    const document = JSON.parse(readFileSync(join(published, name), 'utf8'));
+    const whole = prepare(document);
+    write(name, whole);
+    write(name.replace('openapi', 'schemas'), withoutOperations(whole));
+    if (name === 'openapi.json') write('operations.json', operationsOf(whole));
   }
 };

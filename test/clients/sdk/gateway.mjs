@@ -6,27 +6,49 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const program = fileURLToPath(new URL('../../../dist/src/cli.js', import.meta.url));
+/** The command line of this checkout, as it was built last. */
+export const PROGRAM = fileURLToPath(new URL('../../../dist/src/cli.js', import.meta.url));
 const run = promisify(execFile);
 
-/** Resolves with the address that the service prints once it listens. */
-const addressOf = async (child) => {
+/** How a gateway says where it is. */
+const WELCOME = /^\s*Docs: +(http\S+)\/docs\/?$/m;
+const MINUTE = 60_000;
+
+/** Resolves with what the first line says that a program prints and that matches. */
+const told = async (child, pattern) => {
   let output = '';
   for await (const text of child.stdout.setEncoding('utf8')) {
     output += text;
-    const [, address] = /^Docs: (http\S+)\/docs$/m.exec(output) ?? [];
-    if (address) return address;
+    const [, found] = pattern.exec(output) ?? [];
+    if (found) return found;
   }
-  throw new Error(`The gateway ended before it listened:\n${output}`);
+  throw new Error(`The program ended before it listened:\n${output}`);
+};
+
+/** Starts a command that serves. Returns what it says of its address, and `stop`, which ends it. */
+export const startServer = async (program, args, env, pattern) => {
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  const patience = setTimeout(() => child.kill(), MINUTE);
+  const url = await told(child, pattern);
+  clearTimeout(patience);
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
 };
 
 /**
- * Starts a gateway from `dist/` on a free port, with an empty database of its own.
+ * Starts a gateway on a free port, with an empty database of its own.
  *
- * @returns `env`, what a scenario needs to know: `GATEWAY_URL`, `GATEWAY_KEY` (`content:write`, `user:read`) and
- *   `GATEWAY_READ_KEY` (`user:read`); and `stop`, which ends it and removes the database
+ * @param program the compiled command line of the gateway
+ * @returns `env`, what a scenario needs to know: `CONTENT_GATEWAY_URL`, `CONTENT_GATEWAY_API_KEY` (`content:write`,
+ *   `user:read`) and `GATEWAY_READ_KEY` (`user:read`); and `stop`, which ends it and removes the database
  */
-export const startGateway = async () => {
+export const startGateway = async (program = PROGRAM) => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${folder}/content.db`, HOST: '127.0.0.1', PORT: '0' };
   const cli = async (...args) => {
@@ -36,19 +58,30 @@ export const startGateway = async () => {
   const user = await cli('users', 'create', '--nickname', '星野');
   const key = (scopes) => cli('keys', 'create', '--user', user, '--scopes', scopes);
   const [writeKey, readKey] = [await key('content:write,user:read'), await key('user:read')];
-
-  const child = spawn(process.execPath, [program, 'serve'], {
-    env: { ...env, LOG_LEVEL: 'warn', RATE_LIMIT: 'off' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  const url = await addressOf(child);
+  const serving = { ...env, LOG_LEVEL: 'warn', RATE_LIMIT: 'off' };
+  const { url, stop } = await startServer(program, ['serve'], serving, WELCOME);
   return {
-    env: { GATEWAY_URL: url, GATEWAY_KEY: writeKey, GATEWAY_READ_KEY: readKey },
+    env: { CONTENT_GATEWAY_URL: url, CONTENT_GATEWAY_API_KEY: writeKey, GATEWAY_READ_KEY: readKey },
     stop: async () => {
-      child.kill('SIGTERM');
-      await ended;
+      await stop();
       await rm(folder, { recursive: true });
     },
   };
 };
+
+/** Starts a sandbox on a free port. Returns its `url`, `key`, which may do all, and `stop`. */
+export const startSandbox = async () => {
+  const env = { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', RATE_LIMIT: 'off' };
+  const sandbox = await startServer(PROGRAM, ['serve', '--sandbox'], env, WELCOME);
+  const { keys } = await (await fetch(`${sandbox.url}/sandbox`)).json();
+  return { ...sandbox, key: keys[0].key };
+};
+
+/** Starts the fault server. Returns its `url` and `stop`. */
+export const startFaultServer = () =>
+  startServer(
+    PROGRAM,
+    ['fault-server', '--port', '0'],
+    { PATH: process.env.PATH },
+    /^\d+ vectors at (http\S+)\/vectors$/m,
+  );

@@ -1,24 +1,19 @@
 import { readFileSync } from 'node:fs';
 
-const readme = readFileSync(new URL('../../../openapi/sdk/README.md', import.meta.url), 'utf8');
-
 const COMMANDS = /^```sh\n(.+?)^```$/ms;
 const FILE = /^`(\S+)`:\n\n```\w+\n(.+?)^```$/ms;
 
-const sectionOf = (language) =>
-  readme.split(/^## /m).find((section) => section.toLowerCase().startsWith(`${language}\n`));
-
 /**
- * The quick start of a language, as openapi/sdk/README.md prints it.
+ * The quick start of an SDK, as its README prints it.
  *
- * @param language its name in lower case, `typescript`
+ * @param file the README
  * @returns `commands`, for a shell in an empty folder; `path` and `program`, the file to put there before
  * @throws Error if the README has none
  */
-export const quickStartOf = (language) => {
-  const section = sectionOf(language) ?? '';
-  const [, commands] = COMMANDS.exec(section) ?? [];
-  const [, path, program] = FILE.exec(section) ?? [];
-  if (!commands || !program) throw new Error(`openapi/sdk/README.md has no quick start for ${language}`);
+export const quickStartOf = (file) => {
+  const readme = readFileSync(file, 'utf8');
+  const [, commands] = COMMANDS.exec(readme) ?? [];
+  const [, path, program] = FILE.exec(readme) ?? [];
+  if (!commands || !program) throw new Error(`${file} has no quick start`);
   return { commands, path, program };
 };

@@ -1,39 +1,81 @@
-// npm run test:sdk [-- <language> …]: generates each SDK, compiles it strictly, and runs one and the same scenario with it
-// against a gateway of its own, then the quick start of its README as it is printed. What a scenario prints must be
-// transcript.txt, to the letter.
-import { spawnSync } from 'node:child_process';
+// npm run test:sdk [-- <language> … --steps <step>,… --repeat <times>]: generates each SDK, packages it, installs the package in programs that are
+// compiled strictly, and runs with them one and the same scenario against a gateway, all scripted exchanges against the fault
+// server, the quick start of its README as it is printed, and the code samples of the document. Then the same with what is out in the world: the scenario against
+// the service of the last release, and an SDK of the last release's document against today's.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stripVTControlCharacters } from 'node:util';
-import { generatedLines, lackingCommands, languagesFromArguments, versionOf } from '../../../openapi/sdk/languages.mjs';
-import { startGateway } from './gateway.mjs';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
+import {
+  artifactsOf,
+  generatedLines,
+  lackingCommands,
+  languagesNamed,
+  versionOf,
+} from '../../../openapi/sdk/languages.mjs';
+import { BRAND, checkBrand } from './brand.mjs';
+import { startFaultServer, startGateway } from './gateway.mjs';
 import { quickStartOf } from './quick-start.mjs';
+import { buildReleased } from './released.mjs';
+import { printMatrix, printTable } from './report.mjs';
+import { playSamples } from './samples.mjs';
+import { compareRun } from './vectors.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
+const build = join(root, 'build/sdk');
+const oldBuild = join(root, 'build/sdk-released');
+const brandBuild = join(root, 'build/sdk-brand');
 const transcript = readFileSync(new URL('transcript.txt', import.meta.url), 'utf8');
 const QUICK_START_LINE = '星の伝説 GAME_NOT_FOUND';
+/** Lines of the transcript that the last release would write otherwise: it has no idempotency, and words less. */
+const NEW_SINCE_RELEASE = new Map([
+  [
+    transcript.split('\n').find((line) => line.startsWith('400 VALIDATION_FAILED')),
+    '400 VALIDATION_FAILED: /title too_small must have at least 1 character, has 0; /coverUrl invalid_format must be an absolute http or https URL without spaces',
+  ],
+  ['again: 一度きり, the same', 'again: 一度きり, another'],
+  ['422 IDEMPOTENCY_MISMATCH', 'not refused'],
+  [
+    transcript.split('\n').find((line) => line.startsWith('game.getById: 404')),
+    'game.getById: 404 GAME_NOT_FOUND: There is no game with this id. (request scenario)',
+  ],
+]);
 const MINUTE = 60_000;
 
 /** Runs a command to its end. Returns its standard output. @throws Error that says how it ended otherwise */
-const run = (command, args, { cwd = root, env = process.env } = {}) => {
+const run = (command, args, { cwd = root, env = {} } = {}) => {
   const { status, signal, error, stdout } = spawnSync(command, args, {
     cwd,
-    env,
+    env: { ...process.env, SDK_BUILD: build, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
     encoding: 'utf8',
     timeout: 15 * MINUTE,
+    maxBuffer: 2 ** 26,
   });
   if (status === 0) return stdout;
   process.stderr.write(stdout ?? '');
   throw new Error(error?.message ?? `${command} ${args.join(' ')} ended with ${signal ?? `status ${status}`}`);
 };
 
-/** @throws Error that names the first line in which the output differs from the transcript */
-const compare = (output) => {
-  if (output === transcript) return;
-  const expected = transcript.split('\n');
+/** The same, while this program goes on serving. @throws Error that says how it ended otherwise */
+const runAside = async (command, args, env) => {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, SDK_BUILD: build, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+    timeout: 15 * MINUTE,
+  });
+  const [status, signal] = await once(child, 'close');
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${signal ?? `status ${status}`}`);
+};
+
+/** @throws Error that names the first line in which the output differs from what it should be */
+const compare = (output, wanted) => {
+  if (output === wanted) return;
+  const expected = wanted.split('\n');
   const actual = output.split('\n');
   const line = expected.findIndex((text, index) => text !== actual[index]);
   const at = line === -1 ? expected.length : line;
@@ -42,9 +84,9 @@ const compare = (output) => {
   );
 };
 
-/** Does something with a gateway of its own, given what `startGateway` says of it. */
-const withGateway = async (use) => {
-  const gateway = await startGateway();
+/** Does something with a gateway of its own, given the environment that `startGateway` makes. */
+const withGateway = async (use, program) => {
+  const gateway = await startGateway(program);
   try {
     use(gateway.env);
   } finally {
@@ -52,26 +94,40 @@ const withGateway = async (use) => {
   }
 };
 
-const playScenario = (script) =>
-  withGateway((env) => compare(run(script, ['scenario'], { env: { ...process.env, ...env } })));
+const programOf = ({ name }) => fileURLToPath(new URL(`${name}/run`, import.meta.url));
+const scriptOf = ({ name }, script) => join(root, 'openapi/sdk', name, script);
 
-const quickStartEnvironment = {
-  SDK: join(root, 'build/sdk'),
-  // Where the scenario's are: dependencies are compiled once, not each time.
-  CARGO_TARGET_DIR: join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'content-gateway/sdk-rust'),
-  CARGO_TERM_QUIET: 'true',
+const playScenario = (language, { gateway, sdk = build, wanted = transcript } = {}) =>
+  withGateway(
+    (env) => compare(run(programOf(language), ['scenario'], { env: { ...env, SDK_BUILD: sdk } }), wanted),
+    gateway,
+  );
+
+const playVectors = async (language, runs) => {
+  const server = await startFaultServer();
+  try {
+    for (const variant of language.variants) {
+      const name = [language.name, variant].filter(Boolean).join('-');
+      const env = { VECTORS_URL: server.url, VECTORS_RUN: name };
+      const output = run(programOf(language), ['vectors', ...(variant ? [variant] : [])], { env });
+      runs.push({ run: name, results: await compareRun(server, { run: name, product: language.name, output }) });
+    }
+  } finally {
+    await server.stop();
+  }
+  const failed = runs.flatMap(({ results }) => results).filter(({ found }) => found.length > 0).length;
+  if (failed > 0) throw new Error(`${failed} vectors failed; the matrix below says which`);
 };
 
-/** Follows a quick start in an empty folder. @throws Error if its last line isn't what it should be */
-const followQuickStart = ({ commands, path, program }, env) => {
+/** Follows the quick start in an empty folder. @throws Error if its last line isn't what it should be */
+const followQuickStart = (language, env) => {
+  const { commands, path, program } = quickStartOf(join(build, language.name, 'README.md'));
   const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
   try {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), program);
-    const output = run('sh', ['-ec', commands], {
-      cwd: folder,
-      env: { ...process.env, ...quickStartEnvironment, ...env },
-    });
+    // Where packages come from, as a registry would have them, is the business of each language's script.
+    const output = run(programOf(language), ['quick-start', commands], { cwd: folder, env });
     // Maven resets the terminal's colours, whether it is one or not.
     const line = stripVTControlCharacters(output).trimEnd().split('\n').at(-1);
     if (line !== QUICK_START_LINE) throw new Error(`it printed: ${line}\n  and should: ${QUICK_START_LINE}`);
@@ -80,80 +136,108 @@ const followQuickStart = ({ commands, path, program }, env) => {
   }
 };
 
-/** Does the steps until one fails. Returns the result of each: `ok`, `failed` or `-`. */
-const doSteps = async (title, steps) => {
+const runSamples = (language) =>
+  playSamples(language, join(build, 'clients/samples', language.name), (args, env) =>
+    runAside(programOf(language), args, env),
+  );
+
+const playOnReleasedService = (language) => {
+  const lines = transcript.split('\n').map((line) => NEW_SINCE_RELEASE.get(line) ?? line);
+  return playScenario(language, { gateway: buildReleased().program, wanted: lines.join('\n') });
+};
+
+const playReleasedDocument = (language) => {
+  const env = { SDK_BUILD: oldBuild, SDK_DOCUMENTS: buildReleased().documents };
+  run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
+  run(scriptOf(language, 'package'), [], { env });
+  run(programOf(language), ['compile'], { env });
+  return playScenario(language, { sdk: oldBuild });
+};
+
+const makeForAnotherBrand = (language) => {
+  const env = { SDK_BUILD: brandBuild, SDK_SETTINGS: BRAND };
+  run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
+  checkBrand(join(brandBuild, language.name), language.name);
+};
+
+/** What is done with each language, in this order. */
+const steps = {
+  generate: (language) => run(process.execPath, ['openapi/sdk/generate.mjs', language.name]),
+  package: (language) => run(scriptOf(language, 'package'), []),
+  compile: (language) => run(programOf(language), ['compile']),
+  scenario: (language) => playScenario(language),
+  vectors: playVectors,
+  'quick start': (language) => withGateway((env) => followQuickStart(language, env)),
+  samples: runSamples,
+  'released service': playOnReleasedService,
+  'released document': playReleasedDocument,
+  brand: makeForAnotherBrand,
+};
+
+/** Does the steps until one fails. Returns the result of each: the seconds it took, `FAILED` or `-`. */
+const doSteps = async (language, chosen, runs) => {
   const results = {};
-  for (const [name, step] of Object.entries(steps)) {
-    if (Object.values(results).includes('failed')) {
+  for (const name of chosen) {
+    if (Object.values(results).includes('FAILED')) {
       results[name] = '-';
       continue;
     }
+    const began = performance.now();
     try {
-      await step();
-      results[name] = 'ok';
+      for (let turn = 0; turn < times; turn += 1) await steps[name](language, runs);
+      results[name] = `${((performance.now() - began) / 1000).toFixed(1)} s`;
     } catch (error) {
-      console.error(`!!! ${title}: ${name} failed: ${error.message}`);
-      results[name] = 'failed';
+      console.error(`!!! ${language.name}: ${name} failed: ${error.message}`);
+      results[name] = 'FAILED';
     }
   }
   return results;
 };
 
-/** Tests one language. Returns its row of the table. */
-const testLanguage = async (language) => {
+/** Tests one language. Returns its row of the table, and adds its runs of the vectors to `runs`. */
+const testLanguage = async (language, chosen, runs) => {
   const { name, generator } = language;
   const head = { language: name, generator, version: versionOf(language) };
   const lacking = lackingCommands(language);
   if (lacking.length > 0) {
     console.error(`!!! ${name} is not tested: this machine lacks ${lacking.join(', ')}.`);
-    return {
-      ...head,
-      lines: '-',
-      compile: `lacks ${lacking.join(', ')}`,
-      scenario: '-',
-      'quick start': '-',
-      seconds: '-',
-    };
+    return { ...head, lines: `lacks ${lacking.join(', ')}`, ...Object.fromEntries(chosen.map((step) => [step, '-'])) };
   }
-  const script = fileURLToPath(new URL(`${name}/run`, import.meta.url));
-  const began = performance.now();
-  const { generate, ...results } = await doSteps(name, {
-    generate: () => run(process.execPath, ['openapi/sdk/generate.mjs', name]),
-    compile: () => run(script, ['compile']),
-    scenario: () => playScenario(script),
-    'quick start': () => withGateway((env) => followQuickStart(quickStartOf(name), env)),
-  });
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  const lines = generate === 'ok' ? generatedLines(language) : 'failed';
-  return { ...head, lines, ...results, seconds };
+  const own = [];
+  const results = await doSteps(language, chosen, own);
+  runs.push(...own);
+  return { ...head, lines: generatedLines(language), ...results };
 };
 
-const printTable = (rows) => {
-  const names = Object.keys(rows[0]);
-  const cells = [names, ...rows.map((row) => names.map((name) => String(row[name])))];
-  const widths = names.map((_, column) => Math.max(...cells.map((line) => line[column].length)));
-  for (const line of cells)
-    console.log(
-      line
-        .map((cell, column) => cell.padEnd(widths[column]))
-        .join('  ')
-        .trimEnd(),
-    );
-};
-
-const isSkipped = ({ compile }) => compile.startsWith('lacks');
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { steps: { type: 'string' }, repeat: { type: 'string', default: '1' } },
+});
+const times = Number(values.repeat);
+const chosen = values.steps?.split(',') ?? Object.keys(steps);
+const unknown = chosen.find((step) => !(step in steps));
+if (unknown !== undefined) {
+  console.error(`There is no step ${unknown}: there are ${Object.keys(steps).join(', ')}.`);
+  process.exit(2);
+}
 
 const began = performance.now();
 // What is served is never older than its source; types are left to `npm run typecheck`.
 run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck']);
 const rows = [];
-for (const language of languagesFromArguments()) rows.push(await testLanguage(language));
+const runs = [];
+const languages = languagesNamed(positionals);
+for (const language of languages) rows.push(await testLanguage(language, chosen, runs));
 
-const passed = rows.filter((row) => row['quick start'] === 'ok').length;
-const skipped = process.env.CI === 'true' ? 0 : rows.filter(isSkipped).length;
-const failed = rows.length - passed - skipped;
+printMatrix(runs);
 console.log();
 printTable(rows);
+console.log();
+for (const language of languages) for (const line of artifactsOf(language)) console.log(line);
+const isSkipped = ({ lines }) => String(lines).startsWith('lacks');
+const passed = rows.filter((row) => !isSkipped(row) && !Object.values(row).includes('FAILED')).length;
+const skipped = process.env.CI === 'true' ? 0 : rows.filter(isSkipped).length;
+const failed = rows.length - passed - skipped;
 console.log(`\nAll in ${((performance.now() - began) / 1000).toFixed(0)} s`);
 console.log(`SDKs: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -1,3 +1,3 @@
-module example.com/contentgateway
+module {{go.module}}
 
 go 1.24

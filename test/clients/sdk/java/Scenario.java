@@ -1,5 +1,7 @@
+import com.example.contentgateway.ApiError;
+import com.example.contentgateway.CallOptions;
 import com.example.contentgateway.ContentGateway;
-import com.example.contentgateway.GatewayException;
+import com.example.contentgateway.NotFoundError;
 import com.example.contentgateway.model.*;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -12,13 +14,12 @@ final class Scenario {
   private static final PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
   public static void main(String[] args) {
-    String url = System.getenv("GATEWAY_URL");
-    var gateway = new ContentGateway(url, System.getenv("GATEWAY_KEY"));
-    var anyone = new ContentGateway(url);
-    var reader = new ContentGateway(url, System.getenv("GATEWAY_READ_KEY"));
+    var gateway = new ContentGateway();
+    var anyone = ContentGateway.builder().apiKey("").build();
+    var reader = ContentGateway.builder().apiKey(System.getenv("GATEWAY_READ_KEY")).build();
 
     CurrentUser me = gateway.user().me();
-    out.printf("me: %s, may %s%n", me.getNickname(), join(me.getApiKey().getScopes(), ", ", Scope::getValue));
+    out.printf("me: %s, may %s%n", me.getNickname(), join(me.getApiKey().getScopes(), ", ", Scope::value));
 
     GameListOutput empty = anyone.game().list(new GameListInput().limit(20).page(1));
     out.printf("list: %d of %d%n", empty.getItems().size(), empty.getTotal());
@@ -35,8 +36,11 @@ final class Scenario {
                     .extraInfo(
                         new ExtraInfoInput()
                             .originalAuthor("青い丘工房")
-                            .addDownloadsItem(
-                                new DownloadInput().name("Mirror 1").url("https://files.example.com/hoshi.zip"))));
+                            .downloads(
+                                List.of(
+                                    new DownloadInput()
+                                        .name("Mirror 1")
+                                        .url("https://files.example.com/hoshi.zip")))));
     out.printf("create: %s, %s, tagged %s%n", created.getTitle(), created.getGameType(), join(created.getTags(), ", ", Tag::getName));
 
     Game read = anyone.game().getById(new GameGetByIdInput().id(created.getId()));
@@ -57,40 +61,53 @@ final class Scenario {
     GameListOutput found = anyone.game().list(search);
     out.printf("search 巻: %d of %d%n", found.getItems().size(), found.getTotal());
 
+    var walked = anyone.game().listAll(new GameListInput().limit(2).search("巻").sortBy(GameSort.OLDEST));
+    out.printf("walk 巻: %s%n", walked.stream().map(GameSummary::getTitle).collect(Collectors.joining(", ")));
+
+    var named = new CallOptions().header("X-Request-Id", "scenario");
+    var reply = anyone.game().withResponse().getById(new GameGetByIdInput().id(created.getId()), named);
+    out.printf("reply: %d to %s, attempts %d%n", reply.status(), reply.requestId().orElseThrow(), reply.attempts());
+
     ImagePost post =
         gateway
             .image()
             .create(
                 new ImagePostInput()
                     .title("路地裏")
-                    .addImagesItem("https://images.example.com/rain.webp")
+                    .images(List.of("https://images.example.com/rain.webp"))
                     .description("雨の夜"));
     out.printf("describe: %s%n", post.getDescription());
 
     ImagePost cleared = gateway.image().update(new ImageUpdateInput().id(post.getId()).description(null));
     out.printf("clear: %s%n", cleared.getDescription() == null ? "none" : cleared.getDescription());
 
-    Game first = gateway.game().create(new GameInput().title("一度きり"), "scenario");
-    Game again = gateway.game().create(new GameInput().title("一度きり"), "scenario");
+    var once = new CallOptions().idempotencyKey("scenario");
+    Game first = gateway.game().create(new GameInput().title("一度きり"), once);
+    Game again = gateway.game().create(new GameInput().title("一度きり"), once);
     out.printf("again: %s, %s%n", again.getTitle(), again.getId().equals(first.getId()) ? "the same" : "another");
 
     refused(() -> gateway.game().create(new GameInput().title("").coverUrl("cover")));
-    refused(() -> gateway.game().create(new GameInput().title("二度目"), "scenario"));
+    refused(() -> gateway.game().create(new GameInput().title("二度目"), once));
     refused(() -> anyone.game().create(new GameInput().title("無名")));
     refused(() -> reader.game().create(new GameInput().title("読者")));
     refused(() -> anyone.game().getById(new GameGetByIdInput().id("nothing")));
+    try {
+      anyone.game().getById(new GameGetByIdInput().id("nothing"), named);
+    } catch (NotFoundError error) {
+      out.println(error.getMessage());
+    }
   }
 
   private static void refused(Runnable call) {
     try {
       call.run();
-    } catch (GatewayException error) {
+    } catch (ApiError error) {
       String issues =
           join(error.issues(), "; ", issue -> issue.getPath() + " " + issue.getCode() + " " + issue.getMessage());
-      out.printf("%d %s%s%n", error.status(), error.reason(), issues.isEmpty() ? "" : ": " + issues);
+      out.printf("%d %s%s%n", error.status(), error.reason().orElseThrow(), issues.isEmpty() ? "" : ": " + issues);
       return;
     }
-    throw new AssertionError("The gateway refused nothing.");
+    out.println("not refused");
   }
 
   private static <T> String join(Collection<T> items, String separator, Function<T, String> text) {

@@ -1,10 +1,8 @@
-import { ContentGateway, GatewayError } from 'content-gateway-sdk';
+import { ApiError, ContentGateway } from 'content-gateway';
 
-const { GATEWAY_URL: baseUrl = '', GATEWAY_KEY: apiKey = '', GATEWAY_READ_KEY: readKey = '' } = process.env;
-
-const gateway = new ContentGateway({ baseUrl, apiKey });
-const anyone = new ContentGateway({ baseUrl });
-const reader = new ContentGateway({ baseUrl, apiKey: readKey });
+const gateway = new ContentGateway();
+const anyone = new ContentGateway({ apiKey: null });
+const reader = new ContentGateway({ apiKey: process.env['GATEWAY_READ_KEY'] });
 
 const me = await gateway.user.me();
 console.log(`me: ${me.nickname}, may ${me.apiKey.scopes.join(', ')}`);
@@ -41,6 +39,14 @@ console.log(`batch: ${batch.items.map(({ title }) => title).join(', ')}`);
 const found = await anyone.game.list({ limit: 20, page: 1, search: '巻', sortBy: 'oldest' });
 console.log(`search 巻: ${found.items.length} of ${found.total}`);
 
+const walked: string[] = [];
+for await (const { title } of anyone.game.listAll({ limit: 2, search: '巻', sortBy: 'oldest' })) walked.push(title);
+console.log(`walk 巻: ${walked.join(', ')}`);
+
+const named = { headers: { 'X-Request-Id': 'scenario' } };
+const { status, requestId, attempts } = await anyone.game.getById({ id: created.id }, named).withResponse();
+console.log(`reply: ${status} to ${requestId}, attempts ${attempts}`);
+
 const post = await gateway.image.create({
   title: '路地裏',
   images: ['https://images.example.com/rain.webp'],
@@ -56,15 +62,25 @@ const first = await gateway.game.create({ title: '一度きり' }, once);
 const again = await gateway.game.create({ title: '一度きり' }, once);
 console.log(`again: ${again.title}, ${again.id === first.id ? 'the same' : 'another'}`);
 
-const refused = async (call: Promise<unknown>): Promise<void> => {
+const failureOf = async (call: Promise<unknown>): Promise<unknown> => {
   try {
     await call;
-    throw new Error('The gateway refused nothing.');
+    return undefined;
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const issues = error.issues.map(({ path, code, message }) => `${path} ${code} ${message}`);
-    console.log(`${error.status} ${error.reason}${issues.length > 0 ? `: ${issues.join('; ')}` : ''}`);
+    return error;
   }
+};
+
+const refused = async (call: Promise<unknown>): Promise<void> => {
+  const failure = await failureOf(call);
+  if (failure === undefined) {
+    console.log('not refused');
+    return;
+  }
+  if (!(failure instanceof ApiError)) throw failure;
+  const { status: code, reason, issues } = failure;
+  const faults = issues.map(({ path, code: kind, message }) => `${path} ${kind} ${message}`);
+  console.log(`${code} ${reason}${faults.length > 0 ? `: ${faults.join('; ')}` : ''}`);
 };
 
 await refused(gateway.game.create({ title: '', coverUrl: 'cover' }));
@@ -72,3 +88,5 @@ await refused(gateway.game.create({ title: '二度目' }, once));
 await refused(anyone.game.create({ title: '無名' }));
 await refused(reader.game.create({ title: '読者' }));
 await refused(anyone.game.getById({ id: 'nothing' }));
+const failure = await failureOf(anyone.game.getById({ id: 'nothing' }, named));
+if (failure instanceof ApiError) console.log(failure.message);

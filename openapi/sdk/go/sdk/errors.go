@@ -1,0 +1,300 @@
+package {{go.package}}
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Kinds of errors, to match with [errors.Is]. An error can match several: each matches ErrGateway.
+var (
+	// ErrGateway matches each failure of a call, but not that its context ended or that an option made no sense.
+	ErrGateway = errors.New("call failed")
+	// ErrBadRequest matches an [*APIError] with status 400.
+	ErrBadRequest = errors.New("bad request")
+	// ErrAuthentication matches an [*APIError] with status 401: there is no valid key.
+	ErrAuthentication = errors.New("not authenticated")
+	// ErrPermissionDenied matches an [*APIError] with status 403: the key has not the scope, or the record another author.
+	ErrPermissionDenied = errors.New("permission denied")
+	// ErrNotFound matches an [*APIError] with status 404.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict matches an [*APIError] with status 409.
+	ErrConflict = errors.New("conflict")
+	// ErrPayloadTooLarge matches an [*APIError] with status 413.
+	ErrPayloadTooLarge = errors.New("payload too large")
+	// ErrUnprocessable matches an [*APIError] with status 422: the Idempotency-Key belongs to another input.
+	ErrUnprocessable = errors.New("unprocessable")
+	// ErrRateLimit matches an [*APIError] with status 429.
+	ErrRateLimit = errors.New("rate limited")
+	// ErrServer matches an [*APIError] with a status from 500 on.
+	ErrServer = errors.New("server error")
+	// ErrTimeout matches a [*ConnectionError] for want of time.
+	ErrTimeout = errors.New("timeout")
+)
+
+var kinds = map[int]error{
+	http.StatusBadRequest:            ErrBadRequest,
+	http.StatusUnauthorized:          ErrAuthentication,
+	http.StatusForbidden:             ErrPermissionDenied,
+	http.StatusNotFound:              ErrNotFound,
+	http.StatusConflict:              ErrConflict,
+	http.StatusRequestEntityTooLarge: ErrPayloadTooLarge,
+	http.StatusUnprocessableEntity:   ErrUnprocessable,
+	http.StatusTooManyRequests:       ErrRateLimit,
+}
+
+// FailedCall says which call failed.
+type FailedCall struct {
+	// Operation is its name, such as game.create.
+	Operation string
+	// Attempts is how many attempts were made.
+	Attempts int
+	// IdempotencyKey is what a write was sent with; see [WithIdempotencyKey] for how to repeat it. "" for reads.
+	IdempotencyKey string
+
+	origin string
+}
+
+// APIError is a failure that the service answered.
+type APIError struct {
+	FailedCall
+	// Status is the HTTP status.
+	Status int
+	// Reason is the cause to branch on, such as GAME_NOT_FOUND; new ones may be added. "" if something before the service
+	// answered, such as a proxy.
+	Reason string
+	// Code is the name of the status, such as NOT_FOUND; "" without a reason.
+	Code string
+	// Message says what went wrong, for people; "" without a reason.
+	Message string
+	// Issues are all faults of the input, with the reason VALIDATION_FAILED.
+	Issues []Issue
+	// Hint says what to do about it; "" if there is none.
+	Hint string
+	// Docs is the address of the page about the reason; "" if the service names none.
+	Docs string
+	// RequestID is what the service calls this request in its log; "" if it doesn't say.
+	RequestID string
+	// RetryAfter is how long to wait before another try; nil if the service doesn't say.
+	RetryAfter *time.Duration
+	// Header has the headers of the reply.
+	Header http.Header
+}
+
+// ConnectionError says that there was no reply, or not the whole of one. It wraps the cause.
+type ConnectionError struct {
+	FailedCall
+
+	cause error
+	// limit is what ran out.
+	limit time.Duration
+}
+
+// UnexpectedReplyError is a reply that is no content gateway's, or one that this version cannot read.
+type UnexpectedReplyError struct {
+	FailedCall
+	// Status is the HTTP status.
+	Status int
+	// RequestID is what the service calls this request in its log; "" if it doesn't say.
+	RequestID string
+	// Body has the first 500 characters of the reply.
+	Body string
+	// Header has the headers of the reply.
+	Header http.Header
+
+	// problem follows the status and the media type in the text.
+	problem string
+}
+
+const (
+	notTheGateways = ", which no content gateway answers"
+	shownIssues    = 10
+	shownBody      = 500
+)
+
+// Is reports whether target is the kind of this error.
+func (e *APIError) Is(target error) bool {
+	if target == ErrServer {
+		return e.Status >= 500
+	}
+	return target == ErrGateway || target == kinds[e.Status] && target != nil
+}
+
+// Is reports whether target is the kind of this error.
+func (e *ConnectionError) Is(target error) bool {
+	return target == ErrGateway || target == ErrTimeout && e.isTimeout()
+}
+
+// Is reports whether target is the kind of this error.
+func (e *UnexpectedReplyError) Is(target error) bool {
+	return target == ErrGateway
+}
+
+// Unwrap returns the cause.
+func (e *ConnectionError) Unwrap() error {
+	return e.cause
+}
+
+func (e *ConnectionError) isTimeout() bool {
+	return e.cause == errAttempt || e.cause == errConnect
+}
+
+// Error says in one line what failed, why, where in the input, and what to do about it.
+func (e *APIError) Error() string {
+	if e.Reason == "" {
+		return oneLine(fmt.Sprintf("%s: %d without the gateway's error envelope (%s). %s%s",
+			e.Operation, e.Status, cmp.Or(mediaTypeOf(e.Header), "no content type"), e.question(), request(e.RequestID)))
+	}
+	text := fmt.Sprintf("%s: %d %s: %s", e.Operation, e.Status, e.Reason, e.Message)
+	if len(e.Issues) > 0 {
+		text += " Issues: " + textOf(e.Issues) + "."
+	}
+	if e.Hint != "" {
+		text += " Hint: " + e.Hint
+	}
+	return oneLine(text + request(e.RequestID))
+}
+
+// Error says in one line what was called, and why there is no reply.
+func (e *ConnectionError) Error() string {
+	attempts := plural(e.Attempts, "attempt")
+	switch e.cause {
+	case errAttempt:
+		return fmt.Sprintf("%s: no reply from %s within %s, %s", e.Operation, e.origin, seconds(e.limit), attempts)
+	case errConnect:
+		return fmt.Sprintf("%s: no connection to %s within %s, %s", e.Operation, e.origin, seconds(e.limit), attempts)
+	}
+	return oneLine(fmt.Sprintf("%s: no reply from %s after %s: %v", e.Operation, e.origin, attempts, e.cause))
+}
+
+// Error says in one line what came, and from where.
+func (e *UnexpectedReplyError) Error() string {
+	location := e.Header.Get("Location")
+	if e.Status >= 300 && e.Status <= 399 && location != "" {
+		return oneLine(fmt.Sprintf("%s: %d to %s, which is not followed: give that base URL if it is right.",
+			e.Operation, e.Status, location))
+	}
+	return oneLine(fmt.Sprintf("%s: %d %s%s. %s%s",
+		e.Operation, e.Status, cmp.Or(mediaTypeOf(e.Header), "(no content type)"), e.problem, e.question(), request(e.RequestID)))
+}
+
+func (c *FailedCall) question() string {
+	return "Is " + c.origin + " a content gateway?"
+}
+
+func (c *call) connectionError(cause error) *ConnectionError {
+	limit := c.settings.timeout
+	if cause == errConnect {
+		limit = c.settings.connectTimeout
+	}
+	return &ConnectionError{FailedCall: c.failed, cause: cause, limit: limit}
+}
+
+func (c *call) unexpected(r *reply, problem string) *UnexpectedReplyError {
+	return &UnexpectedReplyError{
+		FailedCall: c.failed,
+		Status:     r.status,
+		RequestID:  r.header.Get("X-Request-Id"),
+		Body:       firstOf(strings.ToValidUTF8(string(r.body), string(utf8.RuneError)), shownBody),
+		Header:     r.header,
+		problem:    problem,
+	}
+}
+
+// apiError reads a failure. Without the envelope, as from a proxy, there is no reason.
+func (c *call) apiError(r *reply) *APIError {
+	var envelope struct {
+		Error struct {
+			JSON struct {
+				Message string `json:"message"`
+				Data    struct {
+					Reason    string  `json:"reason"`
+					Code      string  `json:"code"`
+					Issues    []Issue `json:"issues"`
+					Hint      string  `json:"hint"`
+					Docs      string  `json:"docs"`
+					RequestID string  `json:"requestId"`
+				} `json:"data"`
+			} `json:"json"`
+		} `json:"error"`
+	}
+	failure := &APIError{
+		FailedCall: c.failed,
+		Status:     r.status,
+		RequestID:  r.header.Get("X-Request-Id"),
+		RetryAfter: retryAfterOf(r.header, c.clock.Now),
+		Header:     r.header,
+	}
+	// What has another type than expected is left out, and the rest read.
+	var mistyped *json.UnmarshalTypeError
+	if err := json.Unmarshal(r.body, &envelope); err != nil && !errors.As(err, &mistyped) {
+		return failure
+	}
+	data := envelope.Error.JSON.Data
+	if data.Reason == "" {
+		return failure
+	}
+	failure.Message = envelope.Error.JSON.Message
+	failure.Reason, failure.Code, failure.Issues, failure.Hint = data.Reason, data.Code, data.Issues, data.Hint
+	if failure.Docs = data.Docs; strings.HasPrefix(failure.Docs, "/") {
+		failure.Docs = c.address + failure.Docs
+	}
+	if data.RequestID != "" {
+		failure.RequestID = data.RequestID
+	}
+	return failure
+}
+
+// textOf lists the first issues, and counts the others.
+func textOf(issues []Issue) string {
+	var texts []string
+	for _, issue := range issues[:min(shownIssues, len(issues))] {
+		path := issue.Path
+		if path == "" {
+			path = "(input)"
+		}
+		texts = append(texts, path+": "+issue.Message)
+	}
+	if more := len(issues) - shownIssues; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func request(id string) string {
+	if id == "" {
+		return ""
+	}
+	return " (request " + id + ")"
+}
+
+func plural(count int, word string) string {
+	if count != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", count, word)
+}
+
+func seconds(duration time.Duration) string {
+	return strconv.FormatFloat(duration.Seconds(), 'f', -1, 64) + " s"
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+}
+
+func firstOf(text string, characters int) string {
+	for at := range text {
+		if characters == 0 {
+			return text[:at]
+		}
+		characters--
+	}
+	return text
+}

@@ -1,0 +1,120 @@
+package {{go.package}}
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Response is what came beside the result of a call; see [WithResponse].
+type Response struct {
+	// Status is the HTTP status, 200.
+	Status int
+	// Header has the headers of the reply.
+	Header http.Header
+	// RequestID is what the service calls this request in its log; "" if it doesn't say.
+	RequestID string
+	// RateLimit is what is left of the rate; nil if the service doesn't say.
+	RateLimit *RateLimit
+	// Replayed says that the write had been done before, with the same Idempotency-Key, and this is that answer.
+	Replayed bool
+	// Attempts is how many attempts were made, this one included.
+	Attempts int
+	// Body is the whole reply as it came.
+	Body string
+}
+
+// RateLimit is how much of a rate is left.
+type RateLimit struct {
+	// Policy is the name of the rate, such as read.
+	Policy string
+	// Remaining is how many calls are left.
+	Remaining int
+	// Reset is when there will be more, from the reply on.
+	Reset time.Duration
+}
+
+// reply is an HTTP reply as it came.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (r *reply) isFailure() bool {
+	return r.status >= 400 && r.status <= 599
+}
+
+func (r *reply) response(attempts int) Response {
+	return Response{
+		Status:    r.status,
+		Header:    r.header,
+		RequestID: r.header.Get("X-Request-Id"),
+		RateLimit: rateLimitOf(r.header.Get("RateLimit")),
+		Replayed:  r.header.Get("Idempotency-Replayed") == "true",
+		Attempts:  attempts,
+		Body:      string(r.body),
+	}
+}
+
+var rateLimit = regexp.MustCompile(`^"([^"\\]*)"\s*;\s*r=(\d+)\s*;\s*t=(\d+)$`)
+
+// rateLimitOf reads `"read";r=599;t=1`.
+func rateLimitOf(value string) *RateLimit {
+	parts := rateLimit.FindStringSubmatch(value)
+	if parts == nil {
+		return nil
+	}
+	remaining, err := strconv.Atoi(parts[2])
+	seconds, err2 := strconv.ParseInt(parts[3], 10, 32)
+	if err != nil || err2 != nil {
+		return nil
+	}
+	return &RateLimit{Policy: parts[1], Remaining: remaining, Reset: time.Duration(seconds) * time.Second}
+}
+
+// mediaTypeOf returns the media type without its parameters, in lower case; "" if there is none.
+func mediaTypeOf(header http.Header) string {
+	value, _, _ := strings.Cut(header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(value))
+}
+
+// envelope is what an output comes in.
+type envelope[Output any] struct {
+	Result struct {
+		Data struct {
+			JSON Output `json:"json"`
+		} `json:"data"`
+	} `json:"result"`
+}
+
+// read takes the output out of a reply that is no failure.
+func (c *call) read(r *reply, output any) error {
+	if r.status != http.StatusOK {
+		return c.unexpected(r, notTheGateways)
+	}
+	var found envelope[map[string]json.RawMessage]
+	err := json.Unmarshal(r.body, &found)
+	members := found.Result.Data.JSON
+	switch {
+	case err == nil && members != nil:
+	case json.Valid(r.body) || mediaTypeOf(r.header) == "application/json":
+		return c.unexpected(r, " without the gateway's envelope")
+	default:
+		return c.unexpected(r, notTheGateways)
+	}
+	for _, name := range c.operation.members {
+		if _, ok := members[name]; !ok {
+			return c.unexpected(r, " whose output lacks "+name)
+		}
+	}
+	var typed envelope[any]
+	typed.Result.Data.JSON = output
+	if err := json.Unmarshal(r.body, &typed); err != nil {
+		return c.unexpected(r, " whose output is not readable: "+err.Error())
+	}
+	return nil
+}

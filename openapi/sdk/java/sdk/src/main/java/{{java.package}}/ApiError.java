@@ -1,0 +1,158 @@
+package {{java.package}};
+
+import {{java.package}}.model.Issue;
+import java.net.http.HttpHeaders;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** A failure that the service answered. Branch on its type, or on {@link #reason()}. */
+public class ApiError extends GatewayError {
+  private static final long serialVersionUID = 1L;
+  private static final int ISSUES_SHOWN = 10;
+
+  /** The HTTP status. */
+  private final int status;
+  /** What Retry-After asks for, or null. */
+  private final Duration retryAfter;
+  private final transient Failure failure;
+  private final transient HttpHeaders headers;
+
+  ApiError(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+    super(attempt, textOf(attempt, status, headers, failure), null);
+    this.status = status;
+    this.headers = headers;
+    this.failure = failure;
+    this.retryAfter = retryAfter;
+  }
+
+  static ApiError of(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+    return switch (status) {
+      case 400 -> new BadRequestError(attempt, status, headers, failure, retryAfter);
+      case 401 -> new AuthenticationError(attempt, status, headers, failure, retryAfter);
+      case 403 -> new PermissionDeniedError(attempt, status, headers, failure, retryAfter);
+      case 404 -> new NotFoundError(attempt, status, headers, failure, retryAfter);
+      case 409 -> new ConflictError(attempt, status, headers, failure, retryAfter);
+      case 413 -> new PayloadTooLargeError(attempt, status, headers, failure, retryAfter);
+      case 422 -> new UnprocessableError(attempt, status, headers, failure, retryAfter);
+      case 429 -> new RateLimitError(attempt, status, headers, failure, retryAfter);
+      default ->
+          status >= 500
+              ? new ServerError(attempt, status, headers, failure, retryAfter)
+              : new ApiError(attempt, status, headers, failure, retryAfter);
+    };
+  }
+
+  /**
+   * The HTTP status.
+   *
+   * @return 400 or more
+   */
+  public int status() {
+    return status;
+  }
+
+  /**
+   * The stable cause to branch on, such as {@code GAME_NOT_FOUND}.
+   *
+   * @return the reason, absent where something before the service answered
+   */
+  public Optional<String> reason() {
+    return Optional.ofNullable(failure.reason());
+  }
+
+  /**
+   * The kind of failure, such as {@code NOT_FOUND}.
+   *
+   * @return the code, absent where something before the service answered
+   */
+  public Optional<String> code() {
+    return Optional.ofNullable(failure.code());
+  }
+
+  /**
+   * What the service says, without what {@link #getMessage()} adds.
+   *
+   * @return the message, absent where something before the service answered
+   */
+  public Optional<String> serviceMessage() {
+    return Optional.ofNullable(failure.message());
+  }
+
+  /**
+   * Every fault of the input, when the reason is {@code VALIDATION_FAILED}.
+   *
+   * @return the faults, else none
+   */
+  public List<Issue> issues() {
+    return failure.issues();
+  }
+
+  /**
+   * What to do about it.
+   *
+   * @return the hint, if there is one
+   */
+  public Optional<String> hint() {
+    return Optional.ofNullable(failure.hint());
+  }
+
+  /**
+   * The page about the reason.
+   *
+   * @return its address, if the service names one
+   */
+  public Optional<String> docs() {
+    return Optional.ofNullable(failure.docs());
+  }
+
+  /**
+   * Finds the request in the operator's log.
+   *
+   * @return the request's id, if the reply has one
+   */
+  public Optional<String> requestId() {
+    return Optional.ofNullable(failure.requestId());
+  }
+
+  /**
+   * After what time the service wants to be asked again, by {@code Retry-After}.
+   *
+   * @return the time, if the reply names one
+   */
+  public Optional<Duration> retryAfter() {
+    return Optional.ofNullable(retryAfter);
+  }
+
+  /**
+   * The headers of the reply.
+   *
+   * @return the headers
+   */
+  public HttpHeaders headers() {
+    return headers;
+  }
+
+  private static String textOf(Attempt attempt, int status, HttpHeaders headers, Failure failure) {
+    String head = "%s: %d ".formatted(attempt.operation(), status);
+    String id = Texts.request(failure.requestId());
+    if (failure.reason() == null) {
+      String type = Texts.mediaType(headers).orElse("no content type");
+      return head + "without the gateway's error envelope (" + type + ")." + Texts.isItOne(attempt) + id;
+    }
+    String hint = failure.hint() == null ? "" : " Hint: " + failure.hint();
+    return head + failure.reason() + ": " + failure.message() + textOf(failure.issues()) + hint + id;
+  }
+
+  private static String textOf(List<Issue> issues) {
+    if (issues.isEmpty()) return "";
+    String shown = issues.stream().limit(ISSUES_SHOWN).map(ApiError::textOf).collect(Collectors.joining("; "));
+    int more = issues.size() - ISSUES_SHOWN;
+    return " Issues: " + shown + (more > 0 ? "; and " + more + " more" : "") + ".";
+  }
+
+  private static String textOf(Issue issue) {
+    return (issue.getPath().isEmpty() ? "(input)" : issue.getPath()) + ": " + issue.getMessage();
+  }
+}

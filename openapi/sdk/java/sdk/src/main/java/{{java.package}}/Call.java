@@ -1,0 +1,96 @@
+package {{java.package}};
+
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeoutException;
+
+/** One call: its attempts, one after another, and the waits between them. */
+final class Call<T> {
+  private final Transport transport;
+  private final Operation<T> operation;
+  private final byte[] body;
+  private final CallOptions options;
+  private final CompletableFuture<ApiResponse<T>> outcome = new CompletableFuture<>();
+  private volatile Future<?> step = CompletableFuture.completedFuture(null);
+  private int attempts;
+
+  /** @param options those of the client included */
+  Call(Transport transport, Operation<T> operation, byte[] body, CallOptions options) {
+    this.transport = transport;
+    this.operation = operation;
+    this.body = body;
+    this.options = options;
+    if (operation.writes()) {
+      String key = options.idempotencyKey == null ? UUID.randomUUID().toString() : options.idempotencyKey;
+      options.headers.putIfAbsent("Idempotency-Key", key);
+    }
+  }
+
+  /** What is completed when the call is. Cancelling it cancels the call. */
+  CompletableFuture<ApiResponse<T>> start() {
+    outcome.whenComplete((response, failure) -> step.cancel(true));
+    attempt();
+    return outcome;
+  }
+
+  private void attempt() {
+    attempts++;
+    CompletableFuture<HttpResponse<byte[]>> reply;
+    try {
+      reply = transport.send(operation.path(), body, options, attempts - 1);
+    } catch (RuntimeException error) {
+      outcome.completeExceptionally(error);
+      return;
+    }
+    proceedTo(reply);
+    reply.whenCompleteAsync(this::judge, transport.executor());
+  }
+
+  private void proceedTo(Future<?> next) {
+    step = next;
+    if (outcome.isDone()) next.cancel(true);
+  }
+
+  private void judge(HttpResponse<byte[]> reply, Throwable failure) {
+    if (outcome.isDone()) return;
+    String key = operation.writes() ? options.headers.get("Idempotency-Key") : null;
+    Attempt attempt = new Attempt(operation.id(), transport.origin(), transport.address(), attempts, key);
+    try {
+      if (failure == null) outcome.complete(Replies.read(operation, attempt, reply, transport.clock()));
+      else repeatUnlessFutile(errorOf(attempt, Futures.causeOf(failure)));
+    } catch (GatewayError error) {
+      repeatUnlessFutile(error);
+    } catch (RuntimeException error) {
+      outcome.completeExceptionally(error);
+    }
+  }
+
+  private GatewayError errorOf(Attempt attempt, Throwable cause) {
+    if (cause instanceof TimeoutException) return ApiTimeoutError.ofReply(attempt, options.timeout, cause);
+    if (cause instanceof HttpConnectTimeoutException) {
+      return ApiTimeoutError.ofConnection(attempt, transport.connectTimeout(options), cause);
+    }
+    return new ApiConnectionError(attempt, cause);
+  }
+
+  private void repeatUnlessFutile(GatewayError error) {
+    Optional<Duration> wait = attempts > options.maxRetries ? Optional.empty() : Retries.waitAfter(error, attempts);
+    if (wait.isEmpty()) {
+      outcome.completeExceptionally(error);
+      return;
+    }
+    CompletableFuture<Void> pause = transport.clock().sleep(wait.get());
+    proceedTo(pause);
+    pause.whenCompleteAsync(
+        (nothing, failure) -> {
+          if (failure == null) attempt();
+          else outcome.completeExceptionally(Futures.causeOf(failure));
+        },
+        transport.executor());
+  }
+}

@@ -1,0 +1,52 @@
+package {{java.package}};
+
+import java.net.URI;
+import java.time.Duration;
+import java.util.regex.Pattern;
+
+/** What options must be like. A message never shows a value: it may be secret. */
+final class Checks {
+  private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
+  private static final Pattern HEADER_VALUE = Pattern.compile("[\\t\\x20-\\x7e]*");
+
+  private Checks() {}
+
+  static Duration positive(String name, Duration value) {
+    if (value.isZero() || value.isNegative()) throw new IllegalArgumentException(name + " must be more than zero.");
+    return value;
+  }
+
+  static int notNegative(String name, int value) {
+    if (value < 0) throw new IllegalArgumentException(name + " must be zero or more.");
+    return value;
+  }
+
+  static String headerName(String name) {
+    if (!HEADER_NAME.matcher(name).matches()) throw new IllegalArgumentException("No header can have this name.");
+    return name;
+  }
+
+  static String headerValue(String name, String value) {
+    if (HEADER_VALUE.matcher(value).matches()) return value;
+    throw new IllegalArgumentException(name + " has characters that a header cannot hold.");
+  }
+
+  /** The address without slashes at its end. */
+  static String baseUrl(String url) {
+    if (url == null || url.isBlank()) {
+      throw new IllegalArgumentException("There is no base URL: set baseUrl or {{environment}}_URL.");
+    }
+    if (isHttp(url)) return url.replaceFirst("/+$", "");
+    throw new IllegalArgumentException("The base URL must be an http or https URL, such as {{homepage}}.");
+  }
+
+  private static boolean isHttp(String url) {
+    try {
+      URI uri = URI.create(url);
+      boolean http = "http".equalsIgnoreCase(uri.getScheme()) || "https".equalsIgnoreCase(uri.getScheme());
+      return http && uri.getHost() != null && uri.getRawQuery() == null && uri.getRawFragment() == null;
+    } catch (IllegalArgumentException error) {
+      return false;
+    }
+  }
+}

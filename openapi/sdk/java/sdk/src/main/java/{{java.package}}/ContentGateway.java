@@ -1,0 +1,187 @@
+package {{java.package}};
+
+import java.net.http.HttpClient;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * A client of the content gateway. Make one and share it: it is safe for use by several threads, and keeps connections.
+ *
+ * <p>A call that fails throws a {@link GatewayError}; one whose thread is interrupted, a {@link CallCancelledException}.
+ */
+public final class ContentGateway extends Routers {
+  private final Transport transport;
+  private final AsyncContentGateway async;
+
+  /**
+   * Makes a client by the environment: {@code {{environment}}_URL} says where the service is, {@code
+   * {{environment}}_API_KEY} is the key, if there is one.
+   *
+   * @throws IllegalArgumentException if there is no base URL, or one or the other cannot be used
+   */
+  public ContentGateway() {
+    this(new Builder());
+  }
+
+  private ContentGateway(Builder builder) {
+    this(builder.transport());
+  }
+
+  private ContentGateway(Transport transport) {
+    super(transport);
+    this.transport = transport;
+    async = new AsyncContentGateway(transport);
+  }
+
+  /**
+   * Makes a client with options.
+   *
+   * @return what to set them with; what isn't set is by the environment, or usual
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /**
+   * The same client, whose calls return at once.
+   *
+   * @return the asynchronous form, which shares connections and options
+   */
+  public AsyncContentGateway async() {
+    return async;
+  }
+
+  @Override
+  public String toString() {
+    return "ContentGateway[" + transport + "]";
+  }
+
+  /** The options of a client. */
+  public static final class Builder {
+    private String baseUrl;
+    private String apiKey;
+    private final CallOptions defaults =
+        new CallOptions().timeout(Duration.ofSeconds(30)).connectTimeout(Duration.ofSeconds(5)).maxRetries(2);
+    private HttpClient httpClient;
+    private GatewayClock clock = GatewayClock.SYSTEM;
+
+    private Builder() {}
+
+    /**
+     * Sets where the service is. Usually {@code {{environment}}_URL}.
+     *
+     * @param baseUrl such as {@code {{homepage}}}
+     * @return this
+     */
+    public Builder baseUrl(String baseUrl) {
+      this.baseUrl = Objects.requireNonNull(baseUrl);
+      return this;
+    }
+
+    /**
+     * Sets the API key. Usually {@code {{environment}}_API_KEY}.
+     *
+     * @param apiKey the key; empty to call public operations only
+     * @return this
+     */
+    public Builder apiKey(String apiKey) {
+      this.apiKey = Objects.requireNonNull(apiKey);
+      return this;
+    }
+
+    /**
+     * Sets how long an attempt may take: to connect, to send and to receive the whole reply. Usually 30 seconds.
+     *
+     * @param timeout more than zero
+     * @return this
+     * @throws IllegalArgumentException if it is zero or less
+     */
+    public Builder timeout(Duration timeout) {
+      defaults.timeout(timeout);
+      return this;
+    }
+
+    /**
+     * Sets how long it may take to connect. Usually 5 seconds. It has no effect with an HTTP client of your own.
+     *
+     * @param connectTimeout more than zero
+     * @return this
+     * @throws IllegalArgumentException if it is zero or less
+     */
+    public Builder connectTimeout(Duration connectTimeout) {
+      defaults.connectTimeout(connectTimeout);
+      return this;
+    }
+
+    /**
+     * Sets how often to try again after a failure that may pass. Usually 2.
+     *
+     * @param maxRetries zero or more
+     * @return this
+     * @throws IllegalArgumentException if it is less than zero
+     */
+    public Builder maxRetries(int maxRetries) {
+      defaults.maxRetries(maxRetries);
+      return this;
+    }
+
+    /**
+     * Sets a header of every request. It wins over the library's own.
+     *
+     * @param name the header's name
+     * @param value its value
+     * @return this
+     * @throws IllegalArgumentException if HTTP has no such name or value
+     */
+    public Builder header(String name, String value) {
+      defaults.header(name, value);
+      return this;
+    }
+
+    /**
+     * Sets what sends the requests, for a proxy, TLS or an executor of your own.
+     *
+     * @param httpClient one that doesn't follow redirects: it would take the key along
+     * @return this
+     * @throws IllegalArgumentException if it follows redirects
+     */
+    public Builder httpClient(HttpClient httpClient) {
+      if (httpClient.followRedirects() != HttpClient.Redirect.NEVER) {
+        throw new IllegalArgumentException("The HTTP client must not follow redirects: it would take the key along.");
+      }
+      this.httpClient = httpClient;
+      return this;
+    }
+
+    /**
+     * Sets what the client knows of time. For tests.
+     *
+     * @param clock the clock
+     * @return this
+     */
+    public Builder clock(GatewayClock clock) {
+      this.clock = Objects.requireNonNull(clock);
+      return this;
+    }
+
+    /**
+     * Makes the client.
+     *
+     * @return a client, which later changes of this builder don't reach
+     * @throws IllegalArgumentException if there is no base URL, or it or the key cannot be used
+     */
+    public ContentGateway build() {
+      return new ContentGateway(this);
+    }
+
+    private Transport transport() {
+      String key = apiKey == null ? System.getenv("{{environment}}_API_KEY") : apiKey;
+      return new Transport(
+          Checks.baseUrl(baseUrl == null ? System.getenv("{{environment}}_URL") : baseUrl),
+          key == null || key.isEmpty() ? null : Checks.headerValue("The API key", key),
+          defaults.copy(),
+          httpClient,
+          clock);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package {{java.package}};
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.MapperFeature;
+import com.fasterxml.jackson.databind.cfg.CoercionAction;
+import com.fasterxml.jackson.databind.cfg.CoercionInputShape;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.type.LogicalType;
+import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
+import java.nio.charset.StandardCharsets;
+
+/** How the models are read and written. What is new to this library is kept or ignored, another type is a fault. */
+final class Json {
+  private static final JsonMapper MAPPER =
+      JsonMapper.builder()
+          .addModule(new JavaTimeModule())
+          .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+          .disable(DeserializationFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE)
+          .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+          .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+          .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+          .withCoercionConfig(
+              LogicalType.Textual,
+              texts ->
+                  texts
+                      .setCoercion(CoercionInputShape.Integer, CoercionAction.Fail)
+                      .setCoercion(CoercionInputShape.Float, CoercionAction.Fail)
+                      .setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail))
+          .build();
+
+  private Json() {}
+
+  /** The members of an input, apart from it: what the caller sets later doesn't reach them. */
+  static ObjectNode membersOf(Object input) {
+    return input == null ? MAPPER.createObjectNode() : MAPPER.valueToTree(input);
+  }
+
+  /** The body of a request. */
+  static byte[] envelopeOf(ObjectNode input) {
+    return MAPPER.createObjectNode().set("json", input).toString().getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** Reads a text, or returns null if it isn't JSON. */
+  static JsonNode parse(String text) {
+    try {
+      JsonNode node = MAPPER.readTree(text);
+      return node.isMissingNode() ? null : node;
+    } catch (JsonProcessingException error) {
+      return null;
+    }
+  }
+
+  static <T> T read(JsonNode node, Class<T> type) throws JsonProcessingException {
+    return MAPPER.treeToValue(node, type);
+  }
+}

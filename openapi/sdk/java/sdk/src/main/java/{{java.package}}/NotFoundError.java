@@ -1,0 +1,13 @@
+package {{java.package}};
+
+import java.net.http.HttpHeaders;
+import java.time.Duration;
+
+/** Status 404: there is no such record or operation. */
+public final class NotFoundError extends ApiError {
+  private static final long serialVersionUID = 1L;
+
+  NotFoundError(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+    super(attempt, status, headers, failure, retryAfter);
+  }
+}

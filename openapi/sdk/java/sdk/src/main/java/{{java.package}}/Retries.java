@@ -1,0 +1,78 @@
+package {{java.package}};
+
+import java.net.http.HttpHeaders;
+import java.security.cert.CertificateException;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZonedDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+
+/** Which calls are tried again, and when. */
+final class Retries {
+  /** A wait that would surprise in a library. */
+  private static final Duration TOO_LONG = Duration.ofSeconds(60);
+
+  /** More seconds than anyone waits, and fewer than a long holds. */
+  private static final int MAX_DIGITS = 18;
+
+  private static final double FIRST_WAIT_SECONDS = 0.5;
+  private static final double LONGEST_WAIT_SECONDS = 8;
+  private static final double JITTER = 0.25;
+  private static final Set<Integer> STATUSES = Set.of(408, 429, 500, 502, 503, 504);
+
+  private Retries() {}
+
+  /** How long to wait before trying again; empty if that is of no use. */
+  static Optional<Duration> waitAfter(GatewayError error, int attempts) {
+    if (!isWorthwhile(error)) return Optional.empty();
+    Optional<Duration> asked = error instanceof ApiError ? ((ApiError) error).retryAfter() : Optional.empty();
+    return asked.isEmpty() ? Optional.of(backoff(attempts)) : asked.filter(wait -> wait.compareTo(TOO_LONG) < 0);
+  }
+
+  private static boolean isWorthwhile(GatewayError error) {
+    if (error instanceof ApiConnectionError) return !Causes.has(error, CertificateException.class);
+    return error instanceof ApiError && isWorthwhile((ApiError) error);
+  }
+
+  private static boolean isWorthwhile(ApiError error) {
+    String asked = error.headers().firstValue("X-Should-Retry").orElse("");
+    if (asked.equalsIgnoreCase("true")) return true;
+    if (asked.equalsIgnoreCase("false")) return false;
+    return STATUSES.contains(error.status())
+        || (error.status() == 409 && error.reason().filter("IDEMPOTENCY_IN_PROGRESS"::equals).isPresent());
+  }
+
+  private static Duration backoff(int attempts) {
+    double seconds = Math.min(FIRST_WAIT_SECONDS * Math.pow(2, attempts - 1), LONGEST_WAIT_SECONDS);
+    double shortened = seconds * (1 - ThreadLocalRandom.current().nextDouble(JITTER));
+    return Duration.ofNanos((long) (shortened * 1e9));
+  }
+
+  /** What {@code Retry-After} asks for; empty if it says nothing that can be read. */
+  static Optional<Duration> retryAfter(HttpHeaders headers, GatewayClock clock) {
+    Optional<String> value = headers.firstValue("Retry-After").map(String::strip);
+    if (value.isEmpty()) return Optional.empty();
+    if (value.get().matches("\\d+")) return value.map(Retries::seconds);
+    // From the reply's own date: the clocks of the two sides may differ.
+    return value
+        .flatMap(Retries::date)
+        .map(then -> Duration.between(headers.firstValue("Date").flatMap(Retries::date).orElseGet(clock::now), then))
+        .map(wait -> wait.isNegative() ? Duration.ZERO : wait);
+  }
+
+  private static Duration seconds(String digits) {
+    return Duration.ofSeconds(digits.length() > MAX_DIGITS ? Long.MAX_VALUE : Long.parseLong(digits));
+  }
+
+  private static Optional<Instant> date(String text) {
+    try {
+      return Optional.of(ZonedDateTime.parse(text, DateTimeFormatter.RFC_1123_DATE_TIME).toInstant());
+    } catch (DateTimeException error) {
+      return Optional.empty();
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package {{java.package}};
+
+import java.net.http.HttpHeaders;
+import java.util.Optional;
+
+/** A reply that no content gateway gives: the base URL is wrong, or something stands before the service. */
+public final class UnexpectedReplyError extends GatewayError {
+  private static final long serialVersionUID = 1L;
+  private static final int BODY_SHOWN = 500;
+
+  /** The HTTP status. */
+  private final int status;
+  /** How the reply begins. */
+  private final String body;
+  private final transient HttpHeaders headers;
+
+  UnexpectedReplyError(Attempt attempt, int status, HttpHeaders headers, String body, String fault, Throwable cause) {
+    super(attempt, textOf(attempt, status, headers, fault), cause);
+    this.status = status;
+    this.headers = headers;
+    this.body = body.substring(0, body.offsetByCodePoints(0, Math.min(BODY_SHOWN, body.codePointCount(0, body.length()))));
+  }
+
+  /**
+   * The HTTP status.
+   *
+   * @return the status
+   */
+  public int status() {
+    return status;
+  }
+
+  /**
+   * How the reply begins.
+   *
+   * @return its first 500 characters
+   */
+  public String body() {
+    return body;
+  }
+
+  /**
+   * Finds the request in the operator's log.
+   *
+   * @return the request's id, if the reply has one
+   */
+  public Optional<String> requestId() {
+    return headers.firstValue("X-Request-Id");
+  }
+
+  /**
+   * The headers of the reply.
+   *
+   * @return the headers
+   */
+  public HttpHeaders headers() {
+    return headers;
+  }
+
+  private static String textOf(Attempt attempt, int status, HttpHeaders headers, String fault) {
+    String head = "%s: %d ".formatted(attempt.operation(), status);
+    Optional<String> location = headers.firstValue("Location").filter(place -> status >= 300 && status < 400);
+    if (location.isPresent()) {
+      return head + "to " + location.get() + ", which is not followed: give that base URL if it is right.";
+    }
+    String request = Texts.request(headers.firstValue("X-Request-Id").orElse(null));
+    return head + Texts.mediaType(headers).orElse("(no content type)") + fault + "." + Texts.isItOne(attempt) + request;
+  }
+}

@@ -1,0 +1,123 @@
+"""emit.py OPERATIONS PACKAGE: writes what the generator of the types doesn't, the methods, into a package that has its types.
+
+What an operation takes is read from the module of types, so that nothing is said twice.
+"""
+
+import ast
+import builtins
+import json
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+
+here = Path(__file__).parent
+operations = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+package = Path(sys.argv[2])
+models = ast.parse((package / "models.py").read_text("utf-8"))
+classes = {node.name: node for node in models.body if isinstance(node, ast.ClassDef)}
+NOTES = {"UNSET", "UnsetType"} | set(dir(builtins))
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def pascal(name: str) -> str:
+    return name[0].upper() + name[1:]
+
+
+def prose(text: str, indent: int) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"""', "'''")
+    first = " " * indent
+    # Deeper than the body of a docstring are the sections, whose entries hang.
+    more = first if indent == 8 else first + "    "
+    return textwrap.fill(escaped, 118, initial_indent=first, subsequent_indent=more, break_long_words=False)
+
+
+class _Qualify(ast.NodeTransformer):
+    """Inside a class with a method `list`, `list[str]` would mean that method."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.parse("builtins.list", mode="eval").body if node.id == "list" else node
+
+
+def documentation_after(node: ast.ClassDef, index: int) -> str:
+    match node.body[index + 1 : index + 2]:
+        case [ast.Expr(ast.Constant(str(text)))]:
+            return " ".join(text.split()).rstrip(".") + "."
+    return ""
+
+
+def parameter_of(name: str) -> str:
+    return name + "_" if name in dir(builtins) and name != "id" else name
+
+
+def fields_of(name: str) -> list[dict]:
+    node = classes[name]
+    fields = [
+        {
+            "name": statement.target.id,
+            "parameter": parameter_of(statement.target.id),
+            "names": {part.id for part in ast.walk(statement.annotation) if isinstance(part, ast.Name)},
+            "required": "UnsetType" not in ast.unparse(statement.annotation),
+            "documentation": documentation_after(node, index),
+            "type": ast.unparse(_Qualify().visit(statement.annotation)),
+        }
+        for index, statement in enumerate(node.body)
+        if isinstance(statement, ast.AnnAssign)
+    ]
+    return sorted(fields, key=lambda field: not field["required"])
+
+
+def described(operation: dict) -> dict:
+    fields = fields_of(operation["input"]) if "input" in operation else []
+    item = operation.get("item")
+    return {
+        **operation,
+        "method": snake(operation["name"]),
+        "fields": fields,
+        "item": item,
+        # Documents from before there were keys say only what may be changed with a scope.
+        "takes_key": operation["writes"] or operation["access"].endswith(":write"),
+        "page": f"{pascal(operation['router'])}{pascal(operation['name'])}Page" if item else None,
+        "returns": ast.get_docstring(classes[operation["output"]]),
+    }
+
+
+def imports_of(described_operations: list[dict]) -> list[str]:
+    names = {name for operation in described_operations for field in operation["fields"] for name in field["names"]}
+    used = {operation.get(key) for operation in described_operations for key in ("input", "output", "item")}
+    return sorted((names | used) - NOTES - {None})
+
+
+environment = Environment(
+    loader=FileSystemLoader(here / "templates"), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+)
+environment.filters |= {"snake": snake, "prose": prose}
+
+routers = []
+target = package / "procedures"
+target.mkdir()
+for router in dict.fromkeys(operation["router"] for operation in operations):
+    own = [described(operation) for operation in operations if operation["router"] == router]
+    module, name = snake(router), pascal(router)
+    text = environment.get_template("procedures.py.jinja").render(
+        {"router": router, "class": name, "operations": own, "imports": imports_of(own)}
+    )
+    (target / f"{module}.py").write_text(text, "utf-8")
+    classes_of_router = [f"{name}Procedures", *(operation["page"] for operation in own if operation["page"])]
+    routers.append((module, name, sorted(f"{twin}{name}" for twin in ("", "Async") for name in classes_of_router)))
+text = environment.get_template("procedures_init.py.jinja").render(routers=routers)
+(target / "__init__.py").write_text(text, "utf-8")
+
+# What only a method takes, as its arguments, is no name that a program needs.
+arguments = {operation.get("input") for operation in operations}
+nodes = [node for node in ast.walk(models) if isinstance(node, ast.Name)]
+aliases = {node.id for node in nodes if isinstance(node.ctx, ast.Store) and node.id[0].isupper()}
+members = {node.id for node in nodes if isinstance(node.ctx, ast.Load)} & arguments
+public = sorted((classes.keys() | aliases) - arguments | members)
+with (package / "models.py").open("a", encoding="utf-8") as module:
+    module.write(f"\n__all__ = {tuple(public)}\n")

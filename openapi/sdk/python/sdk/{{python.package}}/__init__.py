@@ -1,0 +1,63 @@
+"""A client of the content gateway: games, image posts and users.
+
+``ContentGateway`` is the client, ``AsyncContentGateway`` its twin for ``async`` programs. What they send and return is in
+``{{python.package}}.models``.
+"""
+
+from msgspec import UNSET, UnsetType
+
+from ._client import AsyncContentGateway, ContentGateway
+from ._clock import AsyncClock, Clock
+from ._errors import (
+    ApiConnectionError,
+    ApiError,
+    ApiTimeoutError,
+    AuthenticationError,
+    BadRequestError,
+    ConflictError,
+    GatewayError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PermissionDeniedError,
+    RateLimitError,
+    ServerError,
+    UnexpectedReplyError,
+    UnprocessableError,
+)
+from ._pages import AsyncPage, Page
+from ._response import RateLimit, Response
+from ._version import __version__
+
+__all__ = (
+    "UNSET",
+    "ApiConnectionError",
+    "ApiError",
+    "ApiTimeoutError",
+    "AsyncClock",
+    "AsyncContentGateway",
+    "AsyncPage",
+    "AuthenticationError",
+    "BadRequestError",
+    "Clock",
+    "ConflictError",
+    "ContentGateway",
+    "GatewayError",
+    "NotFoundError",
+    "Page",
+    "PayloadTooLargeError",
+    "PermissionDeniedError",
+    "RateLimit",
+    "RateLimitError",
+    "Response",
+    "ServerError",
+    "UnexpectedReplyError",
+    "UnprocessableError",
+    "UnsetType",
+    "__version__",
+)
+
+# Tracebacks name what programs import, not where it is written.
+for _name in __all__:
+    _value = globals()[_name]
+    if getattr(_value, "__module__", "").startswith(f"{__name__}."):
+        _value.__module__ = __name__

@@ -1,0 +1,161 @@
+"""How calls are sent: the loop of attempts, once for threads and once for tasks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import ParamSpec, TypeVar, cast
+
+import anyio
+import httpx
+import msgspec
+from tenacity import AsyncRetrying, Retrying
+
+from ._clock import AsyncClock, Clock
+from ._exchange import Exchange, Operation
+from ._pages import AsyncPage, Page, async_records, records
+from ._response import Response
+from ._retry import policy
+from ._settings import Connection, Options
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# What httpx raises once a request is on its way; its other errors are faults of a program.
+_ON_THE_WAY = (httpx.TransportError, httpx.DecodingError)
+
+
+class Calls:
+    """Sends the calls of ``ContentGateway``."""
+
+    def __init__(self, connection: Connection, http: httpx.Client, clock: Clock, all_of_reply: bool = False) -> None:
+        """Sends calls by an HTTP client; with ``all_of_reply`` they return a ``Response``."""
+        self._connection = connection
+        self._http = http
+        self._clock = clock
+        self._all_of_reply = all_of_reply
+
+    def responding(self) -> Calls:
+        """The same, but calls return a ``Response``."""
+        return Calls(self._connection, self._http, self._clock, all_of_reply=True)
+
+    def call(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> T:
+        """Calls an operation, as often as the policy allows.
+
+        Raises:
+            GatewayError: The call failed.
+        """
+        response = self._response(operation, parameters, options)
+        return cast(T, response) if self._all_of_reply else response.data
+
+    def all(self, operation: Operation[Page[T]], parameters: msgspec.Struct, options: Options) -> Iterator[T]:
+        """The records of a list, page by page."""
+        return records(lambda: self._response(operation, parameters, options).data)
+
+    def _response(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> Response[T]:
+        complete = options.over(self._connection.defaults)
+        exchange = Exchange(self._connection, operation, parameters, complete)
+        attempts = Retrying(sleep=self._clock.sleep, **policy(complete.max_retries))
+        response = attempts(self._attempt, exchange)
+        if isinstance(response.data, Page) and parameters is not None:
+            response.data._follow = lambda cursor: (
+                self._response(operation, msgspec.structs.replace(parameters, cursor=cursor), options).data
+            )
+        return response
+
+    def _attempt(self, exchange: Exchange[T]) -> Response[T]:
+        headers, deadline = exchange.begin()
+        body = bytearray()
+        try:
+            request = self._http.build_request(
+                "POST", exchange.url, content=exchange.content, headers=headers, extensions={"timeout": deadline}
+            )
+            reply = self._http.send(request, stream=True, follow_redirects=False)
+            try:
+                for chunk in reply.iter_bytes():
+                    body += chunk
+                    exchange.check(body)
+                    deadline.check()
+            finally:
+                reply.close()
+        except _ON_THE_WAY as error:
+            raise exchange.unanswered(error) from error
+        return exchange.read(reply.status_code, reply.headers, bytes(body), self._clock.now())
+
+
+class AsyncCalls:
+    """Sends the calls of ``AsyncContentGateway``."""
+
+    def __init__(
+        self, connection: Connection, http: httpx.AsyncClient, clock: AsyncClock, all_of_reply: bool = False
+    ) -> None:
+        """Sends calls by an HTTP client; with ``all_of_reply`` they return a ``Response``."""
+        self._connection = connection
+        self._http = http
+        self._clock = clock
+        self._all_of_reply = all_of_reply
+
+    def responding(self) -> AsyncCalls:
+        """The same, but calls return a ``Response``."""
+        return AsyncCalls(self._connection, self._http, self._clock, all_of_reply=True)
+
+    async def call(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> T:
+        """Calls an operation, as often as the policy allows.
+
+        Raises:
+            GatewayError: The call failed.
+        """
+        response = await self._response(operation, parameters, options)
+        return cast(T, response) if self._all_of_reply else response.data
+
+    def all(self, operation: Operation[AsyncPage[T]], parameters: msgspec.Struct, options: Options) -> AsyncIterator[T]:
+        """The records of a list, page by page."""
+
+        async def first() -> AsyncPage[T]:
+            return (await self._response(operation, parameters, options)).data
+
+        return async_records(first)
+
+    async def _response(
+        self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options
+    ) -> Response[T]:
+        complete = options.over(self._connection.defaults)
+        exchange = Exchange(self._connection, operation, parameters, complete)
+        attempts = AsyncRetrying(sleep=self._clock.sleep, **policy(complete.max_retries))
+        response: Response[T] = await attempts(self._attempt, exchange)
+        if isinstance(response.data, AsyncPage) and parameters is not None:
+
+            async def follow(cursor: str) -> T:
+                following = msgspec.structs.replace(parameters, cursor=cursor)
+                return (await self._response(operation, following, options)).data
+
+            response.data._follow = follow
+        return response
+
+    async def _attempt(self, exchange: Exchange[T]) -> Response[T]:
+        headers, deadline = exchange.begin()
+        body = bytearray()
+        try:
+            request = self._http.build_request(
+                "POST", exchange.url, content=exchange.content, headers=headers, extensions={"timeout": deadline}
+            )
+            with anyio.fail_after(exchange.timeout):
+                reply = await self._http.send(request, stream=True, follow_redirects=False)
+                try:
+                    async for chunk in reply.aiter_bytes():
+                        body += chunk
+                        exchange.check(body)
+                finally:
+                    await reply.aclose()
+        except (*_ON_THE_WAY, TimeoutError) as error:
+            raise exchange.unanswered(error) from error
+        return exchange.read(reply.status_code, reply.headers, bytes(body), self._clock.now())
+
+
+def responding(method: Callable[P, T]) -> Callable[P, Response[T]]:
+    """The type of a method of calls that return a ``Response``."""
+    return cast("Callable[P, Response[T]]", method)
+
+
+def async_responding(method: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[Response[T]]]:
+    """The type of a method of calls that return a ``Response``."""
+    return cast("Callable[P, Awaitable[Response[T]]]", method)

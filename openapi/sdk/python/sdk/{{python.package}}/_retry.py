@@ -1,0 +1,105 @@
+"""When an attempt is followed by another one, and after how long: the one policy of both clients."""
+
+from __future__ import annotations
+
+import random
+import re
+import ssl
+from collections.abc import Callable
+from datetime import timezone
+from email.utils import parsedate_to_datetime
+from typing import TypedDict
+
+import httpx
+from tenacity import RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity.retry import retry_base
+from tenacity.stop import stop_base
+
+from ._errors import ApiConnectionError, ApiError
+
+_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+_LONGEST_RETRY_AFTER = 60
+"""From so many seconds on, whoever called decides: a library that waits a minute surprises."""
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 8.0
+_JITTER = 0.25
+
+_SECONDS = re.compile(r"\d+", re.ASCII)
+
+
+def _seconds_since_1970(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+        # Without a zone it is asctime's form, which is in UTC.
+        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def retry_after_of(headers: httpx.Headers, now: float) -> float | None:
+    """After how many seconds a reply asks to be tried again.
+
+    Args:
+        headers: Those of the reply. A date is measured from their own ``Date``.
+        now: The seconds since 1970, for replies without a readable ``Date``.
+
+    Returns:
+        Seconds from 0 on; ``None`` where ``Retry-After`` is absent or unreadable.
+    """
+    text = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    until = _seconds_since_1970(text)
+    if until is None:
+        return None
+    sent = _seconds_since_1970(headers.get("Date", ""))
+    return max(0, until - (now if sent is None else sent))
+
+
+def _is_refused_certificate(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _is_transient(error: ApiError) -> bool:
+    advice = error.headers.get("X-Should-Retry")
+    if advice in ("true", "false"):
+        return bool(advice == "true")
+    return error.status in _STATUSES or error.reason == "IDEMPOTENCY_IN_PROGRESS"
+
+
+def _may_be_retried(error: BaseException) -> bool:
+    if isinstance(error, ApiConnectionError):
+        cause = error.__cause__
+        return isinstance(cause, (httpx.RequestError, TimeoutError)) and not _is_refused_certificate(cause)
+    if isinstance(error, ApiError):
+        return _is_transient(error) and (error.retry_after or 0) < _LONGEST_RETRY_AFTER
+    return False
+
+
+def _wait(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, ApiError) and error.retry_after is not None:
+        return error.retry_after
+    longest = min(_FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 10), _LONGEST_WAIT)
+    return longest * (1 - random.uniform(0, _JITTER))
+
+
+class Policy(TypedDict):
+    """The arguments that both loops of tenacity take."""
+
+    stop: stop_base
+    wait: Callable[[RetryCallState], float]
+    retry: retry_base
+    reraise: bool
+
+
+def policy(max_retries: int) -> Policy:
+    """What tenacity is told of a call with so many retries."""
+    return {
+        "stop": stop_after_attempt(1 + max_retries),
+        "wait": _wait,
+        "retry": retry_if_exception(_may_be_retried),
+        "reraise": True,
+    }

@@ -1,0 +1,141 @@
+"""What a client and a call are told, checked once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import httpx
+
+from ._version import ENVIRONMENT
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?")
+_KEY = re.compile(r"[\x21-\x7e]+")
+
+_LONGEST_TIMEOUT = 86_400
+"""Not infinite: the operating system takes no such timeout."""
+
+Headers = Mapping[str, "str | None"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a call is told beside its input; ``None`` means as the client says."""
+
+    timeout: float | None = None
+    connect_timeout: float | None = None
+    max_retries: int | None = None
+    headers: Headers | None = None
+    idempotency_key: str | None = None
+
+    def over(self, defaults: Complete) -> Complete:
+        """These options, and the client's where these say nothing. Of both headers, these win.
+
+        Raises:
+            ValueError: No call can use them. It names the option, and never a value that may be secret.
+        """
+        return Complete(
+            timeout=defaults.timeout if self.timeout is None else self.timeout,
+            connect_timeout=defaults.connect_timeout if self.connect_timeout is None else self.connect_timeout,
+            max_retries=defaults.max_retries if self.max_retries is None else self.max_retries,
+            headers={**defaults.headers, **_lower(self.headers)},
+            idempotency_key=self.idempotency_key,
+        )
+
+
+@dataclass(frozen=True)
+class Complete:
+    """The options of a call, or of a client, with nothing left open. The names of headers are in lower case."""
+
+    timeout: float
+    connect_timeout: float
+    max_retries: int
+    headers: Mapping[str, str]
+    idempotency_key: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses what no call can use.
+
+        Raises:
+            ValueError: It names the option, and never a value that may be secret.
+        """
+        for name in ("timeout", "connect_timeout"):
+            seconds = getattr(self, name)
+            if not 0 < seconds <= _LONGEST_TIMEOUT:
+                raise ValueError(f"{name} must be more than 0 seconds and at most a day, and is {seconds}.")
+        if self.max_retries < 0:
+            raise ValueError(f"max_retries must be at least 0, and is {self.max_retries}.")
+        for name, value in self.headers.items():
+            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+                raise ValueError(f"headers: {name!r} or its value has characters that a header cannot hold.")
+        if self.idempotency_key is not None and not _VALUE.fullmatch(self.idempotency_key):
+            raise ValueError("idempotency_key has characters that a header cannot hold.")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where a client calls, as whom, and with what options."""
+
+    base_url: httpx.URL
+    api_key: str | None = field(repr=False)
+    defaults: Complete = field(repr=False)
+
+    @property
+    def origin(self) -> str:
+        """``https://gateway.example.com`` of any URL there, without user and password."""
+        return f"{self.base_url.scheme}://{self.base_url.netloc.decode('ascii')}"
+
+
+def _lower(headers: Headers | None) -> dict[str, str]:
+    return {name.lower(): value for name, value in (headers or {}).items() if value is not None}
+
+
+def _base_url_from(given: str | None) -> httpx.URL:
+    """The base URL, without slashes at its end: the one given, or that of the environment.
+
+    Raises:
+        ValueError: There is none, or it is no http or https URL.
+    """
+    variable = f"{ENVIRONMENT}_URL"
+    text = os.environ.get(variable, "") if given is None else given
+    if not text:
+        raise ValueError(f"No base URL: give base_url, such as https://gateway.example.com, or set {variable}.")
+    try:
+        url = httpx.URL(text.rstrip("/"))
+    except httpx.InvalidURL:
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
+        raise ValueError("base_url must be an http or https URL without query, such as https://gateway.example.com.")
+    return url
+
+
+def _api_key_from(given: str | None) -> str | None:
+    """The API key: the one given, or that of the environment. Empty text is none.
+
+    Raises:
+        ValueError: A header cannot hold it. The error doesn't show it.
+    """
+    key = os.environ.get(f"{ENVIRONMENT}_API_KEY", "") if given is None else given
+    if key and not _KEY.fullmatch(key):
+        raise ValueError("api_key has characters that a header cannot hold, such as a line break at its end.")
+    return key or None
+
+
+def connection_from(
+    base_url: str | None,
+    api_key: str | None,
+    timeout: float,
+    connect_timeout: float,
+    max_retries: int,
+    headers: Headers | None,
+) -> Connection:
+    """What a client is told, or else the environment.
+
+    Raises:
+        ValueError: It says which of it no client can use.
+    """
+    defaults = Complete(timeout, connect_timeout, max_retries, _lower(headers))
+    return Connection(_base_url_from(base_url), _api_key_from(api_key), defaults)

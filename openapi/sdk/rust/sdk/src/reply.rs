@@ -1,0 +1,114 @@
+//! What a reply says, once it is there as a whole.
+
+use std::time::SystemTime;
+
+use reqwest::header::{HeaderMap, LOCATION};
+use serde_json::{Map, Value};
+
+use crate::{
+    error::{ApiError, Error, Fault, UnexpectedReplyError, media_type},
+    retry::retry_after,
+    types::Issue,
+};
+
+/// How much of a foreign body an error shows, in characters.
+const BODY_SHOWN: usize = 500;
+
+/// A reply, whoever it is from.
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Which call a reply is to.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) operation: &'static str,
+    pub(crate) members: &'static [&'static str],
+    pub(crate) origin: &'a str,
+    /// The base URL without the user and password that it may have.
+    pub(crate) address: &'a str,
+    pub(crate) idempotency_key: Option<&'a str>,
+    pub(crate) attempts: u32,
+    pub(crate) now: SystemTime,
+}
+
+impl Reply {
+    pub(crate) fn request_id(&self) -> Option<String> {
+        Some(self.headers.get("X-Request-Id")?.to_str().ok()?.to_owned())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The output, with all of its members, of whatever types.
+    pub(crate) fn output(&self, asked: Asked) -> Result<Map<String, Value>, Error> {
+        match self.status {
+            200 => self.enveloped(asked).map_err(|fault| self.unexpected(asked, fault)),
+            400.. => Err(self.failure(asked)),
+            300..400 => {
+                let target =
+                    self.headers.get(LOCATION).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+                Err(self.unexpected(asked, target.map_or(Fault::Foreign, Fault::Redirect)))
+            }
+            _ => Err(self.unexpected(asked, Fault::Foreign)),
+        }
+    }
+
+    fn enveloped(&self, asked: Asked) -> Result<Map<String, Value>, Fault> {
+        let body = serde_json::from_slice::<Value>(&self.body);
+        let is_json = body.is_ok() || media_type(&self.headers).as_deref() == Some("application/json");
+        let mut body = body.unwrap_or_default();
+        let output = body.pointer_mut("/result/data/json").map(Value::take);
+        let Some(Value::Object(output)) = output else {
+            return Err(if is_json { Fault::NoEnvelope } else { Fault::Foreign });
+        };
+        match asked.members.iter().find(|member| !output.contains_key(**member)) {
+            Some(member) => Err(Fault::Lacks(member)),
+            None => Ok(output),
+        }
+    }
+
+    pub(crate) fn unexpected(&self, asked: Asked, fault: Fault) -> Error {
+        Error::UnexpectedReply(Box::new(UnexpectedReplyError {
+            status: self.status,
+            request_id: self.request_id(),
+            body: self.text().chars().take(BODY_SHOWN).collect(),
+            operation: asked.operation,
+            attempts: asked.attempts,
+            idempotency_key: asked.idempotency_key.map(str::to_owned),
+            headers: self.headers.clone(),
+            origin: asked.origin.into(),
+            fault,
+        }))
+    }
+
+    fn failure(&self, asked: Asked) -> Error {
+        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let error = &body["error"]["json"];
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        // Without a reason it is somebody else's.
+        let reason = text(&error["data"]["reason"]);
+        let data = if reason.is_some() { &error["data"] } else { &Value::Null };
+        let issues = data["issues"].as_array().into_iter().flatten();
+        Error::Api(Box::new(ApiError {
+            status: self.status,
+            code: text(&data["code"]),
+            message: text(&error["message"]).filter(|_| reason.is_some()).unwrap_or_default(),
+            issues: issues.filter_map(|issue| serde_json::from_value::<Issue>(issue.clone()).ok()).collect(),
+            hint: text(&data["hint"]),
+            docs: text(&data["docs"])
+                .map(|docs| if docs.starts_with('/') { format!("{}{docs}", asked.address) } else { docs }),
+            request_id: text(&data["requestId"]).or_else(|| self.request_id()),
+            retry_after: retry_after(&self.headers, asked.now),
+            idempotency_key: asked.idempotency_key.map(str::to_owned),
+            operation: asked.operation,
+            attempts: asked.attempts,
+            headers: self.headers.clone(),
+            origin: asked.origin.into(),
+            reason,
+        }))
+    }
+}

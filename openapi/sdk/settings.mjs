@@ -1,0 +1,50 @@
+// Under what names the SDKs are published: settings.json, or the file that SDK_SETTINGS names.
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+/** How many revisions of the SDKs there can be of one version of the document. */
+const REVISIONS = 100;
+
+/**
+ * The version of the SDKs: that of the document, whose patch number leaves room for revisions of the SDKs alone. Every
+ * registry takes it, and sorts it rightly.
+ *
+ * @param contract the version of the document, `1.2.3`
+ * @param revision a number from 0 to 99
+ * @returns `1.2.300` for revision 0 of `1.2.3`
+ */
+export const sdkVersionOf = (contract, revision) => {
+  const [major, minor, patch] = contract.split('.').map(Number);
+  if (!Number.isInteger(revision) || revision < 0 || revision >= REVISIONS) {
+    throw new Error(`revision must be a whole number from 0 to ${REVISIONS - 1}, and is ${revision}`);
+  }
+  return `${major}.${minor}.${patch * REVISIONS + revision}`;
+};
+
+/**
+ * The settings, with `version`, that of the SDKs, `contract`, that of the document, and `rust.library`, by which programs know
+ * the crate; the path of `licenseFile`, which is written from where the settings are, is absolute.
+ */
+export const readSettings = () => {
+  const file = process.env.SDK_SETTINGS ?? here('settings.json');
+  const settings = read(file);
+  const { info } = read(join(process.env.SDK_DOCUMENTS ?? here('../'), 'openapi.json'));
+  return {
+    ...settings,
+    licenseFile: resolve(dirname(file), settings.licenseFile),
+    rust: { ...settings.rust, library: settings.rust.crate.replaceAll('-', '_') },
+    contract: info.version,
+    version: sdkVersionOf(info.version, settings.revision),
+  };
+};
+
+/** The value at `go.module`. @throws Error if there is none */
+export const settingAt = (settings, path) => {
+  const value = path.split('.').reduce((part, name) => part?.[name], settings);
+  if (value === undefined || typeof value === 'object') throw new Error(`settings.json has no ${path}`);
+  return String(value);
+};

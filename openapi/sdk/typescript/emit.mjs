@@ -1,0 +1,142 @@
+// node emit.mjs <prepared> <folder>: writes the types and methods of the SDK, from what prepare.mjs wrote.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compile } from 'json-schema-to-typescript';
+
+const [prepared, folder] = process.argv.slice(2);
+const read = (name) => JSON.parse(readFileSync(join(prepared, name), 'utf8'));
+
+const { schemas } = read('schemas.json').components;
+const operations = read('operations.json');
+
+const nameOf = ({ $ref }) => $ref.split('/').pop();
+
+/** The schemas that a part of the document reaches. */
+const reachedBy = (part, found = new Set()) => {
+  for (const [, name] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    if (found.has(name)) continue;
+    found.add(name);
+    reachedBy(schemas[name], found);
+  }
+  return found;
+};
+
+const schemaAt = (name) => ({ $ref: `#/components/schemas/${name}` });
+const sent = reachedBy(operations.filter(({ input }) => input).map(({ input }) => schemaAt(input)));
+
+/** A reference by name. What the service sends may have values that are new to an enumeration. */
+const referenceIn = (schemaName) => (reference) => {
+  const name = nameOf(reference);
+  const { description, enum: values } = schemas[name];
+  return {
+    description: reference.description ?? description,
+    tsType: values && !sent.has(schemaName) ? `(${name} | (string & {}))` : name,
+  };
+};
+
+/** A schema as json-schema-to-typescript reads it: it would give a reference with a description of its own another name. */
+const withNames = (schemaName) =>
+  JSON.parse(JSON.stringify(schemas[schemaName]), (_, value) => {
+    if (typeof value?.$ref === 'string') return referenceIn(schemaName)(value);
+    return value?.type === 'object' ? { additionalProperties: false, ...value } : value;
+  });
+
+/** Callers may pass `undefined` for what they leave out, also under `exactOptionalPropertyTypes`. */
+const withUndefined = (type) => type.replaceAll(/^( +\w+\?: [^;\n]+);$/gm, '$1 | undefined;');
+
+const typeOf = async (name) => {
+  const type = await compile(withNames(name), name, {
+    bannerComment: '',
+    style: { singleQuote: true, printWidth: 120 },
+  });
+  return sent.has(name) ? withUndefined(type) : type;
+};
+
+const comment = (indent, ...paragraphs) => {
+  const lines = paragraphs.flatMap((text, index) => (index === 0 ? [text] : ['', text]));
+  return [`${indent}/**`, ...lines.map((line) => `${indent} *${line && ` ${line}`}`), `${indent} */`].join('\n');
+};
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+const accessOf = ({ access }) =>
+  access === 'public' ? 'Works without a key.' : `Needs a key with the scope \`${access}\`.`;
+
+/** The methods of an operation. */
+const methodsOf = (operation) => {
+  const { id, name, summary, description, input, output, item, writes } = operation;
+  const options = `options?: ${writes ? 'WriteOptions' : 'CallOptions'}`;
+  const parameters = input ? `input: ${input}, ${options}` : options;
+  const passed = `this.#call, operations['${id}'], ${input ? 'input' : '{}'}, options`;
+  const documented = comment('  ', summary, description, accessOf(operation));
+  if (!item) {
+    return `${documented}
+  ${name}(${parameters}): GatewayPromise<${output}> {
+    return callOnce(${passed});
+  }
+`;
+  }
+  return `${documented}
+  ${name}(${parameters}): GatewayPromise<Page<${output}>> {
+    return fetchPage(${passed});
+  }
+
+${comment('  ', `${summary}: all of them`, 'Iterates over all pages, from the first, of 100 records, unless the input says otherwise. A page is fetched when its first record is asked for.', accessOf(operation))}
+  ${name}All(input: Partial<${input}> = {}, ${options}): AsyncIterable<${item}> {
+    return iterate(${passed});
+  }
+`;
+};
+
+const routers = [...new Set(operations.map(({ router }) => router))];
+
+const classOf = (router) => `/** The procedures of \`${router}\`. */
+export class ${capital(router)}Procedures {
+  readonly #call: Call;
+
+  /** Made by the client. */
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+${operations
+  .filter((operation) => operation.router === router)
+  .map(methodsOf)
+  .join('\n')}}
+`;
+
+const entryOf = ({ id, path, writes, item, outputMembers }) =>
+  `  '${id}': ${JSON.stringify({ id, path, writes, paged: item !== undefined, members: outputMembers })},`;
+
+const imported = new Set(operations.flatMap(({ input, output, item }) => [input, output, item].filter(Boolean)));
+
+const procedures = `import type { Call } from '../call.js';
+import { callOnce } from '../promise.js';
+import type { GatewayPromise } from '../promise.js';
+import type { CallOptions, WriteOptions } from '../options.js';
+import { fetchPage, iterate } from '../page.js';
+import type { Page } from '../page.js';
+import type {
+${Array.from(imported, (name) => `  ${name},`).join('\n')}
+} from './types.js';
+
+const operations = {
+${operations.map(entryOf).join('\n')}
+} as const;
+
+${routers.map(classOf).join('\n')}
+/** All procedures, by router. */
+export class Procedures {
+${routers.map((router) => `  /** The procedures of \`${router}\`. */\n  readonly ${router}: ${capital(router)}Procedures;`).join('\n')}
+
+  /** Made by the client. */
+  constructor(call: Call) {
+${routers.map((router) => `    this.${router} = new ${capital(router)}Procedures(call);`).join('\n')}
+  }
+}
+`;
+
+const types = await Promise.all(Object.keys(schemas).map(typeOf));
+mkdirSync(folder, { recursive: true });
+writeFileSync(join(folder, 'types.ts'), types.join('\n'));
+writeFileSync(join(folder, 'procedures.ts'), procedures);

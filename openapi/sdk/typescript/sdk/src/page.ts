@@ -1,0 +1,80 @@
+import type { Call, Operation } from './call.js';
+import type { CallOptions } from './options.js';
+import { gatewayPromise } from './promise.js';
+import type { GatewayPromise } from './promise.js';
+import type { GatewayReply } from './reply.js';
+
+/** What the output of a list has. */
+interface ListOutput {
+  items: unknown[];
+  nextCursor: string | null;
+}
+
+/** The parameters of a list that say which page. */
+interface ListInput {
+  page?: number | undefined;
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+/** A page of a list: the output, and the way to the next page. */
+export type Page<O> = O & {
+  /** Whether there is a next page. */
+  readonly hasNextPage: boolean;
+  /** Fetches the next page, with the same parameters and options. Rejects with a `TypeError` if there is none. */
+  nextPage: () => GatewayPromise<Page<O>>;
+};
+
+/** How many records `listAll` fetches at once where the caller doesn't say. */
+const RECORDS_PER_PAGE = 100;
+
+/** What a page is fetched with. */
+interface Request {
+  readonly operation: Operation;
+  readonly input: ListInput;
+  readonly options: CallOptions | undefined;
+}
+
+const nextOf = ({ operation, input, options }: Request, cursor: string | null): Request => {
+  if (cursor === null) throw new TypeError(`${operation.id}: there is no next page: hasNextPage says so`);
+  return { operation, input: { ...input, cursor }, options };
+};
+
+/** The way to the next page isn't enumerable: as JSON, a page is what the service sent. */
+const replyWithPage = async <O extends ListOutput>(call: Call, request: Request): Promise<GatewayReply<Page<O>>> => {
+  const reply = await call<O>(request.operation, request.input, request.options);
+  const { nextCursor } = reply.data;
+  const fetchNext = async (): Promise<GatewayReply<Page<O>>> => replyWithPage<O>(call, nextOf(request, nextCursor));
+  const page = Object.defineProperties(reply.data, {
+    hasNextPage: { value: nextCursor !== null },
+    nextPage: { value: () => gatewayPromise(fetchNext()) },
+  });
+  return { ...reply, data: page as Page<O> };
+};
+
+/** Fetches a page of a list. */
+export const fetchPage = <O extends ListOutput>(
+  call: Call,
+  operation: Operation,
+  input: ListInput,
+  options?: CallOptions,
+): GatewayPromise<Page<O>> => gatewayPromise(replyWithPage<O>(call, { operation, input, options }));
+
+/** Iterates over all records of a list, from the first page anew each time. A page is fetched when its first record is asked for. */
+export const iterate = <T>(
+  call: Call,
+  operation: Operation,
+  input: ListInput,
+  options?: CallOptions,
+): AsyncIterable<T> => ({
+  async *[Symbol.asyncIterator]() {
+    const { page = 1, limit = RECORDS_PER_PAGE } = input;
+    let cursor: string | null | undefined = input.cursor;
+    do {
+      const asked: ListInput = { ...input, page, limit, ...(cursor !== undefined && { cursor }) };
+      const { data } = await call<{ items: T[]; nextCursor: string | null }>(operation, asked, options);
+      yield* data.items;
+      cursor = data.nextCursor;
+    } while (cursor !== null);
+  },
+});

@@ -1,0 +1,8 @@
+/** The version of this package. */
+export const VERSION = '{{version}}';
+
+/** The version of the contract that the methods and types were made from. */
+export const CONTRACT_VERSION = '{{contract}}';
+
+/** What the `User-Agent` begins with. */
+export const PRODUCT = `{{product}}-typescript/${VERSION}`;

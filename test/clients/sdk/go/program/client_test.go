@@ -1,0 +1,273 @@
+package programs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gateway "{{go.module}}"
+)
+
+const key = "cgk_0123456789"
+
+// clock does not wait.
+type clock struct{ waits int }
+
+func (c *clock) Now() time.Time { return time.Now() }
+
+func (c *clock) Sleep(context.Context, time.Duration) error {
+	c.waits++
+	return nil
+}
+
+// serve starts a server and returns a client of it, and how many requests came.
+func serve(t *testing.T, handler http.HandlerFunc, options ...gateway.Option) (*gateway.Client, *atomic.Int32) {
+	t.Helper()
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		handler(w, r)
+	}))
+	t.Cleanup(server.Close)
+	options = append([]gateway.Option{gateway.WithBaseURL(server.URL), gateway.WithClock(&clock{})}, options...)
+	client, err := gateway.New(options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, &requests
+}
+
+func stats(w http.ResponseWriter, _ *http.Request) {
+	fmt.Fprint(w, `{"result":{"data":{"json":{"items":[],"otherCount":0,"total":0}}}}`)
+}
+
+// hang answers nothing as long as the caller is there, which a server notices once it has read the body.
+func hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+func TestNewRefusesWhatItCannotUse(t *testing.T) {
+	t.Setenv("{{environment}}_URL", "")
+	t.Setenv("{{environment}}_API_KEY", key)
+	if _, err := gateway.New(); err == nil || !strings.Contains(err.Error(), "{{environment}}_URL") {
+		t.Errorf("without a base URL, the error is %v", err)
+	}
+	base := gateway.WithBaseURL("https://api.example.com")
+	for name, options := range map[string][]gateway.Option{
+		"another scheme":         {gateway.WithBaseURL("ftp://api.example.com")},
+		"a key as base URL":      {gateway.WithBaseURL(key)},
+		"no host":                {gateway.WithBaseURL("https://:443")},
+		"a query":                {gateway.WithBaseURL("https://api.example.com/?")},
+		"a key with a line":      {base, gateway.WithAPIKey(key + "\n")},
+		"a key with a space":     {base, gateway.WithAPIKey("Bearer " + key)},
+		"a key beyond ASCII":     {base, gateway.WithAPIKey(key + "é")},
+		"no time":                {base, gateway.WithTimeout(0)},
+		"no time to connect":     {base, gateway.WithConnectTimeout(-1)},
+		"fewer than no retries":  {base, gateway.WithMaxRetries(-1)},
+		"a header with a line":   {base, gateway.WithHeader("X-Tenant", key+"\r\nX-Other: 1")},
+		"a header without name":  {base, gateway.WithHeader("", "1")},
+		"a header's name with :": {base, gateway.WithHeader("X:", "1")},
+		"no HTTP client":         {base, gateway.WithHTTPClient(nil)},
+		"no clock":               {base, gateway.WithClock(nil)},
+	} {
+		client, err := gateway.New(options...)
+		if err == nil || client != nil {
+			t.Errorf("%s: there is no error", name)
+			continue
+		}
+		if strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: the error says %q", name, err)
+		}
+	}
+}
+
+func TestEnvironmentSaysWhereAndWithWhatKey(t *testing.T) {
+	seen := make(chan *http.Request, 2)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen <- r
+		stats(w, r)
+	}))
+	defer server.Close()
+	t.Setenv("{{environment}}_URL", server.URL+"/base//")
+	t.Setenv("{{environment}}_API_KEY", key)
+	for _, options := range [][]gateway.Option{nil, {gateway.WithAPIKey("")}} {
+		client, err := gateway.New(options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Game.GetTypeStats(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := <-seen, <-seen
+	if first.URL.Path != "/base/api/trpc/game.getTypeStats" || first.Header.Get("Authorization") != "Bearer "+key {
+		t.Errorf("%s with %q", first.URL, first.Header)
+	}
+	if second.Header.Get("Authorization") != "" {
+		t.Error("the empty key was not taken for none")
+	}
+}
+
+func TestOptionsOfACallAreCheckedBeforeItIsSent(t *testing.T) {
+	client, requests := serve(t, stats)
+	for _, option := range []gateway.CallOption{
+		gateway.WithTimeout(-time.Second),
+		gateway.WithIdempotencyKey(""),
+		gateway.WithIdempotencyKey("a\nb"),
+	} {
+		_, err := client.Game.GetTypeStats(t.Context(), option)
+		if err == nil || errors.Is(err, gateway.ErrGateway) || !strings.HasPrefix(err.Error(), "game.getTypeStats: ") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if sent := requests.Load(); sent != 0 {
+		t.Errorf("%d requests were sent", sent)
+	}
+}
+
+func TestHeadersOfTheCallerWin(t *testing.T) {
+	var got *http.Request
+	client, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		stats(w, r)
+	}, gateway.WithAPIKey(key), gateway.WithHeader("Authorization", "Basic eDp5"), gateway.WithHeader("X-Tenant", "north"))
+	_, err := client.Game.GetTypeStats(t.Context(),
+		gateway.WithHeader("x-tenant", "south"), gateway.WithHeader("Host", "tenant.example.com"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Header.Get("Authorization") != "Basic eDp5" || got.Header.Get("X-Tenant") != "south" ||
+		got.Host != "tenant.example.com" {
+		t.Errorf("%s with %q", got.Host, got.Header)
+	}
+}
+
+func TestContextEndsACall(t *testing.T) {
+	client, requests := serve(t, hang)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := client.User.Me(ctx, gateway.WithMaxRetries(0))
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, gateway.ErrGateway) || requests.Load() != 1 {
+		t.Errorf("%v after %d requests", err, requests.Load())
+	}
+	_, err = client.User.Me(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), " after 0 attempts") {
+		t.Errorf("%v after %d requests", err, requests.Load())
+	}
+}
+
+func TestTimeoutIsNotTheContexts(t *testing.T) {
+	client, _ := serve(t, hang)
+	_, err := client.User.Me(t.Context(), gateway.WithTimeout(50*time.Millisecond), gateway.WithMaxRetries(0))
+	if !errors.Is(err, gateway.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestConnectTimeoutDoesNotCountTheReply(t *testing.T) {
+	client, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(300 * time.Millisecond)
+		stats(w, r)
+	})
+	if _, err := client.Game.GetTypeStats(t.Context(), gateway.WithConnectTimeout(200*time.Millisecond)); err != nil {
+		t.Error(err)
+	}
+	if requests.Load() != 1 {
+		t.Errorf("%d requests were sent", requests.Load())
+	}
+}
+
+func TestWrongCertificateIsNotTriedAgain(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(stats))
+	defer server.Close()
+	var waits clock
+	client, err := gateway.New(gateway.WithBaseURL(server.URL), gateway.WithClock(&waits))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Game.GetTypeStats(t.Context())
+	var failure *gateway.ConnectionError
+	if !errors.As(err, &failure) || failure.Attempts != 1 || waits.waits != 0 {
+		t.Errorf("%v after %d waits", err, waits.waits)
+	}
+	trusting, err := gateway.New(gateway.WithBaseURL(server.URL), gateway.WithHTTPClient(server.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trusting.Game.GetTypeStats(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A transport repeats by itself what has an Idempotency-Key, if the connection had been used before.
+func TestEachRequestIsCounted(t *testing.T) {
+	var lost atomic.Bool
+	client, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if lost.CompareAndSwap(true, false) {
+			panic(http.ErrAbortHandler)
+		}
+		stats(w, r)
+	})
+	once := gateway.WithIdempotencyKey("once")
+	if _, err := client.Game.GetTypeStats(t.Context(), once); err != nil {
+		t.Fatal(err)
+	}
+	lost.Store(true)
+	var response gateway.Response
+	if _, err := client.Game.GetTypeStats(t.Context(), once, gateway.WithResponse(&response)); err != nil {
+		t.Fatal(err)
+	}
+	if response.Attempts != 2 || requests.Load() != 3 {
+		t.Errorf("%d attempts for %d requests", response.Attempts, requests.Load()-1)
+	}
+}
+
+func TestEndlessReplyIsGivenUp(t *testing.T) {
+	part := make([]byte, 1<<20)
+	client, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	})
+	_, err := client.User.Me(t.Context())
+	var failure *gateway.ConnectionError
+	if !errors.As(err, &failure) || requests.Load() != 1 || !strings.Contains(err.Error(), "64 MiB") {
+		t.Errorf("%v after %d requests", err, requests.Load())
+	}
+}
+
+func TestUnreadableMemberIsNamed(t *testing.T) {
+	client, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"result":{"data":{"json":{"items":[],"otherCount":0,"total":"many"}}}}`)
+	})
+	_, err := client.Game.GetTypeStats(t.Context())
+	var strange *gateway.UnexpectedReplyError
+	if !errors.As(err, &strange) || !strings.Contains(err.Error(), " whose output is not readable: ") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestLastPageHasNoNext(t *testing.T) {
+	client, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"result":{"data":{"json":{"items":[],"page":1,"limit":1,"total":0,"totalRelation":"eq",`+
+			`"hasMore":false,"nextCursor":null}}}}`)
+	})
+	page, err := client.Game.List(t.Context(), gateway.GameListInput{Page: 1, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next, err := page.NextPage(t.Context()); next != nil || err == nil {
+		t.Errorf("%v, %v", next, err)
+	}
+}

@@ -1,0 +1,5 @@
+module programs
+
+go 1.25
+
+require {{go.module}} v{{version}}

@@ -1,0 +1,99 @@
+import com.example.contentgateway.*;
+import com.example.contentgateway.model.*;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Flow;
+
+/** Calls that are cancelled by cancelling their future. */
+record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableFuture<Runnable> canceller)
+    implements Calls {
+  /** What a future becomes. */
+  private <T> T await(CompletableFuture<T> call) throws Exception {
+    canceller.complete(() -> call.cancel(true));
+    try {
+      return call.get();
+    } catch (ExecutionException failure) {
+      throw (RuntimeException) failure.getCause();
+    }
+  }
+
+  @Override
+  public ApiResponse<Game> getById(GameGetByIdInput input) throws Exception {
+    return await(gateway.game().withResponse().getById(input, options));
+  }
+
+  @Override
+  public ApiResponse<Game> create(GameInput input) throws Exception {
+    return await(gateway.game().withResponse().create(input, options));
+  }
+
+  @Override
+  public ApiResponse<GameListPage> list(GameListInput input) throws Exception {
+    return await(gateway.game().withResponse().list(input, options));
+  }
+
+  @Override
+  public ApiResponse<CurrentUser> me() throws Exception {
+    return await(gateway.user().withResponse().me(options));
+  }
+
+  @Override
+  public void pages(GameListInput input, ArrayNode ids) throws Exception {
+    GameListPage page = await(gateway.game().list(input, options));
+    page.getItems().forEach(game -> ids.add(game.getId()));
+    while (page.hasNextPage()) {
+      page = await(page.nextPageAsync());
+      page.getItems().forEach(game -> ids.add(game.getId()));
+    }
+  }
+
+  @Override
+  public void all(GameListInput input, int take, ArrayNode ids) throws Exception {
+    var end = new CompletableFuture<Void>();
+    gateway.game().listAll(input, options).subscribe(new Taking(take, ids, end));
+    await(end);
+  }
+
+  /** Asks for one record after another, until it has enough. */
+  private static final class Taking implements Flow.Subscriber<GameSummary> {
+    private final ArrayNode ids;
+    private final CompletableFuture<Void> end;
+    private Flow.Subscription subscription;
+    private int left;
+
+    Taking(int take, ArrayNode ids, CompletableFuture<Void> end) {
+      left = take;
+      this.ids = ids;
+      this.end = end;
+    }
+
+    @Override
+    public void onSubscribe(Flow.Subscription given) {
+      subscription = given;
+      subscription.request(1);
+    }
+
+    @Override
+    public void onNext(GameSummary game) {
+      ids.add(game.getId());
+      left--;
+      if (left > 0) {
+        subscription.request(1);
+        return;
+      }
+      subscription.cancel();
+      end.complete(null);
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      end.completeExceptionally(failure);
+    }
+
+    @Override
+    public void onComplete() {
+      end.complete(null);
+    }
+  }
+}

@@ -1,0 +1,245 @@
+"""vectors.py [async]: plays the scripted exchanges of the server at VECTORS_URL, and prints what became of each, in a line of JSON."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, NoReturn
+
+import content_gateway
+import httpx
+from content_gateway import (
+    ApiError,
+    AsyncClock,
+    AsyncContentGateway,
+    Clock,
+    ContentGateway,
+    GatewayError,
+    Response,
+    models,
+)
+from content_gateway.procedures import AsyncGameListPage, GameListPage
+
+Vector = dict[str, Any]
+Report = dict[str, Any]
+
+CANCEL_AFTER = 0.3
+OPTIONS = {
+    "maxRetries": ("max_retries", 1),
+    "timeoutMs": ("timeout", 0.001),
+    "connectTimeoutMs": ("connect_timeout", 0.001),
+    "idempotencyKey": ("idempotency_key", 1),
+    "headers": ("headers", 1),
+}
+AT_CLIENT = ("max_retries", "timeout", "connect_timeout", "headers")
+KINDS = [kind for kind in vars(content_gateway).values() if isinstance(kind, type) and issubclass(kind, GatewayError)]
+
+
+def snake(name: str) -> str:
+    return re.sub(r"([A-Z])", r"_\1", name).lower()
+
+
+class Time:
+    """A clock that doesn't wait, and notes how long it should."""
+
+    def __init__(self, vector: Vector) -> None:
+        self.waits: list[float] = []
+        self._offset: float = vector.get("clockOffsetSeconds", 0)
+        self._cancels = vector["call"].get("cancel") == "during-wait"
+
+    def now(self) -> float:
+        return time.time() + self._offset + sum(self.waits)
+
+    def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        if self._cancels:
+            raise KeyboardInterrupt
+
+    async def sleep_in_task(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        task = asyncio.current_task()
+        if self._cancels and task:
+            task.cancel()
+            await asyncio.Event().wait()
+
+
+def options_of(vector: Vector, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of the client and those of the call: of every second vector the client gets what it takes."""
+    given = {
+        OPTIONS[name][0]: value if OPTIONS[name][1] == 1 else value * OPTIONS[name][1]
+        for name, value in vector["call"].get("options", {}).items()
+    }
+    client = {name: value for name, value in given.items() if index % 2 == 1 and name in AT_CLIENT}
+    return client, {name: value for name, value in given.items() if name not in client}
+
+
+def method_of(gateway: object, vector: Vector, with_response: bool = False, suffix: str = "") -> Callable[..., Any]:
+    router, name = vector["call"]["operation"].split(".")
+    procedures = getattr(gateway, router)
+    return getattr(procedures.with_response if with_response else procedures, snake(name) + suffix)  # type: ignore[no-any-return]
+
+
+def arguments_of(vector: Vector, options: dict[str, Any]) -> dict[str, Any]:
+    return {snake(name): value for name, value in vector["call"].get("input", {}).items()} | options
+
+
+def outcome(response: Response[Any]) -> Report:
+    match response.data:
+        case models.Game() as game:
+            ok: Report = {
+                "id": game.id,
+                "title": game.title,
+                "reaction": game.viewer.reaction if game.viewer else None,
+            }
+        case GameListPage() | AsyncGameListPage() as page:
+            ok = {
+                "ids": [record.id for record in page.items],
+                "totalRelation": page.total_relation,
+                "hasNextPage": page.has_next_page,
+            }
+        case models.CurrentUser() as user:
+            ok = {"nickname": user.nickname, "scopes": user.api_key.scopes}
+        case data:
+            raise TypeError(f"no vector calls for {data}")
+    rate_limit = response.rate_limit
+    meta = {
+        "status": response.status,
+        "requestId": response.request_id,
+        "attempts": response.attempts,
+        "replayed": response.replayed,
+        "rateLimit": rate_limit
+        and {
+            "policy": rate_limit.policy,
+            "remaining": rate_limit.remaining,
+            "resetSeconds": rate_limit.reset_seconds,
+        },
+    }
+    return {"ok": ok, "meta": meta}
+
+
+def failure(error: GatewayError, gateway: object) -> Report:
+    members = {
+        "type": next(kind.__name__ for kind in KINDS if kind is type(error)),
+        "status": getattr(error, "status", None),
+        "requestId": getattr(error, "request_id", None),
+        "body": getattr(error, "body", None),
+        "idempotencyKey": error.idempotency_key,
+        "operation": error.operation,
+        "attempts": error.attempts,
+    }
+    if isinstance(error, ApiError):
+        members |= {
+            "reason": error.reason,
+            "code": error.code,
+            "message": error.message,
+            "issues": [{"path": issue.path, "code": issue.code, "message": issue.message} for issue in error.issues],
+            "hint": error.hint,
+            "docs": error.docs,
+            "retryAfter": error.retry_after,
+        }
+    shown = (repr(error), repr(vars(error)), repr(error.__cause__), repr(gateway))
+    return {"error": members, "text": str(error), "debug": "\n".join(shown)}
+
+
+def play(vector: Vector, index: int) -> Report:
+    """One vector in a thread; who cancels presses Ctrl-C."""
+    clock = Time(vector)
+    client_options, call_options = options_of(vector, index)
+    arguments = arguments_of(vector, call_options)
+    form = vector["call"].get("form", "call")
+    report: Report = {"name": vector["name"], "waits": clock.waits}
+
+    def read(gateway: ContentGateway) -> Iterator[str]:
+        if form == "all":
+            yield from (record.id for record in method_of(gateway, vector, suffix="_all")(**arguments))
+            return
+        page = method_of(gateway, vector)(**arguments)
+        yield from (record.id for record in page.items)
+        while page.has_next_page:
+            page = page.next_page()
+            yield from (record.id for record in page.items)
+
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with ContentGateway(
+        vector["baseUrl"], vector["key"] or "", clock=Clock(clock.now, clock.sleep), **client_options
+    ) as gateway:
+        try:
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, CANCEL_AFTER if vector["call"].get("cancel") == "during-reply" else 0)
+            if form == "call":
+                report |= outcome(method_of(gateway, vector, with_response=True)(**arguments))
+            else:
+                report["items"] = []
+                for record in read(gateway):
+                    report["items"].append(record)
+                    if len(report["items"]) == vector["call"].get("take"):
+                        break
+        except GatewayError as error:
+            report |= failure(error, gateway)
+        except KeyboardInterrupt:
+            report["cancelled"] = True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    return report
+
+
+async def play_in_task(vector: Vector, index: int) -> Report:
+    """The same in a task, which is cancelled."""
+    clock = Time(vector)
+    client_options, call_options = options_of(vector, index)
+    arguments = arguments_of(vector, call_options)
+    form = vector["call"].get("form", "call")
+    report: Report = {"name": vector["name"], "waits": clock.waits}
+
+    async def read(gateway: AsyncContentGateway) -> AsyncIterator[str]:
+        if form == "all":
+            async for record in method_of(gateway, vector, suffix="_all")(**arguments):
+                yield record.id
+            return
+        page = await method_of(gateway, vector)(**arguments)
+        for record in page.items:
+            yield record.id
+        while page.has_next_page:
+            page = await page.next_page()
+            for record in page.items:
+                yield record.id
+
+    async def call(gateway: AsyncContentGateway) -> None:
+        if form == "call":
+            report.update(outcome(await method_of(gateway, vector, with_response=True)(**arguments)))
+            return
+        report["items"] = []
+        async for record in read(gateway):
+            report["items"].append(record)
+            if len(report["items"]) == vector["call"].get("take"):
+                break
+
+    async with AsyncContentGateway(
+        vector["baseUrl"], vector["key"] or "", clock=AsyncClock(clock.now, clock.sleep_in_task), **client_options
+    ) as gateway:
+        task = asyncio.create_task(call(gateway))
+        if vector["call"].get("cancel") == "during-reply":
+            asyncio.get_running_loop().call_later(CANCEL_AFTER, task.cancel)
+        try:
+            await task
+        except GatewayError as error:
+            report |= failure(error, gateway)
+        except asyncio.CancelledError:
+            report["cancelled"] = True
+    return report
+
+
+async def main(player: Callable[[Vector, int], Awaitable[Report] | Report]) -> None:
+    vectors = httpx.get(f"{os.environ['VECTORS_URL']}/vectors", params={"run": os.environ["VECTORS_RUN"]}).json()
+    for index, vector in enumerate(vectors):
+        report = player(vector, index)
+        print(json.dumps(report if isinstance(report, dict) else await report, ensure_ascii=False), flush=True)
+
+
+asyncio.run(main(play_in_task if sys.argv[1:] == ["async"] else play))

@@ -1,0 +1,86 @@
+// The code samples of the document, run as they are published against a sandbox.
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startRecorder } from '../../support/recorder.mjs';
+import { startSandbox } from './gateway.mjs';
+
+const compiled = (path) => import(new URL(`../../../dist/src/${path}.js`, import.meta.url));
+
+/** The document as a service publishes it that callers reach at this address; without one, as it is in its file. */
+const publishedAt = async (url) => {
+  const [{ readConfig }, { documents }] = await Promise.all([compiled('config'), compiled('site/documents')]);
+  const served = new Map(documents(readConfig(url === undefined ? {} : { PUBLIC_URL: url })));
+  return JSON.parse(served.get('/openapi.json'));
+};
+
+const pascal = (name) => name[0].toUpperCase() + name.slice(1);
+
+/** The samples in a language: `{name, path, needsKey, json, source}`, of which `name` is `GameCreate`. */
+const samplesIn = ({ paths }, label) =>
+  Object.entries(paths).map(([path, { post }]) => ({
+    name: post.operationId.split('.').map(pascal).join(''),
+    path,
+    needsKey: post.security.length === 1,
+    json: post.requestBody.content['application/json'].example.json,
+    source: `${post['x-codeSamples'].find((sample) => sample.label.toLowerCase() === label).source}\n`,
+  }));
+
+const writeAll = (folder, samples, extension) => {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const { name, source } of samples) writeFileSync(join(folder, name + extension), source);
+};
+
+/** What a sample should ask, and how it is answered. */
+const wanted = ({ path, needsKey, json }, key) => ({
+  path,
+  key: needsKey ? `Bearer ${key}` : undefined,
+  body: { json },
+  status: 200,
+});
+const found = ({ path, headers, body, status }) => ({
+  path,
+  key: headers.authorization,
+  body: JSON.parse(body),
+  status,
+});
+
+/**
+ * Runs the samples in a language, each by itself, against a sandbox.
+ *
+ * @param language as `languagesNamed` returns it
+ * @param folder where the samples are written: `printed/`, as they are in the document, and `served/`, which call the sandbox
+ * @param run runs the program of the language: `run(args, env)`. `samples <folder>` is to check the form of what is in `printed/`, and
+ *   to compile what is in `served/` and run it in the order of names; what `served/GameCreate…` prints goes to
+ *   `served/GameCreate.out`
+ * @throws Error if a sample fails, prints nothing, or asks anything else than its operation with the input of its example
+ */
+export const playSamples = async ({ name: language, extension }, folder, run) => {
+  const sandbox = await startSandbox();
+  const recorder = await startRecorder(sandbox.url);
+  try {
+    const samples = samplesIn(await publishedAt(recorder.url), language);
+    writeAll(join(folder, 'printed'), samplesIn(await publishedAt(), language), extension);
+    writeAll(join(folder, 'served'), samples, extension);
+    await run(['samples', folder], { GATEWAY_KEY: sandbox.key });
+    const byName = samples.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+    assert.deepEqual(
+      recorder.exchanges.map(found),
+      byName.map((sample) => wanted(sample, sandbox.key)),
+    );
+    const outputs = readdirSync(join(folder, 'served')).filter((file) => file.endsWith('.out'));
+    const silent = byName.filter(
+      ({ name }) =>
+        !outputs.includes(`${name}.out`) || readFileSync(join(folder, 'served', `${name}.out`), 'utf8').trim() === '',
+    );
+    assert.deepEqual(
+      silent.map(({ name }) => name),
+      [],
+      'these samples print nothing',
+    );
+  } finally {
+    await recorder.stop();
+    await sandbox.stop();
+  }
+};

@@ -1,0 +1,34 @@
+// What the types promise; compiled only, as a page is, without Node's own.
+import { ApiError, ContentGateway } from 'content-gateway';
+import type { GatewayReply, Page, ReactionType, GameListOutput, Viewer } from 'content-gateway';
+
+const gateway = new ContentGateway({ baseUrl: 'https://content.example.com', apiKey: undefined, fetch });
+
+/** A value that is new to an enumeration can be received. */
+export const viewer: Viewer = { favorited: true, reaction: 'love' };
+
+/** It is text; those known are offered. */
+export const reactionOf = ({ reaction }: Viewer): string => {
+  const known: ReactionType = 'like';
+  return reaction === known ? known : (reaction ?? 'none');
+};
+
+export const first = async (search?: string): Promise<string | undefined> => {
+  for await (const game of gateway.game.listAll({ search, sortBy: 'likes' })) return game.title;
+  return undefined;
+};
+
+export const listed: Promise<GatewayReply<Page<GameListOutput>>> = gateway.game
+  .list({ limit: 20, page: 1 }, { signal: AbortSignal.timeout(1000), headers: { 'X-Trace': undefined } })
+  .withResponse();
+
+// @ts-expect-error -- what is sent must be known.
+export const unknown = gateway.game.toggleReaction({ gameId: 'a', type: 'love' });
+
+// @ts-expect-error -- what reads takes no idempotency key.
+export const read = gateway.game.getById({ id: 'a' }, { idempotencyKey: 'a' });
+
+// @ts-expect-error -- an error is narrowed before its reason is read.
+export const reason = (error: unknown): string | null => error.reason;
+
+export const narrowed = (error: unknown): string | null => (error instanceof ApiError ? error.reason : null);

@@ -1,0 +1,205 @@
+// What an SDK made of the scripted exchanges, held against what it has to make of them.
+import { isDeepStrictEqual } from 'node:util';
+import { readFileSync } from 'node:fs';
+
+const root = new URL('../../../', import.meta.url);
+const read = (path) => JSON.parse(readFileSync(new URL(path, root), 'utf8'));
+
+const { vectors } = read('openapi/sdk/vectors.json');
+
+const USER_AGENT =
+  /^content-gateway-(typescript|python|go|java|rust)\/\d+\.\d+\.\d+ \(contract \d+\.\d+\.\d+; \w+ \S+\)$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+/** How exactly an exact wait is met, in seconds. */
+const TOLERANCE = 0.001;
+const MOST_ISSUES = 10;
+
+const show = (value) => JSON.stringify(value) ?? 'nothing';
+
+/** `expected` is a number, or a range of them. */
+const isWithin = (expected, value) => {
+  const [least, most] = Array.isArray(expected) ? expected : [expected - TOLERANCE, expected + TOLERANCE];
+  return typeof value === 'number' && value >= least - TOLERANCE && value <= most + TOLERANCE;
+};
+
+const parsed = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The failure that a reply tells of, if it does in the gateway's envelope. */
+const failureIn = (reply) => parsed(reply?.body ?? '')?.error?.json;
+
+/** The text of an error, as all SDKs word what the service answers. */
+const textOf = (operation, { message, data }) => {
+  const issues = data.issues ?? [];
+  const named = issues.slice(0, MOST_ISSUES).map(({ path, message: fault }) => `${path || '(input)'}: ${fault}`);
+  const more = issues.length > MOST_ISSUES ? [`and ${issues.length - MOST_ISSUES} more`] : [];
+  return [
+    `${operation}: ${data.httpStatus} ${data.reason}: ${message}`,
+    ...(issues.length > 0 ? [`Issues: ${[...named, ...more].join('; ')}.`] : []),
+    ...(data.hint ? [`Hint: ${data.hint}`] : []),
+    `(request ${data.requestId})`,
+  ].join(' ');
+};
+
+/** What follows from the last reply for the error that is raised. */
+const expectedError = (vector, seen, { key, baseUrl }) => {
+  const { operation } = vector.call;
+  const last = seen.at(-1);
+  const failure = failureIn(last?.reply);
+  const common = {
+    operation,
+    attempts: vector.expect.attempts,
+    idempotencyKey: last?.headers['idempotency-key'] ?? (key && vector.connect ? undefined : null),
+  };
+  if (!failure) return common;
+  const { code, httpStatus: status, reason, requestId, issues = [], hint = null, docs = null } = failure.data;
+  const after = last.reply.headers['Retry-After'];
+  return {
+    ...common,
+    status,
+    reason,
+    code,
+    message: failure.message,
+    issues,
+    hint,
+    docs: docs?.startsWith('/') ? baseUrl + docs : docs,
+    requestId,
+    retryAfter: /^\d+$/.test(after ?? '') ? Number(after) : null,
+    text: textOf(operation, failure),
+  };
+};
+
+/** Collects what differs, in words. */
+const differencesOf = () => {
+  const found = [];
+  return {
+    found,
+    same: (what, expected, came) => {
+      if (!isDeepStrictEqual(came ?? null, expected ?? null)) {
+        found.push(`${what} should be ${show(expected)}, is ${show(came)}`);
+      }
+    },
+    that: (holds, text) => {
+      if (!holds) found.push(text);
+    },
+  };
+};
+
+const checkRequest = ({ same, that }, vector, seen, index, { key, writes, product }) => {
+  const { method, path, headers, body, reply } = seen[index];
+  const { operation, input = {} } = vector.call;
+  const at = `request ${index + 1}`;
+  that(reply !== null, `${at} is one too many`);
+  same(`${at}: method`, 'POST', method);
+  same(`${at}: path`, `/api/trpc/${operation}`, path);
+  that(headers['content-type']?.startsWith('application/json'), `${at}: content type ${headers['content-type']}`);
+  same(`${at}: Authorization`, key === null ? undefined : `Bearer ${key}`, headers.authorization);
+  that(USER_AGENT.test(headers['user-agent']), `${at}: User-Agent ${headers['user-agent']}`);
+  that(headers['user-agent']?.startsWith(`content-gateway-${product}/`), `${at}: User-Agent ${headers['user-agent']}`);
+  same(`${at}: body`, { json: vector.expect.inputs?.[index] ?? input }, parsed(body));
+  const before = seen.slice(0, index).toReversed();
+  const sameBefore = before.findIndex((other) => other.body !== body);
+  const retries = sameBefore === -1 ? before.length : sameBefore;
+  same(`${at}: X-Retry-Count`, retries === 0 ? undefined : String(retries), headers['x-retry-count']);
+  const idempotencyKey = headers['idempotency-key'];
+  if (!writes) same(`${at}: Idempotency-Key`, undefined, idempotencyKey);
+  else if (vector.call.options?.idempotencyKey === undefined) {
+    that(UUID.test(idempotencyKey), `${at}: Idempotency-Key ${idempotencyKey} is no UUID`);
+  }
+  same(`${at}: Idempotency-Key`, seen[0].headers['idempotency-key'], idempotencyKey);
+  for (const [name, value] of Object.entries(vector.expect.headers ?? {})) same(`${at}: ${name}`, value, headers[name]);
+};
+
+const checkError = ({ same, that }, vector, came, seen, { key, base, baseUrl, otherOrigin }) => {
+  const { type, text, textStart, ...members } = vector.expect.error;
+  const error = came.error ?? {};
+  same('error.type', type, error.type);
+  const expected = { ...expectedError(vector, seen, { key, baseUrl }), ...members };
+  const filledIn = (words) => words.replaceAll('{base}', base).replaceAll('{other}', otherOrigin);
+  for (const [name, value] of Object.entries(expected)) {
+    if (name === 'text' || value === undefined) continue;
+    if (name === 'retryAfter' && value !== null) {
+      that(
+        isWithin(value, error.retryAfter),
+        `error.retryAfter should be ${show(value)}, is ${show(error.retryAfter)}`,
+      );
+    } else if (name !== 'body') same(`error.${name}`, value, error[name]);
+  }
+  const wording = text === undefined ? expected.text : filledIn(text);
+  if (wording !== undefined) same('the text', wording, came.text);
+  if (textStart !== undefined) that(came.text?.startsWith(filledIn(textStart)), `the text is ${show(came.text)}`);
+};
+
+/** What an SDK did otherwise than a vector wants, in words; nothing if all is well. */
+const differences = (vector, came, seen, { run, url, product, writes, key, baseUrl }) => {
+  const found = differencesOf();
+  const { same, that } = found;
+  const { expect, connect, call } = vector;
+  if (!came) return ['it printed nothing'];
+  if (came.skipped && call.cancel) return [];
+  const { waits = [] } = came;
+  const attempts = connect ? came.error?.attempts : seen.length;
+  same('attempts', expect.attempts, attempts);
+  const wanted = expect.waits ?? [];
+  that(
+    waits.length === wanted.length && wanted.every((wait, index) => isWithin(wait, waits[index])),
+    `waits should be ${show(wanted)}, are ${show(waits)}`,
+  );
+  seen.forEach((_, index) =>
+    checkRequest(found, vector, seen, index, { key, writes: writes.has(call.operation), product }),
+  );
+  for (const part of ['ok', 'meta']) {
+    for (const [name, value] of Object.entries(expect[part] ?? {})) same(`${part}.${name}`, value, came[part]?.[name]);
+  }
+  if (expect.ok) same('meta.requestId', `request-${expect.attempts}`, came.meta?.requestId);
+  if (expect.items) same('items', expect.items, came.items);
+  same('cancelled', expect.cancelled, came.cancelled || undefined);
+  if (expect.error) {
+    const base = new URL(baseUrl).origin;
+    checkError(found, vector, came, seen, { key, base, baseUrl, otherOrigin: url.replace('127.0.0.1', 'localhost') });
+  } else same('error', undefined, came.error);
+  if (key !== null) that(!JSON.stringify(came).includes(key), 'the key can be read in what it printed');
+  that(!JSON.stringify(came).includes('cgk_'), `${run} printed a key`);
+  return found.found;
+};
+
+// On a connection of its own: while an SDK runs, nobody here would notice that the server closes one that idles.
+const ask = async (url) => (await fetch(url, { headers: { connection: 'close' } })).json();
+
+/**
+ * Holds a run against the vectors.
+ *
+ * @param server `{url}` of the fault server
+ * @param run its name there; `product` the language in its `User-Agent`
+ * @param output what the program printed: a line of JSON for each vector
+ * @returns of each vector, `{name, found, skipped}`: what it did otherwise, in words; and why it did not play it, which only a
+ *   client whose calls cannot be cancelled may
+ */
+export const compareRun = async (server, { run, product, output }) => {
+  const printed = new Map(
+    output
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line))
+      .map((line) => [line.name, line]),
+  );
+  const seen = await ask(`${server.url}/seen?run=${run}`);
+  const told = await ask(`${server.url}/vectors?run=${run}`);
+  const writes = new Set(
+    read('build/sdk/operations.json')
+      .filter((operation) => operation.writes)
+      .map(({ id }) => id),
+  );
+  return vectors.map((vector, index) => {
+    const { key, baseUrl } = told[index];
+    const more = { run, url: server.url, product, writes, key, baseUrl };
+    const came = printed.get(vector.name);
+    const found = differences(vector, came, seen[vector.name] ?? [], more);
+    return { name: vector.name, found, skipped: came?.skipped };
+  });
+};
