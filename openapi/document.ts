@@ -18,32 +18,33 @@ export type { Target };
 /** Those that every reply has which names them are required. */
 const headers = {
   'X-Request-Id': {
-    description: 'Identifies this request in the log: the well-formed `X-Request-Id` you sent, or a new one.',
+    description:
+      'Identifies this request in the log: the `X-Request-Id` that you sent, if it is well-formed, or a new one.',
     required: true,
     schema: { type: 'string' },
   },
   'WWW-Authenticate': {
-    description: 'How to authenticate: `Bearer`, with the cause where a key was sent.',
+    description: 'How to authenticate: `Bearer`, with the error if you sent a key.',
     required: true,
     schema: { type: 'string' },
   },
   'RateLimit-Policy': {
     description:
-      'What you are held to, by name: a quota `q` in `w` seconds. Left out where the operator limits nothing. For example `"read";q=600;w=60, "work";q=30000;w=60;qu="milliseconds"`.',
+      'The limits that apply to you, by name: a quota of `q` within `w` seconds. Absent if the operator has set no limits. For example `"read";q=600;w=60, "work";q=30000;w=60;qu="milliseconds"`.',
     schema: { type: 'string' },
   },
   RateLimit: {
     description:
-      'How you stand to the policy of which least is left: `r` of its quota, and `t` seconds until all of it is there again. For example `"read";r=599;t=1`.',
+      'The limit that you are closest to: `r` is what is left of its quota, `t` the seconds until all of it is available again. For example `"read";r=599;t=1`.',
     schema: { type: 'string' },
   },
   'Retry-After': {
-    description: 'After how many seconds to try again.',
+    description: 'How many seconds to wait before trying again.',
     required: true,
     schema: { type: 'integer', format: 'int32', minimum: 0 },
   },
   'X-Should-Retry': {
-    description: 'Whether to repeat the request, where the status alone misleads: `true` or `false`.',
+    description: 'Whether repeating the request makes sense, where the status alone does not say: `true` or `false`.',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
   [idempotencyReplayed.name]: {
@@ -72,7 +73,7 @@ const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: `${KEY_PREFIX}[0-9A-Za-z]{${KEY_LENGTH}}`,
-    description: `An API key: \`${KEY_PREFIX}\` and ${KEY_LENGTH} letters and digits. What it allows, its scopes tell.`,
+    description: `An API key: \`${KEY_PREFIX}\` and ${KEY_LENGTH} letters and digits. Its scopes decide what it may do.`,
   },
 } as const;
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import {
   errorOf,
   type ErrorResponse,
+  failureBody,
   idempotencyKey,
   idempotencyReplayed,
   inBytes,
@@ -10,6 +11,7 @@ import {
   type Reason,
   type Route,
 } from '../contract/index.ts';
+import { samplesOf } from './samples/samples.ts';
 import type { Reference, Target } from './schemas.ts';
 
 interface Generated {
@@ -59,14 +61,12 @@ const exampleIssues = (body: z.ZodType) => {
   return issuesOf(failed.error?.issues ?? []);
 };
 
-const exampleError = (reason: Reason, route: Route): ErrorResponse => {
-  const { status, code, number, message, hint } = errorOf(reason);
-  const issues = reason === 'VALIDATION_FAILED' ? exampleIssues(route.body) : undefined;
-  const data = { code, httpStatus: status, path: route.metadata.id, reason, requestId: REQUEST_ID };
-  return {
-    error: { json: { message, code: number, data: { ...data, ...(issues && { issues }), ...(hint && { hint }) } } },
-  };
-};
+const exampleError = (reason: Reason, route: Route): ErrorResponse =>
+  failureBody(reason, {
+    path: route.metadata.id,
+    requestId: REQUEST_ID,
+    issues: reason === 'VALIDATION_FAILED' ? exampleIssues(route.body) : undefined,
+  });
 
 const success = ({ metadata }: Route, schema: Reference): Response => ({
   description: 'The output is in `result.data.json`.',
@@ -96,7 +96,7 @@ const securityOf = ({ access }: ProcedureMetadata, target: Target): Security => 
   return { security: [{ ApiKey: [] }], 'x-required-scopes': [access] };
 };
 
-/** The operation object of one route: what was generated, with who may call, what a body may be, headers and examples. */
+/** The operation object of one route: what was generated, with who may call, what a body may be, headers, examples and samples. */
 export const operation = (
   { operationId, tags, summary, description, requestBody, responses }: GeneratedOperation,
   route: Route,
@@ -112,7 +112,7 @@ export const operation = (
     ...securityOf(route.metadata, target),
     ...parametersOf(route.metadata),
     requestBody: {
-      description: `${inputOptional ? 'There are no parameters: the body may be left out.' : 'The parameters.'} At most ${inBytes(bodyLimit)}.`,
+      description: `${inputOptional ? 'No parameters; you may omit the body.' : 'The parameters.'} At most ${inBytes(bodyLimit)}.`,
       required: !inputOptional,
       content: { 'application/json': { schema, example: { json: example.input } } },
     },
@@ -122,6 +122,7 @@ export const operation = (
         return [status, status === '200' ? success(route, reply) : failure(route, reply, Number(status))];
       }),
     ),
+    'x-codeSamples': samplesOf(route),
   };
 };
 export type Operation = ReturnType<typeof operation>;

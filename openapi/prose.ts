@@ -1,114 +1,45 @@
-import {
-  ANSWER_LIMIT,
-  ANSWERED_BYTES_PER_MS,
-  BATCH_BODY_LIMIT,
-  type Contract,
-  DAILY_GAME_TYPES,
-  DAILY_TAGS,
-  errors,
-  IDEMPOTENCY_HOURS,
-  idempotencyKey,
-  idempotencyReplayed,
-  inBytes,
-  KEY_LENGTH,
-  KEY_PREFIX,
-  MAX_BATCH_CALLS,
-  MAX_PAGE_DEPTH,
-  procedures,
-  RATE_SECONDS,
-  type RateName,
-  rates,
-  READ_BODY_LIMIT,
-  type Scope,
-  scopes,
-  SENT_BYTES_PER_MS,
-  UNKNOWN_KEYS,
-  VIEW_SECONDS,
-} from '../contract/index.ts';
-
-const code = (text: string | number): string => `\`${text}\``;
-
-/** A Markdown table. */
-const table = (head: string[], rows: string[][]): string =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-
-/** What each rate counts, in words. */
-const rateWords: Record<RateName, string> = {
-  read: 'Reads with a key',
-  anonymous: 'Reads without a key',
-  write: 'Writes',
-  search: 'Searches: `game.list` and `image.list` with a `search`, and `user.search`. They count as reads as well',
-  work: `Milliseconds of work: what a call takes in the database, and one for each ${inBytes(SENT_BYTES_PER_MS)} of its body and each ${inBytes(ANSWERED_BYTES_PER_MS)} of its answer`,
-};
-
-const rateTable = () =>
-  table(
-    ['Name', `Within ${RATE_SECONDS} seconds`, 'What is counted'],
-    Object.entries(rateWords).map(([name, words]) => [code(name), String(rates[name as RateName]), words]),
-  );
-
-const operationsOf = (scope: Scope): string =>
-  procedures
-    .filter(({ access }) => access === scope)
-    .map(({ id }) => code(id))
-    .join(', ');
-
-const scopeTable = () =>
-  table(
-    ['Scope', 'Operations'],
-    scopes.map((scope) => [code(scope), operationsOf(scope)]),
-  );
-
-const errorTable = () =>
-  table(
-    ['`data.reason`', 'HTTP status', '`data.code`', '`code`', 'Message'],
-    Object.entries(errors).map(([reason, entry]) => [
-      code(reason),
-      String(entry.status),
-      code(entry.code),
-      code(entry.number),
-      entry.message,
-    ]),
-  );
+import { type Contract, idempotencyKey, idempotencyReplayed, KEY_LENGTH, KEY_PREFIX } from '../contract/index.ts';
+import { facts } from './facts.ts';
 
 /** What each tag, that is each router, is about. */
 export const tagDescriptions: Record<keyof Contract, string> = {
-  game: 'Publish, list, read and favor games, react to them, count their types and find related ones.',
-  image: 'Publish, list, read, change and favor image posts, and react to them.',
-  user: 'Read and search users, and change one’s own profile.',
+  game: 'Publish, list and read games; favorite and react to them; count their types; find related ones.',
+  image: 'Publish, list, read and change image posts; favorite and react to them.',
+  user: 'Read and search users, and change your own profile.',
 };
 
 /** The head of the document: what a caller must know of every operation, in Markdown. */
-export const introduction = (): string => `A content service: **games**, **image posts** and **users**.
+export const introduction = (): string => `An API for **games**, **image posts** and **users**.
 
-Every operation is \`POST /api/trpc/<router>.<procedure>\`.
+Every operation is \`POST /api/trpc/<router>.<procedure>\`. This introduction has what all of them share. The service that
+hosts this document explains each topic in a guide with examples, from \`/guides/start\` on.
 
 ## Authentication
 
-Send the API key as \`Authorization: Bearer <API_KEY>\`. A key is ${code(KEY_PREFIX)} followed by ${KEY_LENGTH} letters and digits; the operator of
-the service issues it, with one or more scopes. None implies another:
+Send your API key as \`Authorization: Bearer <API_KEY>\`. A key is \`${KEY_PREFIX}\` and ${KEY_LENGTH} letters and digits. The operator of the
+service issues it, with one or more scopes. No scope includes another:
 
-${scopeTable()}
+${facts.scopes}
 
-All other operations are public. There a key is optional: with one, records tell in \`viewer\` how its user relates to
-them. A key that is not valid is refused everywhere with status 401, never ignored.
+All other operations are public. A key is optional there; with one, \`viewer\` in each record shows your favorite and your reaction. A
+key that is not valid is always refused with 401, never ignored.
+
+Guide: \`/guides/keys\`.
 
 ## Requests
 
-The body is a JSON object in UTF-8 with one member \`json\` that holds the parameters, sent with
-\`Content-Type: application/json\`:
+The body is a JSON object in UTF-8 with the parameters in \`json\`, sent with \`Content-Type: application/json\`:
 
 \`\`\`json
 {"json": {"limit": 20, "page": 1}}
 \`\`\`
 
-Unknown members are refused and named. Lengths of texts count Unicode code points. Operations without parameters also
-take an empty body.
+Unknown members are refused, not ignored. Operations without parameters also accept an empty body.
 
-Titles, names and all other texts that are stored are one line: without control characters, line breaks, the characters that
-turn the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and U+FEFF. \`description\` and \`bio\` may
-have tabs, line breaks and the marks U+061C, U+200E and U+200F. A \`pattern\` of this document is a regular expression over Unicode
-characters whose \`$\` matches at the very end only.
+Lengths of texts count Unicode code points. Stored texts, such as titles and names, are a single line: they contain no control
+characters, no line breaks, no characters that change the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
+U+2069) and no U+FEFF. \`description\` and \`bio\` may contain tabs, line breaks, U+061C, U+200E and U+200F. A \`pattern\` in this document
+is a regular expression over Unicode characters, and its \`$\` matches only at the very end.
 
 ## Replies
 
@@ -118,15 +49,16 @@ A success has status 200 and the output in \`result.data.json\`:
 {"result": {"data": {"json": {"items": [], "total": 0}}}}
 \`\`\`
 
-Members of records are always present; what is absent is \`null\`. New members may be added: ignore those you do not know. Times are
-UTC, in ISO 8601 with milliseconds. Ids are opaque.
+Records always have all their members; what is absent is \`null\`. New members may be added, so ignore those you do not know. Times are in
+UTC, as ISO 8601 with milliseconds. Treat ids as opaque.
 
 ## Paging
 
-\`game.list\` and \`image.list\` take \`limit\` and \`page\`, which starts at 1; page × limit reaches to ${MAX_PAGE_DEPTH}. For deeper pages, and to
-walk through all records without missing one, pass the \`nextCursor\` of each reply as \`cursor\` of the next request, with the same
-filters and sort mode, until it is \`null\`. \`total\` counts the matches: exactly where \`totalRelation\` is ${code('eq')}, at least so many
-where it is ${code('gte')}.
+\`game.list\` and \`image.list\` take \`limit\` and \`page\`, counted from 1, as far as page × limit = ${facts.MAX_PAGE_DEPTH}. To go deeper, or to
+walk through everything without missing a record, send the \`nextCursor\` of each reply as \`cursor\`, with the same filters and sort
+order, until it is \`null\`. \`total\` is exact if \`totalRelation\` is \`eq\`, and a minimum if it is \`gte\`.
+
+Guides: \`/guides/paging\`, \`/guides/searching\`.
 
 ## Errors
 
@@ -138,67 +70,52 @@ Every failure has the same shape:
   "requestId": "019a3c5e-c260-7f96-8a63-ae51df72b306"}}}}
 \`\`\`
 
-Branch on \`data.reason\`, which is stable; show \`message\` and \`data.hint\` to people. After \`VALIDATION_FAILED\`, \`data.issues\` lists
-every fault of the input. Quote \`data.requestId\` when you report a problem.
+Branch on \`data.reason\`, which is stable; new reasons may be added. \`message\` and \`data.hint\` are for people. With \`VALIDATION_FAILED\`,
+\`data.issues\` lists every fault of the input. \`data.docs\` is the address of the explanation. Quote
+\`data.requestId\` when you report a problem.
+
+Guide: \`/guides/errors\`. The pages \`/errors\` and, for programs, \`/errors.json\` explain each reason.
 
 <details><summary>All reasons</summary>
 
-${errorTable()}
+${facts.reasons}
 </details>
 
 ## Limits
 
-What you may do is counted by your key or, without one, by your address. These are the usual numbers; an operator may have set others,
-or none:
+You are counted by your key or, without one, by your address. These are the usual rates; the operator may have set others, or none:
 
-${rateTable()}
+${facts.rates}
 
-What you use up comes back steadily, not all at once: after a pause there is room for a burst. A batch counts as its calls do, and
-what \`batchCreate\` stores counts as a tenth of a write for each record beside the call itself. The work of a call is known when it is
-done: a dear one is answered, and those after it may have to wait.
+What you use comes back steadily. A batch counts as much as its calls, and \`batchCreate\` as one write and a tenth more for each record.
+Every reply says in \`RateLimit-Policy\` which rates apply, and in \`RateLimit\` what is left of the scarcest. A call over a rate fails with
+429 \`RATE_LIMITED\` and costs nothing: repeat it after the seconds in \`Retry-After\`.
 
-Every reply tells how you stand, by the headers of an [IETF draft](https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/):
-\`RateLimit-Policy\` names what you are held to, and \`RateLimit\` what is left where least is left. Of the replies in a batch, it is the one
-that has least. A call beyond a limit fails with status 429 ${code('RATE_LIMITED')}, costs nothing, and can be repeated after the seconds in
-\`Retry-After\`.
+A key may create ${facts.DAILY_TAGS} new tags and ${facts.DAILY_GAME_TYPES} new game types per day, until midnight UTC; a call that
+would create more fails with 429 \`QUOTA_EXCEEDED\` and stores nothing. A view counts once per address and record in ${facts.VIEW_MINUTES} minutes.
 
-- An address may try ${UNKNOWN_KEYS} keys in ${RATE_SECONDS} seconds that do not exist. Beyond, it is refused likewise, with keys that the service has not
-  seen before.
-- A key may make ${DAILY_TAGS} new tags and ${DAILY_GAME_TYPES} new types of games in a day, which ends at midnight UTC. Beyond, what would make another fails
-  with status 429 ${code('QUOTA_EXCEEDED')} and stores nothing.
-- A view counts once for an address, a record and ${VIEW_SECONDS / 60} minutes.
+Guide: \`/guides/limits\`.
 
 ## Repeating a write
 
-A request that got no answer may have been done or not. Send every write with a header \`${idempotencyKey.name}\`, a new value such as a
-UUID for each thing to be done, and repeat it with the same one until it is answered: it is done once.
+If a write gets no answer, it may have happened or not. Send every write with an \`${idempotencyKey.name}\`, a new value such as a UUID for
+each thing you want done, and repeat it with the same value until it is answered. It is done once; a repetition gets the first answer
+again, with the header \`${idempotencyReplayed.name}: true\`.
 
-- What was done before is answered as it was then, to the letter, with the header \`${idempotencyReplayed.name}: true\`. So is a
-  repetition after a restart or a crash of the service.
-- A success is remembered for ${IDEMPOTENCY_HOURS} hours, for the API key and the operation. A refused request leaves the value unused: after
-  ${code('VALIDATION_FAILED')}, mend the input and use it again.
-- Another input with the same value is refused with ${code('IDEMPOTENCY_MISMATCH')}. Equal inputs are equal JSON values, however they are
-  written; a member that is left out and one that is sent with its default are not the same.
-- While the first request is being worked on, a second one may be refused with ${code('IDEMPOTENCY_IN_PROGRESS')}: repeat it after
-  \`Retry-After\`.
-- \`X-Should-Retry\` says whether to repeat a request where the status alone misleads. ${code('OUTCOME_UNKNOWN')} without an \`${idempotencyKey.name}\`
-  has \`false\`: what was not repeatable may be stored twice.
-- Reads ignore the header.
+- A success is remembered for ${facts.IDEMPOTENCY_HOURS} hours, per API key and operation, even through a crash. A refused request leaves the
+  value unused: mend the input and send the same value.
+- The same value with another input fails with \`IDEMPOTENCY_MISMATCH\`. Leaving out a member is not the same as sending its default.
+- While the first request is running, a second one may fail with \`IDEMPOTENCY_IN_PROGRESS\`: repeat it after \`Retry-After\`.
+- \`X-Should-Retry\` says whether to repeat a request where the status alone misleads. With \`OUTCOME_UNKNOWN\` and no
+  \`${idempotencyKey.name}\` it is \`false\`: a repetition might store the same thing twice.
+
+Guide: \`/guides/retries\`.
 
 ## tRPC
 
-The wire is that of a tRPC server with the superjson transformer, so an unmodified \`@trpc/client\`, version 11 or 10, works
-too: \`httpLink\`, \`httpBatchLink\` and \`httpBatchStreamLink\`, with the address of this service followed by \`/api/trpc\`. For it
-there are also:
+The wire is that of a tRPC server with the superjson transformer. An unmodified \`@trpc/client\`, version 11 or 10, works with
+\`httpLink\`, \`httpBatchLink\` and \`httpBatchStreamLink\`, at the address of this service followed by \`/api/trpc\`. That includes reads by GET
+and batches of up to ${facts.MAX_BATCH_CALLS} calls, which this document leaves out.
 
-- reads by GET, with \`?input=\` and the URL-encoded \`{"json": {…}}\`. Without a key the reply may be cached for a second and has
-  an \`ETag\`.
-- batches: \`POST /api/trpc/game.getById,user.me?batch=1\` with \`{"0": {"json": {…}}, "1": {…}}\`, at most ${MAX_BATCH_CALLS} calls and, where all
-  of them read, ${inBytes(READ_BODY_LIMIT)}, else ${inBytes(BATCH_BODY_LIMIT)}. The reply is a
-  list in the order of the calls; its status is theirs where all agree, else 207. It holds at most ${inBytes(ANSWER_LIMIT)}: calls whose
-  answers no longer fit fail with ${code('ANSWER_TOO_LARGE')}, and have stored nothing.
-- batches as JSON lines, with the request header \`trpc-accept: application/jsonl\`.
-- \`${idempotencyKey.name}\` with a batch: it stands for each write together with its place, so that equal calls are all done. Repeat
-  the batch as a whole. The reply has \`${idempotencyReplayed.name}\` when any of its calls was done before.
-- the annotation \`undefined\` in \`meta\`. All others are ignored.
+Guide: \`/guides/trpc\`.
 `;

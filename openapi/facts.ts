@@ -1,0 +1,119 @@
+import {
+  ANSWER_LIMIT,
+  ANSWERED_BYTES_PER_MS,
+  BATCH_BODY_LIMIT,
+  DAILY_GAME_TYPES,
+  DAILY_TAGS,
+  errors,
+  IDEMPOTENCY_HOURS,
+  inBytes,
+  KEY_LENGTH,
+  KEY_PREFIX,
+  lengths,
+  MAX_BATCH_CALLS,
+  MAX_BATCH_RECORDS,
+  MAX_FILTER_TAGS,
+  MAX_FOUND_USERS,
+  MAX_ISSUES,
+  MAX_PAGE_DEPTH,
+  MAX_PAGE_SIZE,
+  MAX_SUMMARY_IMAGES,
+  procedures,
+  RATE_SECONDS,
+  type RateName,
+  rates,
+  READ_BODY_LIMIT,
+  type Scope,
+  scopes,
+  SENT_BYTES_PER_MS,
+  timeRangeDays,
+  UNKNOWN_KEYS,
+  VIEW_SECONDS,
+  WRITE_BODY_LIMIT,
+} from '../contract/index.ts';
+
+// What the contract knows and prose tells: the introduction of the document and the guides take it from here.
+
+export const code = (text: string | number): string => `\`${text}\``;
+
+const number = (value: number): string => value.toLocaleString('en-US');
+
+/** A Markdown table. */
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** What each rate counts. */
+const rateWords: Record<RateName, string> = {
+  read: 'Reads with a key',
+  anonymous: 'Reads without a key',
+  write: 'Writes',
+  search: 'Searches: `game.list` and `image.list` with `search`, and `user.search`. Each also counts as a read',
+  work: `Milliseconds of work: the time a call takes, plus one for every ${inBytes(SENT_BYTES_PER_MS)} you send and every ${inBytes(ANSWERED_BYTES_PER_MS)} you receive`,
+};
+
+const rateTable = table(
+  ['Name', `In ${RATE_SECONDS} seconds`, 'What counts'],
+  Object.entries(rateWords).map(([name, words]) => [code(name), number(rates[name as RateName]), words]),
+);
+
+const operationsOf = (scope: Scope | 'public'): string =>
+  procedures
+    .filter(({ access }) => access === scope)
+    .map(({ id }) => code(id))
+    .join(', ');
+
+const scopeTable = table(
+  ['Scope', 'Operations'],
+  scopes.map((scope) => [code(scope), operationsOf(scope)]),
+);
+
+const reasonTable = table(
+  ['`data.reason`', 'Status', 'Meaning'],
+  Object.entries(errors).map(([reason, { status, message }]) => [code(reason), String(status), message]),
+);
+
+const bodyTable = table(
+  ['What you call', 'Largest body'],
+  [
+    ['a read', inBytes(READ_BODY_LIMIT)],
+    ['a write', inBytes(WRITE_BODY_LIMIT)],
+    ['`batchCreate`', inBytes(BATCH_BODY_LIMIT)],
+    ['a tRPC batch of reads', inBytes(READ_BODY_LIMIT)],
+    ['a tRPC batch with writes', inBytes(BATCH_BODY_LIMIT)],
+  ],
+);
+
+/** The facts by name, as Markdown: words of a line, or tables. */
+export const facts = {
+  ANSWER_LIMIT: inBytes(ANSWER_LIMIT),
+  BATCH_BODY_LIMIT: inBytes(BATCH_BODY_LIMIT),
+  DAILY_GAME_TYPES: number(DAILY_GAME_TYPES),
+  DAILY_TAGS: number(DAILY_TAGS),
+  IDEMPOTENCY_HOURS: number(IDEMPOTENCY_HOURS),
+  KEY_LENGTH: number(KEY_LENGTH),
+  KEY_PREFIX: code(KEY_PREFIX),
+  MAX_BATCH_CALLS: number(MAX_BATCH_CALLS),
+  MAX_BATCH_RECORDS: number(MAX_BATCH_RECORDS),
+  MAX_FILTER_TAGS: number(MAX_FILTER_TAGS),
+  MAX_FOUND_USERS: number(MAX_FOUND_USERS),
+  MAX_ISSUES: number(MAX_ISSUES),
+  MAX_PAGE_DEPTH: number(MAX_PAGE_DEPTH),
+  MAX_PAGE_SIZE: number(MAX_PAGE_SIZE),
+  MAX_SUMMARY_IMAGES: number(MAX_SUMMARY_IMAGES),
+  RATE_SECONDS: number(RATE_SECONDS),
+  READ_BODY_LIMIT: inBytes(READ_BODY_LIMIT),
+  UNKNOWN_KEYS: number(UNKNOWN_KEYS),
+  VIEW_MINUTES: number(VIEW_SECONDS / 60),
+  idempotencyKeyLength: number(lengths.idempotencyKey),
+  searchLength: number(lengths.search),
+  month: number(timeRangeDays.month),
+  year: number(timeRangeDays.year),
+  operationCount: number(procedures.length),
+  publicOperations: operationsOf('public'),
+  readRate: number(rates.read),
+  anonymousRate: number(rates.anonymous),
+  bodies: bodyTable,
+  rates: rateTable,
+  reasons: reasonTable,
+  scopes: scopeTable,
+} as const satisfies Record<string, string>;

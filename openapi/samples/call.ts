@@ -1,0 +1,194 @@
+import type { z } from 'zod';
+import type { Route } from '../../contract/index.ts';
+import { SchemaComponents } from '../schemas.ts';
+import type { Part } from './layout.ts';
+
+/** A value of an example, with what a typed language must know of it to write it down. */
+export type Value =
+  | { kind: 'null' }
+  | { kind: 'text'; value: string }
+  | { kind: 'number'; value: number }
+  | { kind: 'boolean'; value: boolean }
+  /** `type` is the name of the schema that lists the values. */
+  | { kind: 'choice'; type: string; value: string }
+  /** `of` is the name of the schema of the items where they are objects. */
+  | { kind: 'list'; items: Value[]; of: string | undefined }
+  | { kind: 'map'; type: string; entries: [name: string, value: Value][] }
+  | RecordValue;
+
+/** An object. */
+export interface RecordValue {
+  kind: 'record';
+  /** The name of its schema. */
+  type: string;
+  members: Member[];
+  /** Whether all members that there can be are given. */
+  isComplete: boolean;
+  /** Whether it is an update: what is left out stays as it is, null clears. */
+  isUpdate: boolean;
+}
+
+/** A member of an object. */
+export interface Member {
+  name: string;
+  value: Value;
+  isRequired: boolean;
+  isNullable: boolean;
+  /** Whether false, 0 or nothing at all would be a value of its own, rather than the same as leaving it out. */
+  meansZero: boolean;
+}
+
+/** How a language writes each kind of value. */
+type Writers = { [K in Value['kind']]: (value: Extract<Value, { kind: K }>) => Part };
+
+/** Writes any value down. */
+export const writerOf =
+  (writers: Writers) =>
+  (value: Value): Part =>
+    (writers[value.kind] as (value: Value) => Part)(value);
+
+/** A value and all those within it. */
+export const valuesIn = (value: Value): Value[] => {
+  if (value.kind === 'list') return [value, ...value.items.flatMap(valuesIn)];
+  return value.kind === 'record' ? [value, ...value.members.flatMap((member) => valuesIn(member.value))] : [value];
+};
+
+/** What a sample shows: a call of an operation with the input of its example, and what it prints of the output. */
+export interface Call {
+  /** `/api/trpc/game.create` */
+  path: string;
+  /** `game` */
+  router: string;
+  /** `create` */
+  name: string;
+  needsKey: boolean;
+  /** Absent where there are no parameters. */
+  input: RecordValue | undefined;
+  /** The input as it is sent. */
+  json: unknown;
+  /** What the output is called: `game`. */
+  result: string;
+  /** Whether the output is a list, of which each item is printed. */
+  isList: boolean;
+  /** The member that is printed. */
+  shown: string;
+}
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  enum?: unknown[];
+  minimum?: number;
+}
+
+const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
+
+const isNullable = ({ type, anyOf = [] }: Schema): boolean =>
+  type === 'null' || (Array.isArray(type) && type.includes('null')) || anyOf.some(isNullable);
+
+/** The schemas of the contract. */
+class Schemas {
+  readonly #components = new SchemaComponents('3.1');
+
+  /** The member of an envelope's innermost object. */
+  inside(envelope: z.ZodType, io: 'input' | 'output', ...path: string[]): Schema {
+    return path.reduce<Schema>(
+      (schema, member) => this.resolve(schema).properties?.[member] ?? {},
+      this.#components.ref(envelope, io),
+    );
+  }
+
+  resolve(schema: Schema): Schema {
+    return schema.$ref === undefined ? schema : (this.#components.schemas[nameOf(schema.$ref)] as Schema);
+  }
+
+  /** A value with what its schema says of it. @throws Error for what no language here could write */
+  value(schema: Schema, value: unknown): Value {
+    if (value === null) return { kind: 'null' };
+    if (typeof value === 'number') return { kind: 'number', value };
+    if (typeof value === 'boolean') return { kind: 'boolean', value };
+    const type = schema.$ref === undefined ? undefined : nameOf(schema.$ref);
+    const { items = {}, enum: choices, properties } = this.resolve(schema);
+    if (typeof value === 'string') {
+      return type !== undefined && choices ? { kind: 'choice', type, value } : { kind: 'text', value };
+    }
+    if (Array.isArray(value)) {
+      const of = items.$ref === undefined ? undefined : nameOf(items.$ref);
+      return { kind: 'list', items: value.map((item) => this.value(items, item)), of };
+    }
+    if (type === undefined) throw new Error('An object in an example has a schema without a name');
+    if (properties === undefined) {
+      const entries = Object.entries(value as object).map(([name, entry]): [string, Value] => [
+        name,
+        this.value({}, entry),
+      ]);
+      return { kind: 'map', type, entries };
+    }
+    return this.record(type, this.resolve(schema), value as Record<string, unknown>);
+  }
+
+  record(type: string, { properties = {}, required = [] }: Schema, value: Record<string, unknown>): RecordValue {
+    const members = Object.entries(value).map(([name, member]) => {
+      const schema = properties[name] ?? {};
+      const { type: kind, minimum = 0 } = this.resolve(schema);
+      return {
+        name,
+        value: this.value(schema, member),
+        isRequired: required.includes(name),
+        isNullable: isNullable(schema),
+        meansZero: kind === 'integer' ? minimum <= 0 : kind !== 'string',
+      };
+    });
+    return {
+      kind: 'record',
+      type,
+      members,
+      isComplete: members.length === Object.keys(properties).length,
+      isUpdate: Object.entries(properties).some(([name, schema]) => isNullable(schema) && !required.includes(name)),
+    };
+  }
+}
+
+/** The first member that says something to a reader: neither an id, nor perhaps null, nor made of parts. */
+const tellingMember = (schemas: Schemas, { properties = {} }: Schema): string => {
+  const found = Object.entries(properties).find(
+    ([name, schema]) =>
+      !/^id$|Id$/.test(name) &&
+      !isNullable(schema) &&
+      ['string', 'integer', 'boolean'].includes(String(schemas.resolve(schema).type)),
+  );
+  if (found === undefined) throw new Error('An output has nothing that a sample could print');
+  return found[0];
+};
+
+/** `Game` is a `game`, `ImagePost` a `post`; what only wraps others a `page` or a `result`. */
+const resultName = (type: string, { properties = {} }: Schema): string => {
+  if (!type.endsWith('Output')) return (/[A-Z][a-z]+$/.exec(type)?.[0] ?? type).toLowerCase();
+  return 'nextCursor' in properties ? 'page' : 'result';
+};
+
+/** The call that the samples of an operation show. */
+export const callOf = ({ path, body, responses, metadata }: Route): Call => {
+  const { id, access, inputOptional, example } = metadata;
+  const [router = '', name = ''] = id.split('.');
+  const schemas = new Schemas();
+  const inputSchema = schemas.inside(body, 'input', 'json');
+  const outputSchema = schemas.inside(responses[200], 'output', 'result', 'data', 'json');
+  const output = schemas.resolve(outputSchema);
+  const { items } = output.properties ?? {};
+  return {
+    path,
+    router,
+    name,
+    needsKey: access !== 'public',
+    input: inputOptional ? undefined : (schemas.value(inputSchema, example.input) as RecordValue),
+    json: example.input,
+    result: resultName(nameOf(outputSchema.$ref ?? ''), output),
+    isList: items !== undefined,
+    shown: tellingMember(schemas, items === undefined ? output : schemas.resolve(items.items ?? {})),
+  };
+};
