@@ -1,40 +1,60 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
+import { unknownPath } from './advice/paths.ts';
 import { Calls } from './call/calls.ts';
 import { servedProcedures } from './call/procedures.ts';
 import type { Context } from './context.ts';
+import type { Spaces } from './demo/spaces.ts';
 import { AppError } from './errors.ts';
 import { api } from './trpc/api.ts';
-import { docs } from './site/docs.ts';
-import { errorHandler } from './http/errors.ts';
+import { mcp } from './mcp/door.ts';
+import { MCP_PATH } from './http/json-rpc.ts';
+import { site } from './site/site.ts';
+import { errorDocs, errorHandler } from './http/errors.ts';
 import { wellFormed } from './http/guard.ts';
 import { health } from './http/health.ts';
 import { withCommonHeaders } from './http/reply.ts';
 import { requestLog } from './http/request-log.ts';
-import { sandboxFaults } from './http/sandbox.ts';
+import { sandbox } from './http/sandbox.ts';
 import { security } from './http/security.ts';
 import { tsRestFrame } from './trpc/ts-rest.ts';
 
-/** The service as an Express app: what happens to a request, from top to bottom. It does not listen. */
-export const createApp = (c: Context): Express => {
+/** What makes calls of the procedures, whichever door they come through. */
+export const callsOf = (c: Context): Calls => {
+  const procedures = servedProcedures(c);
+  return new Calls(c, procedures, tsRestFrame(procedures));
+};
+
+/** The doors for calls of the procedures. */
+const doors = (c: Context): RequestHandler => {
+  const calls = callsOf(c);
+  const [viaTrpc, viaMcp] = [api(calls, c), mcp(calls, c)];
+  return (request, response, next) => (request.path === MCP_PATH ? viaMcp : viaTrpc)(request, response, next);
+};
+
+/**
+ * The service as an Express app: what happens to a request, from top to bottom. It does not listen. The calls of a
+ * sandbox are answered in its spaces.
+ */
+export const createApp = (c: Context, spaces?: Spaces): Express => {
   const app = express();
+  const docs = errorDocs(c.config);
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
   app.set('trust proxy', c.config.trustProxy);
 
-  app.use(requestLog(c.log));
+  app.use(requestLog(c.log, c.config, c.observer));
   app.use(security(c.config.corsOrigins));
   app.use(wellFormed);
-  if (c.config.sandbox) app.use(sandboxFaults);
-  const procedures = servedProcedures(c);
-  app.use(api(new Calls(c, procedures, tsRestFrame(procedures)), c));
+  app.use(spaces ? sandbox(spaces, doors, docs) : doors(c));
   app.use(withCommonHeaders);
   app.use(health(c));
-  app.use(docs(c.config));
-  app.use(() => {
-    throw new AppError('ROUTE_NOT_FOUND');
+  app.use(site(c));
+  app.use(({ path }) => {
+    const hint = unknownPath(path);
+    throw new AppError('ROUTE_NOT_FOUND', { ...(hint !== undefined && { hint }) });
   });
-  app.use(errorHandler(c.log));
+  app.use(errorHandler({ log: c.log, docs }));
   return app;
 };

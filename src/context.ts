@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { sweepActs } from './audit/acts.ts';
 import type { GameColumns, GameSummaryColumns } from './game/entity.ts';
 import { gameKind } from './game/kind.ts';
 import type { ImagePostColumns, ImagePostSummaryColumns } from './image/entity.ts';
@@ -9,15 +10,18 @@ import type { Config } from './config.ts';
 import { Database } from './db/database.ts';
 import { Deadline } from './deadline.ts';
 import type { WriteBehind } from './db/write-behind.ts';
-import { Sweeper } from './idempotency/sweeper.ts';
+import { sweepRecords } from './idempotency/records.ts';
+import type { Observer } from './observer.ts';
 import { Writes } from './idempotency/writes.ts';
 import { Lanes } from './admission/lanes.ts';
+import { KeyUses, sweepUses } from './key/uses.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { type Limits, openLimits } from './limits/limits.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from './search/indexing/indexer.ts';
 import { SearchIndex } from './search/search-index.ts';
+import { Sweeper } from './sweeper.ts';
 import { TagDictionary } from './tag/dictionary.ts';
 import { profileReads, type ProfileReads } from './user/reads.ts';
 
@@ -43,6 +47,7 @@ export interface Context {
   /** How records are read outside of transactions. */
   reads: Reads;
   keys: KeyVerifier;
+  keyUses: KeyUses;
   /** What callers are held to; undefined for nothing. */
   limits: Limits | undefined;
   writes: Writes;
@@ -52,15 +57,23 @@ export interface Context {
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
   sweeper: Sweeper;
+  /** Watches the service at work; undefined for nobody. */
+  observer: Observer | undefined;
   /** Aborted when the service has been told to stop: nobody should come any more. */
   stopping: AbortController;
 }
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
-export const openContext = async (config: Config, log: Logger, now = () => new Date()): Promise<Context> => {
+export const openContext = async (
+  config: Config,
+  log: Logger,
+  now = () => new Date(),
+  observer?: Observer,
+): Promise<Context> => {
   const db = await Database.open(config.databaseUrl, schema, {
     statementMs: config.requestTimeoutMs,
     readUrl: config.databaseReadUrl,
+    observer: observer?.database,
   });
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
@@ -79,26 +92,36 @@ export const openContext = async (config: Config, log: Logger, now = () => new D
       profiles: profileReads(db),
     },
     keys: new KeyVerifier(db, log, now),
-    limits: config.quotas && (await openLimits(config.quotas, config, log)),
+    keyUses: new KeyUses(db.background, log, now),
+    limits: config.quotas && (await openLimits(config.quotas, config, log, observer?.limited)),
     writes,
     toggles: new Toggles(db, writes, now),
     gameViews: viewCounts(db.background, log, gameKind),
     imageViews: viewCounts(db.background, log, imageKind),
-    sweeper: new Sweeper(db.background, now, log),
-    lanes: new Lanes(),
+    sweeper: new Sweeper(
+      [
+        { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
+        { what: 'audit entries', sweep: () => sweepActs(db.background, now(), config.auditRetentionDays) },
+        { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
+      ],
+      log,
+    ),
+    lanes: new Lanes(undefined, observer?.admission),
+    observer,
     stopping: new AbortController(),
   };
 };
 
 /** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
 export const closeContext = async (
-  { db, keys, limits, gameViews, imageViews, indexer, sweeper }: Context,
+  { db, keys, keyUses, limits, gameViews, imageViews, indexer, sweeper }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
   await Promise.all([
     // What does not end by then, ends with its connection.
     deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
     keys.close(deadline),
+    keyUses.close(deadline),
     gameViews.close(deadline),
     imageViews.close(deadline),
   ]);

@@ -9,6 +9,8 @@ type Listener = (error: AppError) => void;
 export class Deadline {
   /** Hears of milliseconds that were worked within this time, for whoever is to pay for them. */
   bill: ((ms: number) => void) | undefined;
+  /** Hears of each statement that was run within this time, and how long it took, in milliseconds, with waiting. */
+  observe: ((sql: string, ms: number) => void) | undefined;
   #error: AppError | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #listeners = new Set<Listener>();
@@ -44,6 +46,11 @@ export class Deadline {
     all.bill = (ms) => {
       for (const deadline of deadlines) deadline?.bill?.(ms / deadlines.length);
     };
+    if (deadlines.some((deadline) => deadline?.observe)) {
+      all.observe = (sql, ms) => {
+        for (const deadline of deadlines) deadline?.observe?.(sql, ms);
+      };
+    }
     all.close = () => {
       for (const one of forget) one();
     };

@@ -63,6 +63,25 @@ const options: LoggerOptions = {
   },
 };
 
+/**
+ * Lines for whoever reads along, in place of JSON. Colors only where a terminal shows them. Loaded here, since most logs are
+ * for programs.
+ */
+export const prettyLines = async (destination: DestinationStream, colorize: boolean): Promise<DestinationStream> => {
+  const { prettyFactory } = await import('pino-pretty');
+  const linesOf = prettyFactory({
+    colorize,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname',
+    singleLine: true,
+  });
+  return {
+    write: (line) => {
+      destination.write(linesOf(line) ?? line);
+    },
+  };
+};
+
 /** A log of JSON lines. Errors belong under `err`. */
 export const createLog = (level: string, destination: DestinationStream): Logger =>
   pino({ ...options, level }, destination);

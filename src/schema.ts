@@ -1,11 +1,12 @@
 import { migrations } from '../migrations/index.ts';
-import { counterEntity } from './content/entity.ts';
+import { auditEntity } from './audit/entity.ts';
+import { counterEntity, hiddenEntities } from './content/entity.ts';
 import type { Schema } from './db/connection.ts';
 import { gameEntities } from './game/entity.ts';
 import { gameKind } from './game/kind.ts';
 import { imageEntities } from './image/entity.ts';
 import { imageKind } from './image/kind.ts';
-import { apiKeyEntity, keyQuotaEntity } from './key/entity.ts';
+import { apiKeyEntity, keyQuotaEntity, keyUseEntity } from './key/entity.ts';
 import { idempotencyEntity } from './idempotency/entity.ts';
 import type { SearchKind } from './search/document.ts';
 import { searchEntities } from './search/entity.ts';
@@ -22,10 +23,13 @@ export const schema: Schema = {
     userEntity(engine),
     apiKeyEntity(engine),
     keyQuotaEntity(engine),
+    keyUseEntity(engine),
     tagEntity(engine),
     ...gameEntities(engine),
     ...imageEntities(engine),
     counterEntity(engine),
+    ...hiddenEntities(engine),
+    auditEntity(engine),
     ...searchEntities(engine),
     idempotencyEntity(engine),
   ],

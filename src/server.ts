@@ -1,19 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
-import { createApp } from './app.ts';
-import { type Config, ConfigError, inContainer } from './config.ts';
+import { callsOf, createApp } from './app.ts';
+import { noteMigrations, systemActor } from './audit/acts.ts';
+import { type Config, ConfigError, inContainer, MAX_PORT } from './config.ts';
+import { describeAddress } from './db/address.ts';
 import { isDurable } from './db/durability.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Deadline } from './deadline.ts';
-import { createDemo } from './demo/records.ts';
+import { createDemo, type Demo } from './demo/records.ts';
+import { errorDocs } from './http/errors.ts';
 import { Gate } from './http/gate.ts';
 import { Listener } from './http/listener.ts';
-import { createLog } from './log.ts';
+import { joined } from './joined.ts';
+import { createLog, prettyLines } from './log.ts';
+import type { Observer } from './observer.ts';
 import { securityHeaders } from './http/security.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import type { MetricsServer } from './metrics/server.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './workers.ts';
-import { fillSandbox } from './demo/sandbox.ts';
+import type { Traces } from './traces/traces.ts';
+import type { Spaces } from './demo/spaces.ts';
 import { sandboxWelcome, welcome } from './demo/welcome.ts';
 import { warningsOf } from './warnings.ts';
+import { version } from './version.ts';
 
 const LOG_BUFFER_BYTES = 4096;
 const LOG_DELAY_MS = 200;
@@ -25,11 +34,12 @@ const LAST_MS = 400;
 /** The exit status that Node.js gives an uncaught exception, too. */
 const FAULT = 1;
 
-/** The log: JSON lines on the standard error, written some at a time. What is left is written when the process ends. */
-const openLog = ({ logLevel }: Config): Logger => {
+/** The log, on the standard error, written some lines at a time. What is left is written when the process ends. */
+const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> => {
   const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
   setInterval(() => destination.flush(), LOG_DELAY_MS).unref();
-  const log = createLog(logLevel, destination);
+  const lines = logFormat === 'pretty' ? await prettyLines(destination, process.stderr.isTTY) : destination;
+  const log = createLog(logLevel, lines);
   // Node.js would write all that the error holds, statements and their values included.
   process.on('uncaughtException', (error) => {
     try {
@@ -40,6 +50,24 @@ const openLog = ({ logLevel }: Config): Logger => {
     }
   });
   return log;
+};
+
+/** The metrics of this process, where they are wanted: a start takes long enough without them. */
+const openMetrics = async (config: Config): Promise<Metrics | undefined> =>
+  config.metrics && new (await import('./metrics/metrics.ts')).Metrics();
+
+/** The traces of this process, likewise; a supervisor answers nobody. */
+const openTraces = async (config: Config, log: Logger): Promise<Traces | undefined> => {
+  if (!config.isTracing || (config.workers > 1 && !isWorker)) return undefined;
+  return new (await import('./traces/traces.ts')).Traces(config, log);
+};
+
+/** @throws ConfigError for an address that cannot be had */
+const exposeMetrics = async (metrics: Metrics, context: Context): Promise<MetricsServer | undefined> => {
+  const { config, log } = context;
+  metrics.watch(context);
+  const { serveMetrics } = await import('./metrics/server.ts');
+  return config.metrics && serveMetrics(metrics, config.metrics, log);
 };
 
 /** Why a port cannot be had, in words for the operator. */
@@ -77,6 +105,7 @@ const localUrl = ({ host, port }: Config): string => {
 const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> => {
   if (config.autoMigrate) {
     const applied = await db.migrate();
+    await noteMigrations(db, systemActor(), { applied });
     if (applied.length > 0) log.info({ applied }, 'migrated');
   }
   const pending = await db.pendingMigrations();
@@ -84,6 +113,20 @@ const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> =
     log.warn({ pending }, 'migrations are due: run the command `migrate`, or start with AUTO_MIGRATE=true');
   }
   return pending.length === 0;
+};
+
+/** Connects, and says to which database, and which variables may have been meant to tell of another one. */
+const open = async (
+  config: Config,
+  log: Logger,
+  { level = 'info', observer }: { level?: 'info' | 'debug'; observer?: Observer | undefined } = {},
+): Promise<Context> => {
+  const { databaseUrl, databaseReadUrl, strays } = config;
+  if (!isWorker) for (const { variable, message } of strays) log.warn({ variable }, message);
+  const context = await openContext(config, log, undefined, observer);
+  const replicas = databaseReadUrl === undefined ? undefined : describeAddress(databaseReadUrl);
+  if (!isWorker) log[level]({ database: describeAddress(databaseUrl), replicas }, 'opened the database');
+  return context;
 };
 
 /** Says in the log what the operator should change. */
@@ -100,13 +143,14 @@ const warn = async ({ config, db, log }: Context): Promise<void> => {
   for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
 };
 
-/** Says where the service is. `demoKey` is the key that was just made for the demo, if it was. */
-const announce = async (context: Context, port: number, demoKey: string | undefined): Promise<void> => {
+/** Says where the service is, and what was made for whoever tries it. */
+const announce = async (context: Context, port: number, demo: Demo | undefined): Promise<void> => {
   const { config, db, log } = context;
   const url = config.publicUrl ?? localUrl({ ...config, port });
   log.info({ url, engine: db.dialect.engine, workers: config.workers }, 'listening');
   await warn(context);
-  process.stdout.write(config.sandbox ? sandboxWelcome(url) : welcome(url, demoKey));
+  const title = `${config.brand.name} ${version}`;
+  process.stdout.write(config.sandbox ? sandboxWelcome({ title, url }) : welcome({ title, url, demo }));
 };
 
 /** The time to stop: that for requests, which storing and disconnecting share. */
@@ -145,12 +189,23 @@ const answer = async (
   stopped: Promise<string>,
   stopTime: StopTime,
   onListening: (port: number) => Promise<void> | void,
+  spaces?: Spaces,
 ): Promise<void> => {
   const { config, log } = context;
-  const app = createApp(context);
+  const app = createApp(context, spaces);
   const headersOf = securityHeaders(config.corsOrigins);
-  const gate = new Gate({ lanes: context.lanes, headersOf, log });
-  const listener = new Listener(app, { prototypes: app, headers: headersOf(), log, gate });
+  const docs = errorDocs(config);
+  const { lanes, observer } = context;
+  const gate = new Gate({ lanes, headersOf, docs, log, observer });
+  const prototypes = app;
+  const listener = new Listener(app, {
+    prototypes,
+    headers: headersOf(),
+    docs,
+    log,
+    gate,
+    observer: observer?.requests,
+  });
   const port = await listen(listener, config);
   try {
     await onListening(port);
@@ -164,16 +219,18 @@ const answer = async (
   }
 };
 
-/** Fills an embedded database that is empty. Returns the key of the demo, if it was made. */
-const fillDemo = async ({ db, now }: Context, isReady: boolean): Promise<string | undefined> =>
-  isReady && db.dialect.engine === 'sqlite' ? createDemo(db, now()) : undefined;
+/**
+ * Fills the default database when it is empty: one that somebody has named is theirs to fill. The key is for whoever reads
+ * the terminal; what is written to a file or a journal holds none.
+ */
+const fillDemo = async ({ config, db, now }: Context, isReady: boolean): Promise<Demo | undefined> =>
+  isReady && !config.isDatabaseNamed ? createDemo(db, now(), { withKey: process.stdout.isTTY }) : undefined;
 
 /** One process that does it all. */
 const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> => {
   const isReady = await prepareDatabase(context);
   context.indexer.start();
   context.sweeper.start();
-  if (context.config.sandbox) await fillSandbox(context.db);
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
     // Only now, since the key is shown only once, and not by a start that fails.
@@ -181,14 +238,42 @@ const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> =
   });
 };
 
+/** One process that does it all on data that nobody misses. */
+const serveSandbox = async (context: Context, stopTime: StopTime): Promise<void> => {
+  const stopped = stopSignal();
+  // No other service has any use for it.
+  const { SandboxSpaces } = await import('./demo/spaces.ts');
+  const spaces = await SandboxSpaces.open(context);
+  try {
+    await answer(context, stopped, stopTime, (port) => announce(context, port, undefined), spaces);
+  } finally {
+    await spaces.close();
+  }
+};
+
+/** @throws ConfigError when there is no port for the metrics of each worker */
+const assertPorts = ({ metrics, workers }: Config): void => {
+  if (!metrics || metrics.port + workers <= MAX_PORT) return;
+  const most = MAX_PORT - workers;
+  throw new ConfigError(
+    `METRICS_PORT "${metrics.port}" leaves too few for ${workers} workers: it must be at most ${most}`,
+  );
+};
+
 /** The first of `config.workers` processes: it migrates, keeps the others running, and says where they listen. */
-const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<void> => {
+const superviseWorkers = async (context: Context, stopTime: StopTime, metrics: Metrics | undefined): Promise<void> => {
   const { config, log } = context;
+  assertPorts(config);
   const isReady = await prepareDatabase(context);
   context.indexer.start();
   context.sweeper.start();
   const stopped = stopSignal();
-  const workers = new Workers(config.workers, log);
+  const workers = new Workers(config.workers, {
+    variablesOf: (number): Record<string, string> =>
+      config.metrics ? { METRICS_PORT: String(config.metrics.port + number) } : {},
+    onExit: () => metrics?.noteWorkerExit(),
+    log,
+  });
   try {
     await announce(context, await workers.start(), await fillDemo(context, isReady));
     log.info({ reason: await stopped }, 'stopping');
@@ -200,25 +285,60 @@ const superviseWorkers = async (context: Context, stopTime: StopTime): Promise<v
 
 /**
  * Runs the service until it is told to stop by SIGTERM or SIGINT: then it accepts nothing more, finishes what runs,
- * stores what is buffered, and closes the database. The log goes to the standard error, as JSON lines.
+ * stores what is buffered, and closes the database. The log goes to the standard error.
  * @throws ConfigError for an address that cannot be had, AppError DATABASE_UNAVAILABLE
  */
 export const serve = async (config: Config): Promise<void> => {
-  const log = openLog(config);
+  const log = await openLog(config);
   const told = isWorker ? workerStopped() : undefined;
   let isOpen = false;
   // Nothing is to be finished yet, and a database that does not answer would keep it.
   void told?.then(() => isOpen || process.exit(0));
-  const context = await openContext(config, log);
+  const metrics = await openMetrics(config);
+  const traces = await openTraces(config, log);
+  const context = await open(config, log, { observer: joined(metrics?.observer, traces?.observer) });
   isOpen = true;
   const stopTime = new StopTime(config.shutdownTimeoutMs);
+  let metricsServer: MetricsServer | undefined;
+  let areSent: boolean | undefined;
   try {
+    metricsServer = metrics && (await exposeMetrics(metrics, context));
+    traces?.watch(context);
     if (told) await answer(context, told, stopTime, () => undefined);
-    else if (config.workers > 1) await superviseWorkers(context, stopTime);
+    else if (config.sandbox) await serveSandbox(context, stopTime);
+    else if (config.workers > 1) await superviseWorkers(context, stopTime, metrics);
     else await serveAlone(context, stopTime);
   } finally {
     await closeContext(context, new Deadline(stopTime.leftInAll));
+    areSent = await traces?.close(stopTime.leftInAll);
+    await metricsServer?.close();
     leaveSupervisor();
   }
   log.info('stopped');
+  // What still waits for a collector would keep the process.
+  if (areSent === false) process.exit();
+};
+
+/**
+ * Speaks the Model Context Protocol on the standard input and output, in the name of a key or of nobody, until the input
+ * ends or a signal comes: then it answers what was asked, stores what is buffered, and closes the database. The log goes
+ * to the standard error.
+ * @throws AppError DATABASE_UNAVAILABLE, KEY_… for a key that does not work
+ */
+export const serveMcp = async (config: Config, key: string | undefined): Promise<void> => {
+  const log = await openLog(config);
+  // Whoever starts it for an assistant shows what it says as a fault.
+  const context = await open(config, log, { level: 'debug' });
+  const stopTime = new StopTime(config.shutdownTimeoutMs);
+  const stopped = stopSignal();
+  try {
+    await prepareDatabase(context);
+    const calls = callsOf(context);
+    const { converse } = await import('./mcp/stdio.ts');
+    context.indexer.start();
+    context.sweeper.start();
+    await converse(calls, context, { key, stopped, stopMs: () => stopTime.left });
+  } finally {
+    await closeContext(context, new Deadline(stopTime.leftInAll));
+  }
 };

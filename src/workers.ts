@@ -48,16 +48,25 @@ export const leaveSupervisor = (): void => {
   if (process.connected) process.disconnect();
 };
 
+interface Options {
+  /** The variables of the environment that are a worker's own, by its number, from 1 on, which it hands to who replaces it. */
+  variablesOf: (number: number) => Record<string, string>;
+  /** Hears of each that ended although nobody had told it to. */
+  onExit: () => void;
+  log: Logger;
+}
+
 /** Keeps so many workers running: one that ends is replaced, after a pause that grows while they fail at once. */
 export class Workers {
   readonly #count: number;
-  readonly #log: Logger;
+  readonly #options: Options;
+  readonly #numbers = new Map<Worker, number>();
   #pause = FIRST_PAUSE_MS;
   #stopping = false;
 
-  constructor(count: number, log: Logger) {
+  constructor(count: number, options: Options) {
     this.#count = count;
-    this.#log = log;
+    this.#options = options;
   }
 
   /**
@@ -66,13 +75,13 @@ export class Workers {
    * @throws Error when the first one fails to start; it has said why
    */
   async start(): Promise<number> {
-    const first = this.#fork();
+    const first = this.#fork(1);
     const ended = once(first, 'exit').then(() => {
       throw new Error('No worker could start.');
     });
     const [address] = (await Promise.race([once(first, 'listening'), ended])) as [AddressInfo];
     ended.catch(() => undefined);
-    for (let started = 1; started < this.#count; started += 1) this.#fork();
+    for (let number = 2; number <= this.#count; number += 1) this.#fork(number);
     cluster.on('exit', (worker, code, signal) => void this.#replace(worker, code, signal));
     return address.port;
   }
@@ -90,19 +99,24 @@ export class Workers {
     clearTimeout(late);
   }
 
-  #fork(): Worker {
-    const worker = cluster.fork();
+  #fork(number: number): Worker {
+    const worker = cluster.fork(this.#options.variablesOf(number));
+    this.#numbers.set(worker, number);
     const settled = setTimeout(() => (this.#pause = FIRST_PAUSE_MS), SETTLED_MS).unref();
     worker.once('exit', () => clearTimeout(settled));
     return worker;
   }
 
-  async #replace({ process: { pid } }: Worker, code: number | null, signal: string | null): Promise<void> {
+  async #replace(worker: Worker, code: number | null, signal: string | null): Promise<void> {
+    const { pid } = worker.process;
+    const number = this.#numbers.get(worker) ?? 0;
+    this.#numbers.delete(worker);
     if (this.#stopping) return;
-    this.#log.error({ pid, code, signal }, 'a worker has ended and is replaced');
+    this.#options.onExit();
+    this.#options.log.error({ pid, code, signal }, 'a worker has ended and is replaced');
     const pause = this.#pause;
     this.#pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     await sleep(pause);
-    if (!this.#stopping) this.#fork();
+    if (!this.#stopping) this.#fork(number);
   }
 }

@@ -1,5 +1,7 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import type { LaneObserver, LaneUsage } from './observer.ts';
 
 /**
  * A queue stands when nobody has seen it empty for so long, milliseconds: what comes in bursts only empties sooner. It is
@@ -53,10 +55,21 @@ export class Lane {
   #busySince = 0;
   #lastRefusal = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  readonly #observer: LaneObserver | undefined;
 
-  constructor(capacity: Capacity, patience = defaultPatience) {
+  /** `observe` makes what hears of work, and may ask how the lane stands. */
+  constructor(
+    capacity: Capacity,
+    patience = defaultPatience,
+    observe?: (usage: () => LaneUsage) => LaneObserver | undefined,
+  ) {
     this.#capacity = capacity;
     this.#patience = patience;
+    this.#observer = observe?.(() => ({
+      running: this.#running,
+      capacity: capacity.running,
+      waiting: this.#waiting.size,
+    }));
   }
 
   /** Whether work that comes now would have to wait. */
@@ -88,16 +101,23 @@ export class Lane {
   run<T>(cost: number, deadline: Deadline | undefined, work: () => Promise<T>): Promise<T> {
     if (deadline?.error) return Promise.reject(deadline.error);
     const taken = Math.min(cost, this.#capacity.running);
-    if (this.#waiting.size === 0 && this.#hasRoom(taken)) return this.#do(taken, work);
+    if (this.#waiting.size === 0 && this.#hasRoom(taken)) {
+      this.#observer?.began(0);
+      return this.#do(taken, work);
+    }
     if (this.isFull) return Promise.reject(this.#refusal());
+    // Whoever makes room for it is somebody else.
+    const asked = new AsyncResource('LANE');
     return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        stay?.();
+        this.#observer?.began(performance.now() - waiter.since);
+        this.#do(taken, work).then(resolve, reject);
+      };
       const waiter: Waiter = {
         cost: taken,
         since: performance.now(),
-        begin: () => {
-          stay?.();
-          this.#do(taken, work).then(resolve, reject);
-        },
+        begin: () => asked.runInAsyncScope(begin),
         refuse: (error) => {
           stay?.();
           reject(error);
@@ -169,6 +189,7 @@ export class Lane {
 
   #refusal(): AppError {
     this.noteRefusal();
+    this.#observer?.refused();
     return new AppError('OVERLOADED');
   }
 

@@ -1,6 +1,7 @@
 import type { Procedure } from '../../contract/index.ts';
 import { classOf, costOf } from './cost.ts';
 import { defaultPatience, Lane, type Patience } from './lane.ts';
+import type { AdmissionObserver } from './observer.ts';
 import { Pace } from './pace.ts';
 
 /**
@@ -42,9 +43,11 @@ export class Lanes {
   readonly #places = new Map<string, Place>();
   readonly patience: Patience;
   readonly pace = new Pace();
+  readonly observer: AdmissionObserver | undefined;
 
-  constructor(patience = defaultPatience) {
+  constructor(patience = defaultPatience, observer?: AdmissionObserver) {
     this.patience = patience;
+    this.observer = observer;
   }
 
   /** Where a call belongs. `input` is what it sends, valid or not; `isOwn`: whether it is made in somebody's name. */
@@ -80,7 +83,9 @@ export class Lanes {
 
   #lane({ router }: Procedure, way: Way): Lane {
     const name = `${router}.${way}`;
-    const lane = this.#lanes.get(name) ?? new Lane(CAPACITIES[way], this.patience);
+    const known = this.#lanes.get(name);
+    if (known) return known;
+    const lane = new Lane(CAPACITIES[way], this.patience, (usage) => this.observer?.lane(name, usage));
     this.#lanes.set(name, lane);
     return lane;
   }

@@ -5,6 +5,8 @@ import type { Note } from '../limits/rates.ts';
 /** What is known of a request before its body is read, whichever door it came through. All its calls share it. */
 export interface Arrival {
   authorization: string | undefined;
+  /** Where a key came that is not read, in words; asked for only where there is no credential and one is needed. */
+  keyElsewhere?: () => string | undefined;
   idempotencyKey: string | undefined;
   /** Whence it came, as far as trusted proxies tell. */
   address: string;

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../contract/index.ts';
+import { unknownProcedure } from '../advice/procedures.ts';
 import type { Context } from '../context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { Replay } from '../idempotency/repeatable.ts';
+import type { KeyUses } from '../key/uses.ts';
 import type { Caller, KeyVerifier } from '../key/verifier.ts';
 import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
@@ -11,6 +13,7 @@ import { hasMoreValues, inputOf, type Sent } from './envelope.ts';
 import { adviceOn, repeatableOf } from './repeats.ts';
 import type { Lanes } from '../admission/lanes.ts';
 import type { Account, Rates } from '../limits/rates.ts';
+import { type CallObserver, type CallWatch, unwatched } from '../observer.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
@@ -57,28 +60,48 @@ const isShared = ({ procedure: { effect, answersList }, caller }: Admitted): boo
 export class Calls {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
+  readonly #uses: KeyUses;
   readonly #lanes: Lanes;
   readonly #frame: Frame;
   readonly #rates: Rates | undefined;
-  readonly #shared = new SharedReads<Buffer>();
+  readonly #observer: CallObserver | undefined;
+  readonly #shared: SharedReads<Buffer>;
 
   constructor(
-    { keys, lanes, limits }: Pick<Context, 'keys' | 'lanes' | 'limits'>,
+    { keys, keyUses, lanes, limits, observer }: Pick<Context, 'keys' | 'keyUses' | 'lanes' | 'limits' | 'observer'>,
     procedures: Procedures,
     frame: Frame,
   ) {
     this.#procedures = procedures;
     this.#keys = keys;
+    this.#uses = keyUses;
     this.#lanes = lanes;
     this.#frame = frame;
     this.#rates = limits?.rates;
+    this.#observer = observer?.calls;
+    this.#shared = new SharedReads(this.#observer?.shared);
+  }
+
+  /** Has a call watched from now on, that of the procedure with this id if there is one. Its door says how it ends. */
+  watch(id: string): CallWatch {
+    return this.#observer?.begin(this.#procedures.has(id) ? id : undefined) ?? unwatched;
   }
 
   /** The procedure with this id. @throws AppError PROCEDURE_NOT_FOUND */
   find(id: string): Procedure {
     const procedure = this.#procedures.get(id);
-    if (!procedure) throw new AppError('PROCEDURE_NOT_FOUND');
+    if (!procedure) throw new AppError('PROCEDURE_NOT_FOUND', { hint: unknownProcedure(id) });
     return procedure;
+  }
+
+  /** Finds out who calls; undefined for nobody in particular. @throws AppError KEY_…, RATE_LIMITED, TIMEOUT */
+  async recognise({ authorization, address, deadline, learn, note }: Arrival): Promise<Caller | undefined> {
+    const caller =
+      authorization === undefined
+        ? undefined
+        : await deadline.race(identify(this.#keys, authorization, this.#rates?.lookUp(address, note)));
+    learn(caller);
+    return caller;
   }
 
   /**
@@ -86,17 +109,20 @@ export class Calls {
    * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, TIMEOUT
    */
   async admit(procedure: Procedure, arrival: Arrival): Promise<Admitted> {
-    const { authorization, address, deadline, learn, note } = arrival;
-    const caller =
-      authorization === undefined
-        ? undefined
-        : await deadline.race(identify(this.#keys, authorization, this.#rates?.lookUp(address, note)));
-    learn(caller);
-    assertAccess(procedure.access, caller);
+    const { address, deadline, note } = arrival;
+    const caller = await this.recognise(arrival);
+    assertAccess(procedure.access, caller, arrival);
+    if (caller) this.#uses.note(caller.key.id, procedure.id);
     const account = this.#rates?.accountOf(caller?.key.id, address, note);
     const entering = account && this.#enter(account, procedure, deadline);
     if (entering) await entering;
     return { procedure, caller, arrival, account };
+  }
+
+  /** Charges what a door does for a caller that is no call of a procedure as one read. @throws AppError RATE_LIMITED */
+  async charge(caller: Caller | undefined, { address, deadline, note }: Arrival): Promise<void> {
+    const account = this.#rates?.accountOf(caller?.key.id, address, note);
+    if (account) await this.#enter(account, { effect: 'read' }, deadline);
   }
 
   /** Bills the caller for so many bytes of a body. */
@@ -120,7 +146,7 @@ export class Calls {
     return answer;
   }
 
-  #enter(account: Account, { effect }: Procedure, deadline: Deadline): void | Promise<void> {
+  #enter(account: Account, { effect }: Pick<Procedure, 'effect'>, deadline: Deadline): void | Promise<void> {
     deadline.bill = (ms) => this.#rates?.bill(account, ms);
     return this.#rates?.enter(account, effect);
   }
@@ -159,6 +185,7 @@ export class Calls {
     } catch (error) {
       if (!(error instanceof Replay)) throw adviceOn(error, repeatable);
       arrival.noteReplay();
+      this.#observer?.replayed(procedure.id);
       return Buffer.from(error.answer);
     }
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { jsonHint } from '../advice/json.ts';
 import { AppError } from '../errors.ts';
 import { removeUndefined } from './superjson.ts';
 
@@ -17,7 +18,8 @@ export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new AppError('MALFORMED_JSON', { cause });
+    const hint = jsonHint(text);
+    throw new AppError('MALFORMED_JSON', { cause, ...(hint !== undefined && { hint }) });
   }
 };
 

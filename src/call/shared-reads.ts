@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../deadline.ts';
 
 /** A read that is to be done within its time. */
@@ -7,6 +8,8 @@ type Enter<T> = (work: () => Promise<T>) => Promise<T>;
 
 /** Equal reads that wait for the run that answers them all. */
 class Group<T> {
+  /** Where it was asked for first, which its run belongs to. */
+  readonly asked = new AsyncResource('SHARED_READ');
   readonly enter: Enter<T>;
   readonly run: Run<T>;
   readonly deadlines: Deadline[] = [];
@@ -30,6 +33,12 @@ export class SharedReads<T> {
   /** By their keys. */
   readonly #waiting = new Map<string, Group<T>>();
   readonly #running = new Set<string>();
+  readonly #note: ((outcome: 'made' | 'joined') => void) | undefined;
+
+  /** `note` hears of each read whether it is made or takes the answer to another. */
+  constructor(note?: (outcome: 'made' | 'joined') => void) {
+    this.#note = note;
+  }
 
   /**
    * The answer of `run`, once `enter` lets it begin, or of the equal one that waits under the same key. Rejects as these
@@ -37,6 +46,7 @@ export class SharedReads<T> {
    */
   answer(key: string, deadline: Deadline, enter: Enter<T>, run: Run<T>): Promise<T> {
     const joined = this.#waiting.get(key);
+    this.#note?.(joined ? 'joined' : 'made');
     if (joined) {
       joined.deadlines.push(deadline);
       return joined.answer;
@@ -49,7 +59,7 @@ export class SharedReads<T> {
   }
 
   #start(key: string, group: Group<T>): void {
-    const answer = group.enter(() => this.#run(key, group));
+    const answer = group.asked.runInAsyncScope(() => group.enter(() => this.#run(key, group)));
     group.settle(answer);
     // One that is refused never runs.
     answer.catch(() => this.#close(key, group));

@@ -31,6 +31,12 @@ const parseMoment = (text: string): number => {
   );
 };
 
+/** An instant: a date, which means its beginning in UTC, or a time with its offset. @throws InvalidArgumentError */
+export const parseInstant = (text: string): Date => {
+  if (Moment.safeParse(text).success) return new Date(text);
+  throw new InvalidArgumentError('It must be a date (2026-04-01) or a time (2026-04-01T09:30:00Z).');
+};
+
 /** What `--expires` takes: a duration, a date, or `never`. @throws InvalidArgumentError */
 export const parseExpiry = (text: string): Expiry => {
   if (text === 'never') return () => null;
@@ -38,6 +44,23 @@ export const parseExpiry = (text: string): Expiry => {
   const ahead = isDuration ? parseDuration(text) : bounded(parseMoment(text) - Date.now());
   if (ahead <= 0) throw new InvalidArgumentError('It must lie in the future.');
   return isDuration ? (now) => new Date(now.getTime() + ahead) : () => new Date(text);
+};
+
+/** When something that ended `now` began. */
+export type Start = (now: Date) => Date;
+
+/** What `--since` takes: a duration, or a date. @throws InvalidArgumentError */
+export const parseStart = (text: string): Start => {
+  if (DURATION.test(text)) {
+    const ms = parseDuration(text);
+    return (now) => new Date(now.getTime() - ms);
+  }
+  if (!Moment.safeParse(text).success) {
+    throw new InvalidArgumentError(
+      'It must be a duration (90d, 12h, 45m, 30s) or a date (2026-04-01, 2026-04-01T18:00:00Z).',
+    );
+  }
+  return () => new Date(text);
 };
 
 /** How long a text may be that a schema accepts, for the help: `1 to 50 characters`. */
@@ -64,3 +87,12 @@ export const listOf =
       if (!word) throw new InvalidArgumentError(`"${given.trim()}" is none of ${words.join(', ')}.`);
       return word;
     });
+
+/** A parser of whole numbers from 0 to `maximum`. */
+export const wholeNumberUpTo =
+  (maximum: number) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number <= maximum) return number;
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${maximum}.`);
+  };

@@ -39,3 +39,20 @@ export const printTable = (headings: readonly string[], rows: readonly (readonly
     ),
   );
 };
+
+/** What stands in a cell for a value. */
+const cellOf = (value: unknown): string => {
+  if (value === null || value === undefined) return '-';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
+
+/** Writes an object: as JSON, or with a line for each member. */
+export const printObject = (value: object, json: boolean | undefined): void => {
+  if (json) printJsonLines([value]);
+  else
+    printTable(
+      ['FIELD', 'VALUE'],
+      Object.entries(value).map(([name, member]) => [name, cellOf(member)]),
+    );
+};

@@ -1,13 +1,15 @@
 import { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { countRowsToCompare, type Finding, reconcile } from '../reconcile/service.ts';
+import { systemActor } from '../audit/acts.ts';
+import type { Finding } from '../reconcile/finding.ts';
+import { countRowsToCompare, reconcile } from '../reconcile/service.ts';
 import { examples, PROGRAM, withDatabase } from './common.ts';
 import { note, print, printTable } from './output.ts';
 import { withProgress } from './progress.ts';
 
 const printFindings = (findings: readonly Finding[]): void => {
   printTable(
-    ['COUNTER', 'ID', 'STORED', 'ACTUAL'],
+    ['WHAT', 'ID', 'STORED', 'ACTUAL'],
     findings.flatMap(({ samples }) =>
       samples.map(({ what, id, stored, actual }) => [what, id, String(stored), String(actual)]),
     ),
@@ -17,21 +19,22 @@ const printFindings = (findings: readonly Finding[]): void => {
 
 export const reconcileCommand = (): Command =>
   new Command('reconcile')
-    .summary('check that every stored counter is right')
+    .summary('check that what is stored twice agrees')
     .description(
-      'Compares each stored counter (likes, dislikes, favorites; games and image posts of tags, of users, of types and ' +
-        'in all) with the rows it stands for, and prints those that differ. The exit status is 1 if any does and was ' +
-        'not corrected. Safe while the service runs.',
+      'Compares each stored counter (likes, dislikes and favorites; games and image posts by tag, by user, by type and ' +
+        'in total) with the rows that it counts, the tags, types and images that columns repeat with what they repeat, ' +
+        'and the search index with the records. Prints what differs. The exit status is 1 if anything differs and was ' +
+        'not corrected. Safe while the service runs. With --fix, needed after an earlier version ran beside this one.',
     )
-    .option('--fix', 'correct the counters that differ')
+    .option('--fix', 'correct what differs')
     .addHelpText('after', examples('reconcile', 'reconcile --fix'))
     .action(({ fix = false }: { fix?: true | false }) =>
       withDatabase(readConfig(), async (db) => {
         const findings = await withProgress(await countRowsToCompare(db), (onCompared) =>
-          reconcile(db, { fix, onCompared }),
+          reconcile(db, { fix, onCompared, by: systemActor() }),
         );
         if (findings.length === 0) {
-          print('Every counter is right.');
+          print('Everything is right.');
           return;
         }
         printFindings(findings);

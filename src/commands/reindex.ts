@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { noteAct, systemActor } from '../audit/acts.ts';
 import { readConfig } from '../config.ts';
 import { examples, withDatabase } from './common.ts';
 import { print } from './output.ts';
@@ -6,10 +7,10 @@ import { withProgress } from './progress.ts';
 
 export const reindexCommand = (): Command =>
   new Command('reindex')
-    .summary('build the search index anew')
+    .summary('rebuild the search index')
     .description(
-      'Builds the search index of games, image posts and users anew from what is stored. Safe while the service runs, ' +
-        'which searches as before until the new index is there. It waits for a service that is indexing.',
+      'Rebuilds the search index of games, image posts and users from the stored records. Safe while the service runs: ' +
+        'it uses the old index until the new one is complete. Waits for a service that is indexing.',
     )
     .addHelpText('after', examples('reindex'))
     .action(() =>
@@ -29,6 +30,9 @@ export const reindexCommand = (): Command =>
             for (const kind of searchKinds) await indexer.reindex(kind, onIndexed);
           },
           'records',
+        );
+        await db.transaction((tx) =>
+          noteAct(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
         );
         print(`Indexed ${records} records in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
       }),

@@ -1,21 +1,15 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { noteAct, systemActor } from '../audit/acts.ts';
 import { readConfig } from '../config.ts';
 import type { SeedOptions } from '../seed/records.ts';
+import { wholeNumberUpTo } from './arguments.ts';
 import { examples, withDatabase } from './common.ts';
 import { print } from './output.ts';
 import { withProgress } from './progress.ts';
 
 const MOST_ROWS = 10_000_000;
 const EARLIEST = '2000-01-01';
-
-const parseWhole =
-  (maximum: number) =>
-  (text: string): number => {
-    const number = Number(text);
-    if (/^\d+$/.test(text) && number <= maximum) return number;
-    throw new InvalidArgumentError(`It must be a whole number from 0 to ${maximum}.`);
-  };
 
 const parseDay = (text: string): Date => {
   if (z.iso.date().safeParse(text).success && text >= EARLIEST) return new Date(text);
@@ -25,25 +19,25 @@ const parseDay = (text: string): Date => {
 const today = (): Date => new Date(new Date().setUTCHours(0, 0, 0, 0));
 
 const rowsOption = (flags: string, description: string, byDefault: number): Option =>
-  new Option(flags, description).argParser(parseWhole(MOST_ROWS)).default(byDefault);
+  new Option(flags, description).argParser(wholeNumberUpTo(MOST_ROWS)).default(byDefault);
 
 export const seedCommand = (): Command =>
   new Command('seed')
     .summary('fill the database with made-up data')
     .description(
       'Adds made-up users, games and image posts, with tags, favorites, likes and dislikes, in English, Japanese, Chinese ' +
-        'and Korean. The same options, --until included, make the same data on every engine and machine.',
+        'and Korean. The same options, including --until, give the same data on every database and machine.',
     )
     .addOption(rowsOption('--games <n>', 'how many games', 1000))
     .addOption(rowsOption('--images <n>', 'how many image posts', 200))
-    .addOption(rowsOption('--users <n>', 'how many users; with 0 the users who are there publish', 100))
+    .addOption(rowsOption('--users <n>', 'how many users; with 0, existing users publish', 100))
     .addOption(
-      new Option('--random-seed <n>', 'a number; another one makes other data')
-        .argParser(parseWhole(Number.MAX_SAFE_INTEGER))
+      new Option('--random-seed <n>', 'a number; a different one gives different data')
+        .argParser(wholeNumberUpTo(Number.MAX_SAFE_INTEGER))
         .default(1),
     )
     .addOption(
-      new Option('--until <date>', 'everything was published in the two years before this date (UTC)')
+      new Option('--until <date>', 'the data is published in the two years before this date (UTC)')
         .argParser(parseDay)
         .default(today(), 'today'),
     )
@@ -57,6 +51,8 @@ export const seedCommand = (): Command =>
         const began = Date.now();
         const { seed } = await import('../seed/service.ts');
         await withProgress(users + games + images, (onStored) => seed(db, options, onStored));
+        const act = { action: 'seed', subject: 'made-up data', after: options };
+        await db.transaction((tx) => noteAct(tx, systemActor(), act));
         const seconds = ((Date.now() - began) / 1000).toFixed(1);
         print(
           `Stored ${users} users, ${games} games and ${images} image posts in ${seconds} s ` +

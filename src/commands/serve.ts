@@ -6,13 +6,13 @@ export const serveCommand = (): Command =>
   new Command('serve')
     .summary('run the service')
     .description(
-      'Runs the service until it gets SIGTERM or SIGINT, then finishes what runs and stops. The log goes to the ' +
-        'standard error as JSON lines. All settings are environment variables; README lists them.',
+      'Runs the service until it gets SIGTERM or SIGINT; then it finishes the requests under way and stops. The log goes ' +
+        'to standard error: readable on a terminal, else JSON lines. All settings are environment variables; README.md lists them.',
     )
     .option(
       '--sandbox',
-      'serve made-up data from memory, the same after each start, with the test keys that README lists; the headers ' +
-        'X-Sandbox-Delay and X-Sandbox-Status of a request delay it and make it fail',
+      'serve made-up data from memory, the same after each start, with test keys; docs/sandbox.md says how a job gets ' +
+        'its own copy, resets it, and has requests fail on demand',
     )
     .addHelpText('after', examples('serve', 'serve --sandbox'))
     .action(async ({ sandbox }: { sandbox?: true }) => {

@@ -1,6 +1,8 @@
 import { Argument, Command } from 'commander';
 import { contentInput } from '../../contract/common.ts';
+import { systemActor } from '../audit/acts.ts';
 import { readConfig } from '../config.ts';
+import { countToMerge, mergeTags, MergeError } from '../content/tag-merge.ts';
 import { renameTag } from '../content/tag-names.ts';
 import { gameKind } from '../game/kind.ts';
 import { imageKind } from '../image/kind.ts';
@@ -15,7 +17,7 @@ const TagName = contentInput.tagNames.element;
 const list = (): Command =>
   new Command('list')
     .summary('list tags')
-    .description('Lists tags, oldest first: slug, how many games and image posts have it, name.')
+    .description('Lists tags, oldest first: slug, number of games and image posts, name.')
     .option(
       '--search <text>',
       'only tags with this text in the name or slug; width, case and kana form do not matter (default: all tags)',
@@ -39,11 +41,11 @@ const list = (): Command =>
 
 const rename = (): Command =>
   new Command('rename')
-    .summary('spell the name of a tag anew')
+    .summary('rename a tag')
     .description(
-      'Gives a tag another name with the same slug: another case, width or punctuation, without an emoji. Its records ' +
-        'show it at once where they are read anew, and within a minute on every instance; search finds them by it when ' +
-        'the command ends. Safe while the service runs, and to be run again if it was interrupted.',
+      'Gives a tag another name that has the same slug: another case, width or punctuation, or no emoji. Every instance ' +
+        'shows the new name within a minute, and search finds it when the command ends. Safe while the service runs. If ' +
+        'it was interrupted, run it again.',
     )
     .addArgument(new Argument('<slug>', 'the slug of the tag, from `tags list`'))
     .addArgument(new Argument('<name>', `the new name, ${lengthOf(TagName)}`).argParser(textOf(TagName)))
@@ -53,23 +55,55 @@ const rename = (): Command =>
         const own = slugOf(name);
         if (own !== slug) {
           throw new CommandError(
-            `"${printable(name)}" has the slug "${own}", not "${printable(slug)}": it would be another tag. ` +
-              'Records are filtered by slugs, so the new name must keep the one there is.',
+            `"${printable(name)}" has the slug "${own}", not "${printable(slug)}": that would be another tag. ` +
+              'Records are filtered by slug, so the new name must keep it. To have another tag stand in for this one: ' +
+              `${PROGRAM} tags merge ${slug} ${own}`,
           );
         }
-        const renamed = await renameTag(db, [gameKind, imageKind], { slug, name });
+        const renamed = await renameTag(db, [gameKind, imageKind], { slug, name }, undefined, systemActor());
         if (!renamed) {
           throw new CommandError(`There is no tag with the slug "${slug}". Find it with: ${PROGRAM} tags list`);
         }
         const { tag, mended } = renamed;
         print(name);
-        note(`It was "${printable(tag.name)}". Search finds ${mended} records by another text now.`);
+        note(`It was "${printable(tag.name)}". Updated the search text of ${mended} records.`);
+      }),
+    );
+
+const merge = (): Command =>
+  new Command('merge')
+    .summary('have one tag stand in for another')
+    .description(
+      'Shows how many records have the first tag. With --yes, gives them the second one in its place, a hundred at a time. ' +
+        'From then on whoever publishes with the first name gets the second tag and, within a minute, filters by the first ' +
+        'slug find its records. This cannot be undone. Safe while the service runs. If it was interrupted, run it again.',
+    )
+    .addArgument(new Argument('<from>', 'the slug of the tag that goes, from `tags list`'))
+    .addArgument(new Argument('<into>', 'the slug of the tag that takes its place'))
+    .option('--yes', 'merge them')
+    .option('--json', 'print a JSON object instead of a sentence')
+    .addHelpText('after', examples('tags merge role-playing rpg', 'tags merge role-playing rpg --yes'))
+    .action((from: string, into: string, { yes, json }: { yes?: true; json?: true }) =>
+      withDatabase(readConfig(), async (db) => {
+        const kinds = [gameKind, imageKind];
+        try {
+          const records = yes
+            ? (await mergeTags(db, kinds, { from, into }, systemActor())).moved
+            : await countToMerge(db, kinds, { from, into });
+          if (json) printJsonLines([{ from, into, records, merged: yes === true }]);
+          else print(`${records} records ${yes ? 'got' : 'would get'} "${printable(into)}" for "${printable(from)}".`);
+          if (!yes) note(`Merge them with: ${PROGRAM} tags merge ${from} ${into} --yes`);
+        } catch (error) {
+          if (error instanceof MergeError) throw new CommandError(error.message);
+          throw error;
+        }
       }),
     );
 
 export const tagsCommand = (): Command =>
   new Command('tags')
-    .summary('list tags and spell their names anew')
-    .description('Lists tags, and spells their names anew. Whoever uses a tag first names it for all.')
+    .summary('list, rename and merge tags')
+    .description('Lists, renames and merges tags. A tag is named as its first user spelled it.')
     .addCommand(list())
-    .addCommand(rename());
+    .addCommand(rename())
+    .addCommand(merge());

@@ -8,6 +8,13 @@ const addition = onceFor((dialect: Dialect) =>
   insertInto('counters', ['name', 'n'], `${dialect.onConflict('name')} n = n + ${dialect.inserted('n')}`),
 );
 
+/** Takes from counters, which leaves no less than 0, in the order of their names: as `addToCounters`. */
+export const subtractFromCounters = async (tx: Transaction, numbers: ReadonlyMap<string, number>): Promise<void> => {
+  for (const [name, n] of [...numbers].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    await tx.execute('UPDATE counters SET n = CASE WHEN n < ? THEN 0 ELSE n - ? END WHERE name = ?', [n, n, name]);
+  }
+};
+
 const countExisting = async (tx: Transaction, names: readonly string[]): Promise<number> => {
   const { sql, parameters } = inList(names);
   const [row] = await tx.read<{ n: number }>(`SELECT COUNT(*) AS n FROM counters WHERE name IN (${sql})`, parameters);

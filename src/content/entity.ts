@@ -138,3 +138,36 @@ export const counterEntity = (engine: Engine): EntitySchema =>
     tableName: 'counters',
     columns: { name: { ...columnTypes(engine).text(64), primary: true }, n: columnTypes(engine).count },
   });
+
+interface HiddenRecordRow {
+  authorId: string;
+  recordId: string;
+  /** The table of its kind. */
+  kind: string;
+  /** JSON of its row. */
+  record: string;
+}
+interface HiddenMarkRow {
+  recordId: string;
+  userId: string;
+  mark: 'favorite' | 'like' | 'dislike';
+}
+
+/** Records of users whose content is hidden, and what others did to them: see `hide.ts`. */
+export const hiddenEntities = (engine: Engine): EntitySchema[] => {
+  const { id, text, longText } = columnTypes(engine);
+  const key = (name: string) => ({ ...id, name, primary: true, transformer: idTransformer }) as const;
+  return [
+    new EntitySchema<HiddenRecordRow>({
+      name: 'HiddenRecord',
+      tableName: 'hidden_records',
+      columns: { authorId: key('author_id'), recordId: key('record_id'), kind: text(16), record: longText },
+      indices: [{ name: 'hidden_records_record', columns: ['recordId'], unique: true }],
+    }),
+    new EntitySchema<HiddenMarkRow>({
+      name: 'HiddenMark',
+      tableName: 'hidden_marks',
+      columns: { recordId: key('record_id'), userId: key('user_id'), mark: { ...text(8), primary: true } },
+    }),
+  ];
+};

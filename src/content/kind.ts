@@ -1,4 +1,5 @@
 import type { Reason } from '../../contract/index.ts';
+import type { Bytes } from '../db/values.ts';
 import type { SearchKind } from '../search/document.ts';
 
 /** Where the records of a kind live: what games and image posts do alike is written once, over this. */
@@ -14,7 +15,7 @@ export interface ContentKind {
   reactionTable: string;
   /** A column to filter by, which the rows of the record's tags repeat. */
   typeColumn?: string;
-  /** Whether no record of it ever loses a tag, or goes away. */
+  /** Whether no record of it loses a tag while it is there. */
   tagsAreKept: boolean;
   /** The sorts that have an index for the records of one type. */
   typeSorts: readonly string[];
@@ -31,4 +32,6 @@ export interface ContentKind {
   notFound: Reason;
   /** How search sees its records. */
   search: SearchKind;
+  /** The lowest id of the records since an instant, where ids do not hold it. */
+  firstId?: (since: Date) => Bytes;
 }

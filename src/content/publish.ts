@@ -7,13 +7,25 @@ import { type Bytes, listToDb, newId, storedIdToBytes, timeToDb } from '../db/va
 import { AppError } from '../errors.ts';
 import { countMade, type Quota } from '../key/quotas.ts';
 import { keyOf, labelsOf } from '../search/document.ts';
-import { noteDocuments } from '../search/tail.ts';
+import { noteDocuments, type NoteDocuments } from '../search/tail.ts';
 import { searchText } from '../search/text.ts';
-import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
+import {
+  byOwnSlug,
+  findTags,
+  makeMissingTags,
+  MERGED,
+  resolvedSlugs,
+  slugsOf,
+  SOUGHT_TAG,
+  type SoughtTag,
+  spellingsOf,
+  type Tag,
+} from '../tag/service.ts';
 import { addAndCountNew, addToCounters } from './counters.ts';
 import type { ContentRow } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 import type { ContentRecord } from './records.ts';
+import { tally } from './tally.ts';
 import type { ViewerColumns } from './viewer.ts';
 
 /** A record to publish. */
@@ -32,13 +44,6 @@ export interface Draft<Columns extends object = object> {
   columns: Columns;
 }
 
-/** How often each key occurs. */
-const tally = <K>(keys: Iterable<K>): Map<K, number> => {
-  const counts = new Map<K, number>();
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
-  return counts;
-};
-
 export const recordSearchText = (title: string, tags: readonly Tag[], searchable: Draft['searchable'] = []): string =>
   searchText([title, ...searchable, ...tags.map((tag) => tag.name)]);
 
@@ -49,6 +54,8 @@ export interface Publication<Columns extends object = object> {
   id: string;
   authorId: string;
   createdAt: Date;
+  /** When it was last changed, if it was. */
+  updatedAt?: Date;
   draft: Draft<Columns>;
   /** Counters that do not begin at 0. */
   counts?: Partial<Pick<ContentRow, 'viewCount' | 'likeCount' | 'dislikeCount' | 'favoriteCount'>>;
@@ -59,7 +66,7 @@ export interface Publication<Columns extends object = object> {
  * twenty times as long.
  */
 const rowOf = <Columns extends object>(
-  { id, authorId, createdAt, draft, counts = {} }: Publication<Columns>,
+  { id, authorId, createdAt, updatedAt, draft, counts = {} }: Publication<Columns>,
   tags: readonly Tag[],
 ) => {
   const time = timeToDb(createdAt);
@@ -74,7 +81,7 @@ const rowOf = <Columns extends object>(
     search_text: recordSearchText(draft.title, tags, draft.searchable),
     tag_ids: joinTagIds(tags),
     created_at: time,
-    updated_at: time,
+    updated_at: updatedAt === undefined ? time : timeToDb(updatedAt),
   };
   return Object.assign(shared, draft.columns);
 };
@@ -97,6 +104,14 @@ const recordColumns = onceFor((kind: ContentKind) => [
 
 const recordInsertion = onceFor((kind: ContentKind) => insertInto(kind.table, recordColumns(kind)));
 
+/** How records are published. */
+export interface Publishing {
+  /** Whether they were there before, and have gone. */
+  replaces?: boolean;
+  /** Has searches find them, if not by `noteDocuments`. */
+  note?: NoteDocuments;
+}
+
 interface Stored<Columns extends object> {
   row: ReturnType<typeof rowOf<Columns>>;
   tags: Tag[];
@@ -108,7 +123,7 @@ export const countTags = (
   tags: ReadonlyMap<string, Tag>,
   counts: ReadonlyMap<string, number>,
 ): Increment[] => {
-  const additions = [...tags].map(([slug, { id }]) => [id, counts.get(slug) ?? 0] as const);
+  const additions = [...byOwnSlug(tags.values())].map(([slug, { id }]) => [id, counts.get(slug) ?? 0] as const);
   return additions.length === 0 ? [] : [{ table: 'tags', column: countColumn, additions }];
 };
 
@@ -159,9 +174,9 @@ const store = async <Columns extends object>(
   publications: readonly Publication<Columns>[],
   spellings: ReadonlyMap<string, string>,
   tags: Map<string, Tag>,
-  quota?: Quota,
+  { quota, replaces = false, note = noteDocuments }: Publishing & { quota?: Quota | undefined } = {},
 ): Promise<Stored<Columns>[]> => {
-  const slugs = publications.map(({ draft }) => slugsOf(draft.tagNames));
+  const slugs = publications.map(({ draft }) => resolvedSlugs(tags, slugsOf(draft.tagNames)));
   const tagCounts = tally(slugs.flat());
   const authorCounts = tally(publications.map(({ authorId }) => authorId));
   await incrementAll(tx, [
@@ -174,8 +189,9 @@ const store = async <Columns extends object>(
   ]);
   await makeMissingTags(tx, kind, spellings, tagCounts, tags, quota);
 
+  const bySlug = byOwnSlug(tags.values());
   const records = publications.map((publication, index) => {
-    const own = (slugs[index] ?? []).map((slug) => tags.get(slug) as Tag);
+    const own = (slugs[index] ?? []).map((slug) => bySlug.get(slug) as Tag);
     return { row: rowOf(publication, own), tags: own };
   });
   const columns = recordColumns(kind);
@@ -195,7 +211,7 @@ const store = async <Columns extends object>(
       type: publications[index]?.draft.type ?? null,
     })),
   );
-  await noteDocuments(
+  await note(
     tx,
     kind.search,
     records.map(({ row, tags: own }, index) => ({
@@ -206,7 +222,7 @@ const store = async <Columns extends object>(
         own.map((tag) => tag.id),
       ),
     })),
-    false,
+    replaces,
   );
   // Only its types are counters that a call can make.
   const typeQuota = kind.typeColumn === undefined ? undefined : quota;
@@ -222,22 +238,39 @@ export const publishAll = async (
   tx: Transaction,
   kind: ContentKind,
   publications: readonly Publication[],
+  publishing: Publishing = {},
 ): Promise<void> => {
   const spellings = spellingsIn(publications.map(({ draft }) => draft));
-  await store(tx, kind, publications, spellings, await findTags(tx, [...spellings.keys()]));
+  await store(tx, kind, publications, spellings, await findTags(tx, [...spellings.keys()]), publishing);
+};
+
+/** The tags of records that are not to be counted; those that do not exist are made. */
+export const tagsForHidden = async (
+  tx: Transaction,
+  kind: ContentKind,
+  publications: readonly Publication[],
+): Promise<Tag[][]> => {
+  const spellings = spellingsIn(publications.map(({ draft }) => draft));
+  const tags = await findTags(tx, [...spellings.keys()]);
+  await makeMissingTags(tx, kind, spellings, new Map(), tags);
+  const bySlug = byOwnSlug(tags.values());
+  return publications.map(({ draft }) =>
+    resolvedSlugs(tags, slugsOf(draft.tagNames)).map((slug) => bySlug.get(slug) as Tag),
+  );
 };
 
 interface AuthorColumns {
   nickname: string;
   avatar: string | null;
+  suspended_at: string | null;
 }
 
 /** What an author did to a record that is new. */
 const UNTOUCHED: ViewerColumns = { favorited: 0, reaction: null };
 
 const authorAndTags = bySize(
-  (n) => `SELECT u.nickname, u.avatar, t.id, t.name, t.slug
-  FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) WHERE u.id = ?`,
+  (n) => `SELECT u.nickname, u.avatar, u.suspended_at, ${SOUGHT_TAG}
+  FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) ${MERGED} WHERE u.id = ?`,
 );
 
 /** With more tags than these, the author's columns had better not be repeated beside each of them. */
@@ -251,13 +284,19 @@ const readAuthorAndTags = async (
   const isJoined = slugs.length > 0 && slugs.length <= MAX_JOINED_TAGS;
   const among = padded(slugs);
   const rows = isJoined
-    ? await tx.read<AuthorColumns & Tag>(authorAndTags(among.length), [...among, authorId])
-    : await tx.read<AuthorColumns & Tag>('SELECT nickname, avatar FROM users WHERE id = ?', [authorId]);
+    ? await tx.read<AuthorColumns & SoughtTag>(authorAndTags(among.length), [...among, authorId])
+    : await tx.read<AuthorColumns & SoughtTag>('SELECT nickname, avatar, suspended_at FROM users WHERE id = ?', [
+        authorId,
+      ]);
   const [author] = rows;
   // Keys go with their user.
   if (!author) throw new AppError('KEY_UNKNOWN');
+  // Since the key was recognised. Whoever hides or deletes what a user has published goes by it.
+  if (author.suspended_at !== null) throw new AppError('USER_SUSPENDED');
   if (!isJoined) return { author, tags: await findTags(tx, slugs) };
-  const tags = rows.filter(({ id }) => id !== null).map(({ id, name, slug }) => [slug, { id, name, slug }] as const);
+  const tags = rows
+    .filter(({ sought }) => sought !== null)
+    .map(({ sought, id, name, slug }) => [sought, { id, name, slug }] as const);
   return { author, tags: new Map(tags) };
 };
 
@@ -276,7 +315,7 @@ export const publish = async <Columns extends object>(
   const publications = drafts.map((draft) => ({ id: draft.id ?? newId(now), authorId, createdAt: now, draft }));
   const spellings = spellingsIn(drafts);
   const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
-  const stored = await store(tx, kind, publications, spellings, found, quota);
+  const stored = await store(tx, kind, publications, spellings, found, { quota });
   const authorColumns = { author_nickname: author.nickname, author_avatar: author.avatar };
   return stored.map(({ row, tags }) => ({ row: Object.assign(row, authorColumns), tags, viewing: UNTOUCHED }));
 };

@@ -50,14 +50,20 @@ export class ContentReads<Summary, Whole extends Summary> {
     this.#tags = tags;
     this.#kind = kind;
     this.#sources = { tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
-    this.#records = new Coalescer({ run: (requests, deadline) => this.#readRecords(requests, deadline) });
-    const lists = (): Coalescer<ListRequest, ListPage<ContentRecord<Summary>>> =>
+    const noteOf = (what: string): ((requests: number) => void) | undefined =>
+      db.observer?.coalesced(`${kind.table}.${what}`);
+    this.#records = new Coalescer({
+      run: (requests, deadline) => this.#readRecords(requests, deadline),
+      note: noteOf('records'),
+    });
+    const lists = (what: string): Coalescer<ListRequest, ListPage<ContentRecord<Summary>>> =>
       new Coalescer({
         run: (requests, deadline) => this.#readLists(requests, deadline),
         maxRunning: RUNNING_LISTS,
+        note: noteOf(what),
       });
-    this.#lists = lists();
-    this.#searches = lists();
+    this.#lists = lists('lists');
+    this.#searches = lists('searches');
   }
 
   /** A whole record. @throws AppError the kind's NOT_FOUND */

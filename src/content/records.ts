@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import type { TagDictionary, TagName } from '../tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
+import { tagIdsOf } from './tag-ids.ts';
 import type { ViewerColumns } from './viewer.ts';
 
 /** A record with its tags: what the views make the wire shapes from. */
@@ -24,7 +25,6 @@ const sharedColumns = [
   'favorite_count',
   'created_at',
   'updated_at',
-  'tag_ids',
 ];
 
 export interface Shape {
@@ -69,6 +69,7 @@ const columnsOf = (kind: ContentKind, detail: boolean, viewer: boolean): string 
 const listColumns = (kind: ContentKind, detail: boolean, viewer: boolean): string =>
   [
     ...[...sharedColumns, ...kind.summaryColumns, ...(detail ? kind.detailColumns : [])].map((column) => `r.${column}`),
+    `${tagIdsOf(kind, 'r')} AS tag_ids`,
     'u.id AS author_id',
     'u.nickname AS author_nickname',
     'u.avatar AS author_avatar',

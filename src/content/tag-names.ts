@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Actor, noteAct } from '../audit/acts.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/in-list.ts';
@@ -8,11 +9,12 @@ import { noteDocuments } from '../search/tail.ts';
 import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from './kind.ts';
 import { recordSearchText } from './publish.ts';
+import { tagIdsOf } from './tag-ids.ts';
 
 /** Few at once, since those who want to change these records have to wait. */
 const RECORDS_AT_ONCE = 100;
 /** Whoever publishes reads names before the records are stored: far longer than that takes. */
-const SETTLE_MS = 2000;
+export const SETTLE_MS = 2000;
 
 interface SearchedColumns {
   id: Bytes;
@@ -30,22 +32,23 @@ interface Searched extends SearchedColumns {
 }
 
 /** Reads records, and what search is to find them by. */
-const readSearched = async (
+export const readSearched = async (
   reader: Reader,
-  { table, typeColumn, searchedColumns, searchedTexts }: ContentKind,
+  kind: ContentKind,
   ids: readonly Bytes[],
   end = '',
 ): Promise<Searched[]> => {
-  const columns = ['id', 'title', 'search_text', 'tag_ids', 'created_at', ...searchedColumns];
+  const { table, typeColumn, searchedColumns, searchedTexts } = kind;
+  const columns = ['id', 'title', 'search_text', 'created_at', ...searchedColumns];
   const among = inList(ids);
   const rows = await reader.read<SearchedColumns & Record<string, string | null>>(
-    `SELECT ${columns.join(', ')}${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
+    `SELECT ${columns.join(', ')}, ${tagIdsOf(kind, table)} AS tag_ids${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
     FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
   const records = rows.map((row) => ({ row, tagIds: listFromDb(row.tag_ids) }));
   const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
-  const names = await readTags(reader, tagIds);
+  const names = tagIds.length === 0 ? [] : await readTags(reader, tagIds);
   const tagOf = new Map(names.map((tag) => [tag.id, tag]));
   return records.map(({ row, tagIds: own }) => {
     const ownTags = own.map((id) => tagOf.get(id)).filter((tag) => tag !== undefined);
@@ -97,12 +100,19 @@ const mendSearchTexts = async (db: Database, kind: ContentKind, tagId: number): 
   }
 };
 
-const spellAnew = (db: Database, slug: string, name: string): Promise<Tag | undefined> =>
+const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefined): Promise<Tag | undefined> =>
   db.transaction(async (tx) => {
-    const rows = await tx.read<Tag>(`SELECT id, name, slug FROM tags WHERE slug = ? ${tx.dialect.forUpdate}`, [slug]);
+    const rows = await tx.read<Tag>(
+      `SELECT id, name, slug FROM tags WHERE slug = ? AND merged_into IS NULL ${tx.dialect.forUpdate}`,
+      [slug],
+    );
     // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
     const tag = rows.find((row) => row.slug === slug);
-    if (tag && tag.name !== name) await tx.execute('UPDATE tags SET name = ? WHERE id = ?', [name, tag.id]);
+    if (tag && tag.name !== name) {
+      await tx.execute('UPDATE tags SET name = ? WHERE id = ?', [name, tag.id]);
+      const act = { action: 'tags rename', subject: `tag ${slug}`, before: { name: tag.name }, after: { name } };
+      await noteAct(tx, by, act);
+    }
     return tag;
   });
 
@@ -117,8 +127,9 @@ export const renameTag = async (
   kinds: readonly ContentKind[],
   { slug, name }: { slug: string; name: string },
   settle: () => Promise<unknown> = () => sleep(SETTLE_MS),
+  by?: Actor,
 ): Promise<{ tag: Tag; mended: number } | undefined> => {
-  const tag = await spellAnew(db, slug, name);
+  const tag = await spellAnew(db, slug, name, by);
   if (!tag) return undefined;
   let mended = 0;
   const mendAll = async (): Promise<void> => {

@@ -28,7 +28,7 @@ export const contentView = ({ row, tags, viewing = viewingOf(row) }: ContentReco
 
 /** A page of records on the wire. */
 export const pageView = <Columns, Item>(
-  { page, limit }: { page: number; limit: number },
+  { page = 1, limit }: { page?: number | undefined; limit: number },
   { records, total, totalRelation, hasMore, nextCursor }: ListPage<ContentRecord<Columns>>,
   itemView: (record: ContentRecord<Columns>) => Item,
 ) => ({ items: records.map(itemView), page, limit, total, totalRelation, hasMore, nextCursor });

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { AddressError } from '../errors.ts';
 import { readTls, type Tls, TLS_PARAMETERS } from './mysql/tls.ts';
 
@@ -17,9 +18,13 @@ export interface ServerAddress {
 /** The database of those who name none. */
 export const DEFAULT_DATABASE_URL = 'sqlite:data/content.db';
 
+/** The file of a database that is kept nowhere. */
+export const IN_MEMORY = ':memory:';
+
 const SQLITE = 'sqlite:';
 const FORMS = 'must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…';
-const ILL_FORMED =
+/** What is said of an address that means another one than its author thinks. */
+export const ILL_FORMED =
   'is not a well-formed URL; percent-encode special characters of the password: %40 for @, %23 for #, %2F for /, ' +
   '%3F for ?, %25 for %';
 const DEFAULT_PORT = 3306;
@@ -35,6 +40,15 @@ export const sqliteFile = (url: string): string => {
 /** Whether the whole URL has one `@`, after the user, and nothing unencoded that would end the user or password early. */
 const isUnambiguous = (rest: string): boolean =>
   /^[^/?#@]*@[^#@]*$/.test(rest) && !/[\s\\]|%(?![\da-f]{2})/i.test(rest);
+
+/**
+ * Whether the user or password of an address holds what would end it early, so that it would be that of something else.
+ * Without any user there is nothing that would have to be encoded.
+ */
+export const hasUnencoded = (url: string): boolean => {
+  const rest = url.slice(url.indexOf('://') + '://'.length);
+  return rest.includes('@') && !isUnambiguous(rest);
+};
 
 const decode = (text: string): string => {
   try {
@@ -77,8 +91,7 @@ const urlsOf = (address: string): URL[] => {
 export const serverAddresses = (address: string): ServerAddress[] => {
   const [, rest] = /^(?:mysql|mariadb):\/\/(.*)$/s.exec(address) ?? [];
   if (rest === undefined) throw new AddressError(FORMS);
-  // Without any user there is nothing that would have to be encoded.
-  if (rest.includes('@') && !isUnambiguous(rest)) throw new AddressError(ILL_FORMED);
+  if (hasUnencoded(address)) throw new AddressError(ILL_FORMED);
   const servers = urlsOf(address).map((url) => {
     if (url.hostname === '') throw new AddressError('names no host');
     if (url.username === '') throw new AddressError('names no user');
@@ -96,6 +109,26 @@ export const serverAddresses = (address: string): ServerAddress[] => {
   const places = servers.map(({ host, port }) => `${host}:${port}`);
   if (new Set(places).size < places.length) throw new AddressError('names a host twice');
   return servers;
+};
+
+/** `host:port` */
+export const placeOf = ({ host, port }: ServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/**
+ * Which database an address leads to, in words for the operator: its file by the whole path, or its servers; without the
+ * password. @throws AddressError
+ */
+export const describeAddress = (url: string): string => {
+  if (url.startsWith(SQLITE)) {
+    const file = sqliteFile(url);
+    return file === IN_MEMORY ? url : `${SQLITE}${resolve(file)}`;
+  }
+  const servers = serverAddresses(url);
+  const [{ user, database } = { user: '', database: '' }] = servers;
+  const [, parameters = ''] = url.split('?');
+  const scheme = url.slice(0, url.indexOf(':'));
+  const who = encodeURIComponent(user);
+  return `${scheme}://${who}@${servers.map(placeOf).join(',')}/${database}${parameters && `?${parameters}`}`;
 };
 
 /** Checks any database address, and that the files can be used that it names. @throws AddressError */

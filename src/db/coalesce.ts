@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
@@ -8,11 +9,15 @@ interface Options<Request, Result> {
   maxRunning?: number;
   /** Requests in a batch. */
   maxBatch?: number;
+  /** Hears how many requests each batch has. */
+  note?: ((requests: number) => void) | undefined;
 }
 
 interface Waiting<Request, Result> {
   request: Request;
   deadline: Deadline | undefined;
+  /** Where it was asked for, if that was before its batch begins. */
+  asked?: AsyncResource;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
@@ -34,7 +39,7 @@ const ownError = (error: unknown): unknown => {
  * than its request.
  */
 export class Coalescer<Request, Result> {
-  readonly #options: Required<Options<Request, Result>>;
+  readonly #options: Options<Request, Result> & { maxRunning: number; maxBatch: number };
   /** By what may share a batch, in the order of arrival. */
   readonly #groups = new Map<string, Waiting<Request, Result>[]>();
   #waiting = 0;
@@ -52,11 +57,11 @@ export class Coalescer<Request, Result> {
   load(request: Request, deadline?: Deadline, group = ''): Promise<Result> {
     if (this.#waiting >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
     return new Promise((resolve, reject) => {
-      const waiting = { request, deadline, resolve, reject };
       if (this.#running < this.#options.maxRunning) {
-        void this.#run([waiting]);
+        void this.#run([{ request, deadline, resolve, reject }]);
         return;
       }
+      const waiting = { request, deadline, asked: new AsyncResource('COALESCER'), resolve, reject };
       const members = this.#groups.get(group);
       if (members) members.push(waiting);
       else this.#groups.set(group, [waiting]);
@@ -66,6 +71,7 @@ export class Coalescer<Request, Result> {
 
   async #run(batch: readonly Waiting<Request, Result>[]): Promise<void> {
     this.#running += 1;
+    this.#options.note?.(batch.length);
     const deadline = Deadline.ofAll(batch.map((waiting) => waiting.deadline));
     try {
       const results = await this.#options.run(
@@ -94,8 +100,10 @@ export class Coalescer<Request, Result> {
       this.#waiting -= batch.length;
       const wanted = batch.filter(({ deadline }) => !deadline?.error);
       for (const waiting of batch) if (waiting.deadline?.error) waiting.reject(waiting.deadline.error);
-      if (wanted.length === 0) continue;
-      void this.#run(wanted);
+      const [first] = wanted;
+      if (!first) continue;
+      // It belongs to whoever has waited longest, and not to the one whose batch has just ended.
+      void first.asked?.runInAsyncScope(() => this.#run(wanted));
       return;
     }
   }

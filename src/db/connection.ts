@@ -1,6 +1,7 @@
 import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface } from 'typeorm';
 import type { Deadline } from '../deadline.ts';
 import type { Dialect, Engine } from './dialect.ts';
+import type { DatabaseObserver } from './observer.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
 export type Parameter = string | number | null | Uint8Array;
@@ -17,6 +18,7 @@ export interface DatabaseOptions {
   statementMs?: number;
   /** The address of replicas, for reads that may miss what was stored a moment ago. */
   readUrl?: string | undefined;
+  observer?: DatabaseObserver | undefined;
 }
 
 /**
@@ -44,6 +46,8 @@ export interface Connection {
   isTransient: (error: unknown) => boolean;
   /** Whether the database itself gave up what met this error. */
   isInterrupted?: (error: unknown) => boolean;
+  /** Whether a row was to refer to another that is not there. */
+  isOrphaned: (error: unknown) => boolean;
   /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
   isUnreachable: (error: unknown) => boolean;
   /** Closes all connections; what runs on them fails. */
@@ -57,6 +61,9 @@ export interface Statements {
   /** Runs a write and returns the number of rows it changed. */
   execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }
+
+/** What a row was to refer to is not there, or no longer. */
+export class Orphaned extends Error {}
 
 /** Thrown within a transaction to undo it and run it again, as if it had lost a deadlock. */
 export class RunAgain extends Error {}

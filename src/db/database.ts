@@ -1,10 +1,11 @@
-import type { DataSource, EntityMetadata } from 'typeorm';
+import { type DataSource, type EntityMetadata, MigrationExecutor } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import {
   type Connection,
   type DatabaseOptions,
   type LaneName,
+  Orphaned,
   type Parameter,
   type Reader,
   RunAgain,
@@ -13,6 +14,8 @@ import {
   type Transaction,
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
+import type { DatabaseObserver, RetryCause } from './observer.ts';
+import { type Plan, planOf } from './plan.ts';
 
 /** Runs of a transaction that keeps losing to others, where no deadline bounds them. */
 const MAX_ATTEMPTS = 12;
@@ -28,7 +31,7 @@ const UNREACHABLE_PAUSE_MS = 50;
 const open = async (url: string, schema: Schema, options: DatabaseOptions): Promise<Connection> => {
   if (url.startsWith('sqlite:')) {
     const { openSqlite } = await import('./sqlite/open.ts');
-    return openSqlite(url, schema);
+    return openSqlite(url, schema, options);
   }
   const { openMysql } = await import('./mysql/open.ts');
   return openMysql(url, schema, options);
@@ -56,21 +59,23 @@ const pause = (ms: number, deadlines: readonly (Deadline | undefined)[]): Promis
 class Tries {
   readonly #deadline: Deadline | undefined;
   readonly #closing: Deadline;
+  readonly #observer: DatabaseObserver | undefined;
   #lost = 0;
   #pauses = 0;
   #unreachableSince: number | undefined;
 
   /** `closing` ends when the database is closed. */
-  constructor(deadline: Deadline | undefined, closing: Deadline) {
+  constructor(deadline: Deadline | undefined, closing: Deadline, observer: DatabaseObserver | undefined) {
     this.#deadline = deadline;
     this.#closing = closing;
+    this.#observer = observer;
   }
 
   /** After a loss against others: resolves to whether it is to be tried again, when that time has come. */
   async afterLoss(): Promise<boolean> {
     this.#lost += 1;
     if (!this.#deadline && this.#lost === MAX_ATTEMPTS) return false;
-    return this.#pause(FIRST_PAUSE_MS * 2 ** (this.#lost - 1));
+    return this.#pause(FIRST_PAUSE_MS * 2 ** (this.#lost - 1), 'conflict');
   }
 
   /** Likewise while the database cannot be reached. */
@@ -79,14 +84,16 @@ class Tries {
     this.#unreachableSince ??= now;
     this.#pauses += 1;
     if (now - this.#unreachableSince >= UNREACHABLE_PATIENCE_MS) return false;
-    return this.#pause(UNREACHABLE_PAUSE_MS * 2 ** (this.#pauses - 1));
+    return this.#pause(UNREACHABLE_PAUSE_MS * 2 ** (this.#pauses - 1), 'unreachable');
   }
 
-  async #pause(ms: number): Promise<boolean> {
+  async #pause(ms: number, cause: RetryCause): Promise<boolean> {
     const ends = [this.#deadline, this.#closing];
     if (ends.some((deadline) => deadline?.error)) return false;
     await pause(Math.min(ms, LONGEST_PAUSE_MS) * (0.5 + Math.random()), ends);
-    return !ends.some((deadline) => deadline?.error);
+    if (ends.some((deadline) => deadline?.error)) return false;
+    this.#observer?.retried(cause);
+    return true;
   }
 }
 
@@ -105,6 +112,24 @@ const billed = async <T>(deadline: Deadline | undefined, run: (begin: () => void
   }
 };
 
+/** Statements that the deadline hears of, if anybody wants to. */
+const observed = (statements: Statements, deadline: Deadline | undefined): Statements => {
+  const observe = deadline?.observe;
+  if (!observe) return statements;
+  const timed = async <T>(sql: string, run: () => Promise<T>): Promise<T> => {
+    const began = performance.now();
+    try {
+      return await run();
+    } finally {
+      observe(sql, performance.now() - began);
+    }
+  };
+  return {
+    read: (sql, parameters) => timed(sql, () => statements.read(sql, parameters)),
+    execute: (sql, parameters) => timed(sql, () => statements.execute(sql, parameters)),
+  };
+};
+
 /**
  * A way to the database that others cannot crowd: see `LaneName`. Failures of the server come out as `AppError`s.
  */
@@ -114,14 +139,22 @@ export class Lane implements Reader {
   protected readonly closing: Deadline;
   readonly #name: LaneName;
   readonly #timeoutMs: number | undefined;
+  /** Watches the whole database. */
+  readonly observer: DatabaseObserver | undefined;
   readonly #metadataOf = (entity: string): EntityMetadata => this.connection.dataSource.getMetadata(entity);
 
   /** Without a deadline of its own, what is done here may take `timeoutMs` milliseconds, or as long as it takes. */
-  constructor(connection: Connection, closing: Deadline, name: LaneName, timeoutMs?: number) {
+  constructor(
+    connection: Connection,
+    closing: Deadline,
+    name: LaneName,
+    { timeoutMs, observer }: { timeoutMs?: number | undefined; observer?: DatabaseObserver | undefined } = {},
+  ) {
     this.connection = connection;
     this.closing = closing;
     this.#name = name;
     this.#timeoutMs = timeoutMs;
+    this.observer = observer;
   }
 
   get dialect(): Dialect {
@@ -150,6 +183,7 @@ export class Lane implements Reader {
       return (await this.#readAgain(error, sql, parameters, deadline ?? own)) as Row[];
     } finally {
       deadline?.billSince(began, MOST_BILLED_MS.read);
+      deadline?.observe?.(sql, performance.now() - began);
       own?.close();
     }
   }
@@ -181,7 +215,7 @@ export class Lane implements Reader {
   ): Promise<T> {
     const { dialect, connection } = this;
     const metadataOf = this.#metadataOf;
-    const tries = new Tries(deadline, this.closing);
+    const tries = new Tries(deadline, this.closing, this.observer);
     let isMaybeStored = false;
     for (;;) {
       try {
@@ -189,7 +223,7 @@ export class Lane implements Reader {
         return await billed(deadline, (begin) => {
           const run = (statements: Statements): Promise<T> => {
             begin();
-            return work({ ...statements, dialect, deadline, metadataOf });
+            return work({ ...observed(statements, deadline), dialect, deadline, metadataOf });
           };
           return connection.transaction(run, deadline, this.#name);
         });
@@ -215,7 +249,7 @@ export class Lane implements Reader {
     parameters: readonly Parameter[],
     deadline: Deadline | undefined,
   ): Promise<unknown[]> {
-    const tries = new Tries(deadline, this.closing);
+    const tries = new Tries(deadline, this.closing, this.observer);
     let error = first;
     while (this.connection.isUnreachable(error) && (await tries.afterBreak())) {
       try {
@@ -247,7 +281,7 @@ export class Lane implements Reader {
     if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });
     if (this.connection.isInterrupted?.(error)) return new AppError('TIMEOUT', { cause: error });
     if (this.connection.isUnreachable(error)) return new AppError('DATABASE_UNAVAILABLE', { cause: error });
-    return error;
+    return this.connection.isOrphaned(error) ? new Orphaned('what a row refers to is gone', { cause: error }) : error;
   }
 }
 
@@ -265,13 +299,14 @@ export class Database extends Lane {
   /** For the question whether the database answers. */
   readonly health: Lane;
 
-  private constructor(connection: Connection, { statementMs }: DatabaseOptions) {
+  private constructor(connection: Connection, { statementMs, observer }: DatabaseOptions) {
     const closing = new Deadline();
-    super(connection, closing, 'calls', statementMs);
-    this.anonymous = new Lane(connection, closing, 'anonymous', statementMs);
-    this.keys = new Lane(connection, closing, 'keys', statementMs);
-    this.background = new Lane(connection, closing, 'background', BACKGROUND_TIMEOUT_MS);
-    this.health = new Lane(connection, closing, 'health', statementMs);
+    const usual = { timeoutMs: statementMs, observer };
+    super(connection, closing, 'calls', usual);
+    this.anonymous = new Lane(connection, closing, 'anonymous', usual);
+    this.keys = new Lane(connection, closing, 'keys', usual);
+    this.background = new Lane(connection, closing, 'background', { timeoutMs: BACKGROUND_TIMEOUT_MS, observer });
+    this.health = new Lane(connection, closing, 'health', usual);
   }
 
   /**
@@ -288,29 +323,64 @@ export class Database extends Lane {
     return this.connection.dataSource;
   }
 
-  /** Applies the migrations that are due and returns their names. Safe when several processes start at once. */
-  async migrate(): Promise<string[]> {
+  /**
+   * Applies the migrations that are due, up to the one of this name if one is given, and returns their names. Safe when
+   * several processes start at once.
+   */
+  async migrate(to?: string): Promise<string[]> {
     const { dataSource, whileMigrating } = this.connection;
-    const applied = await whileMigrating(() => dataSource.runMigrations({ transaction: 'none' }));
-    return applied.map((migration) => migration.name);
+    // Before it has the database to itself: one in memory has no second connection to ask by.
+    const wanted = new Set(await this.#due(to));
+    return whileMigrating(async () => {
+      const executor = new MigrationExecutor(dataSource);
+      const pending = (await executor.getPendingMigrations()).filter(({ name }) => wanted.has(name));
+      for (const migration of pending) await executor.executeMigration(migration);
+      return pending.map(({ name }) => name);
+    });
   }
 
-  /** Takes back the migration applied last, with all its tables hold, and returns its name if there was one. */
-  async revert(): Promise<string | undefined> {
+  /** The SQL of what `migrate` would do, or, `down`, of what `revert` would. Changes nothing. */
+  async planMigrations(direction: 'up' | 'down', to?: string): Promise<Plan[]> {
+    return planOf(this.dataSource, direction, await (direction === 'up' ? this.#due(to) : this.#above(to)));
+  }
+
+  /**
+   * Takes back the migration applied last, or all that came after the one of this name, with all that their tables hold,
+   * and returns their names, the latest first.
+   */
+  async revert(to?: string): Promise<string[]> {
     const { dataSource, whileMigrating } = this.connection;
     return whileMigrating(async () => {
-      const last = (await this.appliedMigrations()).at(-1);
-      if (last !== undefined) await dataSource.undoLastMigration({ transaction: 'none' });
-      return last;
+      const doomed = await this.#above(to);
+      for (const _ of doomed) await dataSource.undoLastMigration({ transaction: 'none' });
+      return doomed;
     });
+  }
+
+  /** The migrations that were applied after the one of this name, if it was, or the last one; the latest first. */
+  async #above(to: string | undefined): Promise<string[]> {
+    const applied = await this.appliedMigrations();
+    if (to === undefined) return applied.slice(-1);
+    return applied.includes(to) ? applied.slice(applied.indexOf(to) + 1).toReversed() : [];
+  }
+
+  /** The migrations that are due, up to the one of this name if one is given. */
+  async #due(to: string | undefined): Promise<string[]> {
+    const pending = await this.pendingMigrations();
+    const names = this.migrationNames;
+    const wanted = new Set(to === undefined ? names : names.slice(0, names.indexOf(to) + 1));
+    return pending.filter((name) => wanted.has(name));
+  }
+
+  /** The names of all migrations of this version, oldest first. */
+  get migrationNames(): string[] {
+    return this.dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
   }
 
   /** The names of the migrations that are due. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
   async pendingMigrations(deadline?: Deadline): Promise<string[]> {
     const applied = new Set(await this.appliedMigrations(deadline));
-    return this.dataSource.migrations
-      .map((migration) => migration.name ?? migration.constructor.name)
-      .filter((name) => !applied.has(name));
+    return this.migrationNames.filter((name) => !applied.has(name));
   }
 
   /** The names of the migrations that were applied, in that order. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
@@ -323,6 +393,21 @@ export class Database extends Lane {
       if (error instanceof AppError) throw error;
       // The server answers, so it is the table that is missing: nothing was ever applied.
       return [];
+    }
+  }
+
+  /**
+   * Runs `work` in one transaction, once, on the lane of health: whether it can be stored now.
+   * @throws AppError OVERLOADED where others keep it from that, TIMEOUT, DATABASE_UNAVAILABLE, and what else it met
+   */
+  async attempt(work: (tx: Transaction) => Promise<unknown>, deadline: Deadline): Promise<void> {
+    const { dialect, dataSource } = this.connection;
+    const metadataOf = (entity: string): EntityMetadata => dataSource.getMetadata(entity);
+    try {
+      const run = (statements: Statements) => work({ ...statements, dialect, deadline, metadataOf });
+      await this.connection.transaction(run, deadline, 'health');
+    } catch (error) {
+      throw this.translate(error);
     }
   }
 

@@ -18,6 +18,8 @@ export interface Dialect {
   updatesTables: boolean;
   /** A join that reads its left side first, whatever the planner thinks. */
   joinInOrder: string;
+  /** How many elements a JSON list has. */
+  jsonLength(list: string): string;
   /** Whether a join with a subquery looks its rows up; SQLite reads all of them again and again. */
   gathers: boolean;
   /** After a table: has it read by this index, whatever the planner thinks. */
@@ -41,6 +43,7 @@ const sqlite: Dialect = {
   inserted: (column) => `excluded.${column}`,
   updatesTables: false,
   joinInOrder: 'CROSS JOIN',
+  jsonLength: (list) => `json_array_length(${list})`,
   gathers: false,
   useIndex: (name) => `INDEXED BY ${name}`,
   seek: (columns, direction) =>
@@ -57,6 +60,7 @@ const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   inserted: (column) => `VALUES(${column})`,
   updatesTables: true,
   joinInOrder: 'STRAIGHT_JOIN',
+  jsonLength: (list) => `JSON_LENGTH(${list})`,
   gathers: true,
   useIndex: (name) => `FORCE INDEX (${name})`,
   seek: (columns, direction) => {

@@ -34,6 +34,8 @@ export class WriteBehind<V> {
   #writing: Promise<void> = Promise.resolve();
   #isFailing = false;
   #dropped = 0;
+  #lost = 0;
+  #failures = 0;
   /** The time for what is being stored. */
   #deadline: Deadline | undefined;
   /** The time for all that is left, at the end. */
@@ -41,6 +43,21 @@ export class WriteBehind<V> {
 
   constructor(options: Options<V>) {
     this.#options = options;
+  }
+
+  /** Changes that are not stored yet. */
+  get size(): number {
+    return this.#changes.size;
+  }
+
+  /** Changes that were dropped so far. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** How often storing them has failed. */
+  get failures(): number {
+    return this.#failures;
   }
 
   add(key: string, value: V): void {
@@ -67,6 +84,7 @@ export class WriteBehind<V> {
     forget();
     clearTimeout(this.#timer);
     const { size } = this.#changes;
+    this.#lost += size;
     if (size > 0) this.#options.log.error({ changes: size }, 'buffered changes could not be stored, and are lost');
   }
 
@@ -96,7 +114,8 @@ export class WriteBehind<V> {
       await this.#options.write(batch, deadline);
     } catch (error) {
       this.#isFailing = true;
-      if (error instanceof AppError && error.reason === 'OUTCOME_UNKNOWN') this.#dropped += batch.size;
+      this.#failures += 1;
+      if (error instanceof AppError && error.reason === 'OUTCOME_UNKNOWN') this.#drop(batch.size);
       else this.#putBack(batch);
       const dropped = this.#dropped;
       this.#dropped = 0;
@@ -128,7 +147,12 @@ export class WriteBehind<V> {
     for (const key of this.#changes.keys()) {
       if (this.#changes.size <= MAX_KEYS) return;
       this.#changes.delete(key);
-      this.#dropped += 1;
+      this.#drop(1);
     }
+  }
+
+  #drop(n: number): void {
+    this.#dropped += n;
+    this.#lost += n;
   }
 }

@@ -1,3 +1,4 @@
+import type { Demo } from './records.ts';
 import { sandboxKeys } from './sandbox.ts';
 
 const BODY = '{"json":{"title":"My first game","gameType":"RPG","tagNames":["demo"]}}';
@@ -7,26 +8,53 @@ const firstCall = (url: string, key: string): string =>
 
 const paragraphs = (...texts: string[]): string => `${texts.join('\n\n')}\n`;
 
-const addresses = (name: string, url: string): string => `${name} at ${url}\nDocs: ${url}/docs`;
+/** Names and what they stand for, one below the other. */
+const list = (rows: readonly (readonly [name: string, value: string])[]): string => {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, value]) => `  ${name}: ${' '.repeat(width - name.length)}${value}`).join('\n');
+};
 
-/** What is printed when the service has started. `demoKey` is the key that was just made for the demo, if it was. */
-export const welcome = (url: string, demoKey: string | undefined): string =>
-  demoKey === undefined
-    ? paragraphs(addresses('Content gateway', url))
+const addresses = (url: string): [string, string][] => [
+  ['Address', url],
+  ['Docs', `${url}/docs/`],
+  ['Guide', `${url}/guides/start`],
+];
+
+interface Start {
+  /** The name and the version of the service. */
+  title: string;
+  url: string;
+  /** What was made at this start, if anything was. */
+  demo: Demo | undefined;
+}
+
+/** How to come by a key when nobody was there to read one. */
+const makeKey = ({ userId, scopes }: Demo): string =>
+  `npm run -s cli -- keys create --user ${userId} --scopes ${scopes.join(',')}`;
+
+/** What is printed when the service has started. */
+export const welcome = ({ title, url, demo }: Start): string => {
+  if (!demo) return paragraphs(title, list(addresses(url)));
+  const { key, expiresAt } = demo;
+  const intro = 'The database was empty. It now has a user `demo` with a few records.';
+  return key === undefined
+    ? paragraphs(title, list(addresses(url)), `${intro} Create an API key for it:`, makeKey(demo))
     : paragraphs(
-        addresses('Content gateway', url),
-        'The database was empty: it now has a user `demo` with a few records and this API key, shown only once:',
-        `  ${demoKey}`,
+        title,
+        list([...addresses(url), ['API key', key]]),
+        `${intro} The key has every scope, is shown only this once, and expires on ${expiresAt.toISOString().slice(0, 10)}.`,
         'Paste it into Authorize on the docs page, or create a game from a shell:',
-        firstCall(url, demoKey),
+        firstCall(url, key),
       );
+};
 
 /** What is printed when the sandbox has started. */
-export const sandboxWelcome = (url: string): string =>
+export const sandboxWelcome = ({ title, url }: Omit<Start, 'demo'>): string =>
   paragraphs(
-    addresses('Content gateway, sandbox', url),
-    'Everything is in memory and as it was at the last start. These keys always work:',
-    sandboxKeys.map(({ key, name }) => `  ${key}  ${name}`).join('\n'),
+    `${title}, sandbox`,
+    list([...addresses(url), ['Data', `${url}/sandbox`]]),
+    'Everything is kept in memory and starts afresh each time. The API keys:',
+    list(sandboxKeys.map(({ key, name }) => [key, name])),
     'Create a game from a shell:',
     firstCall(url, sandboxKeys[0]?.key ?? ''),
   );

@@ -1,10 +1,12 @@
 import type { ContentKind } from '../content/kind.ts';
+import { tagIdsOf } from '../content/tag-ids.ts';
+
+const links = { tagTable: 'game_tags', foreignKey: 'game_id' };
 
 export const gameKind: ContentKind = {
   entity: 'Game',
   table: 'games',
-  foreignKey: 'game_id',
-  tagTable: 'game_tags',
+  ...links,
   favoriteTable: 'game_favorites',
   reactionTable: 'game_reactions',
   typeColumn: 'game_type',
@@ -19,5 +21,5 @@ export const gameKind: ContentKind = {
     author,
   ],
   notFound: 'GAME_NOT_FOUND',
-  search: { code: 1, table: 'games', hasTerms: true, hasTags: true, typeColumn: 'game_type' },
+  search: { code: 1, table: 'games', hasTerms: true, tagIds: tagIdsOf(links, 'games'), typeColumn: 'game_type' },
 };

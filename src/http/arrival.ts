@@ -3,6 +3,7 @@ import { idempotencyReplayed } from '../../contract/index.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { Deadline } from '../deadline.ts';
 import { CallerLeft } from '../errors.ts';
+import { keyElsewhere } from '../key/mistakes.ts';
 
 /**
  * The time for the work on a request, `ms` from now on; it ends when its caller leaves. The time in which a body arrives is
@@ -10,6 +11,7 @@ import { CallerLeft } from '../errors.ts';
  */
 const deadlineOf = (response: Response, ms: number): Deadline => {
   const deadline = new Deadline(ms);
+  response.locals.statements?.watch(deadline);
   response.once('close', () => {
     if (response.writableFinished) deadline.close();
     else deadline.end(new CallerLeft());
@@ -22,9 +24,10 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
   const { authorization, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     authorization,
+    keyElsewhere: () => keyElsewhere(request.headers, request.query),
     // Sent twice, it would have been refused.
     idempotencyKey: idempotencyKey as string | undefined,
-    address: request.ip ?? '',
+    address: response.locals.address,
     deadline: deadlineOf(response, timeoutMs),
     learn: (caller) => {
       response.locals.caller = caller;

@@ -1,8 +1,7 @@
-import { RequestValidationError } from '@ts-rest/express';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { z } from 'zod';
-import { errorOf, type ErrorResponse, issuesOf, MAX_ISSUES } from '../../contract/index.ts';
+import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../contract/index.ts';
+import type { Config } from '../config.ts';
 import { AppError, CallerLeft } from '../errors.ts';
 import { sendJson } from './reply.ts';
 
@@ -17,23 +16,9 @@ const retryAfterOf = ({ reason, details }: AppError): number => {
   return LEAST_RETRY_AFTER_S + (reason === 'OVERLOADED' ? Math.round(Math.random() * SPREAD_S) : 0);
 };
 
-/** The faults that zod found in a request, as an error of the catalogue. */
-const validationError = (found: readonly z.core.$ZodIssue[]): AppError => {
-  const issues = issuesOf(found);
-  return new AppError('VALIDATION_FAILED', {
-    issues,
-    ...(issues.length === MAX_ISSUES && { hint: `Only the first ${MAX_ISSUES} faults are listed in \`issues\`.` }),
-  });
-};
-
 /** Whatever was thrown, as an error of the catalogue. */
-export const toAppError = (error: unknown): AppError => {
-  if (error instanceof AppError) return error;
-  if (error instanceof RequestValidationError) {
-    return validationError((error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
-  }
-  return new AppError('INTERNAL', { cause: error });
-};
+export const toAppError = (error: unknown): AppError =>
+  error instanceof AppError ? error : new AppError('INTERNAL', { cause: error });
 
 /** A failure as it goes on the wire. */
 export interface Failure {
@@ -42,11 +27,18 @@ export interface Failure {
   body: ErrorResponse;
 }
 
+/** The addresses of the pages about each reason. */
+export type ErrorDocs = Readonly<Record<Reason, string>>;
+
+/** The addresses of the pages about each reason, at the service's public address if it has one. */
+export const errorDocs = ({ publicUrl }: Pick<Config, 'publicUrl'>): ErrorDocs =>
+  Object.fromEntries(reasons.map((reason) => [reason, docsOf(reason, publicUrl)])) as ErrorDocs;
+
 /** An error as it goes on the wire: status, headers and the one envelope of all failures. */
-export const errorReply = (error: AppError, path: string | null, requestId: string): Failure => {
+export const errorReply = (error: AppError, path: string | null, requestId: string, docs: ErrorDocs): Failure => {
   const { reason, details } = error;
-  const { status, code, number, message, ...usual } = errorOf(reason);
-  const { hint, shouldRetry } = { ...usual, ...details };
+  const { status, shouldRetry: usually } = errorOf(reason);
+  const { hint, issues, shouldRetry = usually } = details;
   const isForLater = status === 429 || status === 503 || details.retryAfter !== undefined;
   return {
     status,
@@ -55,23 +47,7 @@ export const errorReply = (error: AppError, path: string | null, requestId: stri
       ...(isForLater && { 'Retry-After': String(retryAfterOf(error)) }),
       ...(shouldRetry !== undefined && { 'X-Should-Retry': String(shouldRetry) }),
     },
-    body: {
-      error: {
-        json: {
-          message,
-          code: number,
-          data: {
-            code,
-            httpStatus: status,
-            path,
-            reason,
-            requestId,
-            ...(details.issues && { issues: details.issues }),
-            ...(hint !== undefined && { hint }),
-          },
-        },
-      },
-    },
+    body: failureBody(reason, { path, requestId, hint, issues, docs: docs[reason] }),
   };
 };
 
@@ -83,6 +59,14 @@ interface Place {
   /** The procedure called, if one was. */
   procedure: string | undefined;
   requestId: string;
+  /** The trace that the call belongs to, where that is known. */
+  traceId?: string | undefined;
+}
+
+/** What failures need of the service. */
+export interface Surroundings {
+  log: Logger;
+  docs: ErrorDocs;
 }
 
 /** Whether an error is ours to look into: none is that says of itself all there is to know, nor that a caller left. */
@@ -90,19 +74,23 @@ const isFault = ({ reason, cause }: AppError): boolean =>
   reason === 'INTERNAL' || (cause !== undefined && !(cause instanceof CallerLeft));
 
 /** Whatever was thrown, as it goes on the wire. Our own faults go to the log. */
-export const failureOf = (thrown: unknown, { procedure, requestId }: Place, log: Logger): Failure => {
+export const failureOf = (
+  thrown: unknown,
+  { procedure, requestId, traceId }: Place,
+  { log, docs }: Surroundings,
+): Failure => {
   const error = toAppError(thrown);
-  const failure = errorReply(error, procedure ?? null, requestId);
-  if (failure.status >= 500 && isFault(error)) log.error({ err: error.cause ?? error, requestId, procedure });
+  const failure = errorReply(error, procedure ?? null, requestId, docs);
+  if (failure.status >= 500 && isFault(error)) log.error({ err: error.cause ?? error, requestId, traceId, procedure });
   return failure;
 };
 
 /** Answers every failure of the app. */
 export const errorHandler =
-  (log: Logger): ErrorRequestHandler =>
+  (surroundings: Surroundings): ErrorRequestHandler =>
   (thrown, _request, response, next) => {
-    const { requestId, procedure } = response.locals;
-    const { status, headers, body } = failureOf(thrown, { procedure, requestId }, log);
+    const { requestId, traceId, procedure } = response.locals;
+    const { status, headers, body } = failureOf(thrown, { procedure, requestId, traceId }, surroundings);
     response.locals.reason = body.error.json.data.reason;
     if (response.headersSent) {
       // Too late for an answer; Express closes the connection.

@@ -1,25 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { procedures } from '../../contract/index.ts';
+import { type ErrorResponse, type Procedure, procedures } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 import type { Lane } from '../admission/lane.ts';
 import type { Lanes } from '../admission/lanes.ts';
 import { refusalCost } from '../admission/pace.ts';
 import { Sojourn } from '../admission/sojourn.ts';
 import { LoopDelay } from '../admission/loop-delay.ts';
-import { errorReply } from './errors.ts';
+import { type ErrorDocs, errorReply } from './errors.ts';
+import { asJsonRpc, MCP_PATH } from './json-rpc.ts';
 import { requestIdOf } from './request-log.ts';
 import type { HeaderList } from './security.ts';
+import type { Observer } from '../observer.ts';
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 /** How often the log hears of refusals. */
 const LOGGED_EVERY_MS = 1000;
 
+/** What may be refused at the gate. */
+interface Guarded {
+  /** The procedure that is called, where the path tells it. */
+  id: string | null;
+  lanes: readonly Lane[];
+  /** A refusal as it goes out. */
+  textOf: (body: ErrorResponse) => string;
+}
+
 interface Options {
   lanes: Lanes;
-  /** The headers of every reply, by the origin of the request. */
-  headersOf: (origin: string | undefined) => HeaderList;
+  /** The headers of every reply, by how the request came; here, nobody looks whether a proxy took it by TLS. */
+  headersOf: (way: { origin: string | undefined; isSecure: false }) => HeaderList;
+  docs: ErrorDocs;
   log: Logger;
+  observer?: Observer | undefined;
 }
 
 /**
@@ -29,19 +42,21 @@ interface Options {
 export class Gate {
   readonly #options: Options;
   /** By the paths of their calls. */
-  readonly #guarded: ReadonlyMap<string, { id: string; lanes: readonly Lane[] }>;
+  readonly #guarded: ReadonlyMap<string, Guarded>;
   readonly #delay = new LoopDelay();
   readonly #queue = new Sojourn();
   #refused = 0;
 
   constructor(options: Options) {
     this.#options = options;
-    this.#guarded = new Map(
-      procedures.map((procedure) => [
-        procedure.route.path,
-        { id: procedure.id, lanes: options.lanes.allOf(procedure) },
-      ]),
-    );
+    const lanesOf = (procedure: Procedure): readonly Lane[] => options.lanes.allOf(procedure);
+    const calls = procedures.map((procedure): [string, Guarded] => [
+      procedure.route.path,
+      { id: procedure.id, lanes: lanesOf(procedure), textOf: (body) => JSON.stringify(body) },
+    ]);
+    // A tool may turn out to be any of them.
+    const allLanes = [...new Set(procedures.flatMap(lanesOf))];
+    this.#guarded = new Map([...calls, [MCP_PATH, { id: null, lanes: allLanes, textOf: (body) => asJsonRpc(body) }]]);
   }
 
   /** To be called when the process begins to listen. */
@@ -62,7 +77,7 @@ export class Gate {
     const end = url.indexOf('?');
     const guarded = this.#guarded.get(end === -1 ? url : url.slice(0, end));
     if (!guarded || !METHODS.has(request.method)) return false;
-    const { id, lanes } = guarded;
+    const { lanes } = guarded;
     const { patience, pace } = this.#options.lanes;
     const isHasty = this.#delay.ms > patience.lateMs || pace.isEarly(request.socket);
     const isStanding = this.#queue.note(waitedMs, patience);
@@ -71,17 +86,21 @@ export class Gate {
     const isRefused = (lane: Lane): boolean => isLate || lane.isFull || ((isHasty || isStanding) && lane.isBusy);
     if (!lanes.every(isRefused)) return false;
     for (const lane of lanes) lane.noteRefusal();
-    pace.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, id));
+    pace.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, guarded));
     return true;
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, id: string): void {
+  #refuse(request: IncomingMessage, response: ServerResponse, { id, textOf }: Guarded): void {
     if (response.destroyed) return;
     const requestId = requestIdOf(request);
-    const { status, headers, body } = errorReply(new AppError('OVERLOADED'), id, requestId);
-    const text = JSON.stringify(body);
+    const { docs, observer } = this.#options;
+    const error = new AppError('OVERLOADED');
+    const { status, headers, body } = errorReply(error, id, requestId, docs);
+    observer?.admission.refusedAtGate();
+    if (id !== null) observer?.calls.begin(id).failed(error);
+    const text = textOf(body);
     response.writeHead(status, [
-      ...this.#options.headersOf(request.headers.origin),
+      ...this.#options.headersOf({ origin: request.headers.origin, isSecure: false }),
       ...Object.entries(headers).flat(),
       'X-Request-Id',
       requestId,

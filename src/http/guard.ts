@@ -1,10 +1,12 @@
 import { parse } from 'content-type';
 import type { Request, RequestHandler, Response } from 'express';
-import { BODY_CODINGS, MAX_HEADERS, type ProcedureMetadata } from '../../contract/index.ts';
+import { BODY_CODINGS, excerpt, MAX_HEADERS, type ProcedureMetadata } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 
 const READ_METHODS = ['GET', 'HEAD', 'POST'];
 const WRITE_METHODS = ['POST'];
+const JSON_TYPE = 'application/json';
+const FORM = 'application/x-www-form-urlencoded';
 const CODINGS: ReadonlySet<string> = new Set(['identity', ...BODY_CODINGS]);
 const ACCEPTED_CODINGS = BODY_CODINGS.join(', ');
 
@@ -64,14 +66,59 @@ export const wellFormed: RequestHandler = ({ rawHeaders, headers, httpVersion },
 };
 
 /** The methods that a procedure answers to; tRPC clients send reads by GET. */
-export const methodsOf = ({ effect }: Pick<ProcedureMetadata, 'effect'>): readonly string[] =>
+const methodsOf = ({ effect }: Pick<ProcedureMetadata, 'effect'>): readonly string[] =>
   effect === 'read' ? READ_METHODS : WRITE_METHODS;
 
-/** @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`, for a request by another method */
-export const assertMethod = (request: Request, response: Response, methods: readonly string[]): void => {
+/** `GET, HEAD or POST` */
+const either = (methods: readonly string[]): string => methods.join(', ').replace(/, (?=\w+$)/, ' or ');
+
+/**
+ * @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`, for a request by another method; `more` is said besides
+ */
+export const assertMethod = (request: Request, response: Response, methods: readonly string[], more?: string): void => {
   if (methods.includes(request.method)) return;
   response.setHeader('Allow', methods.join(', '));
-  throw new AppError('METHOD_NOT_SUPPORTED');
+  const hint = `Send ${either(methods)}, not ${request.method}.${more === undefined ? '' : ` ${more}`}`;
+  throw new AppError('METHOD_NOT_SUPPORTED', { hint });
+};
+
+/** Likewise, for a call of a procedure. */
+export const assertMethodOf = (
+  request: Request,
+  response: Response,
+  procedure: Pick<ProcedureMetadata, 'effect'>,
+): void => {
+  const more = procedure.effect === 'write' ? 'The parameters go into the body, as {"json": {…}}.' : undefined;
+  assertMethod(request, response, methodsOf(procedure), more);
+};
+
+const hasContent = ({ 'transfer-encoding': encoding, 'content-length': length }: Request['headers']): boolean =>
+  encoding !== undefined || Number(length ?? 0) > 0;
+
+/**
+ * A GET asks by its URL, and content means nothing in it (RFC 9110, section 9.3.1): whoever sends an input so has meant
+ * a POST, and is told, rather than answered as if nothing had been sent.
+ * @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`
+ */
+export const assertNoContent = ({ headers }: Request, response: Response): void => {
+  if (!hasContent(headers)) return;
+  response.setHeader('Allow', WRITE_METHODS.join(', '));
+  throw new AppError('METHOD_NOT_SUPPORTED', { hint: 'Send a body by POST; a GET takes its input as `?input=`.' });
+};
+
+const SEND_JSON = 'Send `Content-Type: application/json`';
+
+/** What to do about a body of another media type or charset, or of none that could be read. */
+const typeHint = (header: string | undefined): string => {
+  if (header === undefined || header === '') return `The body has no \`Content-Type\`. ${SEND_JSON}.`;
+  const media = parsed(header);
+  if (!media) return `\`${excerpt(header)}\` cannot be read as a media type. ${SEND_JSON}.`;
+  const { type, charset } = media;
+  if (type === JSON_TYPE) {
+    return `The charset \`${excerpt(charset ?? '')}\` is not supported. Send UTF-8, with \`Content-Type: application/json\`.`;
+  }
+  const whence = type === FORM ? ' (curl sends that unless told otherwise: `-H "Content-Type: application/json"`)' : '';
+  return `${SEND_JSON}, not \`${excerpt(type)}\`${whence}.`;
 };
 
 /**
@@ -79,12 +126,14 @@ export const assertMethod = (request: Request, response: Response, methods: read
  * know: then, and only then, with the header `Accept-Encoding` (RFC 9110, sections 12.5.3 and 15.5.16)
  */
 export const assertJson = ({ headers }: Request, response: Response): void => {
-  const { 'content-type': type, 'content-encoding': coding, 'content-length': length } = headers;
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(length ?? 0) > 0;
-  if (type === undefined ? hasBody : !isJson(type)) throw new AppError('UNSUPPORTED_MEDIA_TYPE');
+  const { 'content-type': type, 'content-encoding': coding } = headers;
+  if (type === undefined ? hasContent(headers) : !isJson(type)) {
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', { hint: typeHint(type) });
+  }
   if (coding === undefined || CODINGS.has(coding.toLowerCase())) return;
   response.setHeader('Accept-Encoding', ACCEPTED_CODINGS);
-  throw new AppError('UNSUPPORTED_MEDIA_TYPE');
+  const hint = `The content encoding \`${excerpt(coding)}\` is not supported. Send the body plain, or encoded with ${BODY_CODINGS.join(' or ')}.`;
+  throw new AppError('UNSUPPORTED_MEDIA_TYPE', { hint });
 };
 
 /** Lets through what only reads, on paths that are no procedures. @throws as `assertMethod` */
@@ -93,13 +142,19 @@ export const readOnly: RequestHandler = (request, response, next) => {
   next();
 };
 
-const isJson = (header: string): boolean => {
-  // Nearly all callers send it in this form.
-  if (header === 'application/json') return true;
+/** What a `Content-Type` says, undefined if it cannot be read. */
+const parsed = (header: string): { type: string; charset: string | undefined } | undefined => {
   try {
     const { type, parameters } = parse(header);
-    return type === 'application/json' && /^utf-?8$/i.test(parameters['charset'] ?? 'utf-8');
+    return { type, charset: parameters['charset'] };
   } catch {
-    return false;
+    return undefined;
   }
+};
+
+const isJson = (header: string): boolean => {
+  // Nearly all callers send it in this form.
+  if (header === JSON_TYPE) return true;
+  const media = parsed(header);
+  return media?.type === JSON_TYPE && /^utf-?8$/i.test(media.charset ?? 'utf-8');
 };

@@ -2,6 +2,8 @@ import express, { type Router } from 'express';
 import type { Context } from '../context.ts';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
+import { Writability } from '../db/writability.ts';
+import { tryToRemember } from '../idempotency/records.ts';
 import { readOnly } from './guard.ts';
 
 const LIVE = '/healthz';
@@ -15,12 +17,14 @@ const READY_TIMEOUT_MS = 1500;
 /** Finds out whether the service can work; those who ask meanwhile hear the same. */
 class Readiness {
   readonly #db: Context['db'];
+  readonly #writability: Writability;
   /** Once true, for good. */
   #isMigrated = false;
   #asking: Promise<void> | undefined;
 
-  constructor({ db }: Pick<Context, 'db'>) {
+  constructor({ db, now }: Pick<Context, 'db' | 'now'>) {
     this.#db = db;
+    this.#writability = new Writability((deadline) => db.attempt((tx) => tryToRemember(tx, now()), deadline));
   }
 
   /** @throws AppError DATABASE_UNAVAILABLE */
@@ -32,6 +36,7 @@ class Readiness {
     const deadline = new Deadline(READY_TIMEOUT_MS);
     try {
       await deadline.race(this.#isMigrated ? this.#db.ping(deadline) : this.#assertMigrated(deadline));
+      await deadline.race(this.#writability.assert());
     } catch (error) {
       if (deadline.error === undefined) throw error;
       throw new AppError('DATABASE_UNAVAILABLE', {
@@ -52,8 +57,8 @@ class Readiness {
 }
 
 /**
- * `/healthz`: the process answers. `/readyz`: so does the database, its migrations are applied, and the service has not been
- * told to stop.
+ * `/healthz`: the process answers. `/readyz`: so does the database, which takes writes, its migrations are applied, and the
+ * service has not been told to stop.
  */
 export const health = (context: Context): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });

@@ -5,11 +5,13 @@ import type { Logger } from 'pino';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../contract/index.ts';
 import { Door } from './door.ts';
 import { defaultEdge, type Edge } from './edge.ts';
+import { type ErrorDocs, errorDocs } from './errors.ts';
 import type { Gate } from './gate.ts';
 import { healthPaths } from './health.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
+import type { RequestObserver } from '../observer.ts';
 import { Unsent } from './unsent.ts';
 
 /**
@@ -53,9 +55,12 @@ interface Options {
   prototypes?: Prototypes;
   /** The headers of every reply, for those that the app does not give. */
   headers?: HeaderList;
+  /** The addresses of the pages about errors. */
+  docs?: ErrorDocs;
   log?: Logger;
   /** Refuses what there is no room for. */
   gate?: Gate;
+  observer?: RequestObserver | undefined;
   edge?: Partial<Edge>;
 }
 
@@ -73,9 +78,20 @@ export class Listener {
   readonly #unsent: Unsent;
   #stopping = false;
 
-  constructor(app: RequestListener, { prototypes = {}, headers = [], log, gate, edge: changed }: Options = {}) {
+  constructor(
+    app: RequestListener,
+    {
+      prototypes = {},
+      headers = [],
+      docs = errorDocs({ publicUrl: undefined }),
+      log,
+      gate,
+      observer,
+      edge: changed,
+    }: Options = {},
+  ) {
     const edge = { ...defaultEdge, ...changed };
-    const refusals = new Refusals({ edge, headers, log });
+    const refusals = new Refusals({ edge, headers, docs, log, observer });
     const begin = (request: IncomingMessage, response: ServerResponse, waitedMs: number): void => {
       // Nobody waits for it any more.
       if (response.destroyed) return;
@@ -83,14 +99,17 @@ export class Listener {
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
+      const watch = observer?.begin(request);
       response.once('close', () => {
         this.#running.delete(response);
+        watch?.end(response.writableFinished ? response.statusCode : undefined);
         refusals.noteAnswered(request);
       });
       request.url = fromPath(request.url ?? '');
       if (this.#stopping) response.setHeader('Connection', 'close');
       // Whoever looks after the service is heard at once.
       if (healthPaths.has(request.url)) app(request, response);
+      else if (watch) this.#door.hear((waitedMs) => watch.within(() => begin(request, response, waitedMs)));
       else this.#door.hear((waitedMs) => begin(request, response, waitedMs));
     };
     this.#edge = edge;

@@ -1,4 +1,5 @@
 import type { Caller } from '../key/verifier.ts';
+import type { Statements } from './slow.ts';
 import type { Standings } from './standings.ts';
 
 declare global {
@@ -6,6 +7,10 @@ declare global {
   namespace Express {
     interface Locals {
       requestId: string;
+      /** The trace that it belongs to, where that is known. */
+      traceId?: string | undefined;
+      /** Whence it came, as far as trusted proxies tell; empty where its caller has left already. */
+      address: string;
       /** Headers that every reply has besides the request id: names and values in turn. */
       headers: readonly string[];
       /** How the caller stands to its limits, where there are any. */
@@ -13,6 +18,8 @@ declare global {
       /** The id of the procedure called, once it is known. */
       procedure?: string;
       caller?: Caller | undefined;
+      /** What it asked the database, where somebody wants to know that of slow requests. */
+      statements?: Statements | undefined;
       /** Why the request failed, for the log. */
       reason?: string;
     }

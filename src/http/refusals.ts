@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
 import type { Edge } from './edge.ts';
-import { errorReply } from './errors.ts';
+import { type ErrorDocs, errorReply } from './errors.ts';
 import type { HeaderList } from './security.ts';
+import type { RequestObserver } from '../observer.ts';
 
 /** How long until a request is looked at again whose body nobody reads yet. */
 const AGAIN_MS = 500;
@@ -38,7 +39,9 @@ interface Options {
   edge: Pick<Edge, 'lingerMs'>;
   /** The headers of every reply. */
   headers: HeaderList;
+  docs: ErrorDocs;
   log: Logger | undefined;
+  observer: RequestObserver | undefined;
 }
 
 /**
@@ -92,9 +95,9 @@ export class Refusals {
   }
 
   #write(refusal: AppError, socket: Socket): void {
-    const { headers, log, edge } = this.#options;
+    const { headers, docs, log, edge, observer } = this.#options;
     const requestId = randomUUID();
-    const { status, body } = errorReply(refusal, null, requestId);
+    const { status, body } = errorReply(refusal, null, requestId, docs);
     const text = JSON.stringify(body);
     const lines = [
       ...headers,
@@ -111,6 +114,8 @@ export class Refusals {
     ].map((part, index) => part + (index % 2 === 0 ? ': ' : '\r\n'));
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
     setTimeout(() => socket.destroy(), edge.lingerMs).unref();
-    log?.info({ requestId, status, reason: refusal.reason }, 'request');
+    observer?.unreadable(status);
+    // Without headers, nothing tells for whom a proxy asks.
+    log?.info({ requestId, address: socket.remoteAddress, status, reason: refusal.reason }, 'request');
   }
 }

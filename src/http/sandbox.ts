@@ -1,32 +1,80 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Spaces } from '../demo/spaces.ts';
+import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
+import type { ErrorDocs } from './errors.ts';
+import { assertMethod } from './guard.ts';
+import { setCommonHeaders } from './reply.ts';
+import { delay, demandOf, failBefore, failLater, faultFor, forms } from './sandbox-faults.ts';
 
-const LONGEST_DELAY_MS = 30_000;
-const DELAY = 'X-Sandbox-Delay';
-const STATUS = 'X-Sandbox-Status';
+const SPACE = 'X-Sandbox-Space';
+const SPACE_NAME = /^[\w.:-]{1,64}$/;
+const SPACE_FORM = '1 to 64 letters, digits and _ . : -';
 
-const reasons = { 429: 'RATE_LIMITED', 500: 'INTERNAL', 503: 'OVERLOADED' } as const;
-const isStatus = (text: string): text is `${keyof typeof reasons}` => Object.hasOwn(reasons, text);
-
-const delayOf = (request: Request): number => {
-  const text = request.get(DELAY) ?? '0';
-  const ms = Number(text);
-  if (/^[0-9]+$/.test(text) && ms <= LONGEST_DELAY_MS) return ms;
-  throw new AppError('BAD_HTTP_REQUEST', { hint: `${DELAY} takes milliseconds from 0 to ${LONGEST_DELAY_MS}.` });
+const spaceOf = (request: Request): string | undefined => {
+  const name = request.get(SPACE);
+  if (name === undefined || SPACE_NAME.test(name)) return name;
+  throw new AppError('BAD_HTTP_REQUEST', { hint: `${SPACE} takes ${SPACE_FORM}.` });
 };
 
+/** Resolves when a request is over. */
+const over = (response: Response): Promise<void> =>
+  new Promise((resolve) => {
+    if (response.closed) resolve();
+    else response.once('close', resolve);
+  });
+
 /**
- * Lets callers of the sandbox see how they fare when the service is slow or fails: `X-Sandbox-Delay` holds a request up
- * for so many milliseconds, and `X-Sandbox-Status` then has it fail with 429, 500 or 503, before anything is done.
+ * Answers in the space that a request names, by what `serve` makes for that space, and lets the request see how it fares
+ * when the service is slow or fails. Besides, `GET /sandbox` tells what there is, and `POST /sandbox/reset` puts a space
+ * back.
  */
-export const sandboxFaults: RequestHandler = async (request, _response, next) => {
-  await sleep(delayOf(request));
-  const status = request.get(STATUS);
-  if (status === undefined) {
-    next();
-    return;
-  }
-  if (isStatus(status)) throw new AppError(reasons[status]);
-  throw new AppError('BAD_HTTP_REQUEST', { hint: `${STATUS} takes ${Object.keys(reasons).join(', ')}.` });
+export const sandbox = (
+  spaces: Spaces,
+  serve: (context: Context) => RequestHandler,
+  docs: ErrorDocs,
+): RequestHandler => {
+  const services = new WeakMap<Context, RequestHandler>();
+  const serviceOf = (context: Context): RequestHandler => {
+    const known = services.get(context);
+    if (known) return known;
+    const made = serve(context);
+    services.set(context, made);
+    return made;
+  };
+
+  const answer: RequestHandler = async (request, response, next) => {
+    const name = spaceOf(request);
+    const demand = demandOf(request);
+    await delay(response, demand.delayMs);
+    if (response.destroyed) return;
+    await spaces.within(name, async ({ context, countAttempt }) => {
+      const fault = faultFor(demand, countAttempt);
+      if (fault?.place === 'before' && !(await failBefore(request, response, fault, docs))) return;
+      if (fault && fault.place !== 'before') failLater(request, response, fault, docs);
+      const ended = over(response);
+      await serviceOf(context)(request, response, next);
+      await ended;
+    });
+  };
+
+  return async (request, response, next) => {
+    switch (request.path) {
+      case '/sandbox':
+        assertMethod(request, response, ['GET', 'HEAD']);
+        setCommonHeaders(response);
+        response
+          .set('Cache-Control', 'no-store')
+          .json({ ...(await spaces.catalogue()), headers: { ...forms, [SPACE]: SPACE_FORM } });
+        return;
+      case '/sandbox/reset':
+        assertMethod(request, response, ['POST']);
+        spaces.reset(spaceOf(request));
+        setCommonHeaders(response);
+        response.status(204).end();
+        return;
+      default:
+        await answer(request, response, next);
+    }
+  };
 };

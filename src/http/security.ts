@@ -42,23 +42,39 @@ const preflightOf = (origins: readonly string[]): RequestHandler =>
     maxAge: PREFLIGHT_MAX_AGE_S,
   });
 
+/** How a request came. */
+interface Way {
+  /** Its `Origin`. */
+  origin: string | undefined;
+  /** Whether by TLS, as far as trusted proxies tell: HSTS is for browsers that came so, and means nothing to others. */
+  isSecure: boolean;
+}
+
 /**
  * The security headers of replies that are no pages, and those of CORS, by the `Origin` of the request: keys are no
  * cookies, so any origin may call. helmet and cors say what they are; they are asked once for each origin allowed, not
  * for every request.
  */
-export const securityHeaders = (origins: readonly string[]): ((origin?: string) => HeaderList) => {
-  const middleware = [
-    helmet({
-      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-      crossOriginResourcePolicy: { policy: 'cross-origin' },
-    }),
-    preflightOf(origins),
-  ];
-  const headersOfOthers = headersSetBy(middleware, undefined);
-  const isOpen = origins.includes('*');
-  const headersOf = new Map(isOpen ? [] : origins.map((origin) => [origin, headersSetBy(middleware, origin)]));
-  return (origin = '') => headersOf.get(origin) ?? headersOfOthers;
+export const securityHeaders = (origins: readonly string[]): ((way?: Way) => HeaderList) => {
+  const headersBy = ({ isSecure }: Pick<Way, 'isSecure'>): ((origin: string) => HeaderList) => {
+    const middleware = [
+      helmet({
+        contentSecurityPolicy: {
+          useDefaults: false,
+          directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+        },
+        crossOriginResourcePolicy: { policy: 'cross-origin' },
+        ...(!isSecure && { strictTransportSecurity: false }),
+      }),
+      preflightOf(origins),
+    ];
+    const headersOfOthers = headersSetBy(middleware, undefined);
+    const named = origins.includes('*') ? [] : origins;
+    const headersOf = new Map(named.map((origin) => [origin, headersSetBy(middleware, origin)]));
+    return (origin) => headersOf.get(origin) ?? headersOfOthers;
+  };
+  const [plain, secure] = [headersBy({ isSecure: false }), headersBy({ isSecure: true })];
+  return ({ origin = '', isSecure } = { origin: '', isSecure: false }) => (isSecure ? secure : plain)(origin);
 };
 
 /** Names the headers of `securityHeaders` for the reply, and answers preflights. */
@@ -66,7 +82,7 @@ export const security = (origins: readonly string[]): RequestHandler => {
   const headersOf = securityHeaders(origins);
   const preflight = preflightOf(origins);
   return (request, response, next) => {
-    response.locals.headers = headersOf(request.headers.origin);
+    response.locals.headers = headersOf({ origin: request.headers.origin, isSecure: request.secure });
     if (request.method !== 'OPTIONS') {
       next();
       return;

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { IDEMPOTENCY_HOURS } from '../../contract/index.ts';
 import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { chunksOf, padded, placeholders } from '../db/in-list.ts';
+import { insertInto } from '../db/insert.ts';
 import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
@@ -85,6 +87,17 @@ export const remember = async (
     const values = chunk.flatMap(({ call, output }) => [time, call.callHash, call.inputHash(), call.encode(output)]);
     if ((await tx.execute(insert(chunk.length), values)) < chunk.length) throw new RunAgain();
   }
+};
+
+const trial = insertInto('idempotency_records', ['created_at', 'call_hash', 'input_hash', 'answer'])(1);
+const HASH_BYTES = 32;
+
+/** A write of which nothing is left, nor ever seen: a record of no call, which its own transaction removes. */
+export const tryToRemember = async (tx: Transaction, now: Date): Promise<void> => {
+  const hash = randomBytes(HASH_BYTES);
+  const time = timeToDb(now);
+  await tx.execute(trial, [time, hash, hash, '']);
+  await tx.execute('DELETE FROM idempotency_records WHERE created_at = ? AND call_hash = ?', [time, hash]);
 };
 
 /** Records that are removed at a time: so few that nobody waits for long, be each an answer of megabytes. */

@@ -1,5 +1,4 @@
 import { EntitySchema } from 'typeorm';
-import { MAX_SUMMARY_IMAGES } from '../../contract/limits.ts';
 import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import { columnTypes } from '../db/columns.ts';
@@ -24,13 +23,6 @@ export interface ImagePostColumns extends ImagePostSummaryColumns {
   /** JSON of the URLs that follow those in `images`, null for none. The last column, so that lists never come near it. */
   more_images: string | null;
 }
-
-/** The columns that hold the images of a post. */
-export const imageColumns = (images: readonly string[]) => ({
-  images: JSON.stringify(images.slice(0, MAX_SUMMARY_IMAGES)),
-  image_count: images.length,
-  more_images: images.length > MAX_SUMMARY_IMAGES ? JSON.stringify(images.slice(MAX_SUMMARY_IMAGES)) : null,
-});
 
 export const imageEntities = (engine: Engine): EntitySchema[] => [
   new EntitySchema<ImagePostRow>({

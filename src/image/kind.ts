@@ -1,10 +1,12 @@
 import type { ContentKind } from '../content/kind.ts';
+import { tagIdsOf } from '../content/tag-ids.ts';
+
+const links = { tagTable: 'image_post_tags', foreignKey: 'image_post_id' };
 
 export const imageKind: ContentKind = {
   entity: 'ImagePost',
   table: 'image_posts',
-  foreignKey: 'image_post_id',
-  tagTable: 'image_post_tags',
+  ...links,
   favoriteTable: 'image_post_favorites',
   reactionTable: 'image_post_reactions',
   tagsAreKept: false,
@@ -15,5 +17,5 @@ export const imageKind: ContentKind = {
   searchedColumns: [],
   searchedTexts: () => [],
   notFound: 'IMAGE_POST_NOT_FOUND',
-  search: { code: 2, table: 'image_posts', hasTerms: true, hasTags: true },
+  search: { code: 2, table: 'image_posts', hasTerms: true, tagIds: tagIdsOf(links, 'image_posts') },
 };

@@ -17,8 +17,18 @@ import type { Call } from '../procedure.ts';
 import type { FavoriteState, Reaction, ReactionState } from '../reaction/service.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
-import { findTags, makeMissingTags, slugsOf, spellingsOf, type Tag, tagsOf } from '../tag/service.ts';
-import { imageColumns, type ImagePostColumns, type ImagePostRow, type ImagePostSummaryColumns } from './entity.ts';
+import {
+  byOwnSlug,
+  findTags,
+  makeMissingTags,
+  resolvedSlugs,
+  slugsOf,
+  spellingsOf,
+  type Tag,
+  tagsOf,
+} from '../tag/service.ts';
+import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
+import { imageColumns } from './images.ts';
 
 type ImagePostInput = InputOf<Contract['image']['create']>;
 type ListInput = InputOf<Contract['image']['list']>;
@@ -135,15 +145,17 @@ const replaceTags = async (
 ): Promise<Tag[]> => {
   const earlier = await tagsOf(tx, imageKind, id);
   const spellings = spellingsOf(tagNames);
-  const slugs = slugsOf(tagNames);
-  const tags = await findTags(tx, slugs);
+  const sought = slugsOf(tagNames);
+  const tags = await findTags(tx, sought);
+  const slugs = resolvedSlugs(tags, sought);
   const counts = new Map(slugs.map((slug) => [slug, 1]));
   for (const { slug } of earlier) counts.set(slug, (counts.get(slug) ?? 0) - 1);
   // Those that stay are locked with the others: see the order of locks in content/publish.ts.
-  const existing = new Map([...tags, ...earlier.map((tag) => [tag.slug, tag] as const)]);
+  const existing = byOwnSlug([...tags.values(), ...earlier]);
   await incrementAll(tx, countTags(imageKind, existing, counts));
   await makeMissingTags(tx, imageKind, spellings, counts, tags, quota);
-  const wanted = slugs.map((slug) => tags.get(slug) as Tag);
+  const bySlug = byOwnSlug(tags.values());
+  const wanted = slugs.map((slug) => bySlug.get(slug) as Tag);
   const key = storedIdToBytes(id);
   if (earlier.length > 0) {
     await tx.execute(`DELETE FROM ${imageKind.tagTable} WHERE ${imageKind.foreignKey} = ?`, [key]);

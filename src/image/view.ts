@@ -1,22 +1,29 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
+import { MAX_SUMMARY_IMAGES } from '../../contract/limits.ts';
 import type { ContentRecord } from '../content/records.ts';
 import { contentView } from '../content/view.ts';
 import type { ImagePostColumns, ImagePostSummaryColumns } from './entity.ts';
+import { imagesOf } from './images.ts';
 
 type ImagePostSummary = OutputOf<Contract['image']['list']>['items'][number];
 type ImagePost = OutputOf<Contract['image']['getById']>;
 
-/** An image post as lists show it. */
-export const imagePostSummaryView = (record: ContentRecord<ImagePostSummaryColumns>): ImagePostSummary =>
-  Object.assign(contentView(record), {
-    images: JSON.parse(record.row.images) as string[],
-    imageCount: record.row.image_count,
+/** An image post as lists show it. Earlier versions, which may run beside this one, do not count the images. */
+export const imagePostSummaryView = (record: ContentRecord<ImagePostSummaryColumns>): ImagePostSummary => {
+  const images = JSON.parse(record.row.images) as string[];
+  const isCounted = images.length === MAX_SUMMARY_IMAGES && record.row.image_count > 0;
+  return Object.assign(contentView(record), {
+    images: images.slice(0, MAX_SUMMARY_IMAGES),
+    imageCount: isCounted ? record.row.image_count : images.length,
   });
+};
 
 /** A whole image post. */
 export const imagePostView = (record: ContentRecord<ImagePostColumns>): ImagePost => {
-  const { more_images, description } = record.row;
-  const post = Object.assign(imagePostSummaryView(record), { description });
-  if (more_images !== null) post.images.push(...(JSON.parse(more_images) as string[]));
-  return post;
+  const images = imagesOf(record.row);
+  return Object.assign(imagePostSummaryView(record), {
+    images,
+    imageCount: images.length,
+    description: record.row.description,
+  });
 };

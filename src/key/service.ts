@@ -1,5 +1,6 @@
 import type { Scope } from '../../contract/index.ts';
-import type { Transaction } from '../db/connection.ts';
+import { type Actor, noteAct } from '../audit/acts.ts';
+import type { Parameter, Transaction } from '../db/connection.ts';
 import type { Database, Lane } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { inList, padded } from '../db/in-list.ts';
@@ -47,14 +48,17 @@ export interface NewKey {
   expiresAt: Date | null;
 }
 
+/** What of a key is remembered when it is made or ended. */
+const traceOf = ({ userId, name, scopes, expiresAt }: NewKey): object => ({ userId, name, scopes, expiresAt });
+
 /** As `createKey`, within a transaction and for a user who exists. */
 export const insertKey = async (
   tx: Transaction,
   wanted: NewKey,
   now: Date,
   key = generateKey(),
+  id = newId(now),
 ): Promise<{ id: string; key: string }> => {
-  const id = newId(now);
   await insertRows(tx, 'ApiKey', [
     {
       id,
@@ -74,20 +78,40 @@ export const insertKey = async (
  * Issues a key. The reply is the only place where it is ever shown.
  * @throws AppError USER_NOT_FOUND
  */
-export const createKey = (db: Database, wanted: NewKey, now: Date): Promise<{ id: string; key: string }> =>
+export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): Promise<{ id: string; key: string }> =>
   db.transaction(async (tx) => {
     const userId = idToBytes(wanted.userId);
     const users = userId ? await tx.read('SELECT id FROM users WHERE id = ?', [userId]) : [];
     if (users.length === 0) throw new AppError('USER_NOT_FOUND');
-    return insertKey(tx, wanted, now);
+    const made = await insertKey(tx, wanted, now);
+    await noteAct(tx, by, { action: 'keys create', subject: `key ${made.id}`, after: traceOf(wanted) });
+    return made;
   });
 
-/** All keys, or those of one user, oldest first. */
-export const listKeys = async (db: Database, userId?: string): Promise<KeyInfo[]> => {
-  const where = userId === undefined ? '' : 'WHERE user_id = ?';
-  const parameters = userId === undefined ? [] : [idToBytes(userId) ?? Buffer.alloc(0)];
+/** All keys, or those of one user, or those that were made and last used before an instant, oldest first. */
+export const listKeys = async (db: Database, userId?: string, unusedSince?: Date): Promise<KeyInfo[]> => {
+  const conditions: string[] = [];
+  const parameters: Parameter[] = [];
+  if (userId !== undefined) {
+    conditions.push('user_id = ?');
+    parameters.push(idToBytes(userId) ?? Buffer.alloc(0));
+  }
+  if (unusedSince !== undefined) {
+    conditions.push('created_at < ?', '(last_used_at IS NULL OR last_used_at < ?)');
+    parameters.push(timeToDb(unusedSince), timeToDb(unusedSince));
+  }
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
   const rows = await db.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys ${where} ORDER BY id`, parameters);
   return rows.map(keyInfo);
+};
+
+/** The key with this id. @throws AppError KEY_UNKNOWN */
+export const readKey = async (db: Database, id: string): Promise<KeyInfo> => {
+  const [row] = await db.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE id = ?`, [
+    idToBytes(id) ?? Buffer.alloc(0),
+  ]);
+  if (!row) throw new AppError('KEY_UNKNOWN');
+  return keyInfo(row);
 };
 
 /** The key with this id, locked. @throws AppError KEY_UNKNOWN */
@@ -100,10 +124,17 @@ const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
 };
 
 /** Ends a key at once. Revoking it again changes nothing. @throws AppError KEY_UNKNOWN */
-export const revokeKey = (db: Database, id: string, now: Date): Promise<void> =>
+export const revokeKey = (db: Database, id: string, now: Date, by?: Actor): Promise<void> =>
   db.transaction(async (tx) => {
     const key = await lockKey(tx, id);
-    if (key.revokedAt === null) await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { revokedAt: now });
+    if (key.revokedAt !== null) return;
+    await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { revokedAt: now });
+    await noteAct(tx, by, {
+      action: 'keys revoke',
+      subject: `key ${id}`,
+      before: { ...traceOf(key), revokedAt: null },
+      after: { revokedAt: now },
+    });
   });
 
 /**
@@ -115,6 +146,7 @@ export const rotateKey = (
   id: string,
   overlapMs: number,
   now: Date,
+  by?: Actor,
 ): Promise<{ id: string; key: string }> =>
   db.transaction(async (tx) => {
     const old = await lockKey(tx, id);
@@ -122,10 +154,17 @@ export const rotateKey = (
     if (old.expiresAt !== null && old.expiresAt <= now) throw new AppError('KEY_EXPIRED');
     const lifetime = old.expiresAt === null ? null : old.expiresAt.getTime() - old.createdAt.getTime();
     const end = now.getTime() + overlapMs;
-    await updateRow<ApiKeyRow>(tx, 'ApiKey', id, {
-      expiresAt: new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY)),
+    const expiresAt = new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY));
+    await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { expiresAt });
+    const wanted = { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) };
+    const made = await insertKey(tx, wanted, now);
+    await noteAct(tx, by, {
+      action: 'keys rotate',
+      subject: `key ${id}`,
+      before: traceOf(old),
+      after: { expiresAt, replacedBy: { id: made.id, ...traceOf(wanted) } },
     });
-    return insertKey(tx, { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) }, now);
+    return made;
   });
 
 /** Notes when keys were last used, in one statement. Another process may have noted a later use already. */

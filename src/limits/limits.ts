@@ -12,22 +12,26 @@ export interface Limits {
   close: () => void;
 }
 
-/** Limits that this process counts alone or, with the address of a Redis, together with all that have the same one. */
+/**
+ * Limits that this process counts alone or, with the address of a Redis, together with all that have the same one.
+ * `onRefusal` hears which policy refused a caller.
+ */
 export const openLimits = async (
   quotas: Quotas,
   { redisUrl, redisTimeoutMs }: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>,
   log: Logger,
+  onRefusal?: (policy: string) => void,
 ): Promise<Limits> => {
   const local = new LocalBuckets();
   if (redisUrl === undefined) {
-    return { rates: new Rates(quotas, local), views: new FirstViews(), close: () => undefined };
+    return { rates: new Rates(quotas, local, onRefusal), views: new FirstViews(), close: () => undefined };
   }
   // Loaded only where it is used: a start takes long enough.
   const { Redis } = await import('./redis.ts');
   const { SharedBuckets } = await import('./shared-buckets.ts');
   const redis = await Redis.open(redisUrl, redisTimeoutMs, log);
   return {
-    rates: new Rates(quotas, new SharedBuckets(redis, local)),
+    rates: new Rates(quotas, new SharedBuckets(redis, local), onRefusal),
     views: new FirstViews(redis),
     close: () => redis.close(),
   };

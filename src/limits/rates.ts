@@ -38,10 +38,13 @@ const refused = ({ policy: { name, quota, seconds }, roomInMs }: Refusal): AppEr
 export class Rates {
   readonly policies: Policies;
   readonly #buckets: Buckets;
+  readonly #onRefusal: ((policy: string) => void) | undefined;
 
-  constructor(quotas: Quotas, buckets: Buckets) {
+  /** `onRefusal` hears which policy refused a caller. */
+  constructor(quotas: Quotas, buckets: Buckets, onRefusal?: (policy: string) => void) {
     this.policies = policiesOf(quotas);
     this.#buckets = buckets;
+    this.#onRefusal = onRefusal;
   }
 
   /** The account of a key or, without one, of an address. */
@@ -110,6 +113,8 @@ export class Rates {
 
   #settle({ note }: Account, { standings, refusal }: Outcome): void {
     for (const standing of standings) note(standing);
-    if (refusal) throw refused(refusal);
+    if (!refusal) return;
+    this.#onRefusal?.(refusal.policy.name);
+    throw refused(refusal);
   }
 }

@@ -1,5 +1,5 @@
 import type { ContentKind } from '../content/kind.ts';
-import type { Parameter, Transaction } from '../db/connection.ts';
+import { Orphaned, type Parameter, type Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { padded, placeholders } from '../db/in-list.ts';
@@ -231,6 +231,11 @@ const toggleOnce = async (
 
 const isRepeatable = (toggle: Toggle): toggle is Toggle & { repeatable: Repeatable } => toggle.repeatable !== undefined;
 
+/** The record was locked: of what a mark refers to, it can be but the user who was deleted meanwhile. */
+const toCaller = (error: unknown): never => {
+  throw error instanceof Orphaned ? new AppError('KEY_UNKNOWN', { cause: error }) : error;
+};
+
 /** What the caller is told of a favorite. */
 export interface FavoriteState {
   favorited: boolean;
@@ -260,7 +265,7 @@ export class Toggles {
 
   /**
    * Makes the record a favorite of the user or, if it is one, takes that back; `view` makes the output of the state.
-   * @throws AppError the kind's NOT_FOUND, and as `Writes.do`
+   * @throws AppError the kind's NOT_FOUND, KEY_UNKNOWN where the user was deleted meanwhile, and as `Writes.do`
    */
   favorite<Output>(
     kind: ContentKind,
@@ -276,7 +281,7 @@ export class Toggles {
   /**
    * Sets the user's reaction to the record; the same one again removes it, the other one switches it. `view` makes the
    * output of the state.
-   * @throws AppError the kind's NOT_FOUND, and as `Writes.do`
+   * @throws AppError the kind's NOT_FOUND, KEY_UNKNOWN where the user was deleted meanwhile, and as `Writes.do`
    */
   react<Output>(
     kind: ContentKind,
@@ -299,9 +304,8 @@ export class Toggles {
     const toggle: Toggle = { kind, id, userId, mark, repeatable, view };
     // Those that may be repeated are done by themselves: whether all of a transaction is may decide what becomes of it.
     const toWhat = `${kind.table} ${id}`;
-    const result = repeatable
-      ? await this.#writes.alone(repeatable, () => this.#groups.do(`${toWhat} once`, toggle, deadline))
-      : await this.#groups.do(toWhat, toggle, deadline);
+    const doIt = (among: string): Promise<Result> => this.#groups.do(among, toggle, deadline).catch(toCaller);
+    const result = repeatable ? await this.#writes.alone(repeatable, () => doIt(`${toWhat} once`)) : await doIt(toWhat);
     if ('output' in result) return result.output as Output;
     throw result;
   }

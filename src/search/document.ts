@@ -7,8 +7,8 @@ export interface SearchKind {
   table: string;
   /** Whether white space separates the terms of a search. If not, a term may hold some, or be bound to the beginning. */
   hasTerms: boolean;
-  /** Whether its records have tags, which a search can be narrowed to. */
-  hasTags: boolean;
+  /** SQL of the ids, with commas, of a record's tags, if it can have any: a search can be narrowed to them. */
+  tagIds?: string;
   /** A column whose values a search can be narrowed to. */
   typeColumn?: string;
 }

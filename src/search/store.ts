@@ -79,6 +79,12 @@ export const readSegments = async (reader: Reader, kind: SearchKind): Promise<Se
   }));
 };
 
+/** The documents of a segment of level 0. */
+export const readTexts = async (reader: Reader, { id }: Segment): Promise<StoredText[]> => {
+  const [row] = await reader.read<{ data: Bytes }>('SELECT data FROM search_texts WHERE segment = ?', [id]);
+  return row ? decodeTexts(row.data) : [];
+};
+
 /** The documents that were taken out of a segment, in rising order. */
 export const readRemoved = async (reader: Reader, { id, removals }: Segment): Promise<Uint32Array> => {
   const rows = await reader.read<{ docs: Bytes }>(
@@ -102,9 +108,9 @@ interface Kept {
   segments: Map<number, { generation: number; segments: Segment[] }>;
 }
 
-const keepNothing = (): Kept => ({
+const keepNothing = (bytes: number): Kept => ({
   cache: new LRUCache<string, object>({
-    maxSize: CACHE_BYTES,
+    maxSize: bytes,
     sizeCalculation: (entry) => ENTRY_BYTES + ((entry as { byteLength?: number }).byteLength ?? 0),
   }),
   segments: new Map(),
@@ -115,16 +121,19 @@ const keepNothing = (): Kept => ({
  */
 export class SearchStore {
   readonly #reader: Reader;
+  readonly #bytes: number;
   readonly #kept: Kept;
 
-  constructor(reader: Reader, kept = keepNothing()) {
+  /** Keeps about so many bytes of what it reads. */
+  constructor(reader: Reader, bytes = CACHE_BYTES, kept = keepNothing(bytes)) {
     this.#reader = reader;
+    this.#bytes = bytes;
     this.#kept = kept;
   }
 
   /** The same, read by another reader. */
   by(reader: Reader): SearchStore {
-    return new SearchStore(reader, this.#kept);
+    return new SearchStore(reader, this.#bytes, this.#kept);
   }
 
   /** Reads, in one statement, what changes, with at most so many rows of the tail. Undefined before the migrations. */
@@ -229,11 +238,8 @@ export class SearchStore {
   }
 
   /** The texts of a segment of level 0. */
-  async texts({ id }: Segment): Promise<Texts> {
-    return this.#cached(`t${id}`, async () => {
-      const [row] = await this.#reader.read<{ data: Bytes }>('SELECT data FROM search_texts WHERE segment = ?', [id]);
-      return new Texts(row ? decodeTexts(row.data) : []);
-    });
+  async texts(segment: Segment): Promise<Texts> {
+    return this.#cached(`t${segment.id}`, async () => new Texts(await readTexts(this.#reader, segment)));
   }
 
   /** The documents that were taken out of a segment, in rising order. */
@@ -292,7 +298,7 @@ export const keyAt = (keys: Uint8Array, index: number): Uint8Array =>
 const blockName = (segment: number, gram: string): string => `b${segment} ${gram}`;
 
 /** How many of sorted keys are less than this one, or at most it. */
-const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean): number => {
+export const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean): number => {
   let low = 0;
   let high = keys.length / KEY_BYTES;
   while (low < high) {
@@ -328,5 +334,5 @@ export class Texts {
 export const encodeTexts = (documents: readonly StoredText[]): Buffer =>
   Buffer.from(JSON.stringify(documents.map(({ text, labels }) => [text, ...labels])));
 
-export const decodeTexts = (data: Bytes): StoredText[] =>
+const decodeTexts = (data: Bytes): StoredText[] =>
   (JSON.parse(Buffer.from(data).toString()) as [string, ...string[]][]).map(([text, ...labels]) => ({ text, labels }));

@@ -19,6 +19,8 @@ export interface SeedOptions {
   randomSeed: number;
   /** Everything was published in the two years before. */
   until: Date;
+  /** Which time is stored for what came about at this one, if not that: it must keep the order. Ids hold the latter. */
+  dated?: (time: Date) => Date;
 }
 
 /** A record with the users who liked it, and so on. */
@@ -65,13 +67,14 @@ export function* creations(options: SeedOptions, kind: Kind): Generator<{ id: st
   const ids = new V7Generator(random);
   for (let index = 0; index < count; index += 1) {
     const passed = Math.floor(((index + random.fraction()) / count) * length);
-    const createdAt = new Date(options.until.getTime() - begin + passed);
-    yield { id: ids.generateOrResetWithTs(createdAt.getTime()).toString(), createdAt };
+    const time = new Date(options.until.getTime() - begin + passed);
+    const id = ids.generateOrResetWithTs(time.getTime()).toString();
+    yield { id, createdAt: options.dated?.(time) ?? time };
   }
 }
 
 /** The users of a seed, oldest first. */
-export function* seedUsers(options: SeedOptions): Generator<UserRow> {
+export function* seedUsers(options: SeedOptions): Generator<Omit<UserRow, 'suspendedAt' | 'hiddenAt'>> {
   const random = randomOf(options, 'users');
   for (const { id, createdAt } of creations(options, 'users')) {
     const language = random.pick(languages);

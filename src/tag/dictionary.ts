@@ -3,7 +3,7 @@ import type { ContentKind } from '../content/kind.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/in-list.ts';
-import { readTags } from './service.ts';
+import { MERGED, readTags } from './service.ts';
 
 /** A tag as it is shown. */
 export interface TagName {
@@ -34,6 +34,8 @@ const bytesOf = ({ name, slug }: TagName): number => ENTRY_BYTES + 2 * (name.len
 export class TagDictionary {
   readonly #db: Database;
   readonly #names: LRUCache<number, TagName>;
+  /** How often a name was known. */
+  readonly lookUps = { hits: 0, misses: 0 };
   readonly #counted = new LRUCache<string, KnownTag>({ max: COUNTED_TAGS, ttl: COUNT_BELIEVED_MS });
 
   /** A name that changed is shown as it is after `believedMs` at the latest. */
@@ -56,7 +58,11 @@ export class TagDictionary {
       return list.split(',').map((text) => {
         const id = Number(text);
         const tag = this.#names.get(id);
-        if (!tag) missing.add(id);
+        if (tag) this.lookUps.hits += 1;
+        else {
+          this.lookUps.misses += 1;
+          missing.add(id);
+        }
         return tag ?? id;
       });
     });
@@ -67,7 +73,7 @@ export class TagDictionary {
     );
   }
 
-  /** The tags with these slugs, those with the fewest records of a kind first; undefined when one does not exist. */
+  /** The tags with these slugs, or those they were merged into, those with the fewest records of a kind first; undefined when one does not exist. */
   async withSlugs(kind: ContentKind, slugs: readonly string[]): Promise<KnownTag[] | undefined> {
     const keyOf = (slug: string): string => `${kind.table} ${slug}`;
     const tags = new Map<string, KnownTag>();
@@ -79,7 +85,8 @@ export class TagDictionary {
     if (missing.length > 0) {
       const { sql, parameters } = inList(missing);
       const rows = await this.#db.read<KnownTag & { slug: string }>(
-        `SELECT id, slug, ${kind.countColumn} AS n FROM tags WHERE slug IN (${sql})`,
+        `SELECT t.slug, COALESCE(m.id, t.id) AS id, COALESCE(m.${kind.countColumn}, t.${kind.countColumn}) AS n
+        FROM tags t ${MERGED} WHERE t.slug IN (${sql})`,
         parameters,
       );
       for (const { id, slug, n } of rows) {

@@ -8,6 +8,8 @@ export interface TagRow {
   name: string;
   gameCount: number;
   imagePostCount: number;
+  /** The tag that took its place: records get that one instead, and it has none itself. */
+  mergedInto: number | null;
 }
 
 /** The slug of a tag never changes, so processes may remember it; the name may get another spelling. */
@@ -22,6 +24,7 @@ export const tagEntity = (engine: Engine): EntitySchema<TagRow> => {
       name: text(50),
       gameCount: { ...count, name: 'game_count', default: 0 },
       imagePostCount: { ...count, name: 'image_post_count', default: 0 },
+      mergedInto: { ...serial, name: 'merged_into', nullable: true },
     },
     indices: [{ name: 'tags_slug', columns: ['slug'], unique: true }],
   });

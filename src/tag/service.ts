@@ -25,16 +25,39 @@ export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string
 /** The slugs of a record's tags, in its order and without duplicates. */
 export const slugsOf = (names: readonly string[]): string[] => [...new Set(names.map(slugOf))];
 
-/** The tags with these slugs, by slug. */
+/**
+ * The columns of a tag `t` that was sought by its slug, or, where it was merged into another one, those of that one, `m`:
+ * see `MERGED`.
+ */
+export const SOUGHT_TAG = `t.slug AS sought, COALESCE(m.id, t.id) AS id, COALESCE(m.name, t.name) AS name,
+  COALESCE(m.slug, t.slug) AS slug`;
+export const MERGED = 'LEFT JOIN tags m ON m.id = t.merged_into';
+
+/** A tag, and the slug that it was found by. */
+export type SoughtTag = Tag & { sought: string };
+
+/** The tags with these slugs, by slug; in place of those that were merged, the ones they were merged into. */
 export const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
   const tags = new Map<string, Tag>();
   for (const part of partsOf(slugs)) {
     const { sql, parameters } = inList(part);
-    const rows = await reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE slug IN (${sql})`, parameters);
-    for (const { id, name, slug } of rows) tags.set(slug, { id, name, slug });
+    const rows = await reader.read<SoughtTag>(
+      `SELECT ${SOUGHT_TAG} FROM tags t ${MERGED} WHERE t.slug IN (${sql})`,
+      parameters,
+    );
+    for (const { sought, id, name, slug } of rows) tags.set(sought, { id, name, slug });
   }
   return tags;
 };
+
+/** The slugs of the tags that slugs lead to, each once: their own, unless they were merged. */
+export const resolvedSlugs = (found: ReadonlyMap<string, Tag>, slugs: readonly string[]): string[] => [
+  ...new Set(slugs.map((slug) => found.get(slug)?.slug ?? slug)),
+];
+
+/** Tags by their own slugs. */
+export const byOwnSlug = (tags: Iterable<Tag>): Map<string, Tag> =>
+  new Map(Array.from(tags, (tag) => [tag.slug, tag] as const));
 
 /** The tags with these ids, in any order; at most as many as one statement takes. */
 export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]> => {
@@ -87,14 +110,14 @@ export interface CountedTag extends Tag {
   imagePostCount: number;
 }
 
-/** All tags, oldest first, or those with a text in the name or the slug; width, case and kana form do not matter. */
+/** All tags that were not merged into others, oldest first, or those with a text in the name or the slug; width, case and kana form do not matter. */
 export const listTags = async (reader: Reader, search = ''): Promise<CountedTag[]> => {
   const sought = normalise(search);
   const found: CountedTag[] = [];
   for (let last = 0; ;) {
     const tags = await reader.read<CountedTag>(
       `SELECT id, name, slug, game_count AS gameCount, image_post_count AS imagePostCount
-      FROM tags WHERE id > ? ORDER BY id LIMIT ${LISTED_AT_ONCE}`,
+      FROM tags WHERE id > ? AND merged_into IS NULL ORDER BY id LIMIT ${LISTED_AT_ONCE}`,
       [last],
     );
     found.push(...tags.filter(({ name, slug }) => [name, slug].some((text) => normalise(text).includes(sought))));

@@ -5,10 +5,13 @@ import type { Context } from '../context.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { AppError } from '../errors.ts';
 import { refusalCost } from '../admission/pace.ts';
-import { Bodies } from './body.ts';
+import { Bodies } from '../http/body.ts';
 import { queryText, sendToGet } from './get.ts';
+import { withPlace } from './place.ts';
 import { arrivalOf } from '../http/arrival.ts';
-import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
+import { errorDocs, toAppError } from '../http/errors.ts';
+import type { CallWatch } from '../observer.ts';
+import { assertJson, assertMethodOf, assertNoContent } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
 import { Standings } from '../http/standings.ts';
 import { answerBatch } from './batch.ts';
@@ -20,39 +23,59 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, { log, lanes, limits, config: { requestTimeoutMs } }: Context): RequestHandler => {
+export const api = (calls: Calls, { log, lanes, limits, config }: Context): RequestHandler => {
+  const { requestTimeoutMs } = config;
   const bodies = new Bodies();
-  const batch = answerBatch(calls, bodies, { log, lanes, timeoutMs: requestTimeoutMs });
+  const batch = answerBatch(calls, bodies, { log, lanes, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
 
   const admit = async (id: string, request: Request, response: Response, arrival: Arrival): Promise<Admitted> => {
     const procedure = calls.find(id);
     response.locals.procedure = id;
-    assertMethod(request, response, methodsOf(procedure));
+    assertMethodOf(request, response, procedure);
     if (request.method === 'POST') assertJson(request, response);
+    else assertNoContent(request, response);
     return calls.admit(procedure, arrival);
   };
 
   /** Makes a call; for whom there is no room, and who is back too soon, waits for that to be said. */
-  const perform = async (admitted: Admitted, text: string, { socket }: Request): Promise<Buffer> => {
+  const perform = async (admitted: Admitted, text: string, request: Request): Promise<Buffer> => {
     try {
       return await calls.perform(admitted, sentText(text));
     } catch (error) {
-      if (isOverload(error)) await lanes.pace.turn(socket, refusalCost.late);
-      throw error;
+      if (isOverload(error)) await lanes.pace.turn(request.socket, refusalCost.late);
+      throw text === '' ? withPlace(error, admitted.procedure, request) : error;
     }
   };
 
-  const single = async (id: string, request: Request, response: Response): Promise<void> => {
+  /** The answer to a call, and what sends it. */
+  const answerTo = async (
+    id: string,
+    { request, response, watch }: { request: Request; response: Response; watch: CallWatch },
+  ): Promise<[answer: Buffer, send: typeof sendJson]> => {
     const arrival = arrivalOf(request, response, requestTimeoutMs);
     const admitted = await admit(id, request, response, arrival);
     if (request.method === 'POST') {
       const text = await bodies.read(request, admitted.procedure.bodyLimit);
       calls.billBody(arrival, text.length);
+      watch.sent(Buffer.byteLength(text));
       arrival.deadline.restart();
-      sendJson(response, 200, await perform(admitted, text, request));
-    } else {
-      sendToGet(response, 200, await perform(admitted, queryText(request), request));
+      return [await perform(admitted, text, request), sendJson];
     }
+    const text = queryText(request);
+    watch.sent(Buffer.byteLength(text));
+    return [await perform(admitted, text, request), sendToGet];
+  };
+
+  const single = async (id: string, request: Request, response: Response): Promise<void> => {
+    const watch = calls.watch(id);
+    const [answer, send] = await watch
+      .within(() => answerTo(id, { request, response, watch }))
+      .catch((error: unknown) => {
+        watch.failed(toAppError(error));
+        throw error;
+      });
+    watch.answered(answer.length);
+    send(response, 200, answer);
   };
 
   return async (request, response, next) => {

@@ -6,11 +6,12 @@ import type { Admitted, Calls } from '../call/calls.ts';
 import { parseJson, sentValue } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
-import type { Bodies } from './body.ts';
+import type { Bodies } from '../http/body.ts';
+import type { CallWatch } from '../observer.ts';
 import { arrivalOf } from '../http/arrival.ts';
-import { failureOf, toAppError } from '../http/errors.ts';
+import { failureOf, type Surroundings, toAppError } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
-import { assertJson, assertMethod, methodsOf } from '../http/guard.ts';
+import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
 import { refusalCost } from '../admission/pace.ts';
 import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
@@ -70,7 +71,12 @@ const send = (request: Request, response: Response, replies: readonly Reply[]): 
   else sendToGet(response, status, json);
 };
 
-interface Options extends Pick<Context, 'log' | 'lanes'> {
+/** A call of a batch that may be made, and who watches it. */
+interface Watched extends Admitted {
+  watch: CallWatch;
+}
+
+interface Options extends Pick<Context, 'lanes'>, Surroundings {
   /** For the work on a batch. */
   timeoutMs: number;
 }
@@ -80,39 +86,63 @@ interface Options extends Pick<Context, 'log' | 'lanes'> {
  * fails by itself.
  */
 export const answerBatch =
-  (calls: Calls, bodies: Bodies, { log, lanes, timeoutMs }: Options, held = new HeldAnswers()) =>
+  (calls: Calls, bodies: Bodies, { lanes, timeoutMs, ...surroundings }: Options, held = new HeldAnswers()) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
     assertMethod(request, response, ['GET', 'HEAD', 'POST']);
     if (request.method === 'POST') assertJson(request, response);
+    else assertNoContent(request, response);
 
     const failed = (id: string, error: unknown): Reply => {
-      const { body, ...rest } = failureOf(error, { procedure: id, requestId: response.locals.requestId }, log);
+      const { requestId, traceId } = response.locals;
+      const { body, ...rest } = failureOf(error, { procedure: id, requestId, traceId }, surroundings);
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
     const arrival = arrivalOf(request, response, timeoutMs);
     const admit = async (id: string): Promise<Admitted> => {
       const procedure = calls.find(id);
-      assertMethod(request, response, methodsOf(procedure));
+      assertMethodOf(request, response, procedure);
       return calls.admit(procedure, arrival);
     };
+    const begin = async (id: string): Promise<Watched | Reply> => {
+      const watch = calls.watch(id);
+      try {
+        return { ...(await watch.within(() => admit(id))), watch };
+      } catch (error) {
+        watch.failed(toAppError(error));
+        return failed(id, error);
+      }
+    };
 
-    const admitted = await Promise.all(ids.map((id) => admit(id).catch((error: unknown) => failed(id, error))));
+    const admitted = await Promise.all(ids.map(begin));
     const callable = admitted.filter((one) => 'procedure' in one);
     // Only a caller that may write is listened to for long.
     const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
-    const bill = (bytes: number): void => calls.billBody(arrival, bytes);
-    const inputs = callable.length > 0 ? await readInputs(bodies, request, limit, bill) : {};
+    const bill = (bytes: number): void => {
+      calls.billBody(arrival, bytes);
+      for (const { watch } of callable) watch.sent(bytes / callable.length);
+    };
+    const read = (): Promise<Record<string, unknown>> =>
+      readInputs(bodies, request, limit, bill).catch((error: unknown) => {
+        for (const { watch } of callable) watch.failed(toAppError(error));
+        throw error;
+      });
+    const inputs = callable.length > 0 ? await read() : {};
     arrival.deadline.restart();
     const answers = new BatchAnswers(held);
-    const answer = async (one: Admitted, input: unknown, index: number): Promise<Reply> => {
+    const answer = async (one: Watched, input: unknown, index: number): Promise<Reply> => {
+      const { procedure, watch } = one;
       try {
         answers.assertRoom();
-        return ok(answers.add(one.procedure, await calls.perform(one, sentValue(input), index)));
+        const json = await watch.within(() => calls.perform(one, sentValue(input), index));
+        const reply = ok(answers.add(procedure, json));
+        watch.answered(json.length);
+        return reply;
       } catch (error) {
-        const { id } = one.procedure;
+        const { id } = procedure;
+        watch.failed(toAppError(error));
         const reply = failed(id, error);
         const isListed = toAppError(error).details.issues !== undefined;
         const unlisted = new AppError('VALIDATION_FAILED', { hint: UNLISTED });
@@ -123,7 +153,7 @@ export const answerBatch =
       }
     };
     const replies: Reply[] = [];
-    const at = (index: number) => admitted[index] as Admitted | Reply;
+    const at = (index: number) => admitted[index] as Watched | Reply;
     const answerAt = async (index: number): Promise<void> => {
       const one = at(index);
       const input = Object.hasOwn(inputs, index) ? inputs[index] : {};

@@ -1,5 +1,7 @@
-import { createExpressEndpoints } from '@ts-rest/express';
+import { createExpressEndpoints, RequestValidationError } from '@ts-rest/express';
 import type { Request, RequestHandler, Response, Router } from 'express';
+import type { z } from 'zod';
+import { invalidInput } from '../advice/input.ts';
 import type { Frame } from '../call/calls.ts';
 import type { Procedure, Procedures } from '../call/procedures.ts';
 import type { Call } from '../procedure.ts';
@@ -14,6 +16,12 @@ const implementation =
     status: 200 as const,
     body: { result: { data: { json: await handle(json, (res as unknown as Place).locals.call) } } },
   });
+
+/** What was thrown, with the faults of an input as an error of the catalogue. */
+const asOurs = (error: unknown, procedure: Procedure, sent: unknown): unknown => {
+  if (!(error instanceof RequestValidationError)) return error;
+  return invalidInput(procedure, sent, (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
+};
 
 /**
  * ts-rest's handlers for Express as the frame of every call: they parse by the contract, call the procedure, check and
@@ -34,11 +42,17 @@ export const tsRestFrame = (procedures: Procedures): Frame => {
     { responseValidation: true },
   );
 
-  return ({ route }, sent, call) =>
+  const run: Frame = (procedure, sent, call) =>
     new Promise((resolve, reject) => {
       const response = new Place(call, resolve);
-      const handle = handlers.get(route.path) as RequestHandler;
+      const handle = handlers.get(procedure.route.path) as RequestHandler;
       void handle({ body: sent } as Request, response as unknown as Response, reject);
+    });
+
+  return (procedure, sent, call) =>
+    // Not in ts-rest's callback: it waits for nothing there, so that a fault of ours would end the process.
+    run(procedure, sent, call).catch((error: unknown) => {
+      throw asOurs(error, procedure, sent);
     });
 };
 

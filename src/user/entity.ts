@@ -18,6 +18,10 @@ export interface UserRow {
   searchText: string;
   createdAt: Date;
   updatedAt: Date;
+  /** Since when the user's keys are refused. */
+  suspendedAt: Date | null;
+  /** Since when the user's records are hidden. */
+  hiddenAt: Date | null;
 }
 
 /** The columns of a profile, as the drivers return them. */
@@ -58,6 +62,8 @@ export const userEntity = (engine: Engine): EntitySchema<UserRow> => {
       searchText: { ...longText, name: 'search_text' },
       createdAt: { ...time, name: 'created_at' },
       updatedAt: { ...time, name: 'updated_at' },
+      suspendedAt: { ...time, name: 'suspended_at', nullable: true },
+      hiddenAt: { ...time, name: 'hidden_at', nullable: true },
     },
   });
 };

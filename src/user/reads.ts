@@ -1,6 +1,6 @@
 import { Coalescer } from '../db/coalesce.ts';
 import type { Reader } from '../db/connection.ts';
-import type { Lane } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { inList } from '../db/in-list.ts';
 import { idFromBytes, storedIdToBytes } from '../db/values.ts';
 import type { UserColumns } from './entity.ts';
@@ -11,10 +11,11 @@ const COLUMNS =
 /** Reads profiles by id; those who wait share their queries. */
 export type ProfileReads = Coalescer<string, UserColumns | undefined>;
 
-export const profileReads = (lane: Lane): ProfileReads =>
+export const profileReads = (db: Database): ProfileReads =>
   new Coalescer({
+    note: db.observer?.coalesced('profiles'),
     run: async (ids, deadline) => {
-      const users = await readUsers(lane.within(deadline), new Set(ids));
+      const users = await readUsers(db.within(deadline), new Set(ids));
       return ids.map((id) => users.get(id));
     },
   });

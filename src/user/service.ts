@@ -1,4 +1,5 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
+import { type Actor, noteAct } from '../audit/acts.ts';
 import type { Context } from '../context.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
@@ -13,7 +14,7 @@ import { START } from '../search/grams.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
 import type { SearchIndex } from '../search/search-index.ts';
-import { noteDocuments } from '../search/tail.ts';
+import { noteDocuments, type NoteDocuments } from '../search/tail.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
 
@@ -29,7 +30,13 @@ const userDocument = ({ id, nickname }: Pick<UserRow, 'id' | 'nickname'>): Docum
   labels: [],
 });
 
-export const insertUsers = async (tx: Transaction, users: readonly NewUser[], now: Date): Promise<void> => {
+/** Makes users; `note` has searches find them. */
+export const insertUsers = async (
+  tx: Transaction,
+  users: readonly NewUser[],
+  now: Date,
+  note: NoteDocuments = noteDocuments,
+): Promise<void> => {
   await insertRows(
     tx,
     'User',
@@ -41,18 +48,55 @@ export const insertUsers = async (tx: Transaction, users: readonly NewUser[], no
       ...user,
     })),
   );
-  await noteDocuments(tx, userSearch, users.map(userDocument), false);
+  await note(tx, userSearch, users.map(userDocument), false);
 };
 
 export const insertUser = (tx: Transaction, user: NewUser, now: Date): Promise<void> => insertUsers(tx, [user], now);
 
 /** Makes a user and returns the id. */
-export const createUser = (db: Database, nickname: string, now: Date): Promise<string> =>
+export const createUser = (db: Database, nickname: string, now: Date, by?: Actor): Promise<string> =>
   db.transaction(async (tx) => {
     const id = newId(now);
     await insertUser(tx, { id, nickname }, now);
+    await noteAct(tx, by, { action: 'users create', subject: `user ${id}`, after: { nickname } });
     return id;
   });
+
+/** Gives a user another nickname. @throws AppError USER_NOT_FOUND */
+export const renameUser = (db: Database, id: string, nickname: string, by: Actor): Promise<{ before: string }> =>
+  db.transaction(async (tx) => {
+    const { nickname: before } = await lockUser(tx, id);
+    if (before === nickname) return { before };
+    await updateRow<UserRow>(tx, 'User', id, { nickname, searchText: normalise(nickname), updatedAt: by.now });
+    await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
+    const act = { action: 'users rename', subject: `user ${id}`, before: { nickname: before }, after: { nickname } };
+    await noteAct(tx, by, act);
+    return { before };
+  });
+
+/** What concerns operators of a user. */
+export interface LockedUser {
+  nickname: string;
+  suspended_at: string | null;
+  hidden_at: string | null;
+}
+
+/** Locks a user. @throws AppError USER_NOT_FOUND */
+export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser> => {
+  const [user] = await tx.read<LockedUser>(
+    `SELECT nickname, suspended_at, hidden_at FROM users WHERE id = ? ${tx.dialect.forUpdate}`,
+    [idToBytes(id) ?? Buffer.alloc(0)],
+  );
+  if (!user) throw new AppError('USER_NOT_FOUND');
+  return user;
+};
+
+/** Deletes a user who has no records, favorites or reactions any more, with their keys. */
+export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> => {
+  await tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(id)]);
+  // A document that holds nothing, and so is never found.
+  await noteDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
+};
 
 /** As `getUser`, on its own. @throws AppError USER_NOT_FOUND */
 export const readUser = async (reader: Reader, id: string): Promise<UserColumns> => {

@@ -1,8 +1,11 @@
 import type { Reason, Scope } from '../../contract/index.ts';
-import type { Operation } from './operation.ts';
+import type { Operation } from './contract/operation.ts';
 
 /** What checks belong to that are about no operation. */
 export const SERVICE = 'service';
+
+/** Why a check is left out that a run which changes nothing cannot make. */
+export const WITHHELD = 'it would write';
 
 /**
  * What a check is good for: a refusal, the shape of a success, what an operation does, that it does so once when it is

@@ -1,6 +1,7 @@
 import type { Check } from './check.ts';
+import { clientDocumentChecks } from './checks/document.ts';
 import { effectChecks } from './checks/effects.ts';
-import { repetitionChecks } from './checks/idempotency.ts';
+import { repetitionChecks } from './checks/write/idempotency.ts';
 import { refusalChecks } from './checks/refusals.ts';
 import { replyChecks } from './checks/replies.ts';
 import { serviceChecks } from './checks/service.ts';
@@ -20,7 +21,6 @@ export const planChecks = (session: Session, only?: readonly string[]): Check[] 
     ...repetitionChecks(operation, session),
     ...refusalChecks(operation, session),
   ]);
-  return [...serviceChecks(session), ...ofOperations, ...replyChecks(session)].filter(({ subject }) =>
-    isWanted(subject),
-  );
+  const all = [...serviceChecks(session), ...ofOperations, ...replyChecks(session), ...clientDocumentChecks(session)];
+  return all.filter(({ subject }) => isWanted(subject));
 };

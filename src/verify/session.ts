@@ -1,9 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Access, Contract, OutputOf, Reason, Scope } from '../../contract/index.ts';
-import type { Client, Reply, Request } from './client.ts';
-import { expectSuccess } from './expect.ts';
-import { Mismatch, Skip } from './finding.ts';
-import type { Operation } from './operation.ts';
+import type { Client } from './http/client.ts';
+import type { Reply, Request } from './http/message.ts';
+import { expectSuccess } from './findings/expect.ts';
+import { Mismatch, Skip } from './findings/finding.ts';
+import type { Operation } from './contract/operation.ts';
+import type { ClientDocument } from './document/client-document.ts';
+import type { Chance } from './seed.ts';
 
 /** A reply that is as the contract says, and the output in it. */
 export interface Answer<T> {
@@ -15,6 +18,8 @@ export interface Answer<T> {
 export type Content = OutputOf<Contract['game']['getById'] | Contract['image']['getById']>;
 /** A page of either. */
 export type Page = OutputOf<Contract['game']['list'] | Contract['image']['list']>;
+/** A record as either list shows it. */
+export type Summary = Page['items'][number];
 export type TypeStats = OutputOf<Contract['game']['getTypeStats']>;
 export type CurrentUser = OutputOf<Contract['user']['me']>;
 export type UserProfile = OutputOf<Contract['user']['getProfile']>;
@@ -34,39 +39,68 @@ export interface Caller {
   unknownKey: string;
 }
 
-/** A new name for a run: twelve hexadecimal digits. */
-export const newRun = (): string => randomBytes(6).toString('hex');
+/** What the titles of all records that the kit makes begin with. */
+const MARK = `[${TAG} `;
+/** How long another run may take to put the profile back that both change. */
+const OCCUPIED_MS = 15_000;
+const PAUSE_MS = 100;
+/** So many of the latest records are looked at for some to read. */
+const SAMPLED = 100;
 
-type SessionParts = Pick<Session, 'operations' | 'client' | 'caller' | 'run' | 'document'>;
+type SessionParts = Pick<
+  Session,
+  'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly'
+>;
 
 /** One run of the kit on a deployment: who calls, and the records it has to do with. */
 export class Session {
   readonly operations: readonly Operation[];
   readonly caller: Caller;
-  /** In the title of every record of this run. */
-  readonly run: string;
+  /** What is left to chance, and the name of the run. */
+  readonly chance: Chance;
+  /** Whether nothing may be changed: operations that write are then called without the key. */
+  readonly readOnly: boolean;
   readonly client: Client;
   /** The OpenAPI document of the contract. */
   readonly document: object;
+  /** The document that a client was made from, if one is to be verified against. */
+  readonly clientDocument: ClientDocument | undefined;
   readonly #records = new Map<string, Promise<Content>>();
+  #isOccupied = false;
+  readonly #samples = new Map<string, Promise<Summary[]>>();
 
-  constructor({ operations, client, caller, run, document }: SessionParts) {
+  constructor({ operations, client, caller, chance, document, clientDocument, readOnly }: SessionParts) {
     this.operations = operations;
     this.client = client;
     this.caller = caller;
-    this.run = run;
+    this.chance = chance;
     this.document = document;
+    this.clientDocument = clientDocument;
+    this.readOnly = readOnly;
+  }
+
+  /** In the title of every record of this run. */
+  get run(): string {
+    return this.chance.run;
   }
 
   /** What the paths of all operations begin with. */
   get apiPath(): string {
-    const [{ path, id } = { path: '', id: '' }] = this.operations;
+    return Session.apiPathOf(this.operations);
+  }
+
+  static apiPathOf([{ path, id } = { path: '', id: '' }]: readonly Pick<Operation, 'id' | 'path'>[]): string {
     return path.slice(0, -id.length);
   }
 
-  /** Whether the key may call operations of this access. */
+  /** Whether the key may, and is to, call operations of this access. */
   can(access: Access): boolean {
-    return access === 'public' || this.caller.scopes.has(access);
+    return access === 'public' || (this.caller.scopes.has(access) && !this.isWithheld(access));
+  }
+
+  /** Whether a scope is left unused, since operations that need it write. */
+  isWithheld(access: Access): boolean {
+    return this.readOnly && this.operations.some((one) => one.access === access && one.effect === 'write');
   }
 
   /** An operation of the same router. */
@@ -83,16 +117,17 @@ export class Session {
 
   /** Sends a request to an operation, with the key unless it is to be anonymous. @throws Mismatch, Skip */
   send(
-    { id, path }: Pick<Operation, 'id' | 'path'>,
+    { id, path, effect }: Pick<Operation, 'id' | 'path' | 'effect'>,
     { headers, ...request }: Request,
     { anonymous = false } = {},
   ): Promise<Reply> {
     const { key } = this.caller;
+    const withKey = key !== undefined && !anonymous && !(this.readOnly && effect === 'write');
     return this.client.send(id, path, {
       ...request,
       headers: {
         ...(request.body !== undefined && { 'Content-Type': 'application/json' }),
-        ...(key !== undefined && !anonymous && { Authorization: `Bearer ${key}` }),
+        ...(withKey && { Authorization: `Bearer ${key}` }),
         ...headers,
       },
     });
@@ -102,8 +137,12 @@ export class Session {
    * Calls an operation that has to succeed. `T` is its output by the contract, which the reply is held against.
    * @throws Mismatch, Skip
    */
-  async call<T>(operation: Operation, json: unknown, { anonymous = false } = {}): Promise<Answer<T>> {
-    const reply = await this.send(operation, { body: JSON.stringify({ json }) }, { anonymous });
+  async call<T>(
+    operation: Operation,
+    json: unknown,
+    { anonymous = false, headers = {} }: { anonymous?: boolean; headers?: Record<string, string> } = {},
+  ): Promise<Answer<T>> {
+    const reply = await this.send(operation, { body: JSON.stringify({ json }), headers }, { anonymous });
     return { output: expectSuccess(operation, reply) as T, reply };
   }
 
@@ -119,7 +158,7 @@ export class Session {
 
   /** The title of a record of this run. */
   title(title: string): string {
-    return `[${TAG} ${this.run}] ${title}`;
+    return `${MARK}${this.run}] ${title}`;
   }
 
   /** An input whose records, at any depth, are marked as ours by title and tag. */
@@ -161,12 +200,47 @@ export class Session {
     return record;
   }
 
-  /** The user of the key. @throws Skip */
+  /**
+   * Records of the router, those of others before an own one: the first, one of the middle and the last of the latest in
+   * the list; those that other runs made only where there are no others, since they may go away.
+   * @throws Skip when there are none
+   */
+  async samples(operation: Operation): Promise<Summary[]> {
+    const { router } = operation;
+    const found = this.#samples.get(router) ?? this.#findSamples(operation);
+    this.#samples.set(router, found);
+    const samples = await found;
+    if (samples.length === 0) throw new Skip('there is no record to read');
+    return samples;
+  }
+
+  /** The authors of samples of all lists. @throws Skip when there are none */
+  async authors(): Promise<Summary['author'][]> {
+    const authors = new Map<string, Summary['author']>();
+    for (const list of this.operations.filter(({ name }) => name === 'list')) {
+      for (const { author } of await this.samples(list).catch(() => [])) authors.set(author.id, author);
+    }
+    if (authors.size === 0) throw new Skip('there is no user to read');
+    return [...authors.values()];
+  }
+
+  /** Whether a user's profile holds what a run of the kit writes into it for a moment. */
+  isMarked(user: object): boolean {
+    return Object.values(user).some((value) => typeof value === 'string' && value.startsWith(MARK));
+  }
+
+  /** The user of the key, when no run of the kit is just changing the profile. @throws Skip */
   async me(): Promise<CurrentUser> {
     // A change of nothing answers the user, too.
     const reader = this.operations.find(({ id, access }) => /^user\.(me|updateProfile)$/.test(id) && this.can(access));
     if (!reader) throw new Skip('it needs a key with user:read or user:write');
-    return this.prepare<CurrentUser>(reader, {});
+    for (const deadline = Date.now() + (this.#isOccupied ? 0 : OCCUPIED_MS); ;) {
+      const me = await this.prepare<CurrentUser>(reader, {});
+      if (!this.isMarked(me)) return me;
+      this.#isOccupied = Date.now() >= deadline;
+      if (this.#isOccupied) throw new Skip('the profile is as a run of verify writes it that goes on, or was stopped');
+      await sleep(PAUSE_MS);
+    }
   }
 
   /**
@@ -191,12 +265,26 @@ export class Session {
   }
 
   async #findRecord(operation: Operation): Promise<Content> {
-    const [create, list] = [this.sibling(operation, 'create'), this.sibling(operation, 'list')];
+    const create = this.sibling(operation, 'create');
     if (create && this.can(create.access)) return this.publish(operation);
-    const page = list && (await this.prepare<Page>(list, { limit: 1, page: 1 }));
-    const [record] = page?.items ?? [];
-    if (!record) throw new Skip('there is no record to read');
+    const [record] = await this.samples(operation);
     return record as Content;
+  }
+
+  async #findSamples(operation: Operation): Promise<Summary[]> {
+    const list = this.partner(operation, 'list');
+    const isOther = ({ title }: Summary): boolean => !title.startsWith(MARK);
+    const { items } = await this.prepare<Page>(list, { limit: SAMPLED, page: 1 });
+    // Many runs may have been made since the others were published; what they made is hardly looked at.
+    const viewed = items.some(isOther)
+      ? []
+      : (await this.prepare<Page>(list, { limit: SAMPLED, page: 1, sortBy: 'views' })).items;
+    const others = [...items, ...viewed].filter(isOther);
+    const from = others.length > 0 ? others : items;
+    const places = new Set([0, Math.floor(from.length / 2), from.length - 1]);
+    const create = this.sibling(operation, 'create');
+    const own = create && this.can(create.access) ? await this.record(operation) : undefined;
+    return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as Summary] : [])];
   }
 
   /** The id of a record, or of a user, as its absence is called. @throws Skip */

@@ -1,29 +1,40 @@
-import { procedures, type Scope, scopes } from '../../contract/index.ts';
-import { type Check, SERVICE } from './check.ts';
-import { DOCUMENT } from './checks/service.ts';
-import { Client, NoReply } from './client.ts';
-import { describeReply } from './expect.ts';
-import { type Finding, Mismatch, show, Skip } from './finding.ts';
-import { type Operation, operationOf } from './operation.ts';
+import { procedures, type Scope } from '../../contract/index.ts';
+import { scopesOf } from './caller.ts';
+import { type Check, WITHHELD } from './check.ts';
+import { operationOf } from './contract/operation.ts';
+import { readChanges } from './checks/document.ts';
+import type { ClientDocument } from './document/client-document.ts';
+import type { Change } from './document/compare.ts';
+import { type Finding, Mismatch, show, Skip } from './findings/finding.ts';
+import { findBase } from './http/base.ts';
+import { Client } from './http/client.ts';
+import { demandUnusedSeed, recordsMade, recordsThere } from './leftovers.ts';
 import { planChecks } from './plan.ts';
-import { newRun, Session } from './session.ts';
+import { Chance } from './seed.ts';
+import { Session } from './session.ts';
 
 const TIMEOUT_MS = 10_000;
 
 /** A deployment, and what is needed to try it. */
 export interface Target {
-  /** Where it is, without a slash at the end. */
+  /** Where it is, or the address of one of its pages. */
   baseUrl: string;
   /** A key of the deployment; without one, only what needs none is checked. */
   key?: string | undefined;
+  /** Whether nothing may be changed, even with a key that may. */
+  readOnly?: boolean;
   /** A well-formed key that the deployment has not issued. */
   unknownKey: string;
   /** The site whose scripts the requests pretend to come from. */
   origin: string;
   /** The OpenAPI document of this contract, which the deployment is to publish. */
   document: object;
+  /** The document that a client was made from. */
+  clientDocument?: ClientDocument | undefined;
   /** What to check: ids of operations, and `service` for the rest; all, unless given. */
   only?: readonly string[] | undefined;
+  /** From what everything is derived that is left to chance. */
+  seed: number;
   /** How long a reply may take. */
   timeoutMs?: number;
 }
@@ -32,8 +43,10 @@ export interface Target {
 export interface Observer {
   /** Runs `work`, which is so many checks. */
   withProgress?: <T>(checks: number, work: (advance: (more: number) => void) => Promise<T>) => Promise<T>;
-  /** The deployment limits rates, and wants to be left alone for so many seconds. */
+  /** The deployment limits rates, or has no room, and wants to be left alone for so many seconds. */
   onWait?: (seconds: number) => void;
+  /** Where the deployment is, when that is not where it was said to be. */
+  onBase?: (baseUrl: string) => void;
 }
 
 /** How a check ended. */
@@ -46,39 +59,20 @@ export interface Result extends Pick<Check, 'subject' | 'name'> {
   ms: number;
 }
 
-/** A deployment that cannot be verified at all; the message says why. */
-export class VerifyError extends Error {}
-
-/** @throws VerifyError if nothing answers */
-const reach = async (client: Client, baseUrl: string): Promise<void> => {
-  try {
-    await client.send(SERVICE, DOCUMENT, { method: 'GET' });
-  } catch (error) {
-    if (!(error instanceof NoReply)) throw error;
-    throw new VerifyError(`${baseUrl} cannot be reached: ${error.fault}.`, { cause: error });
-  }
-};
-
-/**
- * Whether a key may call an operation, by what that makes of a faulty input. One that gives no answer counts as allowed,
- * so that its checks say so.
- * @throws VerifyError if the key is refused
- */
-const mayCall = async (client: Client, key: string, { id, path }: Operation): Promise<boolean> => {
-  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` };
-  const reply = await client.send(id, path, { headers, body: '{"json":{"unknownMember":1}}' }).catch(() => undefined);
-  if (reply?.status === 401) throw new VerifyError(`The deployment refuses the key: ${describeReply(reply)}.`);
-  return reply?.status !== 403;
-};
-
-const scopesOf = async (client: Client, key: string, operations: readonly Operation[]): Promise<Set<Scope>> => {
-  const held = new Set<Scope>();
-  for (const scope of scopes) {
-    const operation = operations.find(({ needs }) => needs.includes(scope));
-    if (operation && (await mayCall(client, key, operation))) held.add(scope);
-  }
-  return held;
-};
+/** A run. */
+export interface Run {
+  /** Where the deployment is. */
+  baseUrl: string;
+  /** The name of the run, which its records have in their titles. */
+  name: string;
+  results: Result[];
+  /** What is other than in the document that a client was made from. */
+  changes: Change[];
+  /** How many records the run made. */
+  made: number;
+  /** How many of them are still there, when asked; undefined where the deployment does not say. */
+  countLeft: () => Promise<number | undefined>;
+}
 
 /** What came of a check that threw. */
 const outcomeOf = (error: unknown): Pick<Result, 'outcome' | 'findings' | 'reason'> => {
@@ -87,7 +81,16 @@ const outcomeOf = (error: unknown): Pick<Result, 'outcome' | 'findings' | 'reaso
   return { outcome: 'failed', findings: [{ expected: 'replies that the check can use', came: show(String(error)) }] };
 };
 
-const make = async ({ subject, name, needs, run }: Check, session: Session): Promise<Result> => {
+/** Why a check cannot be made by a caller, if it cannot. */
+const lackOf = ({ needs }: Check, session: Session): string | undefined => {
+  const lacking = needs.filter((scope) => !session.can(scope));
+  if (lacking.length === 0) return undefined;
+  const isWithheld = session.caller.key !== undefined && lacking.every((scope) => session.isWithheld(scope));
+  return isWithheld ? WITHHELD : `it needs a key with ${lacking.join(' and ')}`;
+};
+
+const make = async (check: Check, session: Session): Promise<Result> => {
+  const { subject, name, run } = check;
   const started = performance.now();
   const end = (how: Pick<Result, 'outcome' | 'findings' | 'reason'>): Result => ({
     subject,
@@ -95,9 +98,9 @@ const make = async ({ subject, name, needs, run }: Check, session: Session): Pro
     ...how,
     ms: performance.now() - started,
   });
-  const lacking = needs.filter((scope) => !session.can(scope));
   try {
-    if (lacking.length > 0) throw new Skip(`it needs a key with ${lacking.join(' and ')}`);
+    const lack = lackOf(check, session);
+    if (lack !== undefined) throw new Skip(lack);
     await run();
     return end({ outcome: 'passed', findings: [] });
   } catch (error) {
@@ -107,27 +110,49 @@ const make = async ({ subject, name, needs, run }: Check, session: Session): Pro
 
 /**
  * Proves a deployment against the contract, from outside. What is wrong is in the results.
- * @throws VerifyError when it cannot be reached, or refuses the key
+ * @throws Unreachable when there is no gateway, Unusable when it refuses the key or has seen the seed
  */
 export const verify = async (
-  target: Target,
-  { withProgress = (_, work) => work(() => undefined), onWait = () => undefined }: Observer = {},
-): Promise<Result[]> => {
-  const { baseUrl, key, unknownKey, origin, document, only, timeoutMs = TIMEOUT_MS } = target;
-  const run = newRun();
-  const client = new Client({ baseUrl, origin, run, timeoutMs, onWait });
+  { key, unknownKey, document, clientDocument, only, ...target }: Target,
+  {
+    withProgress = (_, work) => work(() => undefined),
+    onWait = () => undefined,
+    onBase = () => undefined,
+  }: Observer = {},
+): Promise<Run> => {
+  const { origin, readOnly = false, timeoutMs = TIMEOUT_MS } = target;
+  const chance = new Chance(target.seed);
   const operations = procedures.map(operationOf);
-  await reach(client, baseUrl);
-  const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations);
-  const session = new Session({ operations, client, run, document, caller: { key, unknownKey, scopes: held } });
+  const client = await findBase(
+    target.baseUrl,
+    Session.apiPathOf(operations),
+    (baseUrl) => new Client({ baseUrl, origin, run: chance.run, timeoutMs, onWait }),
+  );
+  if (client.baseUrl !== target.baseUrl) onBase(client.baseUrl);
+  const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations, readOnly);
+  const caller = { key, unknownKey, scopes: held };
+  const session = new Session({ operations, client, chance, document, clientDocument, caller, readOnly });
+  await demandUnusedSeed(session);
 
   const checks = planChecks(session, only);
-  return withProgress(checks.length, async (advance) => {
-    const results: Result[] = [];
-    for (const check of checks) {
-      results.push(await make(check, session));
+  const results = await withProgress(checks.length, async (advance) => {
+    const made: Result[] = [];
+    for (const [index, check] of checks.entries()) {
+      client.begin(String(index + 1));
+      made.push(await make(check, session));
       advance(1);
     }
-    return results;
+    return made;
   });
+  client.begin('end');
+  // Where there is no document to compare with, the checks have said so.
+  const changes = clientDocument ? await readChanges(session, clientDocument).catch(() => []) : [];
+  return {
+    baseUrl: client.baseUrl,
+    name: chance.run,
+    results,
+    changes,
+    made: recordsMade(session),
+    countLeft: () => recordsThere(session),
+  };
 };

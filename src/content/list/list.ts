@@ -26,7 +26,8 @@ export interface TypeFilter {
 /** What a list is asked for. */
 export interface ListQuery {
   limit: number;
-  page: number;
+  /** Absent beside a cursor only. */
+  page?: number | undefined;
   cursor?: string | undefined;
   search?: string | undefined;
   type?: TypeFilter | undefined;
@@ -39,6 +40,7 @@ export interface ListQuery {
 
 /** A query that has been checked. */
 export interface ParsedQuery extends ListQuery {
+  page: number;
   terms: readonly string[];
   slugs: readonly string[];
   /** What its cursors are bound to. */
@@ -69,14 +71,14 @@ const isId = (value: unknown): boolean => typeof value === 'string' && idToBytes
 
 /** @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => {
-  const { limit, page, cursor, sortBy, timeRange } = query;
+  const { limit, page = 1, cursor, sortBy, timeRange } = query;
   if (cursor === undefined && page * limit > MAX_PAGE_DEPTH) throw new AppError('PAGE_TOO_DEEP');
   const terms = searchTerms(query.search);
   const slugs = [...new Set(query.tagSlugs)].toSorted();
   const filters = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
   const accepts = [...(orders[sortBy].counter ? [Number.isSafeInteger] : []), isTime, isId];
   const position = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
-  return Object.assign({ terms, slugs, filters, position }, query);
+  return { ...query, page, terms, slugs, filters, position };
 };
 
 /** A SELECT of the ids on a page, with what they are sorted by. */

@@ -129,7 +129,7 @@ const fromTag = (dialect: Dialect, kind: ContentKind, filter: ListFilter, needsR
       joins.parameters,
       rarest ? [rarest.id] : [],
       type === undefined ? [] : [type],
-      since === undefined ? [] : [firstIdBytes(since)],
+      since === undefined ? [] : [(kind.firstId ?? firstIdBytes)(since)],
       terms,
     ]),
     id,

@@ -4,6 +4,7 @@ import type { Parameter } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { countFromDb } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';
+import { removalCounter } from '../remove.ts';
 import { type ListFilter, matches, whereOf } from './plan.ts';
 
 /** A number as an expression of SQL. */
@@ -12,10 +13,12 @@ export interface Expression {
   parameters: Parameter[];
 }
 
-/** How many match, as it was counted when each tag had so many records. */
+/** How many match, as it was counted when each tag had so many records, and so many had been removed. */
 interface Counted {
   total: number;
   ofTags: number[];
+  /** How many records had been removed by then. */
+  removed: number;
 }
 
 /** What a list says of its total. */
@@ -36,6 +39,9 @@ const bounded = (dialect: Dialect, kind: ContentKind, filter: ListFilter): Expre
 
 const tagCount = (kind: ContentKind): string => `(SELECT ${kind.countColumn} FROM tags WHERE id = ?)`;
 
+const removedCount = (kind: ContentKind): string =>
+  `COALESCE((SELECT n FROM counters WHERE name = '${removalCounter(kind)}'), 0)`;
+
 const isCounter = ({ type, since, tags, terms }: ListFilter): boolean =>
   since === undefined && terms.length === 0 && (type === undefined ? 0 : 1) + tags.length <= 1;
 
@@ -47,8 +53,8 @@ export const asTotal = (filter: ListFilter, n: number): Total =>
 
 /**
  * Counts matches: by a counter where there is one, else one by one up to a bound. Where records keep their tags, what was
- * counted is still true while no tag has more records than it had, and beyond the bound whatever came. The database itself
- * says whether that is so, in the very statement, so that no total is older than its page.
+ * counted is still true while no tag has more records than it had and none was removed, and beyond the bound whatever came.
+ * The database itself says whether that is so, in the very statement, so that no total is older than its page.
  */
 export class Totals {
   readonly #dialect: Dialect;
@@ -74,9 +80,11 @@ export class Totals {
     if (!known) return count;
     const sign = known.total > MAX_PAGE_DEPTH ? '>=' : '=';
     return {
-      sql: `CASE WHEN ${tags.map(() => `${tagCount(this.#kind)} ${sign} ?`).join(' AND ')} THEN ? ELSE ${count.sql} END`,
+      sql: `CASE WHEN ${tags.map(() => `${tagCount(this.#kind)} ${sign} ?`).join(' AND ')} AND ${removedCount(this.#kind)} = ?
+        THEN ? ELSE ${count.sql} END`,
       parameters: [
         ...tags.flatMap(({ id }, index) => [id, known.ofTags[index] ?? 0]),
+        known.removed,
         known.total,
         ...count.parameters,
       ],
@@ -86,7 +94,10 @@ export class Totals {
   /** The columns that `remember` needs beside the total. */
   columns(filter: ListFilter): Expression[] {
     if (!this.#isKept(filter)) return [];
-    return filter.tags.map(({ id }, index) => ({ sql: `${tagCount(this.#kind)} AS tag_${index}`, parameters: [id] }));
+    return [
+      ...filter.tags.map(({ id }, index) => ({ sql: `${tagCount(this.#kind)} AS tag_${index}`, parameters: [id] })),
+      { sql: `${removedCount(this.#kind)} AS removed`, parameters: [] },
+    ];
   }
 
   /** Takes a total from a row with `columns`. */
@@ -95,6 +106,7 @@ export class Totals {
     this.#counted.set(this.#nameOf(filter), {
       total,
       ofTags: filter.tags.map((_, index) => Number(row[`tag_${index}`])),
+      removed: Number(row['removed']),
     });
   }
 

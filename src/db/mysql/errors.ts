@@ -35,6 +35,9 @@ const UNREACHABLE = new Set([
   'PROTOCOL_SEQUENCE_TIMEOUT',
 ]);
 
+/** A foreign key that finds no row: to those who may see its table, and to others. */
+const ORPHANED = new Set([1452, 1216]);
+
 interface DriverError {
   code?: string;
   errno?: number;
@@ -54,6 +57,9 @@ export const isTransient = (error: unknown): boolean => TRANSIENT.has(numberOf(e
 
 /** Whether the server gave the statement up. */
 export const isInterrupted = (error: unknown): boolean => OUT_OF_TIME.has(numberOf(error));
+
+/** Whether a row was to refer to another that is not there. */
+export const isOrphaned = (error: unknown): boolean => ORPHANED.has(numberOf(error));
 
 /** Whether the server has as many connections as it takes. */
 export const isCrowded = (error: unknown): boolean => CROWDED.has(numberOf(error));

@@ -1,6 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerAddress } from '../address.ts';
+import { placeOf, type ServerAddress } from '../address.ts';
 import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './connect.ts';
 import { connectionError, driverError, isCrowded } from './errors.ts';
 
@@ -35,9 +35,6 @@ export interface Link {
   /** Which server answers there: an address may be that of several. */
   server: string;
 }
-
-/** `host:port` */
-export const placeOf = ({ host, port }: ServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 const query = (connection: Connection, sql: string): Promise<RowDataPacket[]> =>
   new Promise((resolve, reject) => {

@@ -5,11 +5,12 @@ import { AppError } from '../../errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, LaneName, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
+import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
 import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
-import { connectionError, driverError, isInterrupted, isTransient, isUnreachable } from './errors.ts';
+import { connectionError, driverError, isInterrupted, isOrphaned, isTransient, isUnreachable } from './errors.ts';
 import { Hosts } from './hosts.ts';
-import { SessionPool } from './pool.ts';
+import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
 import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
 import { transactionOn } from './transaction.ts';
@@ -22,7 +23,7 @@ const CONNECTIONS = {
   calls: { reads: 24, writes: 16 },
   keys: { reads: 2, writes: 0 },
   background: { reads: 1, writes: 2 },
-  health: { reads: 1, writes: 0 },
+  health: { reads: 1, writes: 1 },
 } satisfies Record<Exclude<LaneName, 'anonymous'>, { reads: number; writes: number }>;
 /** What tells the server to give statements up. */
 const CONTROL_CONNECTIONS = 1;
@@ -30,6 +31,8 @@ const CONTROL_CONNECTIONS = 1;
 const MAX_PREPARED_STATEMENTS = 1500;
 /** Those of TypeORM: one that holds the lock, one that migrates. */
 const MIGRATING_CONNECTIONS = 2;
+/** For those who only ask: a table that somebody has locked, for a backup say, tells them nothing. */
+const HASTE = 'SET SESSION lock_wait_timeout = 1';
 const OPEN_TIMEOUT_MS = 10_000;
 const FAREWELL_MS = 100;
 const MIGRATION_LOCK_WAIT_S = 120;
@@ -37,6 +40,12 @@ const MIGRATION_LOCK_WAIT_S = 120;
 const REPLICA_PAUSE_MS = 1000;
 
 type Engine = 'mysql' | 'mariadb';
+
+/** Watches a pool that nobody uses. */
+const unused: PoolObserver = {
+  waited: () => undefined,
+  statement: () => ({ sent: () => undefined, end: () => undefined }),
+};
 type Pools = Record<'reads' | 'writes', SessionPool>;
 
 /** MariaDB and MySQL differ in how TypeORM sees their schema, so the server is asked, whatever the URL says. */
@@ -81,22 +90,38 @@ const openDataSource = async (
 };
 
 /** The pools of all lanes, on one server. */
-const openLanes = (hosts: Hosts, statements: StatementBudget, engine: Engine, { statementMs }: DatabaseOptions) => {
-  const control = new SessionPool({ hosts, statements, limit: CONTROL_CONNECTIONS, settings: connectionSettings(1) });
+const openLanes = (
+  hosts: Hosts,
+  statements: StatementBudget,
+  engine: Engine,
+  { statementMs, observer }: DatabaseOptions,
+) => {
+  const observe = (name: string): SessionPoolOptions['observe'] => observer && ((usage) => observer.pool(name, usage));
+  const control = new SessionPool({
+    hosts,
+    statements,
+    limit: CONTROL_CONNECTIONS,
+    settings: connectionSettings(1),
+    observe: observe('control'),
+  });
   const canceller = createCanceller(control);
   const poolsOf = (name: keyof typeof CONNECTIONS): Pools => {
     const isBounded = name !== 'background' && statementMs !== undefined;
-    const backstops = isBounded ? backstopSettings({ statementMs, engine }) : [];
-    const poolOf = (autocommit: 0 | 1, limit: number): SessionPool =>
+    const backstops = [
+      ...(isBounded ? backstopSettings({ statementMs, engine }) : []),
+      ...(name === 'health' ? [HASTE] : []),
+    ];
+    const poolOf = (autocommit: 0 | 1, use: 'reads' | 'writes'): SessionPool =>
       new SessionPool({
         hosts,
         statements,
-        limit,
+        limit: CONNECTIONS[name][use],
         settings: [...connectionSettings(autocommit), ...backstops],
         canceller,
+        observe: CONNECTIONS[name][use] === 0 ? undefined : observe(`${name}.${use}`),
       });
     // Without autocommit a transaction needs no trip to begin.
-    return { reads: poolOf(1, CONNECTIONS[name].reads), writes: poolOf(0, CONNECTIONS[name].writes) };
+    return { reads: poolOf(1, 'reads'), writes: poolOf(0, 'writes') };
   };
   const lanes = {
     calls: poolsOf('calls'),
@@ -116,6 +141,13 @@ const openLanes = (hosts: Hosts, statements: StatementBudget, engine: Engine, { 
   };
 };
 
+/** Of the pools of replicas, one is used. */
+const ofReplicas = (observer: DatabaseObserver | undefined): DatabaseObserver | undefined =>
+  observer && {
+    ...observer,
+    pool: (name, usage) => (name === 'calls.reads' ? observer.pool('replicas.reads', usage) : unused),
+  };
+
 /** Reads on replicas while they are there. */
 const openReplicas = (
   addresses: readonly ServerAddress[],
@@ -124,7 +156,7 @@ const openReplicas = (
   options: DatabaseOptions,
 ) => {
   const hosts = new Hosts(addresses, { needsPrimary: false });
-  const { lanes, close } = openLanes(hosts, statements, engine, options);
+  const { lanes, close } = openLanes(hosts, statements, engine, { ...options, observer: ofReplicas(options.observer) });
   let awayUntil = 0;
   const read: Connection['read'] = async (sql, parameters, deadline) => {
     try {
@@ -175,10 +207,11 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
         return lanes.calls.reads.read(sql, parameters, deadline);
       },
       transaction: (work, deadline, lane = 'calls') =>
-        transactionOn(lanes[lane === 'background' ? lane : 'calls'].writes, work, deadline),
+        transactionOn(lanes[lane === 'background' || lane === 'health' ? lane : 'calls'].writes, work, deadline),
       whileMigrating: (work) => withLock(dataSource, work),
       isTransient,
       isInterrupted,
+      isOrphaned,
       isUnreachable,
       close: async () => {
         replicas?.close();
@@ -204,10 +237,10 @@ const withLock = async <T>(dataSource: DataSource, work: () => Promise<T>): Prom
   // Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
   const name = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
   try {
-    const [row] = (await holder.query(`SELECT GET_LOCK(${name}, ${MIGRATION_LOCK_WAIT_S}) AS held`)) as {
-      held: number | null;
-    }[];
-    if (Number(row?.held) !== 1) {
+    const [row = {}] = (await holder.query(`SELECT GET_LOCK(${name}, ${MIGRATION_LOCK_WAIT_S})`)) as object[];
+    // The only column, whose name is not the same everywhere: Vitess heeds no alias here.
+    const [held] = Object.values(row) as unknown[];
+    if (Number(held) !== 1) {
       throw new AppError('DATABASE_UNAVAILABLE', {
         hint: `another process has been migrating for ${MIGRATION_LOCK_WAIT_S} seconds`,
       });

@@ -2,6 +2,7 @@ import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter } from '../connection.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
+import type { PoolObserver, PoolUsage, StatementWatch } from '../observer.ts';
 import type { Hosts, Node } from './hosts.ts';
 import { Session, type StatementBudget } from './session.ts';
 
@@ -31,7 +32,7 @@ export interface Canceller {
   close: (session: Session) => void;
 }
 
-interface Options {
+export interface SessionPoolOptions {
   hosts: Hosts;
   /** How many connections, at most. They are opened when they are needed. */
   limit: number;
@@ -40,9 +41,12 @@ interface Options {
   statements: StatementBudget;
   /** Without, what is given up runs to its end, or for as long as the connection is kept. */
   canceller?: Canceller;
+  /** Makes what watches the pool, and may ask how it stands. */
+  observe?: ((usage: () => PoolUsage) => PoolObserver) | undefined;
 }
 
 interface Waiting {
+  since: number;
   use: (session: Session) => void;
   fail: (error: unknown) => void;
   forget: (() => void) | undefined;
@@ -50,19 +54,26 @@ interface Waiting {
 
 /** Connections to the server in use that are all set up alike and know their prepared statements. */
 export class SessionPool {
-  readonly #options: Options;
+  readonly #options: SessionPoolOptions;
   readonly #sessions = new Set<Session>();
   /** Those that nobody uses, and since when; the one used last at the end. */
   readonly #idle: { session: Session; since: number }[] = [];
   /** In the order of arrival. */
   readonly #waiting = new Set<Waiting>();
   readonly #sweep: NodeJS.Timeout;
+  readonly #observer: PoolObserver | undefined;
   #connecting = 0;
   #crowdedUntil = 0;
   #isClosed = false;
 
-  constructor(options: Options) {
+  constructor(options: SessionPoolOptions) {
     this.#options = options;
+    this.#observer = options.observe?.(() => ({
+      used: this.#sessions.size - this.#idle.length,
+      idle: this.#idle.length,
+      limit: options.limit,
+      waiting: this.#waiting.size,
+    }));
     this.#sweep = setInterval(() => this.#closeUnused(), IDLE_MS / 2).unref();
     options.hosts.onLeave((node, isGone) => this.#leave(node, isGone));
     options.hosts.onSuspicion((node) => this.#check(node));
@@ -73,11 +84,14 @@ export class SessionPool {
    * @throws AppError TIMEOUT, OVERLOADED when too many wait already
    */
   read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
+    const watch = this.watch(sql);
     return new Promise((resolve, reject) => {
       const run = (session: Session): void => {
         let answered: (() => void) | undefined;
+        watch?.sent(session.node.address);
         const forget = deadline?.onEnd((error) => {
           answered = this.breakOff(session, () => this.release(session));
+          watch?.end(error);
           reject(error);
         });
         session.run(sql, parameters, (error, rows) => {
@@ -86,6 +100,7 @@ export class SessionPool {
             return;
           }
           forget?.();
+          watch?.end(error);
           if (error) {
             this.note(session, error);
             reject(error);
@@ -95,8 +110,17 @@ export class SessionPool {
           this.release(session);
         });
       };
-      this.#acquire(deadline, run, reject);
+      const fail = (error: unknown): void => {
+        watch?.end(error);
+        reject(error);
+      };
+      this.#acquire(deadline, run, fail);
     });
+  }
+
+  /** Has a statement watched that is asked for now. */
+  watch(sql: string): StatementWatch | undefined {
+    return this.#observer?.statement(sql);
   }
 
   /**
@@ -117,6 +141,7 @@ export class SessionPool {
     if (next) {
       this.#waiting.delete(next);
       next.forget?.();
+      this.#noteWaited(next);
       next.use(session);
     } else {
       this.#idle.push({ session, since: Date.now() });
@@ -185,6 +210,7 @@ export class SessionPool {
     }
     const session = this.#takeIdle();
     if (session) {
+      this.#observer?.waited(0);
       use(session);
       return;
     }
@@ -192,13 +218,18 @@ export class SessionPool {
       fail(new AppError('OVERLOADED'));
       return;
     }
-    const waiting: Waiting = { use, fail, forget: undefined };
+    const waiting: Waiting = { since: performance.now(), use, fail, forget: undefined };
     this.#waiting.add(waiting);
     waiting.forget = deadline?.onEnd((error) => {
       this.#waiting.delete(waiting);
+      this.#noteWaited(waiting);
       fail(error);
     });
     this.#grow();
+  }
+
+  #noteWaited({ since }: Waiting): void {
+    this.#observer?.waited(performance.now() - since);
   }
 
   #takeIdle(): Session | undefined {
@@ -245,6 +276,7 @@ export class SessionPool {
   #fail(waiting: Waiting, error: unknown): void {
     this.#waiting.delete(waiting);
     waiting.forget?.();
+    this.#noteWaited(waiting);
     waiting.fail(error);
   }
 

@@ -1,4 +1,10 @@
-import type { Connection, PrepareStatementInfo, QueryError, ResultSetHeader, RowDataPacket } from 'mysql2';
+import mysql, {
+  type Connection,
+  type PrepareStatementInfo,
+  type QueryError,
+  type ResultSetHeader,
+  type RowDataPacket,
+} from 'mysql2';
 import type { Parameter } from '../connection.ts';
 import { breakConnection, socketOf } from './connect.ts';
 import { connectionError, isBroken, TOO_MANY_STATEMENTS } from './errors.ts';
@@ -47,11 +53,49 @@ export class StatementBudget {
   }
 }
 
+/** Which of a statement's parameters are a LIMIT or OFFSET, counted from 0. Our SQL has no `?` but those. */
+export const limitsIn = (sql: string): number[] => {
+  const limits: number[] = [];
+  let place = 0;
+  for (const [match] of sql.matchAll(/(?:\b(?:LIMIT|OFFSET)\s+)?\?/gi)) {
+    if (match !== '?') limits.push(place);
+    place += 1;
+  }
+  return limits;
+};
+
 interface Prepared {
   info: PrepareStatementInfo;
+  /** See `limitsIn`. */
+  limits: readonly number[];
   /** Rises with each run of any statement of the session. */
   lastRun: number;
 }
+
+/** What the driver asks a parameter's definition for. */
+interface Definition {
+  columnType: number;
+  flags: number;
+}
+
+const definitions = new Map<string, Definition>();
+
+/** The one object of all parameters that are alike. */
+const sharedDefinition = ({ columnType, flags }: Definition): Definition => {
+  const key = `${columnType} ${flags}`;
+  const known = definitions.get(key) ?? { columnType, flags };
+  definitions.set(key, known);
+  return known;
+};
+
+/**
+ * Has a statement keep of its parameters what is needed to bind them. An INSERT of 256 rows may have thousands, and the
+ * driver would keep all that the server says of each, with the packets it came in.
+ */
+const forgetDefinitions = (statement: PrepareStatementInfo): void => {
+  const info = statement as PrepareStatementInfo & { parameters: Definition[] };
+  info.parameters = info.parameters.map(sharedDefinition);
+};
 
 /**
  * A connection with the statements it has prepared; of more than its budget, the one used longest ago is closed. By
@@ -104,8 +148,7 @@ export class Session {
       this.#prepare(sql, parameters, callback, 1);
       return;
     }
-    statement.lastRun = ++this.#runs;
-    statement.info.execute(parameters, callback);
+    this.#execute(statement, parameters, callback);
   }
 
   /** Runs a statement of ours without parameters, as a text. */
@@ -150,6 +193,19 @@ export class Session {
     this.#onBroken?.();
   }
 
+  /** The driver sends numbers as floating-point ones unless the server names a type: some take none such as a limit. */
+  #execute(statement: Prepared, parameters: readonly Parameter[], callback: Callback): void {
+    statement.lastRun = ++this.#runs;
+    const { info, limits } = statement;
+    if (limits.length === 0) {
+      info.execute(parameters, callback);
+      return;
+    }
+    const bound: unknown[] = [...parameters];
+    for (const place of limits) bound[place] = mysql.TypedParameter.LONGLONG(Number(bound[place]));
+    info.execute(bound, callback);
+  }
+
   #prepare(sql: string, parameters: readonly Parameter[], callback: Callback, attempt: number): void {
     // First, since the server counts both.
     this.closeStatements(this.#budget.max - 1);
@@ -160,8 +216,10 @@ export class Session {
       } else if (error) {
         callback(error, []);
       } else {
-        this.#statements.set(sql, { info: statement, lastRun: ++this.#runs });
-        statement.execute(parameters, callback);
+        forgetDefinitions(statement);
+        const prepared = { info: statement, limits: limitsIn(sql), lastRun: 0 };
+        this.#statements.set(sql, prepared);
+        this.#execute(prepared, parameters, callback);
         if (this.#statements.size > this.#budget.max) this.closeStatements(this.#budget.max);
       }
     });

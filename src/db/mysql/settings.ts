@@ -19,9 +19,19 @@ const variables = (autocommit: 0 | 1): Record<string, string | number> => ({
   default_storage_engine: 'InnoDB',
   foreign_key_checks: 1,
   sql_safe_updates: 0,
-  // Without a limit. DEFAULT would be the server's.
-  sql_select_limit: '18446744073709551615',
 });
+
+/**
+ * Without a limit; DEFAULT would be the server's. Vitess has none of its own, and with one of a session takes no GET_LOCK.
+ */
+const NO_SELECT_LIMIT = 'SET SESSION sql_select_limit = 18446744073709551615';
+
+/** What a server said of itself when it was connected to, which the driver's types leave out. */
+const isVitess = (connection: object): boolean =>
+  /vitess/i.test(
+    // oxlint-disable-next-line no-underscore-dangle -- the driver shows it nowhere else
+    (connection as { _handshakePacket?: { serverVersion?: string } })._handshakePacket?.serverVersion ?? '',
+  );
 
 /**
  * What holds on every connection, whatever the server was told. The service locks the rows it depends on; the gap locks of
@@ -32,6 +42,7 @@ export const connectionSettings = (autocommit: 0 | 1): string[] => [
   `SET SESSION ${Object.entries(variables(autocommit))
     .map(([name, value]) => `${name} = ${value}`)
     .join(', ')}`,
+  NO_SELECT_LIMIT,
 ];
 
 /** Added to the time of the one who waits, who is to end it in the ordinary case. */
@@ -62,6 +73,10 @@ export const applySettings = (
 ): void => {
   if (setting === undefined) {
     done(null);
+    return;
+  }
+  if (setting === NO_SELECT_LIMIT && isVitess(connection)) {
+    applySettings(connection, others, done);
     return;
   }
   connection.query(setting, (error) => {

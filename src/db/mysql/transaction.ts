@@ -72,8 +72,11 @@ class Attempt {
     return new Promise((resolve, reject) => {
       if (this.#state !== 'open') throw this.#ended();
       this.#running += 1;
+      const watch = this.#pool.watch(sql);
+      watch?.sent(this.#session.node.address);
       this.#session.run(sql, parameters, (error, result) => {
         this.#running -= 1;
+        watch?.end(error);
         if (error) reject(error);
         else resolve(take(result));
         if (this.#running === 0) this.#onAnswered?.();
@@ -118,7 +121,10 @@ class Attempt {
   async #commit(): Promise<void> {
     // Certainly nothing is stored.
     if (this.#session.isBroken) throw connectionError('PROTOCOL_CONNECTION_LOST', 'lost before COMMIT');
+    const watch = this.#pool.watch('COMMIT');
+    watch?.sent(this.#session.node.address);
     const error = await new Promise<Error | null>((resolve) => this.#session.run('COMMIT', [], resolve));
+    watch?.end(error);
     this.#state = 'over';
     if (!error) {
       this.#pool.release(this.#session);

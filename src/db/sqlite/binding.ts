@@ -1,4 +1,4 @@
-import { DatabaseSync } from '@photostructure/sqlite';
+import { backup, DatabaseSync } from '@photostructure/sqlite';
 import type { Parameter } from '../connection.ts';
 import type { Value } from './rows.ts';
 import { timeToDb } from '../values.ts';
@@ -33,6 +33,8 @@ export const rowMaker = (columns: readonly string[]): RowMaker => {
 const MAX_STATEMENTS = 300;
 /** How long opening and reading wait for another process. */
 const BUSY_TIMEOUT_MS = 5000;
+/** How many pages of a copy are written at a time. */
+const COPIED_PAGES = 1000;
 
 const toBindable = (value: unknown): Bindable => {
   if (value === undefined) return null;
@@ -97,6 +99,16 @@ export class SqliteConnection {
   pragma(pragma: string, options: { simple?: boolean } = {}): unknown {
     const rows = this.#database.prepare(`PRAGMA ${pragma}`).all() as Record<string, unknown>[];
     return options.simple ? Object.values(rows[0] ?? {})[0] : rows;
+  }
+
+  /**
+   * Copies all pages, as this connection sees them, over the empty file `target`, while this thread goes on. Within a
+   * transaction the copy is of one moment, whoever writes meanwhile; without, it would begin anew after each write.
+   */
+  async copyTo(target: string, onProgress: (done: number, total: number) => void): Promise<void> {
+    const progress = (info: { totalPages: number; remainingPages: number }): void =>
+      onProgress(info.totalPages - info.remainingPages, info.totalPages);
+    await backup(this.#database, target, { rate: COPIED_PAGES, progress });
   }
 
   close(): void {

@@ -10,6 +10,9 @@ const SQLITE_CANTOPEN = 14;
 const SQLITE_PROTOCOL = 15;
 const SQLITE_NOTADB = 26;
 
+/** An extended result code: most constraints share the primary one. */
+const SQLITE_CONSTRAINT_FOREIGNKEY = 787;
+
 const BUSY = [SQLITE_BUSY, SQLITE_LOCKED];
 /** Those that say that the file cannot be used as it is now. */
 const UNUSABLE = [
@@ -41,14 +44,24 @@ export class FileFault extends Error {
   override name = 'FileFault';
 }
 
+interface DriverError {
+  errcode?: number;
+  message?: string;
+}
+
+const driverError = (error: unknown): DriverError =>
+  (error as { driverError?: DriverError } | null)?.driverError ?? error ?? {};
+
 const primaryCode = (error: unknown): number | undefined => {
-  const cause = (error as { driverError?: unknown } | null)?.driverError ?? error;
-  const { errcode, message = '' } = (cause ?? {}) as { errcode?: number; message?: string };
+  const { errcode, message = '' } = driverError(error);
   return errcode === undefined ? CODES.get(message) : errcode & 0xff;
 };
 
 /** Whether another connection has locked what a statement needs. */
 export const isBusy = (error: unknown): boolean => BUSY.includes(primaryCode(error) ?? 0);
+
+/** Whether a row was to refer to another that is not there. */
+export const isOrphaned = (error: unknown): boolean => driverError(error).errcode === SQLITE_CONSTRAINT_FOREIGNKEY;
 
 /** Whether the file cannot be used: it is away, broken, not ours to write, or its disk is full or fails. */
 export const isUnusable = (error: unknown): boolean =>
@@ -56,6 +69,9 @@ export const isUnusable = (error: unknown): boolean =>
 
 /** Whether the disk failed, so that nobody knows what of the last write it holds. */
 export const isDiskFailure = (error: unknown): boolean => primaryCode(error) === SQLITE_IOERR;
+
+/** Whether there is no room on the disk. */
+export const isFull = (error: unknown): boolean => primaryCode(error) === SQLITE_FULL;
 
 /** Whether a page of the file cannot be true. */
 export const isCorrupt = (error: unknown): boolean => [SQLITE_CORRUPT, SQLITE_NOTADB].includes(primaryCode(error) ?? 0);

@@ -1,6 +1,7 @@
 import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
+import type { DatabaseObserver, PoolObserver, PoolUsage, StatementWatch } from '../observer.ts';
 import { openReader, type SqliteConnection } from './binding.ts';
 import { waitClock } from './clock.ts';
 import { Costs } from './costs.ts';
@@ -18,11 +19,27 @@ const TURN_MS = 4;
 const waited = waitClock();
 
 interface Short {
+  since: number;
+  watch: StatementWatch | undefined;
   sql: string;
   parameters: readonly Parameter[];
   deadline: Deadline | undefined;
   resolve: (rows: unknown[]) => void;
   reject: (error: unknown) => void;
+}
+
+/** What watches an SQLite file, however often it is opened. */
+export class FileObserver {
+  readonly lookups: PoolObserver | undefined;
+  readonly threads: PoolObserver | undefined;
+
+  /** `opened` tells what is open. */
+  constructor(observer: DatabaseObserver | undefined, opened: () => SqliteFile | undefined) {
+    const usage = (name: 'lookups' | 'threads') => (): PoolUsage =>
+      opened()?.usage[name] ?? { used: 0, idle: 0, limit: 0, waiting: 0 };
+    this.lookups = observer?.pool('lookups', usage('lookups'));
+    this.threads = observer?.pool('threads', usage('threads'));
+  }
 }
 
 /** An SQLite file that is open: one connection that writes, in turns, one that looks up, and threads that read. */
@@ -37,13 +54,20 @@ export class SqliteFile {
   #short: Short[] = [];
   #believedUntil = 0;
   #isRescued = false;
+  readonly #observer: { lookups: PoolObserver | undefined; writer: PoolObserver | undefined };
 
-  constructor(file: string, writer: SqliteConnection, exclusively: (work: () => Promise<void>) => Promise<void>) {
+  constructor(
+    file: string,
+    writer: SqliteConnection,
+    exclusively: (work: () => Promise<void>) => Promise<void>,
+    observer: Record<'lookups' | 'threads' | 'writer', PoolObserver | undefined>,
+  ) {
+    this.#observer = observer;
     this.#writer = writer;
     this.#reader = openReader(file);
     this.#reader.pragma('busy_timeout = 0');
     this.#costs = new Costs(this.#reader);
-    this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms));
+    this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms), observer.threads);
     this.#log = new WriteAheadLog({
       file,
       writer,
@@ -57,6 +81,12 @@ export class SqliteFile {
 
   get writer(): SqliteConnection {
     return this.#writer;
+  }
+
+  /** How its readers stand. */
+  get usage(): Record<'lookups' | 'threads', PoolUsage> {
+    // Of one connection, which is used for an instant.
+    return { lookups: { used: 0, idle: 1, limit: 1, waiting: this.#short.length }, threads: this.#threads.usage };
   }
 
   /** @throws FileFault when a file of it is no longer where it was */
@@ -82,18 +112,20 @@ export class SqliteFile {
 
   /** Runs a SELECT on what is committed. @throws AppError OVERLOADED, what the deadline ended with, FileFault */
   async read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
-    if (performance.now() > this.#believedUntil) this.assertThere();
+    const since = performance.now();
+    if (since > this.#believedUntil) this.assertThere();
     if (!this.#costs.isShort(sql)) return this.#threads.read(sql, parameters, deadline);
     return new Promise((resolve, reject) => {
       if (this.#short.length === 0) setImmediate(() => this.#runShort());
-      this.#short.push({ sql, parameters, deadline, resolve, reject });
+      const watch = this.#observer.lookups?.statement(sql);
+      this.#short.push({ since, watch, sql, parameters, deadline, resolve, reject });
     });
   }
 
   /** Runs `work` as one transaction, for the only one who writes at the time. @throws FileFault, and what `work` throws */
   async transaction<T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline): Promise<T> {
     this.assertThere();
-    return transactionOn(this.#writer, work, deadline);
+    return transactionOn(this.#writer, work, deadline, this.#observer.writer);
   }
 
   /** Resolves when all that is committed is on the disk. @throws AppError OUTCOME_UNKNOWN when that cannot be told */
@@ -111,9 +143,9 @@ export class SqliteFile {
   async close(): Promise<void> {
     for (const { reject } of this.#short) reject(new FileFault('the database was closed'));
     this.#short = [];
+    await this.#log.close();
     await this.#threads.close();
     this.#reader.close();
-    await this.#log.close();
   }
 
   #runShort(): void {
@@ -122,13 +154,18 @@ export class SqliteFile {
     const waitedBefore = waited();
     let last = began;
     let done = 0;
-    for (const { sql, parameters, deadline, resolve, reject } of waiting) {
+    for (const { since, watch, sql, parameters, deadline, resolve, reject } of waiting) {
       if (last - began > TURN_MS) break;
       done += 1;
+      this.#observer.lookups?.waited(last - since);
       try {
         deadline?.assert();
-        resolve(this.#reader.all(sql, parameters));
+        watch?.sent();
+        const rows = this.#reader.all(sql, parameters);
+        watch?.end();
+        resolve(rows);
       } catch (error) {
+        watch?.end(error);
         // A thread can wait until others let go of the file.
         if (isBusy(error)) this.#threads.read(sql, parameters, deadline).then(resolve, reject);
         else reject(error);

@@ -2,21 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
-import { sqliteFile } from '../address.ts';
-import type { Connection, Parameter, Schema } from '../connection.ts';
+import { IN_MEMORY, sqliteFile } from '../address.ts';
+import type { Connection, DatabaseOptions, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
+import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding.ts';
-import { FileFault, isBusy, isUnusable } from './errors.ts';
-import { SqliteFile } from './file.ts';
-import { IN_MEMORY, makePrivate } from './permissions.ts';
+import { FileFault, isBusy, isOrphaned, isUnusable } from './errors.ts';
+import { FileObserver, SqliteFile } from './file.ts';
+import { makePrivate } from './permissions.ts';
 import { SqliteHealth } from './health.ts';
-import { migrateOn, transactionOn } from './transaction.ts';
+import { migrateOn, transactionOn, watched } from './transaction.ts';
 import { type Purpose, Turns } from './turns.ts';
 
 /** How long opening waits for another process. */
 const BUSY_TIMEOUT_MS = 5000;
 /** How long a transaction waits for its turn and for another process that writes. */
 const WRITE_PATIENCE_MS = 5000;
+/** The same for what nobody waits for, which is done again: while it waits in its turn, callers wait for theirs. */
+const BACKGROUND_PATIENCE_MS = 500;
 const MIGRATION_PATIENCE_MS = 120_000;
 const RETRY_PAUSE_MS = 10;
 
@@ -57,7 +60,11 @@ const unavailable = (file: string, error: unknown): AppError =>
  * Opens an SQLite file. A database in memory is its connection's own, so there the readers take turns with the writers.
  * @throws AddressError, AppError DATABASE_UNAVAILABLE
  */
-export const openSqlite = async (url: string, schema: Schema): Promise<Connection> => {
+export const openSqlite = async (
+  url: string,
+  schema: Schema,
+  { observer }: Pick<DatabaseOptions, 'observer'> = {},
+): Promise<Connection> => {
   const file = sqliteFile(url);
   const dataSource = new DataSource({
     type: 'better-sqlite3',
@@ -71,7 +78,7 @@ export const openSqlite = async (url: string, schema: Schema): Promise<Connectio
   try {
     makePrivate(file);
     await dataSource.initialize();
-    return file === IN_MEMORY ? inMemory(dataSource) : inFile(file, dataSource);
+    return file === IN_MEMORY ? inMemory(dataSource, observer) : inFile(file, dataSource, observer);
   } catch (error) {
     throw unavailable(file, error);
   }
@@ -81,27 +88,36 @@ const common = (dataSource: DataSource) => ({
   dialect: dialectOf('sqlite'),
   dataSource,
   isTransient: isBusy,
+  isOrphaned,
   isUnreachable: isUnusable,
 });
 
-const inMemory = (dataSource: DataSource): Connection => {
+/** The queue of those who write. */
+const turnsOf = (observer: DatabaseObserver | undefined): Turns =>
+  new Turns((usage) => observer?.pool('writer', usage));
+
+const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined): Connection => {
   const writer = writerOf(dataSource);
-  const turns = new Turns();
+  const turns = turnsOf(observer);
   return {
     ...common(dataSource),
-    read: (sql, parameters, deadline, lane) => turns.run(async () => writer.all(sql, parameters), { deadline, lane }),
-    transaction: (work, deadline, lane) => turns.run(() => transactionOn(writer, work, deadline), { deadline, lane }),
+    read: (sql, parameters, deadline, lane) =>
+      turns.run(async () => watched(turns.observer, sql, () => writer.all(sql, parameters)), { deadline, lane }),
+    transaction: (work, deadline, lane) =>
+      turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, lane }),
     whileMigrating: (work) => turns.run(() => migrateOn(writer, work)),
     close: () => turns.run(() => dataSource.destroy()),
   };
 };
 
-const inFile = (file: string, dataSource: DataSource): Connection => {
-  const turns = new Turns();
+const inFile = (file: string, dataSource: DataSource, observer: DatabaseObserver | undefined): Connection => {
+  const turns = turnsOf(observer);
   /** Ends when the database is closed. */
   const closing = new Deadline();
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work, { lane: 'background' });
-  const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively);
+  const { lookups, threads } = new FileObserver(observer, () => opened);
+  const observers = { lookups, threads, writer: turns.observer };
+  const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively, observers);
   /** Undefined while what was opened is no longer there. */
   let opened: SqliteFile | undefined = openFile();
 
@@ -136,10 +152,11 @@ const inFile = (file: string, dataSource: DataSource): Connection => {
 
   const transaction = async <T>(
     run: (open: SqliteFile) => Promise<T>,
-    { patience = WRITE_PATIENCE_MS, ...purpose }: Purpose & { patience?: number },
+    { patience, ...purpose }: Purpose & { patience?: number },
   ): Promise<T> => {
-    const { deadline } = purpose;
-    const until = performance.now() + patience;
+    const { deadline, lane } = purpose;
+    const usual = lane === 'background' ? BACKGROUND_PATIENCE_MS : WRITE_PATIENCE_MS;
+    const until = performance.now() + (patience ?? usual);
     let used: SqliteFile | undefined;
     const result = await turns.run(async () => {
       const open = (used = await use());

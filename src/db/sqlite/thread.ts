@@ -31,7 +31,8 @@ const answer = ({ sql, parameters }: Question): Answer => {
   }
 };
 
-parentPort?.on('message', (question: Question) => {
+parentPort?.on('message', (question: Question | undefined) => {
+  if (question === undefined) process.exit();
   const given = answer(question);
   const bytes = 'packed' in given ? given.packed.bytes : undefined;
   parentPort?.postMessage(given, bytes ? [bytes.buffer] : []);

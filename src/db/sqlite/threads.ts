@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter } from '../connection.ts';
+import type { PoolObserver, PoolUsage } from '../observer.ts';
 import { type RowMaker, rowMaker } from './binding.ts';
 import { FileFault } from './errors.ts';
 import { unpack } from './rows.ts';
@@ -27,6 +29,8 @@ const THREAD = new URL(
 
 interface Job {
   question: Question;
+  /** What is done when it is given to a thread. */
+  begin: () => void;
   take: (answer: Answer) => void;
   fail: (error: unknown) => void;
   /** What is done when its deadline ends while it runs. */
@@ -58,11 +62,19 @@ export class ReadingThreads {
   readonly #lost = new Set<Thread>();
   readonly #waiting = new Set<Job>();
   readonly #makers = new LRUCache<string, RowMaker>({ max: REMEMBERED });
+  readonly #observer: PoolObserver | undefined;
 
   /** `note` hears how long each statement took. */
-  constructor(file: string, note: (sql: string, ms: number) => void) {
+  constructor(file: string, note: (sql: string, ms: number) => void, observer?: PoolObserver) {
     this.#file = file;
     this.#note = note;
+    this.#observer = observer;
+  }
+
+  /** How they stand. */
+  get usage(): PoolUsage {
+    const used = [...this.#threads].filter(({ job }) => job !== undefined).length;
+    return { used, idle: this.#threads.size - used, limit: this.#most(), waiting: this.#waiting.size };
   }
 
   /** The rows of a SELECT. @throws AppError OVERLOADED when too many wait, what the deadline ended with */
@@ -70,24 +82,40 @@ export class ReadingThreads {
     return new Promise((resolve, reject) => {
       deadline?.assert();
       if (this.#waiting.size >= MAX_WAITING) throw new AppError('OVERLOADED');
+      const asked = performance.now();
+      let watch = this.#observer?.statement(sql);
+      /** Once: whoever left at the deadline is not told when the thread answers. */
+      const end = (error?: unknown): void => {
+        watch?.end(error);
+        watch = undefined;
+      };
       const job: Job = {
         question: { sql, parameters },
+        begin: () => {
+          this.#observer?.waited(performance.now() - asked);
+          watch?.sent();
+        },
         take: (answer) => {
           forget?.();
           if ('error' in answer) {
-            reject(errorOf(answer.error));
+            const error = errorOf(answer.error);
+            end(error);
+            reject(error);
             return;
           }
+          end();
           this.#note(sql, answer.ms);
           resolve(unpack(answer.packed).map(this.#maker(sql, answer.columns)));
         },
         fail: (error) => {
           forget?.();
+          end(error);
           reject(error);
         },
       };
       const forget = deadline?.onEnd((error) => {
-        this.#waiting.delete(job);
+        if (this.#waiting.delete(job)) this.#observer?.waited(performance.now() - asked);
+        end(error);
         reject(error);
         job.onLeft?.();
       });
@@ -138,6 +166,7 @@ export class ReadingThreads {
 
   #give(thread: Thread, job: Job): void {
     thread.job = job;
+    job.begin();
     job.onLeft = () => {
       thread.late = setTimeout(() => this.#lose(thread), GRACE_MS).unref();
     };
@@ -183,6 +212,17 @@ export class ReadingThreads {
     this.#threads.delete(thread);
     this.#lost.delete(thread);
     clearTimeout(thread.late);
+    // Ended in the midst of a statement, it would take the process with it: it may finish, for a while.
+    if (thread.job) await this.#ends(thread);
     await thread.worker.terminate();
+  }
+
+  /** Asks a thread to end after what it is at, and waits for that as long as it may. */
+  async #ends({ worker }: Thread): Promise<void> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), GRACE_MS);
+    worker.postMessage(undefined, []);
+    await once(worker, 'exit', { signal: late.signal }).catch(() => undefined);
+    clearTimeout(timer);
   }
 }

@@ -1,6 +1,7 @@
 import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
+import type { PoolObserver } from '../observer.ts';
 import type { SqliteConnection } from './binding.ts';
 import { isDiskFailure } from './errors.ts';
 import { Turn } from './turns.ts';
@@ -10,10 +11,24 @@ const rollBack = (connection: SqliteConnection): void => {
   if (connection.isInTransaction) connection.run('ROLLBACK');
 };
 
-/** @throws AppError OUTCOME_UNKNOWN when the disk failed: whether it holds the end of the transaction shows after a crash */
-const commit = (connection: SqliteConnection): void => {
+/** Runs a statement, watched. */
+export const watched = <R>(observer: PoolObserver | undefined, sql: string, run: () => R): R => {
+  const watch = observer?.statement(sql);
+  watch?.sent();
   try {
-    connection.run('COMMIT');
+    const result = run();
+    watch?.end();
+    return result;
+  } catch (error) {
+    watch?.end(error);
+    throw error;
+  }
+};
+
+/** @throws AppError OUTCOME_UNKNOWN when the disk failed: whether it holds the end of the transaction shows after a crash */
+const commit = (connection: SqliteConnection, observer: PoolObserver | undefined): void => {
+  try {
+    watched(observer, 'COMMIT', () => connection.run('COMMIT'));
   } catch (error) {
     if (isDiskFailure(error)) throw new AppError('OUTCOME_UNKNOWN', { cause: error });
     throw error;
@@ -28,6 +43,7 @@ export const transactionOn = async <T>(
   connection: SqliteConnection,
   work: (statements: Statements) => Promise<T>,
   deadline?: Deadline,
+  observer?: PoolObserver,
 ): Promise<T> => {
   let isOpen = true;
   const turn = new Turn();
@@ -36,7 +52,7 @@ export const transactionOn = async <T>(
     async (sql: string, parameters?: readonly Parameter[]): Promise<R> => {
       await turn.yield();
       if (!isOpen) throw new Error('the transaction has ended');
-      return run(sql, parameters);
+      return watched(observer, sql, () => run(sql, parameters));
     };
   const statements: Statements = {
     read: onOpen((sql, parameters) => connection.all(sql, parameters)) as Statements['read'],
@@ -50,7 +66,7 @@ export const transactionOn = async <T>(
     const result = await (deadline ? deadline.race(working) : working);
     deadline?.assert();
     isOpen = false;
-    commit(connection);
+    commit(connection, observer);
     return result;
   } catch (error) {
     isOpen = false;

@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { LaneName } from '../connection.ts';
+import type { PoolObserver, PoolUsage } from '../observer.ts';
 
 /** How long a transaction may compute before the event loop turns: it takes one new connection at each turn. */
 const TURN_MS = 4;
@@ -40,6 +41,22 @@ export class Turns {
   readonly #lanes = { calls: new Set<Waiting>(), background: new Set<Waiting>() };
   #last: 'calls' | 'background' = 'background';
   #isTaken = false;
+  readonly #observer: PoolObserver | undefined;
+
+  /** `observe` makes what watches the queue, and may ask how it stands. */
+  constructor(observe?: (usage: () => PoolUsage) => PoolObserver | undefined) {
+    this.#observer = observe?.(() => ({
+      used: this.#isTaken ? 1 : 0,
+      idle: this.#isTaken ? 0 : 1,
+      limit: 1,
+      waiting: this.#lanes.calls.size + this.#lanes.background.size,
+    }));
+  }
+
+  /** What watches it. */
+  get observer(): PoolObserver | undefined {
+    return this.#observer;
+  }
 
   /**
    * Runs `work` when it is its turn. What is still waiting at its deadline is not run.
@@ -47,7 +64,12 @@ export class Turns {
    */
   async run<T>(work: () => Promise<T>, { deadline, lane }: Purpose = {}): Promise<T> {
     deadline?.assert();
-    if (this.#isTaken) await this.#wait(this.#lanes[lane === 'background' ? 'background' : 'calls'], deadline);
+    if (this.#isTaken) {
+      const since = performance.now();
+      await this.#wait(this.#lanes[lane === 'background' ? 'background' : 'calls'], deadline).finally(() =>
+        this.#observer?.waited(performance.now() - since),
+      );
+    } else this.#observer?.waited(0);
     this.#isTaken = true;
     try {
       return await work();

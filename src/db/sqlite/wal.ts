@@ -9,6 +9,8 @@ const sync = promisify(fdatasync);
 const CHECKPOINT_PAGES = 1000;
 /** From here on writers wait for it, or else the log would never begin anew. */
 const MOST_PAGES = 8 * CHECKPOINT_PAGES;
+/** How long after a commit even few pages are brought into the file: who copies the file of an idle service copies all. */
+const SOON_MS = 1000;
 
 interface Checkpoint {
   busy: number;
@@ -20,7 +22,7 @@ interface Options {
   file: string;
   writer: SqliteConnection;
   /** Runs a statement elsewhere, so that this thread goes on. */
-  elsewhere: (sql: string) => Promise<unknown>;
+  elsewhere: (sql: string) => Promise<unknown[]>;
   /** Runs work while nobody writes. */
   exclusively: (work: () => Promise<void>) => Promise<void>;
 }
@@ -38,6 +40,9 @@ export class WriteAheadLog {
   #isBroken = false;
   #isCheckpointing = false;
   #isClosed = false;
+  #soon: NodeJS.Timeout | undefined;
+  /** What runs elsewhere: a thread that is ended in the midst of it takes the process with it. */
+  readonly #elsewhere = new Set<Promise<unknown>>();
 
   constructor(options: Options) {
     this.#options = options;
@@ -61,7 +66,9 @@ export class WriteAheadLog {
   /** SQLite itself brings what is left into the file when it closes it. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#soon);
     await this.#running?.catch(() => undefined);
+    await Promise.allSettled(this.#elsewhere);
     if (this.#handle !== undefined) closeSync(this.#handle);
     this.#handle = undefined;
   }
@@ -82,6 +89,7 @@ export class WriteAheadLog {
       throw error;
     }
     void this.#checkpoint();
+    this.#checkpointSoon();
   }
 
   /** Brings all of the log into the file itself, and that to the disk. */
@@ -94,17 +102,46 @@ export class WriteAheadLog {
   async #checkpoint(): Promise<void> {
     if (this.#isCheckpointing || this.#isClosed) return;
     this.#isCheckpointing = true;
-    const { elsewhere, exclusively } = this.#options;
-    const checkpoint = () => elsewhere('PRAGMA wal_checkpoint(PASSIVE)');
     try {
       const { log, checkpointed } = this.#pages();
       if (log - checkpointed < CHECKPOINT_PAGES) return;
-      await checkpoint();
-      if (log >= MOST_PAGES) await exclusively(async () => void (await checkpoint()));
+      await this.#bring();
+      if (log >= MOST_PAGES) await this.#options.exclusively(async () => void (await this.#bring()));
     } catch {
       // It is tried again after the next commit, which fails if the disk does.
     } finally {
       this.#isCheckpointing = false;
+    }
+  }
+
+  /** Brings into the file what nobody reads any more of what it would replace. */
+  async #bring(): Promise<Checkpoint | undefined> {
+    const asked = this.#options.elsewhere('PRAGMA wal_checkpoint(PASSIVE)');
+    this.#elsewhere.add(asked);
+    try {
+      const [done] = (await asked) as Checkpoint[];
+      return done;
+    } finally {
+      this.#elsewhere.delete(asked);
+    }
+  }
+
+  #checkpointSoon(): void {
+    if (this.#isClosed) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.#finish();
+    }, SOON_MS).unref();
+  }
+
+  /** Brings into the file what is left in the log. Others who still read what it would replace delay that. */
+  async #finish(): Promise<void> {
+    if (this.#isClosed) return;
+    try {
+      const done = await this.#bring();
+      if (done && done.checkpointed < done.log) this.#checkpointSoon();
+    } catch {
+      // As above.
     }
   }
 

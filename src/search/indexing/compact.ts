@@ -8,7 +8,7 @@ import { KEY_BYTES, type SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
 import { DROPPED, mergeBlocks } from './merge.ts';
 import { type NewBlock, type SegmentWriter, Superseded } from './segment-writer.ts';
-import { keyAt, readRemoved, type Segment, type SearchStore, type StoredText } from '../store.ts';
+import { keyAt, readRemoved, readTexts, type Segment, type SearchStore, type StoredText } from '../store.ts';
 
 const BLOCKS_AT_ONCE = 128;
 const DOCUMENTS_AT_ONCE = 32;
@@ -31,7 +31,8 @@ interface Order {
   origins: { input: Uint8Array; doc: Uint32Array };
 }
 
-const readKeys = async (reader: Reader, { id }: Segment): Promise<Uint8Array> => {
+/** The keys of a segment, joined and sorted. */
+export const readKeys = async (reader: Reader, { id }: Segment): Promise<Uint8Array> => {
   const rows = await reader.read<{ data: Bytes }>('SELECT data FROM search_keys WHERE segment = ? ORDER BY chunk', [
     id,
   ]);
@@ -88,13 +89,15 @@ const orderDocuments = async (reader: Reader, store: SearchStore, inputs: readon
 export async function* blocksOfDocuments(kind: SearchKind, documents: readonly StoredText[]): AsyncGenerator<NewBlock> {
   const builder = new PostingBuilder(kind);
   for (const [doc, document] of documents.entries()) {
-    builder.addDocument(doc, document);
+    builder.count(doc, document);
     if (doc % DOCUMENTS_AT_ONCE === 0) await breathe();
   }
-  const grams = builder.grams.map((gram) => ({ gram, bytes: Buffer.from(gram) }));
-  for (const { gram } of grams.toSorted((a, b) => Buffer.compare(a.bytes, b.bytes))) {
-    yield { gram, data: builder.block(gram, documents.length) };
+  builder.allocate();
+  for (const [doc, document] of documents.entries()) {
+    builder.add(doc, document);
+    if (doc % DOCUMENTS_AT_ONCE === 0) await breathe();
   }
+  yield* builder.blocks(documents.length);
 }
 
 interface StoredBlock {
@@ -103,7 +106,7 @@ interface StoredBlock {
 }
 
 /** All blocks of a segment, by their grams. */
-async function* readBlocks(reader: Reader, { id }: Segment): AsyncGenerator<StoredBlock> {
+export async function* readBlocks(reader: Reader, { id }: Segment): AsyncGenerator<StoredBlock> {
   let last = Buffer.alloc(0);
   for (;;) {
     const rows = await reader.read<StoredBlock>(
@@ -160,10 +163,12 @@ export const mergeSegments = async (
   const output = await writer.begin(level + 1, keys);
   if (level > 0) await writer.addBlocks(output, mergedBlocks(reader, inputs, order));
   else {
-    const texts = await Promise.all(inputs.map((input) => store.texts(input)));
+    // Once: what the segments are merged into holds no texts.
+    const texts: StoredText[][] = [];
+    for (const input of inputs) texts.push(await readTexts(reader, input));
     const documents = Array.from(
       origins.doc.subarray(0, keys.length / KEY_BYTES),
-      (doc, index) => texts[origins.input[index] ?? 0]?.documents[doc] ?? { text: '', labels: [] },
+      (doc, index) => texts[origins.input[index] ?? 0]?.[doc] ?? { text: '', labels: [] },
     );
     await writer.addBlocks(output, blocksOfDocuments(kind, documents));
   }

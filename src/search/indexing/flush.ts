@@ -5,8 +5,8 @@ import type { Bytes } from '../../db/values.ts';
 import { removeDocuments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
-import { insertSegment, Superseded } from './segment-writer.ts';
-import { encodeTexts, readSegments, type Segment, type SearchStore, splitLabels } from '../store.ts';
+import { insertTexts, Superseded } from './segment-writer.ts';
+import { readSegments, type Segment, type SearchStore, splitLabels } from '../store.ts';
 
 const DELETED_AT_ONCE = 512;
 
@@ -70,12 +70,11 @@ export const flushTail = async (
       [kind.code, now?.generation ?? 0],
     );
     if (begun === 0) throw new Superseded();
-    const keys = Buffer.concat(documents.map((row) => row.doc_key));
-    const segment = await insertSegment(tx, kind, { level: 0, state: segmentState.live, builder: 0, keys });
-    await tx.execute('INSERT INTO search_texts (segment, data) VALUES (?, ?)', [
-      segment,
-      encodeTexts(documents.map(({ text, labels }) => ({ text, labels: splitLabels(labels) }))),
-    ]);
+    await insertTexts(
+      tx,
+      kind,
+      documents.map(({ doc_key: key, text, labels }) => ({ key, text, labels: splitLabels(labels) })),
+    );
     for (const [stale, docs] of replaced) await removeDocuments(tx, stale, segmentState.live, docs);
     let deleted = 0;
     for (let start = 0; start < tail.length; start += DELETED_AT_ONCE) {

@@ -13,6 +13,8 @@ import { readSegments, SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;
 const FAULT_PAUSE_MS = 10_000;
+/** Finding what is replaced takes little; searches have a cache of their own. */
+const CACHE_BYTES = 8 * 2 ** 20;
 /** Segments of this level are not merged any more. */
 const MAX_LEVEL = 2;
 
@@ -44,7 +46,7 @@ export class Indexer {
     this.#kinds = kinds;
     this.#log = log;
     this.#sizes = sizes;
-    this.#store = new SearchStore(db);
+    this.#store = new SearchStore(db, CACHE_BYTES);
   }
 
   /** Works in the background until it is closed. */

@@ -9,20 +9,32 @@ export interface MergeInput {
   numbers: Uint32Array;
 }
 
-/** The postings of several blocks; where their positions are, by the index of each. No objects: there are millions. */
+/**
+ * The postings of several blocks; where their positions are, by the index of each. No objects: there are millions. Used
+ * again for the next gram, since what is thrown away outside of the heap is long there.
+ */
 class Postings {
   n = 0;
   isRising = true;
-  readonly docs: Uint32Array;
-  readonly #inputs: Uint8Array;
-  readonly #starts: Uint32Array;
-  readonly #ends: Uint32Array;
+  docs = new Uint32Array();
+  #inputs = new Uint8Array();
+  #starts = new Uint32Array();
+  #ends = new Uint32Array();
+  #ordered = { docs: new Uint32Array(), ends: new Uint32Array() };
 
-  constructor(most: number) {
-    this.docs = new Uint32Array(most);
-    this.#inputs = new Uint8Array(most);
-    this.#starts = new Uint32Array(most);
-    this.#ends = new Uint32Array(most);
+  /** Empty, with room for so many. */
+  cleared(most: number): this {
+    this.n = 0;
+    this.isRising = true;
+    if (this.docs.length < most) {
+      const room = Math.max(most, this.docs.length * 2);
+      this.docs = new Uint32Array(room);
+      this.#inputs = new Uint8Array(room);
+      this.#starts = new Uint32Array(room);
+      this.#ends = new Uint32Array(room);
+      this.#ordered = { docs: new Uint32Array(room), ends: new Uint32Array(room) };
+    }
+    return this;
   }
 
   add(doc: number, input: number, start: number, end: number): void {
@@ -34,11 +46,11 @@ class Postings {
     this.#ends[index] = end;
   }
 
-  /** The postings in this order: their documents, and their positions one after the other. */
+  /** The postings in this order: their documents, and their positions one after the other; until it is cleared. */
   inOrder(order: Uint32Array | undefined, sources: readonly Uint8Array[]) {
     const at = (place: number): number => (order ? (order[place] ?? 0) : place);
-    const docs = new Uint32Array(this.n);
-    const ends = new Uint32Array(this.n);
+    const docs = this.#ordered.docs.subarray(0, this.n);
+    const ends = this.#ordered.ends.subarray(0, this.n);
     let length = 0;
     for (let place = 0; place < this.n; place += 1) {
       const index = at(place);
@@ -80,13 +92,16 @@ const mergeDocs = (inputs: readonly MergeInput[]): Uint32Array => {
   return docs.subarray(0, n).toSorted();
 };
 
+/** Nothing else runs while blocks are merged. */
+const merging = new Postings();
+
 /** The blocks of one gram in several segments as one in a segment of `size`. Undefined if no document is left. */
 export const mergeBlocks = (inputs: readonly MergeInput[], size: number): Buffer | undefined => {
   if (!inputs.some(({ block }) => block.hasPositions)) {
     const docs = mergeDocs(inputs);
     return docs.length === 0 ? undefined : encodeBlock(size, docs);
   }
-  const postings = new Postings(countPostings(inputs));
+  const postings = merging.cleared(countPostings(inputs));
   const sources = inputs.map(({ block }) => block.positions());
   for (const [input, { block, numbers }] of inputs.entries()) {
     const { [input]: source = new Uint8Array() } = sources;

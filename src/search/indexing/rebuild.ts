@@ -17,7 +17,7 @@ import { keyAt, readSegments, type Segment, SearchStore } from '../store.ts';
 
 const RECORDS_AT_ONCE = 1024;
 
-interface RecordColumns {
+export interface RecordColumns {
   id: Bytes;
   created_at: string;
   search_text: string;
@@ -33,26 +33,23 @@ export const countDocuments = async (db: Lane, kinds: readonly SearchKind[]): Pr
   return row?.n ?? 0;
 };
 
-/** The documents of a kind's records after this id, by their ids. */
-const readDocuments = async (
-  db: Lane,
-  kind: SearchKind,
-  after: Bytes,
-): Promise<{ documents: Document[]; last: Bytes | undefined }> => {
-  const { table, hasTerms, hasTags, typeColumn } = kind;
-  const columns = [...(hasTags ? ['tag_ids'] : []), ...(typeColumn === undefined ? [] : [`${typeColumn} AS type`])];
-  const rows = await db.read<RecordColumns>(
-    `SELECT ${['id', 'created_at', 'search_text', ...columns].join(', ')} FROM ${table}
-    WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`,
-    [after],
-  );
-  const documents = rows.map((row) => ({
-    key: keyOf(hasTerms ? millisecondsOf(row.created_at) : 0, row.id),
-    text: row.search_text,
-    labels: labelsOf(row.type, listFromDb(row.tag_ids ?? '')),
-  }));
-  return { documents, last: rows.at(-1)?.id };
+/** A SELECT of what the documents of a kind's records are made of, without conditions. */
+export const selectRecords = ({ table, tagIds, typeColumn }: SearchKind): string => {
+  const columns = ['id', 'created_at', 'search_text'];
+  if (tagIds !== undefined) columns.push(`${tagIds} AS tag_ids`);
+  if (typeColumn !== undefined) columns.push(`${typeColumn} AS type`);
+  return `SELECT ${columns.join(', ')} FROM ${table}`;
 };
+
+export const documentOf = ({ hasTerms }: SearchKind, row: RecordColumns): Document => ({
+  key: keyOf(hasTerms ? millisecondsOf(row.created_at) : 0, row.id),
+  text: row.search_text,
+  labels: labelsOf(row.type, listFromDb(row.tag_ids ?? '')),
+});
+
+/** The records of a kind after this id, by their ids. */
+export const readRecords = (db: Lane, kind: SearchKind, after: Bytes): Promise<RecordColumns[]> =>
+  db.read<RecordColumns>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
 
 /**
  * Builds the segments of a kind anew from its records, beside the service and beside searches, which use the old ones to
@@ -85,8 +82,9 @@ export const rebuild = async (
   let pending: Document[] = [];
   let after: Bytes = Buffer.alloc(0);
   for (;;) {
-    const { documents, last } = await readDocuments(db, kind, after);
-    pending.push(...documents);
+    const records = await readRecords(db, kind, after);
+    const last = records.at(-1)?.id;
+    pending.push(...records.map((record) => documentOf(kind, record)));
     if (pending.length >= sizes.run * sizes.fanout || (!last && pending.length > 0)) {
       await make(pending);
       onIndexed?.(pending.length);

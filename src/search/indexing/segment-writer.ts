@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import type { Parameter, Transaction } from '../../db/connection.ts';
 import type { Lane } from '../../db/database.ts';
 import { chunksOf, placeholders } from '../../db/in-list.ts';
-import type { SearchKind } from '../document.ts';
+import type { Document, SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
-import { CHUNK_KEYS, keyAt } from '../store.ts';
+import { CHUNK_KEYS, encodeTexts, keyAt } from '../store.ts';
 
 /** The greatest random number that Node makes, and engines and drivers take, as an integer. */
 const RANDOM_LIMIT = 2 ** 48 - 1;
@@ -58,6 +58,13 @@ export const insertSegment = async (
   }
   await insertAll(tx, 'search_keys (segment, chunk, data)', chunks);
   return id;
+};
+
+/** Stores a segment of level 0 that counts at once: new documents, sorted by their keys. */
+export const insertTexts = async (tx: Transaction, kind: SearchKind, documents: readonly Document[]): Promise<void> => {
+  const keys = Buffer.concat(documents.map(({ key }) => key));
+  const segment = await insertSegment(tx, kind, { level: 0, state: segmentState.live, builder: 0, keys });
+  await tx.execute('INSERT INTO search_texts (segment, data) VALUES (?, ?)', [segment, encodeTexts(documents)]);
 };
 
 /** Stores segments bit by bit, beside everything else; they count once `publish` says so. */

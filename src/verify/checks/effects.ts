@@ -1,17 +1,19 @@
 import type { Check } from '../check.ts';
-import type { Operation } from '../operation.ts';
+import type { Operation } from '../contract/operation.ts';
 import type { Session } from '../session.ts';
-import { relatedChecks, typeStatsChecks } from './games.ts';
-import { imageSummaryChecks } from './images.ts';
-import { listChecks } from './lists.ts';
-import { batchCreateChecks, createChecks, getByIdChecks, updateChecks } from './records.ts';
-import { favoriteChecks, reactionChecks } from './toggles.ts';
-import { getProfileChecks, meChecks, profileChecks, searchChecks } from './users.ts';
+import { relatedChecks, typeStatsChecks } from './read/games.ts';
+import { sampleChecks } from './read/samples.ts';
+import { imageSummaryChecks } from './write/images.ts';
+import { listChecks } from './read/lists.ts';
+import { batchCreateChecks, createChecks, getByIdChecks, updateChecks } from './write/records.ts';
+import { favoriteChecks, reactionChecks } from './write/toggles.ts';
+import { getProfileChecks, meChecks, searchChecks } from './read/users.ts';
+import { profileChecks } from './write/profile.ts';
 
 /** The checks of what an operation does, by its id or, where routers have it in common, by its name. */
 const effects: Record<string, (operation: Operation, session: Session) => Check[]> = {
   list: listChecks,
-  getById: getByIdChecks,
+  getById: (getById, session) => [...sampleChecks(getById, session), ...getByIdChecks(getById, session)],
   create: createChecks,
   batchCreate: batchCreateChecks,
   update: updateChecks,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   idempotencyKey,
   lengths,
@@ -7,32 +6,33 @@ import {
   type Reason,
   type Scope,
 } from '../../../contract/index.ts';
-import { type Check, checkOf } from '../check.ts';
-import type { Request } from '../client.ts';
-import { demandThat, expectFailure } from '../expect.ts';
-import { show, Skip } from '../finding.ts';
-import type { Operation } from '../operation.ts';
-import { inputMembers } from '../places.ts';
+import { type Check, checkOf, WITHHELD } from '../check.ts';
+import type { Request } from '../http/message.ts';
+import { demandThat, expectFailure } from '../findings/expect.ts';
+import { show, Skip } from '../findings/finding.ts';
+import type { Operation } from '../contract/operation.ts';
+import { inputMembers } from '../contract/places.ts';
 import type { Page, Session } from '../session.ts';
-import { mismatchChecks } from './idempotency.ts';
+import { mismatchChecks } from './write/idempotency.ts';
 import { inputChecks } from './input.ts';
 
 /** Reasons that cannot be brought about from outside, and why. The replies are checked where they come all the same. */
 export const unprovoked = {
-  KEY_EXPIRED: 'needs a key that has expired',
-  KEY_REVOKED: 'needs a key that was revoked',
-  RATE_LIMITED: 'is waited out where it comes',
+  KEY_EXPIRED: 'needs an expired key',
+  KEY_REVOKED: 'needs a revoked key',
+  USER_SUSPENDED: 'needs a suspended user',
+  RATE_LIMITED: 'is waited out when it occurs',
   QUOTA_EXCEEDED: 'needs thousands of new tags',
-  BAD_HTTP_REQUEST: 'is answered by whatever proxy is in front',
-  HEADERS_TOO_LARGE: 'is answered by whatever proxy is in front',
-  REQUEST_TIMEOUT: 'is answered by whatever proxy is in front',
-  ANSWER_TOO_LARGE: 'needs records of many megabytes',
-  IDEMPOTENCY_IN_PROGRESS: 'needs two requests that meet',
-  OVERLOADED: 'is the deployment’s own trouble',
-  DATABASE_UNAVAILABLE: 'is the deployment’s own trouble',
-  TIMEOUT: 'is the deployment’s own trouble',
-  OUTCOME_UNKNOWN: 'is the deployment’s own trouble',
-  INTERNAL: 'is the deployment’s own trouble',
+  BAD_HTTP_REQUEST: 'may be answered by a proxy in front',
+  HEADERS_TOO_LARGE: 'may be answered by a proxy in front',
+  REQUEST_TIMEOUT: 'may be answered by a proxy in front',
+  ANSWER_TOO_LARGE: 'needs many megabytes of records',
+  IDEMPOTENCY_IN_PROGRESS: 'needs two simultaneous requests',
+  OVERLOADED: 'depends on the state of the deployment',
+  DATABASE_UNAVAILABLE: 'depends on the state of the deployment',
+  TIMEOUT: 'depends on the state of the deployment',
+  OUTCOME_UNKNOWN: 'depends on the state of the deployment',
+  INTERNAL: 'depends on the state of the deployment',
 } as const satisfies Partial<Record<Reason, string>>;
 
 /** Reasons of requests that are for no operation: `service.ts` provokes them. */
@@ -89,6 +89,7 @@ const missingScope: Provocation = (operation, session) => {
   const { id, access } = operation;
   const run = async (): Promise<void> => {
     if (session.caller.key === undefined) throw new Skip('it needs a key');
+    if (session.isWithheld(access)) throw new Skip(WITHHELD);
     if (session.can(access)) throw new Skip(`it needs a key without ${access}`);
     const reply = await session.send(operation, { body: exampleBody(operation) });
     const { hint = '' } = expectFailure(reply, 'SCOPE_MISSING', id);
@@ -99,15 +100,15 @@ const missingScope: Provocation = (operation, session) => {
 };
 
 /** Ids that nothing has. The last one is too long for whoever counts UTF-16 units. */
-const unknownIds = {
-  'an id that nothing has': randomUUID(),
+const unknownIds = ({ chance }: Session): Record<string, string> => ({
+  'an id that nothing has': chance.uuid('nothing'),
   'an id of another form': 'no such id',
   [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
-};
+});
 
 const notFound = (reason: Reason): Provocation =>
   refused(reason, ({ example, idMember = 'id' }, session) =>
-    Object.entries(unknownIds).map(([what, id]) => ({
+    Object.entries(unknownIds(session)).map(([what, id]) => ({
       what,
       request: { body: bodyOf({ ...session.marked(example.input), [idMember]: id }) },
     })),
@@ -122,6 +123,8 @@ const harmlessInput = (operation: Operation, id: string): unknown => {
 /** The id of one of the latest records that another author published. @throws Skip if there is none */
 const ofAnotherAuthor = async (operation: Operation, session: Session): Promise<string> => {
   const { author: me } = await session.record(operation);
+  const sample = (await session.samples(operation)).find(({ author }) => author.id !== me.id);
+  if (sample) return sample.id;
   const list = session.partner(operation, 'list');
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     const { items, hasMore } = await session.prepare<Page>(list, { limit: MAX_PAGE_SIZE, page });

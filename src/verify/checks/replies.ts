@@ -1,8 +1,9 @@
-import { idempotencyReplayed } from '../../../contract/index.ts';
+import { docsOf, idempotencyReplayed, type Reason } from '../../../contract/index.ts';
+import { pointerOf } from '../../../contract/issues.ts';
 import { type Check, once, SERVICE } from '../check.ts';
-import type { Reply } from '../client.ts';
-import { demand, failureFindings } from '../expect.ts';
-import { type Finding, show, Skip, valueAt } from '../finding.ts';
+import type { Reply } from '../http/message.ts';
+import { ailmentOr, demand, failureFindings } from '../findings/expect.ts';
+import { type Finding, show, Skip, valueAt } from '../findings/finding.ts';
 import type { Session } from '../session.ts';
 
 // What every reply owes its caller, whatever it is about; looked at over all replies of the run, when all have come.
@@ -34,8 +35,12 @@ const EXPOSED = [
   idempotencyReplayed.name,
 ];
 const REQUEST_ID = ['error', 'json', 'data', 'requestId'];
+const REASON = ['error', 'json', 'data', 'reason'];
+const DOCS = ['error', 'json', 'data', 'docs'];
 
 const always = (): boolean => true;
+/** Whether a reply is the service's own, and not the page of something in front of it, which has a finding of its own. */
+const isOwn = ({ text, json }: Reply): boolean => text === '' || json !== undefined;
 /** Whether the deployment has to take a request id over. */
 const isUsable = (requestId: string): boolean => /^[\w.:-]{1,128}$/.test(requestId);
 const itemsOf = (header: string): string[] => header.toLowerCase().split(/ *, */);
@@ -45,29 +50,40 @@ const headerRule = ({ header, form, isFine, ...rule }: HeaderRule): Rule => ({
   fault: (reply) => {
     const value = reply.headers.get(header);
     if (isFine(value ?? '', reply)) return undefined;
-    return { expected: `the header ${header} ${form(reply)}`, came: show(value ?? undefined) };
+    const cause = `${value === null ? 'no' : 'wrong'} header ${header}`;
+    return { expected: `the header ${header} ${form(reply)}`, came: show(value ?? undefined), cause };
   },
 });
 
+const contentType = headerRule({
+  name: 'writes every reply as JSON in UTF-8',
+  kind: 'reply with a body',
+  about: ({ text }) => text !== '',
+  header: 'Content-Type',
+  form: () => '"application/json; charset=utf-8"',
+  isFine: (type) => /^application\/json; *charset=utf-8$/i.test(type),
+});
+
 const rulesOfAll = ({ client }: Session): Rule[] => [
-  headerRule({
+  {
     name: 'writes every reply as JSON in UTF-8',
     kind: 'reply with a body',
     about: ({ text }) => text !== '',
-    header: 'Content-Type',
-    form: () => '"application/json; charset=utf-8"',
-    isFine: (type) => /^application\/json; *charset=utf-8$/i.test(type),
-  }),
+    fault: (reply) => {
+      const finding = contentType.fault(reply);
+      return finding && { ...ailmentOr(reply, finding), came: finding.came };
+    },
+  },
   {
     name: 'writes every failure in the one envelope',
     kind: 'failure',
     about: ({ status, text }) => status >= 400 && text !== '',
-    fault: ({ json }) => failureFindings(json)[0],
+    fault: (reply) => failureFindings(reply)[0],
   },
   headerRule({
     name: 'repeats the request id in every reply',
     kind: 'reply',
-    about: ({ requestId }) => isUsable(requestId),
+    about: (reply) => isOwn(reply) && isUsable(reply.requestId),
     header: 'X-Request-Id',
     form: ({ requestId }) => show(requestId),
     isFine: (id, { requestId }) => id === requestId,
@@ -75,17 +91,27 @@ const rulesOfAll = ({ client }: Session): Rule[] => [
   {
     name: 'tells the request id in every failure',
     kind: 'failure',
-    about: ({ json }) => valueAt(json, REQUEST_ID) !== undefined,
+    about: ({ json, headers }) => valueAt(json, REQUEST_ID) !== undefined && headers.has('X-Request-Id'),
     fault: ({ json, headers }) => {
-      const [expected, came] = [headers.get('X-Request-Id') ?? undefined, valueAt(json, REQUEST_ID)];
+      const [expected, came] = [headers.get('X-Request-Id'), valueAt(json, REQUEST_ID)];
       if (came === expected) return undefined;
       return { expected: `the X-Request-Id ${show(expected)}`, came: show(came), at: '/error/json/data/requestId' };
+    },
+  },
+  {
+    name: 'names the page about its reason in every failure',
+    kind: 'failure',
+    about: ({ json }) => typeof valueAt(json, REASON) === 'string',
+    fault: ({ json }) => {
+      const [expected, came] = [docsOf(valueAt(json, REASON) as Reason), valueAt(json, DOCS)];
+      if (typeof came === 'string' && came.endsWith(expected)) return undefined;
+      return { expected: show(expected), came: show(came), at: pointerOf(DOCS) };
     },
   },
   headerRule({
     name: 'lets scripts of other sites read every reply',
     kind: 'reply',
-    about: always,
+    about: isOwn,
     header: 'Access-Control-Allow-Origin',
     form: () => `"*" or "${client.origin}", see --origin`,
     isFine: (origin) => ['*', client.origin].includes(origin),
@@ -93,7 +119,7 @@ const rulesOfAll = ({ client }: Session): Rule[] => [
   headerRule({
     name: 'lets scripts of other sites read the headers that matter',
     kind: 'reply',
-    about: ({ method }) => method !== 'OPTIONS',
+    about: (reply) => isOwn(reply) && reply.request.method !== 'OPTIONS',
     header: 'Access-Control-Expose-Headers',
     form: () => `with ${EXPOSED.join(', ')}`,
     isFine: (exposed) => EXPOSED.every((header) => itemsOf(exposed).includes(header.toLowerCase())),
@@ -105,7 +131,7 @@ const rulesOfOperations: Rule[] = [
   headerRule({
     name: 'says with every 401 how to authenticate',
     kind: '401',
-    about: ({ status }) => status === 401,
+    about: (reply) => isOwn(reply) && reply.status === 401,
     header: 'WWW-Authenticate',
     form: () => 'that begins with "Bearer"',
     isFine: (challenge) => /^Bearer\b/.test(challenge),
@@ -113,10 +139,10 @@ const rulesOfOperations: Rule[] = [
   headerRule({
     name: 'says with every 405 what is allowed',
     kind: '405',
-    about: ({ status }) => status === 405,
+    about: (reply) => isOwn(reply) && reply.status === 405,
     header: 'Allow',
-    form: ({ method }) => `with POST and without ${method}`,
-    isFine: (allowed, { method }) =>
+    form: ({ request: { method } }) => `with POST and without ${method}`,
+    isFine: (allowed, { request: { method } }) =>
       itemsOf(allowed).includes('post') && !itemsOf(allowed).includes(method.toLowerCase()),
   }),
 ];
@@ -138,7 +164,7 @@ const rulesOfRates = ({ client }: Session): Rule[] => {
     headerRule({
       name: `tells in every reply or in none, by ${header}, how the caller stands to its rates`,
       kind: 'reply',
-      about: ({ method }) => method !== 'OPTIONS',
+      about: (reply) => isOwn(reply) && reply.request.method !== 'OPTIONS',
       header,
       form: () => (header === 'RateLimit' ? 'such as "read";r=599;t=1' : 'such as "read";q=600;w=60'),
       isFine: (value) => !limits() || (header === 'RateLimit' ? STANDING : POLICIES).test(value),
@@ -163,8 +189,7 @@ const follow = ({ kind, about, fault }: Rule, replies: readonly Reply[]): void =
   const [first] = faulty;
   const finding = first && fault(first);
   if (!finding) return;
-  const came = `${finding.came}, likewise in ${faulty.length} of ${concerned.length} replies`;
-  demand(first, [{ ...finding, came }]);
+  demand(first, [{ ...finding, share: { faulty: faulty.length, of: concerned.length } }]);
 };
 
 /** A check for each rule and each subject. They need the replies to all other checks. */

@@ -1,13 +1,12 @@
-import { idempotencyKey, MAX_BATCH_CALLS } from '../../../contract/index.ts';
+import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons } from '../../../contract/index.ts';
 import { pointerOf } from '../../../contract/issues.ts';
 import { type Check, checkOf, once, type Proof, SERVICE } from '../check.ts';
-import type { Reply } from '../client.ts';
-import { demand, demandThat, describeReply, expectFailure, expectSuccess } from '../expect.ts';
-import { differences, show, valueAt } from '../finding.ts';
+import type { Reply } from '../http/message.ts';
+import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
+import { differences, show, valueAt } from '../findings/finding.ts';
+import { DOCUMENT } from '../http/base.ts';
 import type { Session } from '../session.ts';
 
-/** The path of the published document. */
-export const DOCUMENT = '/openapi.json';
 /** One more than a batch may hold. */
 const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
 const MULTI_STATUS = 207;
@@ -68,7 +67,8 @@ const pathChecks = ({ client, apiPath }: Session): Check[] => [
     const reply = await client.send(SERVICE, `${apiPath}no.such`, { headers: { 'X-Request-Id': UNUSABLE_ID } });
     const id = reply.headers.get('x-request-id') ?? undefined;
     const isNew = id !== undefined && id !== UNUSABLE_ID;
-    demandThat(isNew, reply, { expected: 'a new X-Request-Id', came: show(id) });
+    const cause = `${id === undefined ? 'no' : 'wrong'} header X-Request-Id`;
+    demandThat(isNew, reply, ailmentOr(reply, { expected: 'a new X-Request-Id', came: show(id), cause }));
   }),
   serviceCheck('form', 'tells browsers that ask beforehand what they may send', async () => {
     const reply = await client.send(SERVICE, `${apiPath}no.such`, {
@@ -85,12 +85,27 @@ const pathChecks = ({ client, apiPath }: Session): Check[] => [
       /\bPOST\b/i.test(methods) &&
       ['authorization', REPEATING].every((name) => headers.toLowerCase().split(/ *, */).includes(name));
     const came = `status ${reply.status}, methods ${show(methods)}, headers ${show(headers)}`;
-    demandThat(isAllowed, reply, {
-      expected: `POST with the headers Authorization and ${idempotencyKey.name} to be allowed`,
-      came,
-    });
+    const expected = `POST with the headers Authorization and ${idempotencyKey.name} to be allowed`;
+    // What refuses by a page of its own does so whatever is asked.
+    demandThat(isAllowed, reply, reply.status < 500 ? { expected, came } : ailmentOr(reply, { expected, came }));
   }),
 ];
+
+/** A page, and no JSON: no subject of other checks. */
+const explanationCheck = ({ client }: Session): Check =>
+  serviceCheck('form', `explains every reason at ${ERRORS_PATH}`, async () => {
+    const reply = await client.send(ERRORS_PATH, ERRORS_PATH, { method: 'GET' });
+    const type = reply.headers.get('content-type') ?? 'no content type';
+    const isPage = reply.status === 200 && type.startsWith('text/html');
+    const came = `status ${reply.status}, ${type}`;
+    const finding = { expected: 'a page, status 200, text/html', came };
+    demandThat(isPage, reply, reply.status === 200 ? finding : ailmentOr(reply, finding));
+    const missing = reasons.filter((reason) => !reply.text.includes(` id="${reason}"`));
+    demandThat(missing.length === 0, reply, {
+      expected: 'a section for each reason',
+      came: `none for ${missing.join(', ')}`,
+    });
+  });
 
 /** A reply to one call of a batch. */
 const partOf = (batch: Reply, index: number): Reply => {
@@ -110,7 +125,8 @@ const batchChecks = (session: Session): Check[] => {
     serviceCheck('form', 'answers each call of a batch', async () => {
       const reply = await send([open.id, locked.id]);
       const isBatch = reply.status === MULTI_STATUS && Array.isArray(reply.json) && reply.json.length === 2;
-      demandThat(isBatch, reply, { expected: `status ${MULTI_STATUS} with 2 replies`, came: describeReply(reply) });
+      const finding = { expected: `status ${MULTI_STATUS} with 2 replies`, came: describeReply(reply) };
+      demandThat(isBatch, reply, ailmentOr(reply, finding));
       expectSuccess(open, partOf(reply, 0));
       expectFailure(partOf(reply, 1), 'KEY_MISSING', locked.id);
     }),
@@ -124,5 +140,6 @@ const batchChecks = (session: Session): Check[] => {
 export const serviceChecks = (session: Session): Check[] => [
   ...documentChecks(session),
   ...pathChecks(session),
+  explanationCheck(session),
   ...batchChecks(session),
 ];

@@ -1,10 +1,10 @@
 import { idempotencyKey } from '../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
-import { expectSuccess } from '../expect.ts';
-import { longestTexts } from '../faults.ts';
-import { valueAt } from '../finding.ts';
-import type { Operation } from '../operation.ts';
-import { inputMembers, withValue } from '../places.ts';
+import { expectSuccess } from '../findings/expect.ts';
+import { longestTexts } from '../contract/faults.ts';
+import { valueAt } from '../findings/finding.ts';
+import type { Operation } from '../contract/operation.ts';
+import { inputMembers, withValue } from '../contract/places.ts';
 import type { Session } from '../session.ts';
 
 /** Bodies that all mean: no parameters. The last one is how superjson writes that. */
@@ -24,8 +24,22 @@ const withUndefined = (input: object, names: readonly string[]): string => {
   return JSON.stringify({ json: { ...input, ...nulls }, meta: { values, v: 1 } });
 };
 
+/** The members that an input can do without, all at once. */
+const sparedMembers = (operation: Operation): string[] => {
+  const { body, example } = operation;
+  const isEnough = (without: readonly string[]): boolean => {
+    const given = Object.entries(example.input).filter(([name]) => !without.includes(name));
+    return body.safeParse({ json: Object.fromEntries(given) }).success;
+  };
+  const spared: string[] = [];
+  for (const { name, required, nullable } of inputMembers(operation)) {
+    if (!required && !nullable && isEnough([...spared, name])) spared.push(name);
+  }
+  return spared;
+};
+
 const undefinedMembers = (operation: Operation, session: Session): Check[] => {
-  const names = inputMembers(operation).flatMap(({ name, required, nullable }) => (required || nullable ? [] : [name]));
+  const names = sparedMembers(operation);
   const check = checkOf(operation, 'form', `takes as undefined what superjson marks: ${names.join(', ')}`, async () => {
     const body = withUndefined(await session.input(operation), names);
     expectSuccess(operation, await session.send(operation, { body }));

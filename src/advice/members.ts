@@ -1,0 +1,136 @@
+import type { z } from 'zod';
+import type { Advise } from '../../contract/index.ts';
+import { type Aliases, nearest, plain } from './nearest.ts';
+
+/** Suggestions in one reply: whoever got more names wrong reads the document. */
+const MAX_SUGGESTIONS = 20;
+/** Texts of more characters are not tried as something else. */
+const MAX_RECAST = 100;
+
+/** What other APIs call our members, where the name itself does not lead there. */
+const MEMBER_ALIASES: Aliases = {
+  limit: ['pagesize', 'perpage', 'size', 'count', 'take', 'first', 'top', 'maxresults'],
+  page: ['offset', 'skip', 'start', 'pageno', 'pageindex'],
+  cursor: ['after', 'pagetoken', 'nextpagetoken', 'next', 'continuation'],
+  search: ['q', 'query', 'keyword', 'keywords', 'term', 'text', 'filter'],
+  query: ['q', 'search', 'keyword', 'keywords', 'term', 'name', 'nickname'],
+  sortBy: ['order', 'orderby', 'ordering'],
+  timeRange: ['period', 'since', 'within', 'range'],
+  gameType: ['genre', 'category', 'kind'],
+  title: ['name', 'heading'],
+  nickname: ['name', 'username', 'displayname'],
+  description: ['body', 'content', 'text', 'summary'],
+  coverUrl: ['image', 'thumbnail', 'poster'],
+  images: ['urls', 'pictures', 'photos', 'media'],
+  isFree: ['paid', 'price'],
+  bio: ['about', 'description', 'introduction'],
+  website: ['url', 'homepage', 'link'],
+  avatar: ['image', 'picture', 'photo', 'url'],
+  type: ['reaction', 'kind', 'action'],
+};
+
+/** Likewise, of values. */
+const VALUE_ALIASES: Aliases = {
+  latest: ['newest', 'new', 'recent', 'date', 'created', 'createdat', 'desc'],
+  oldest: ['old', 'first', 'asc'],
+  views: ['popular', 'popularity', 'hot', 'viewcount'],
+  favorites: ['favourites', 'bookmarks', 'favoritecount'],
+  likes: ['rating', 'top', 'likecount'],
+  day: ['today', '24h', 'daily'],
+  all: ['any', 'alltime', 'ever', 'none'],
+  like: ['up', 'upvote', 'thumbsup', 'love'],
+  dislike: ['down', 'downvote', 'thumbsdown'],
+};
+
+/** The parts of zod's definitions that lead from a schema to those within it. */
+interface Definition {
+  innerType?: z.ZodType;
+  out?: z.ZodType;
+  element?: z.ZodType;
+  valueType?: z.ZodType;
+  shape?: Record<string, z.ZodType>;
+}
+
+const definitionOf = (schema: z.ZodType | undefined): Definition => {
+  let definition = (schema?.def ?? {}) as Definition;
+  for (;;) {
+    const inner = definition.innerType ?? (definition.shape ? undefined : definition.out);
+    if (!inner) return definition;
+    definition = inner.def as Definition;
+  }
+};
+
+const within = (schema: z.ZodType | undefined, member: PropertyKey): z.ZodType | undefined => {
+  const { shape, element, valueType } = definitionOf(schema);
+  return shape ? shape[String(member)] : (element ?? valueType);
+};
+
+/** The schemas of the members of the object at a path, by their names; empty where there is none. */
+export const membersAt = (schema: z.ZodType, path: readonly PropertyKey[] = []): Record<string, z.ZodType> => {
+  const at = path.reduce<z.ZodType | undefined>(within, schema);
+  return definitionOf(at).shape ?? {};
+};
+
+const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((at, member) => (Object(at) as Record<PropertyKey, unknown>)[member], value);
+
+/** `extraInfo.fileSize`, where a member called so belongs into another one. */
+const deeper = (member: string, members: Record<string, z.ZodType>): string | undefined => {
+  for (const [name, schema] of Object.entries(members)) {
+    const inner = Object.keys(membersAt(schema)).find((one) => plain(one) === plain(member));
+    if (inner !== undefined) return `${name}.${inner}`;
+  }
+  return undefined;
+};
+
+/** The member that was meant by one that is unknown: one that is not there already. */
+const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: unknown): string | undefined => {
+  const isBesideJson = issue.path.length === 0;
+  const path = isBesideJson ? ['json'] : issue.path;
+  const members = membersAt(body, path);
+  const there = Object(valueAt(sent, path)) as object;
+  const names = Object.keys(members).filter((name) => !Object.hasOwn(there, name));
+  return nearest(member, names, MEMBER_ALIASES) ?? deeper(member, members);
+};
+
+/** Whether a text is a number or a truth value as JSON writes it. */
+const isQuoted = (value: unknown): boolean =>
+  typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value);
+
+/** What to do about a value of a wrong type, where that is plain. */
+const recast = ({ path }: z.core.$ZodIssue, body: z.ZodType, sent: unknown): string | undefined => {
+  const [value, at, name] = [valueAt(sent, path), path.slice(0, -1), String(path.at(-1))];
+  const members = membersAt(body, at);
+  if (!Object.hasOwn(members, name)) return undefined;
+  const takes = (other: unknown): boolean => (members[name] as z.ZodType).safeParse(other).success;
+  if (value === null) return takes(undefined) ? 'leave it out for none' : undefined;
+  if (isQuoted(value) && takes(JSON.parse(value as string))) return 'write it without quotes';
+  return typeof value === 'string' && value.length < MAX_RECAST && takes([value]) ? 'put it into an array' : undefined;
+};
+
+/**
+ * Says of unknown members and values of an input, one after the other, what was probably meant. `body` is the schema of
+ * the envelope, `sent` the envelope. `miss` hears of the members of the input itself to which there is nothing to say.
+ */
+export const adviser = (body: z.ZodType, sent: unknown, miss: () => void): Advise => {
+  let left = MAX_SUGGESTIONS;
+  return (issue, member) => {
+    if (left === 0) return undefined;
+    if (issue.code === 'invalid_value') {
+      left -= 1;
+      const value = valueAt(sent, issue.path);
+      const near = typeof value === 'string' ? nearest(value, issue.values.map(String), VALUE_ALIASES) : undefined;
+      return near === undefined ? undefined : `did you mean ${JSON.stringify(near)}?`;
+    }
+    if (issue.code === 'invalid_type' && issue.path.length > 1) {
+      left -= 1;
+      return recast(issue, body, sent);
+    }
+    if (member === undefined) return undefined;
+    left -= 1;
+    const near = meant(issue, member, body, sent);
+    if (near === undefined && issue.path.length === 1) miss();
+    if (near === undefined) return undefined;
+    return issue.path.length === 0 ? `put \`${near}\` into \`json\`` : `did you mean \`${near}\`?`;
+  };
+};

@@ -1,0 +1,47 @@
+import { closestMatch } from 'leven';
+
+/** Words of more characters are no slip of the pen, and would take time to compare. */
+const MAX_WORD = 50;
+/** From this length on a part of a word stands for it: `sort` for `sortBy`. */
+const LEAST_PART = 4;
+
+/** Words that mean a candidate, though they are not written like it. All are in the form of `plain`. */
+export type Aliases = Readonly<Record<string, readonly string[]>>;
+
+/** A word without case, and without what separates its parts: `page_size` and `pageSize` are the same. */
+export const plain = (word: string): string => word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+/** How many letters of a word may be wrong. */
+const slips = ({ length }: string): number => (length < 3 ? 0 : length < 5 ? 1 : length < 10 ? 2 : 3);
+
+/** Whether a word is a part of a candidate, or the other way round, at the beginning or the end. */
+const isPart = (word: string, candidate: string): boolean => {
+  const singular = word.replace(/s$/, '');
+  if (candidate.length >= LEAST_PART && (word.startsWith(candidate) || word.endsWith(candidate))) return true;
+  if (word === 'id') return candidate.endsWith('id');
+  return singular.length >= 3 && (candidate.startsWith(singular) || candidate.endsWith(word));
+};
+
+const sorted = (word: string): string => Array.from(word).toSorted().join('');
+
+/** The one element of a list that has no other. */
+const sole = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined);
+
+/** The candidate that somebody most likely meant by a word that is none of them; undefined where none is near. */
+export const nearest = (word: string, candidates: readonly string[], aliases: Aliases = {}): string | undefined => {
+  if (word.length > MAX_WORD) return undefined;
+  const sought = plain(word);
+  if (sought === '') return undefined;
+  const byPlain = new Map(candidates.map((candidate) => [plain(candidate), candidate]));
+  const same = byPlain.get(sought);
+  if (same !== undefined) return same;
+  const meant = candidates.find((candidate) => aliases[candidate]?.includes(sought));
+  if (meant !== undefined) return meant;
+  const names = [...byPlain.keys()];
+  const maxDistance = slips(sought);
+  const found =
+    (maxDistance > 0 ? closestMatch(sought, names, { maxDistance }) : undefined) ??
+    sole(names.filter((name) => sorted(name) === sorted(sought))) ??
+    sole(names.filter((name) => isPart(sought, name)));
+  return found === undefined ? undefined : byPlain.get(found);
+};

@@ -1,0 +1,103 @@
+import { nearest, plain } from './nearest.ts';
+import { meantProcedures } from './procedures.ts';
+
+/** Paths of more characters are not compared. */
+const MAX_PATH = 200;
+
+/** Paths of the service that people look for, and what they look for them as. All are in the form of `plain`. */
+export const PLACES: Readonly<Record<string, readonly string[]>> = {
+  '/docs/': [
+    'doc',
+    'docs',
+    'documentation',
+    'swagger',
+    'swaggerui',
+    'swaggeruihtml',
+    'swaggerindexhtml',
+    'swaggeruiindexhtml',
+    'docsindexhtml',
+    'apidocs',
+    'apidoc',
+    'ui',
+    'playground',
+    'explorer',
+    'help',
+  ],
+  '/openapi.json': [
+    'openapi',
+    'openapijson',
+    'swaggerjson',
+    'apijson',
+    'schema',
+    'schemajson',
+    'spec',
+    'specjson',
+    'v3apidocs',
+    'v2apidocs',
+    'apidocsjson',
+    'docsjson',
+    'openapi31json',
+    'wellknownopenapijson',
+  ],
+  '/openapi-3.0.json': ['openapi30json', 'openapi3json'],
+  '/openapi.yaml': ['openapiyml', 'swaggeryaml', 'swaggeryml'],
+  '/reference/': ['redoc', 'references', 'apireference', 'scalar', 'rapidoc'],
+  '/guides/': ['guide', 'gettingstarted', 'quickstart', 'tutorial'],
+  '/errors': ['error', 'errorcodes', 'reasons'],
+  '/llms.txt': ['llms', 'llmtxt', 'wellknownllmstxt'],
+  '/mcp': ['sse', 'mcpsse', 'apimcp', 'wellknownmcp'],
+  '/version': ['versions', 'about', 'info', 'buildinfo'],
+  '/healthz': [
+    'health',
+    'healthcheck',
+    'livez',
+    'live',
+    'liveness',
+    'ping',
+    'status',
+    'up',
+    'heartbeat',
+    'actuatorhealth',
+  ],
+  '/readyz': ['ready', 'readiness', 'readycheck'],
+};
+
+/** What stands before the name of a procedure in the paths that are tried. */
+const BEFORE = /^(?:api|trpc|rpc|rest|v\d+)$/i;
+
+const placeOf = (path: string, parts: readonly string[]): string | undefined => {
+  const same = Object.keys(PLACES).find((place) => plain(place) === plain(path) || place === `${path}/`);
+  if (same !== undefined) return same;
+  const found = [path, parts.join('/')].flatMap((tried) =>
+    Object.keys(PLACES).filter((place) => PLACES[place]?.includes(plain(tried)) || plain(place) === plain(tried)),
+  );
+  return found[0] ?? nearest(path, Object.keys(PLACES));
+};
+
+const decoded = (path: string): string => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+};
+
+/** What to say of a path at which there is nothing; undefined for the usual. */
+export const unknownPath = (path: string): string | undefined => {
+  if (path.length > MAX_PATH) return undefined;
+  const all = decoded(path)
+    .split('/')
+    .filter((part) => part !== '');
+  const first = all.findIndex((part) => !BEFORE.test(part));
+  const parts = first === -1 ? [] : all.slice(first);
+  const isApi = all.length > parts.length;
+  if (parts.length === 0) {
+    return isApi
+      ? 'Procedures are called by `POST /api/trpc/<router>.<procedure>`, for example `/api/trpc/game.list`; `/docs/` lists them all.'
+      : undefined;
+  }
+  const place = placeOf(path, parts);
+  if (place !== undefined) return `Did you mean \`${place}\`?`;
+  const near = meantProcedures(parts.join('.'), (id) => `/api/trpc/${id}`);
+  return near === undefined ? undefined : `${near} Procedures are called by \`POST /api/trpc/<router>.<procedure>\`.`;
+};

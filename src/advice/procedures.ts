@@ -1,0 +1,69 @@
+import { MAX_BATCH_CALLS, procedures } from '../../contract/index.ts';
+import { nearest, plain } from './nearest.ts';
+
+/** Names of more characters are not compared. */
+const MAX_NAME = 100;
+
+const all = procedures.map(({ id }) => id);
+const routers = [...new Set(procedures.map(({ router }) => router))];
+const namesIn = (router: string): string[] =>
+  procedures.filter((procedure) => procedure.router === router).map(({ name }) => name);
+
+/** What other APIs call them. */
+const ROUTER_ALIASES = { image: ['post', 'posts', 'picture', 'photo'], user: ['account', 'profile', 'me'] };
+const NAME_ALIASES = {
+  getById: ['get', 'getone', 'byid', 'read', 'show', 'detail', 'details', 'find', 'findone'],
+  list: ['getall', 'all', 'index', 'search', 'query', 'findmany', 'getmany'],
+  create: ['add', 'new', 'insert', 'post', 'publish'],
+  batchCreate: ['createmany', 'bulkcreate', 'createbatch', 'import'],
+  update: ['edit', 'patch', 'put', 'modify'],
+  updateProfile: ['update', 'edit', 'patch'],
+  me: ['current', 'self', 'whoami', 'getme'],
+  getProfile: ['get', 'getbyid', 'profile'],
+};
+
+const code = (word: string): string => `\`${word}\``;
+
+const either = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+
+/** The procedures that were most likely meant by a name that is none of them. */
+const meant = (name: string): string[] => {
+  const sought = plain(name);
+  const same = all.find((id) => plain(id) === sought);
+  if (same !== undefined) return [same];
+  const [first = '', ...rest] = name.split(/[^\p{L}\p{N}_-]+/u).filter((part) => part !== '');
+  if (rest.length === 0) return procedures.filter((one) => plain(one.name) === sought).map(({ id }) => id);
+  const router = nearest(first, routers, ROUTER_ALIASES);
+  const found = router === undefined ? undefined : nearest(rest.join(''), namesIn(router), NAME_ALIASES);
+  return found === undefined ? [] : [`${router}.${found}`];
+};
+
+/** The router that a name begins with, or nearly does. */
+const routerOf = (name: string): string | undefined =>
+  nearest(name.split(/[^\p{L}\p{N}_-]+/u).find((part) => part !== '') ?? '', routers, ROUTER_ALIASES);
+
+const LISTED = '`/docs/` lists all procedures.';
+
+/** `Did you mean `game.list`?`, or what there is instead; undefined where nothing is near. `show` says how to write them. */
+export const meantProcedures = (name: string, show: (id: string) => string): string | undefined => {
+  if (name.length > MAX_NAME) return undefined;
+  const found = meant(name);
+  if (found.length > 0) return `Did you mean ${either(found.map(show).map(code))}?`;
+  const router = routerOf(name);
+  if (router === undefined) return undefined;
+  return `${code(router)} has the procedures ${namesIn(router).map(code).join(', ')}.`;
+};
+
+/** What to say of a name of a procedure, as it stands in the path, that there is none of. */
+export const unknownProcedure = (name: string): string => {
+  if (name === '') return `Name a procedure after the last slash, as in \`/api/trpc/game.list\`. ${LISTED}`;
+  const calls = name.slice(0, MAX_BATCH_CALLS * MAX_NAME).split(/,|%2c/i);
+  if (calls.length > 1 && calls.every((call) => all.includes(call))) {
+    return 'Several procedures in one path are a batch: add `?batch=1` to the URL.';
+  }
+  const near = meantProcedures(name, (id) => id);
+  return near === undefined
+    ? `The procedures are those of ${either(routers.map(code))}; their names are case-sensitive. ${LISTED}`
+    : `${near} Names are case-sensitive. ${LISTED}`;
+};

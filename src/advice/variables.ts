@@ -1,0 +1,68 @@
+import { closestMatch } from 'leven';
+import { plain } from './nearest.ts';
+
+/** From this length on a name is compared with ours, and from this length on two letters of it may be wrong. */
+const LEAST_LENGTH = 4;
+const LONG_LENGTH = 9;
+/** What Kubernetes and Docker tell each container of services next to it, such as one called `redis`. */
+const SERVICE_LINK = /_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))|^[A-Z]+_PORT$/;
+
+/** OpenTelemetry's, which are for all programs alike: there are many that others read, some of them called nearly as ours. */
+const TELEMETRY = /^OTEL_/;
+const OTHER_TELEMETRY = /^OTEL_(BLRP|EXPORTER_OTLP_(LOGS|METRICS|PROFILES)|LOGS|METRICS?)_/;
+
+/** What others call a setting of ours, in the form of `plain`. */
+const ALIASES: Readonly<Record<string, string>> = {
+  dburl: 'DATABASE_URL',
+  mysqlurl: 'DATABASE_URL',
+  mariadburl: 'DATABASE_URL',
+  trustedproxies: 'TRUST_PROXY',
+  corsallowedorigins: 'CORS_ORIGINS',
+};
+
+const sorted = (word: string): string => Array.from(word).toSorted().join('');
+
+/** How many letters of a name may be wrong; of a short one only its length may be. */
+const slips = ({ length }: string): number => (length <= LEAST_LENGTH ? 0 : length < LONG_LENGTH ? 1 : 2);
+
+/** The setting that somebody most likely meant by a variable that is none. */
+const meantBy = (name: string, settings: readonly string[]): string | undefined => {
+  const sought = plain(name);
+  if (sought.length < LEAST_LENGTH) return undefined;
+  const byPlain = new Map(settings.map((setting) => [plain(setting), setting]));
+  const names = [...byPlain.keys()];
+  const maxDistance = slips(sought);
+  const found =
+    [sought, plain(ALIASES[sought] ?? '')].find((one) => byPlain.has(one)) ??
+    names.find((one) => sorted(one) === sorted(sought)) ??
+    (maxDistance > 0 ? closestMatch(sought, names, { maxDistance }) : undefined);
+  return found === undefined ? undefined : byPlain.get(found);
+};
+
+/** The settings that begin with the same word, where there are several: `DATABASE_URL` and `DATABASE_READ_URL`. */
+const familyOf = (name: string, settings: readonly string[]): readonly string[] => {
+  const [first = ''] = name.split('_');
+  const family = settings.filter((setting) => setting.startsWith(`${first}_`));
+  const isOthers = SERVICE_LINK.test(name) || TELEMETRY.test(name);
+  return name.includes('_') && family.length > 1 && !isOthers ? family : [];
+};
+
+/** A variable that is set, and read by nobody. */
+export interface StrayVariable {
+  variable: string;
+  /** What its operator should know, as a sentence that begins with the name. Never its value. */
+  message: string;
+}
+
+/** Which variables look like settings, and are none: a slip of the pen, or one of a family of ours that does not exist. */
+export const strayVariables = (names: readonly string[], settings: readonly string[]): StrayVariable[] =>
+  names
+    .filter((name) => !settings.includes(name) && !OTHER_TELEMETRY.test(name))
+    .flatMap((variable) => {
+      const meant = meantBy(variable, settings);
+      if (meant !== undefined) return { variable, message: `${variable} is not a setting: did you mean ${meant}?` };
+      const family = familyOf(variable, settings);
+      return family.length === 0
+        ? []
+        : { variable, message: `${variable} is not a setting, and is ignored; there are ${family.join(', ')}` };
+    });

@@ -1,0 +1,75 @@
+import { excerptOf, type Issue, type Procedure } from '../../contract/index.ts';
+import { leastInput } from './example.ts';
+import { membersAt } from './members.ts';
+
+type Called = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
+type Members = Record<string, unknown>;
+
+/** What other APIs call the member that holds the parameters. */
+const OTHER_WRAPPERS = new Set([
+  'input',
+  'inputs',
+  'params',
+  'parameters',
+  'data',
+  'body',
+  'args',
+  'arguments',
+  'payload',
+]);
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
+
+const at = (path: string, message: string): Issue => ({ path, code: 'invalid_type', message });
+
+const wrapped = (json: unknown): string => excerptOf({ json });
+
+/** What is wrong with an envelope that has no member `json`. */
+const withoutJson = (envelope: Members, procedure: Called): Issue | undefined => {
+  const { meta: _, ...rest } = envelope;
+  const names = Object.keys(rest);
+  if (names.length === 0) {
+    if (procedure.inputOptional) return undefined;
+    return at('', `is required: send ${wrapped(leastInput(procedure))}`);
+  }
+  if (procedure.inputOptional) return undefined;
+  if (names.every((name) => /^\d+$/.test(name))) {
+    return at('', `must be one call, ${wrapped(leastInput(procedure))}; for a batch, add \`?batch=1\` to the URL`);
+  }
+  const [name = ''] = names;
+  if (names.length === 1 && name.toLowerCase() === 'json') {
+    return at('', `must hold \`json\`, written in lower case: send ${wrapped(rest[name])}`);
+  }
+  if (names.length === 1 && OTHER_WRAPPERS.has(name.toLowerCase()) && isMembers(rest[name])) {
+    return at('', `must hold its parameters in \`json\`, not in \`${name}\`: send ${wrapped(rest[name])}`);
+  }
+  return at('', `must hold its parameters in \`json\`: send ${wrapped(rest)}`);
+};
+
+/**
+ * The one fault of an envelope that does not hold the parameters as it should, where that is what is wrong with it: to
+ * look for others would be to take its members for what they are not.
+ */
+export const wrapperIssue = (envelope: unknown, procedure: Called): Issue | undefined => {
+  const example = (): string => wrapped(leastInput(procedure));
+  if (typeof envelope === 'string') {
+    const holds = isJson(envelope) ? 'a string that holds JSON: encode it once, not twice' : 'a string';
+    return at('', `must be an object such as ${example()}, not ${holds}`);
+  }
+  if (Array.isArray(envelope)) return at('', `must be an object such as ${example()}, not an array`);
+  if (!isMembers(envelope)) return undefined;
+  if (!Object.hasOwn(envelope, 'json')) return withoutJson(envelope, procedure);
+  const { json } = envelope;
+  if (typeof json === 'string' && isJson(json)) {
+    return at('', 'must be an object, not a string that holds JSON: encode it once, not twice');
+  }
+  const isTwice = isMembers(json) && Object.keys(json).length === 1 && isMembers(json['json']);
+  if (isTwice && !Object.hasOwn(membersAt(procedure.route.body, ['json']), 'json')) {
+    const message = `is not a member of this input: wrap it in \`json\` once, ${excerptOf(json)}`;
+    return { path: '/json', code: 'unrecognized_keys', message };
+  }
+  return undefined;
+};

@@ -1,0 +1,150 @@
+import { hostname, userInfo } from 'node:os';
+import type { Reader, Transaction } from '../db/connection.ts';
+import type { Database, Lane } from '../db/database.ts';
+import { inList } from '../db/in-list.ts';
+import { insertInto, insertValues } from '../db/insert.ts';
+import { type Bytes, firstIdBytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts';
+import type { AuditColumns } from './entity.ts';
+
+/** Who does something privileged, and when. */
+export interface Actor {
+  /** `maru@host`, the system user. */
+  name: string;
+  now: Date;
+}
+
+/** Something privileged that is done. What is before and after it never holds a key or another secret. */
+export interface Act {
+  /** What is done, as the command line calls it: `keys revoke`. */
+  action: string;
+  /** What it is done to: `key 019a…`. */
+  subject: string;
+  before?: object | null;
+  after?: object | null;
+}
+
+/** An act as it is shown. */
+export interface AuditEntry {
+  id: string;
+  at: Date;
+  actor: string;
+  action: string;
+  subject: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** The migration that makes the table. */
+const AUDIT_MIGRATION = 'Care1764100000007';
+
+const ACTOR_LENGTH = 200;
+const SUBJECT_LENGTH = 300;
+
+const userName = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return `uid ${String(process.getuid?.())}`;
+  }
+};
+
+/** Whoever runs this process. */
+export const systemActor = (now = new Date()): Actor => ({
+  name: `${userName()}@${hostname()}`.slice(0, ACTOR_LENGTH),
+  now,
+});
+
+const insertion = insertInto('audit_entries', ['id', 'actor', 'action', 'subject', 'before_act', 'after_act']);
+
+const stored = (state: object | null | undefined): string | null =>
+  state === null || state === undefined ? null : JSON.stringify(state);
+
+/** Remembers acts, in the transaction that does them: there is no act without its entry, and no entry without its act. */
+export const noteActs = async (tx: Transaction, { name, now }: Actor, acts: readonly Act[]): Promise<void> => {
+  await insertValues(
+    tx,
+    insertion,
+    acts.map(({ action, subject, before, after }) => [
+      storedIdToBytes(newId(now)),
+      name,
+      action,
+      Array.from(subject).slice(0, SUBJECT_LENGTH).join(''),
+      stored(before),
+      stored(after),
+    ]),
+  );
+};
+
+/** As `noteActs`, for one. Nobody in particular, who sets up a demo or a test, leaves no entry. */
+export const noteAct = async (tx: Transaction, by: Actor | undefined, act: Act): Promise<void> => {
+  if (by) await noteActs(tx, by, [act]);
+};
+
+const TIME_BYTES = 6;
+const timeOf = (id: Bytes): Date => new Date(Buffer.from(id).readUIntBE(0, TIME_BYTES));
+
+const parsed = (state: string | null): unknown => (state === null ? null : JSON.parse(state));
+
+const LISTED_AT_ONCE = 500;
+
+/** The acts since an instant, oldest first, some at a time. */
+export async function* listActs(reader: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
+  let from: Bytes = firstIdBytes(since);
+  for (let sign = '>='; ; sign = '>') {
+    const rows = await reader.read<AuditColumns>(
+      `SELECT id, actor, action, subject, before_act, after_act FROM audit_entries
+      WHERE id ${sign} ? ORDER BY id LIMIT ${LISTED_AT_ONCE}`,
+      [from],
+    );
+    const last = rows.at(-1);
+    if (!last) return;
+    from = last.id;
+    yield rows.map(({ id, actor, action, subject, before_act: before, after_act: after }) => ({
+      id: idFromBytes(id),
+      at: timeOf(id),
+      actor,
+      action,
+      subject,
+      before: parsed(before),
+      after: parsed(after),
+    }));
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** So few that nobody waits for long. */
+const SWEPT_AT_ONCE = 256;
+
+/** Forgets some acts that are older than so many days, the oldest first. Returns whether there may be more. */
+export const sweepActs = async (
+  db: Pick<Lane, 'read' | 'transaction'>,
+  now: Date,
+  retentionDays: number,
+): Promise<boolean> => {
+  const end = firstIdBytes(new Date(now.getTime() - retentionDays * DAY_MS));
+  const rows = await db.read<{ id: Bytes }>(
+    `SELECT id FROM audit_entries WHERE id < ? ORDER BY id LIMIT ${SWEPT_AT_ONCE}`,
+    [end],
+  );
+  if (rows.length === 0) return false;
+  const { sql, parameters } = inList(rows.map(({ id }) => id));
+  await db.transaction((tx) => tx.execute(`DELETE FROM audit_entries WHERE id IN (${sql})`, parameters));
+  return rows.length === SWEPT_AT_ONCE;
+};
+
+/** Remembers that migrations were applied or taken back, unless they took the table away that this is remembered in. */
+export const noteMigrations = async (
+  db: Database,
+  by: Actor,
+  { applied = [], reverted = [] }: { applied?: readonly string[]; reverted?: readonly string[] },
+): Promise<void> => {
+  if (applied.length + reverted.length === 0 || (await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return;
+  const act: Act = {
+    action: applied.length > 0 ? 'migrate' : 'migrate --down',
+    subject: 'the tables',
+    ...(reverted.length > 0 && { before: reverted }),
+    ...(applied.length > 0 && { after: applied }),
+  };
+  await db.transaction((tx) => noteAct(tx, by, act));
+};

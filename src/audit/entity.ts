@@ -1,0 +1,41 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes, idTransformer } from '../db/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+import type { Bytes } from '../db/values.ts';
+
+/** A privileged act. The id holds when it was done. */
+export interface AuditRow {
+  id: string;
+  actor: string;
+  action: string;
+  subject: string;
+  before: string | null;
+  after: string | null;
+}
+
+/** The columns of an act, as the drivers return them. */
+export interface AuditColumns {
+  id: Bytes;
+  actor: string;
+  action: string;
+  subject: string;
+  /** JSON, null for nothing. */
+  before_act: string | null;
+  after_act: string | null;
+}
+
+export const auditEntity = (engine: Engine): EntitySchema<AuditRow> => {
+  const { id, text, longText } = columnTypes(engine);
+  return new EntitySchema<AuditRow>({
+    name: 'AuditEntry',
+    tableName: 'audit_entries',
+    columns: {
+      id: { ...id, primary: true, transformer: idTransformer },
+      actor: text(200),
+      action: text(50),
+      subject: text(300),
+      before: { ...longText, name: 'before_act', nullable: true },
+      after: { ...longText, name: 'after_act', nullable: true },
+    },
+  });
+};

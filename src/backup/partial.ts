@@ -1,0 +1,114 @@
+import { closeSync, fsyncSync, linkSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { BackupError } from './errors.ts';
+
+// A file is made under a name of its own beside the one that it is to have, so that whoever finds the latter finds all of it.
+
+const OWNER_ONLY = 0o600;
+const DAY_MS = 86_400_000;
+const HOST = hostname().replaceAll(/[^\w.]/g, '_');
+const NAME = /\.gateway-([\w.]+)-(\d+)\.partial(?:-wal|-shm|-journal)?$/;
+/** What SQLite may keep beside a file. */
+const BESIDE = ['-wal', '-shm', '-journal'];
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** What SQLite keeps beside a file and would take for part of it. */
+export const companionsOf = (file: string): string[] =>
+  BESIDE.map((suffix) => `${file}${suffix}`).filter((path) => statSync(path, { throwIfNoEntry: false }));
+
+/** Whether two paths lead to the same file. */
+export const isSame = (one: string, other: string): boolean => {
+  const [a, b] = [one, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+/** Removes what others left in a folder that were killed: those of this machine, and what is a day old. */
+const sweep = (folder: string): void => {
+  for (const name of readdirSync(folder)) {
+    const [, host, pid] = NAME.exec(name) ?? [];
+    if (pid === undefined) continue;
+    const path = join(folder, name);
+    const { mtimeMs = Infinity } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    const isLeft = host === HOST ? !isAlive(Number(pid)) : Date.now() - mtimeMs > DAY_MS;
+    if (isLeft) rmSync(path, { force: true });
+  }
+};
+
+/** Has the disk hold what a path names: a file, or the names in a folder. */
+export const sync = (path: string): void => {
+  const opened = openSync(path, 'r');
+  try {
+    fsyncSync(opened);
+  } finally {
+    closeSync(opened);
+  }
+};
+
+/** Gives a file a name that no other has. On file systems without links, another process could come between. */
+const linkAnew = (from: string, to: string): void => {
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    // The name is taken first, so that two that come at once do not both have it.
+    closeSync(openSync(to, 'wx', OWNER_ONLY));
+    renameSync(from, to);
+  }
+};
+
+/** A file that is being made. */
+export interface Partial {
+  path: string;
+  /** Gives it its name, for good. Without `isReplacing`, refuses to take the place of another. @throws BackupError */
+  publish(isReplacing: boolean): void;
+}
+
+/**
+ * Runs `work` on a file beside `target`, empty and for its owner only, which goes when the work ends, fails, or is ended by
+ * a signal, unless it was published.
+ */
+export const withPartial = async <T>(target: string, work: (partial: Partial) => Promise<T>): Promise<T> => {
+  const folder = dirname(target);
+  const path = join(folder, `${basename(target)}.gateway-${HOST}-${process.pid}.partial`);
+  const discard = (): void => {
+    for (const file of [path, ...companionsOf(path)]) rmSync(file, { force: true });
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    discard();
+    // Nobody listens any more, so it ends the process.
+    process.kill(process.pid, signal);
+  };
+  sweep(folder);
+  closeSync(openSync(path, 'wx', OWNER_ONLY));
+  for (const signal of SIGNALS) process.once(signal, onSignal);
+  try {
+    return await work({
+      path,
+      publish: (isReplacing) => {
+        sync(path);
+        try {
+          if (isReplacing) renameSync(path, target);
+          else linkAnew(path, target);
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+          throw new BackupError(`${target} exists: somebody else has just made it. Nothing was changed.`);
+        }
+        rmSync(path, { force: true });
+        sync(folder);
+      },
+    });
+  } finally {
+    discard();
+    for (const signal of SIGNALS) process.off(signal, onSignal);
+  }
+};

@@ -1,0 +1,66 @@
+import { type DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
+
+/** What a migration asks the database before it changes anything. */
+const READS = /^\s*(?:SELECT|PRAGMA|SHOW)\b/i;
+
+/** What a migration would do to the database. */
+export interface Plan {
+  /** The name of the migration. */
+  name: string;
+  /** The statements, in order, as they can be run by hand; the last one notes the migration. */
+  statements: string[];
+}
+
+/** TypeORM's own executor, whose statements are written down. */
+class Planner extends MigrationExecutor {
+  /** The table of what was applied, if it has to be made. */
+  async prepare(runner: QueryRunner): Promise<void> {
+    await this.createMigrationsTableIfNotExist(runner);
+  }
+
+  /** The migrations of these names, in that order. */
+  named(names: readonly string[]): Migration[] {
+    const known = new Map(this.getMigrations().map((migration) => [migration.name, migration]));
+    return names.flatMap((name) => known.get(name) ?? []);
+  }
+}
+
+/** The same query runner, which reads, and adds to `statements` what would change anything. */
+const recorderOf = (runner: QueryRunner, statements: string[]): QueryRunner => {
+  const query = (sql: string, parameters?: unknown[]): Promise<unknown> => {
+    if (READS.test(sql)) return runner.query(sql, parameters);
+    statements.push(sql.endsWith(';') ? sql : `${sql};`);
+    return Promise.resolve([]);
+  };
+  return new Proxy(runner, {
+    get: (target, name) => (name === 'query' ? query : (Reflect.get(target, name) as unknown)),
+  });
+};
+
+/** The statements of applying these migrations, or, `down`, of taking them back, in that order. Runs none of them. */
+export const planOf = async (
+  dataSource: DataSource,
+  direction: 'up' | 'down',
+  names: readonly string[],
+): Promise<Plan[]> => {
+  const runner = dataSource.createQueryRunner();
+  try {
+    const planner = new Planner(dataSource, runner);
+    const plans: Plan[] = [];
+    for (const { name, timestamp, instance } of planner.named(names)) {
+      const statements: string[] = [];
+      const recorder = recorderOf(runner, statements);
+      if (direction === 'up' && plans.length === 0) await planner.prepare(recorder);
+      await instance?.[direction](recorder);
+      statements.push(
+        direction === 'up'
+          ? `INSERT INTO migrations (timestamp, name) VALUES (${timestamp}, '${name}');`
+          : `DELETE FROM migrations WHERE name = '${name}';`,
+      );
+      plans.push({ name, statements });
+    }
+    return plans;
+  } finally {
+    await runner.release();
+  }
+};

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+
+/** JSON Schema, as far as inputs of tools use it. */
+export interface Schema {
+  [keyword: string]: unknown;
+  type?: string | string[];
+}
+type Definitions = Record<string, Schema>;
+
+/** What a pattern may cost, in characters. Ours for URLs have hundreds, and "http or https URL" says as much. */
+const LONGEST_PATTERN = 60;
+/** Keywords that tell nobody how to call a tool. */
+const SILENT = new Set(['$schema', '$defs', 'id', 'examples']);
+/** Keywords whose value is a map of schemas by names that callers see. */
+const MAPS = new Set(['properties', 'patternProperties']);
+/** What some clients refuse at the top of an input. */
+const COMPOSERS = new Set(['anyOf', 'oneOf', 'allOf']);
+
+/** Whether a pattern tells a form rather than the characters that a text must not hold. */
+const isTelling = (pattern: unknown): boolean =>
+  typeof pattern === 'string' && pattern.length <= LONGEST_PATTERN && !pattern.includes('[^');
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether a keyword is worth its price. */
+const isWorth = (keyword: string, value: unknown): boolean => {
+  if (keyword === 'pattern') return isTelling(value);
+  if (keyword === 'minLength') return value !== 0;
+  return !SILENT.has(keyword);
+};
+
+/** `anyOf: [{type: T, …}, {type: 'null'}]` as `type: [T, 'null'], …` */
+const withoutNullChoice = (schema: Schema): Schema => {
+  const { anyOf, ...rest } = schema;
+  const [value, nothing, ...others] = Array.isArray(anyOf) ? (anyOf as Schema[]) : [];
+  if (!value || nothing?.type !== 'null' || others.length > 0 || typeof value.type !== 'string') return schema;
+  return { ...value, ...rest, type: [value.type, 'null'] };
+};
+
+/** A schema with what it refers to in place of the reference; what stands beside the reference wins. */
+const resolved = ({ $ref, ...rest }: Schema, definitions: Definitions): Schema =>
+  typeof $ref === 'string' ? { ...definitions[$ref.split('/').pop() ?? ''], ...rest } : rest;
+
+const small = (value: unknown, definitions: Definitions): unknown => {
+  if (Array.isArray(value)) return value.map((one) => small(one, definitions));
+  if (!isSchema(value)) return value;
+  const members = Object.entries(resolved(value, definitions))
+    .filter(([keyword, said]) => isWorth(keyword, said))
+    .map(([keyword, said]) => {
+      if (!MAPS.has(keyword)) return [keyword, small(said, definitions)];
+      const named = Object.entries(said as Definitions).map(([name, one]) => [name, small(one, definitions)]);
+      return [keyword, Object.fromEntries(named)];
+    });
+  return withoutNullChoice(Object.fromEntries(members) as Schema);
+};
+
+/**
+ * The JSON Schema of what a tool takes, as small as it can be and still tell how to call it: the service itself checks by
+ * the contract. Without references, and without a choice at the top, which some clients do not understand.
+ */
+export const inputSchemaOf = (input: z.ZodType): Schema & { type: 'object' } => {
+  const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as Schema & { $defs?: Definitions };
+  const members = Object.entries(small(whole, $defs) as Schema).filter(
+    ([keyword]) => !COMPOSERS.has(keyword) && keyword !== 'description',
+  );
+  return { ...Object.fromEntries(members), type: 'object' };
+};

@@ -1,0 +1,123 @@
+/**
+ * Counters and histograms as this service counts: a place for each set of labels, found once. prom-client makes a text of the
+ * labels at each observation, which takes a microsecond, and a call has a dozen of them.
+ */
+import type { Registry } from 'prom-client';
+import { boundsOf } from './bounds.ts';
+import { catalogue, type Definition, type NameOf, PREFIX } from './catalogue.ts';
+
+/** A line of the exposition, as prom-client takes it. */
+interface Sample {
+  metricName?: string;
+  labels: Record<string, string | number>;
+  value: number;
+}
+
+/** Cells by the values of their labels. */
+abstract class Family<Type extends 'counter' | 'histogram', Cell> {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly aggregator = 'sum';
+  /** Called before anybody sees the cells, for what is counted elsewhere. */
+  before: (() => void) | undefined;
+  readonly #labels: readonly string[];
+  readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
+
+  constructor(name: NameOf<Type>) {
+    const { help, type, labels }: Definition = catalogue[name];
+    this.name = PREFIX + name;
+    this.help = help;
+    this.type = type;
+    this.#labels = labels;
+  }
+
+  /** The cell with these values of the labels, in their order; there from now on, even if nothing is counted in it. */
+  at(...values: string[]): Cell {
+    const key = values.join('\n');
+    const known = this.#cells.get(key);
+    if (known) return known.cell;
+    const labels = Object.fromEntries(this.#labels.map((label, index) => [label, values[index] ?? '']));
+    const cell = this.make();
+    this.#cells.set(key, { labels, cell });
+    return cell;
+  }
+
+  /** For prom-client's registry. */
+  get() {
+    this.before?.();
+    const values = [...this.#cells.values()].flatMap(({ labels, cell }) => this.samples(labels, cell));
+    return Promise.resolve({ name: this.name, help: this.help, type: this.type, aggregator: this.aggregator, values });
+  }
+
+  protected abstract make(): Cell;
+  protected abstract samples(labels: Record<string, string>, cell: Cell): Sample[];
+}
+
+/** How often something happened. */
+export interface Count {
+  n: number;
+}
+
+export class Counters extends Family<'counter', Count> {
+  protected make(): Count {
+    return { n: 0 };
+  }
+
+  protected samples(labels: Record<string, string>, { n }: Count): Sample[] {
+    return [{ labels, value: n }];
+  }
+}
+
+/** How what was observed is distributed. */
+export class Distribution {
+  readonly bounds: readonly number[];
+  /** How many were observed up to each bound, and above the one before; at the end those beyond the last one. */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = [...bounds, 0].map(() => 0);
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this;
+    let index = 0;
+    while (index < bounds.length && value > (bounds[index] as number)) index += 1;
+    (counts[index] as number) += 1;
+    this.sum += value;
+  }
+}
+
+export class Histograms extends Family<'histogram', Distribution> {
+  readonly #bounds: readonly number[];
+
+  constructor(name: NameOf<'histogram'>) {
+    super(name);
+    this.#bounds = boundsOf(name);
+  }
+
+  protected make(): Distribution {
+    return new Distribution(this.#bounds);
+  }
+
+  protected samples(labels: Record<string, string>, { bounds, counts, sum }: Distribution): Sample[] {
+    let count = 0;
+    const buckets = counts.map((n, index): Sample => {
+      count += n;
+      return { metricName: `${this.name}_bucket`, labels: { ...labels, le: bounds[index] ?? '+Inf' }, value: count };
+    });
+    return [
+      ...buckets,
+      { metricName: `${this.name}_sum`, labels, value: sum },
+      { metricName: `${this.name}_count`, labels, value: count },
+    ];
+  }
+}
+
+/** Has a registry expose a family, which is a metric by what it does. */
+export const register = <F extends Counters | Histograms>(registry: Registry, family: F): F => {
+  registry.registerMetric(family as unknown as Parameters<Registry['registerMetric']>[0]);
+  return family;
+};

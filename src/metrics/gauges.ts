@@ -1,0 +1,24 @@
+import { Gauge, type Registry } from 'prom-client';
+import { catalogue, type NameOf, PREFIX } from './catalogue.ts';
+
+/** Sets a gauge: its value, and the values of its labels in their order. */
+export type Set = (value: number, ...labels: string[]) => void;
+
+/** Has a registry expose a gauge; `read` is asked for all its values whenever somebody wants to see them. */
+export const gauge = (registry: Registry, name: NameOf<'gauge'>, read: (set: Set) => void): void => {
+  const { help, labels } = catalogue[name];
+  const names: readonly string[] = labels;
+  const made = new Gauge({
+    name: PREFIX + name,
+    help,
+    labelNames: names,
+    registers: [registry],
+    collect: () => {
+      made.reset();
+      read((value, ...values) => {
+        if (names.length === 0) made.set(value);
+        else made.set(Object.fromEntries(names.map((label, index) => [label, values[index] ?? ''])), value);
+      });
+    },
+  });
+};

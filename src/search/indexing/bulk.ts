@@ -1,0 +1,30 @@
+import type { Transaction } from '../../db/connection.ts';
+import type { Document, SearchKind } from '../document.ts';
+import { defaultSizes } from '../sizes.ts';
+import { noteDocuments } from '../tail.ts';
+import { beginGeneration } from './compact.ts';
+import { insertTexts } from './segment-writer.ts';
+
+/**
+ * Has searches find documents of new records from the commit of this transaction on, as `noteDocuments` does. Many of them
+ * become segments at once: by way of the tail they would be written twice, read and deleted. The last to be done in a
+ * transaction, since it keeps others from changing the segments of the kind.
+ */
+export const addDocuments = async (
+  tx: Transaction,
+  kind: SearchKind,
+  documents: readonly Document[],
+  { run } = defaultSizes,
+): Promise<void> => {
+  // Small segments would stay small when they are merged, and searches look at each.
+  if (documents.length < run / 2) {
+    await noteDocuments(tx, kind, documents, false);
+    return;
+  }
+  await beginGeneration(tx, kind);
+  const sorted = documents.toSorted((a, b) => Buffer.compare(a.key, b.key));
+  const size = Math.ceil(sorted.length / Math.ceil(sorted.length / run));
+  for (let start = 0; start < sorted.length; start += size) {
+    await insertTexts(tx, kind, sorted.slice(start, start + size));
+  }
+};

@@ -1,0 +1,89 @@
+import type { Transaction } from '../../db/connection.ts';
+import type { Lane } from '../../db/database.ts';
+import { inList } from '../../db/in-list.ts';
+import type { Bytes } from '../../db/values.ts';
+import type { SearchKind } from '../document.ts';
+import { noteDocuments } from '../tail.ts';
+import { normalise } from '../text.ts';
+import { Fingerprints, fingerprintOf } from './fingerprints.ts';
+import { documentOf, readRecords, type RecordColumns, selectRecords } from './rebuild.ts';
+
+/** A record that searches do not find as it is. */
+export interface Unindexed {
+  id: Bytes;
+  /** Whether the index holds nothing of it. */
+  isMissing: boolean;
+}
+
+/** How often a record is looked at: in between, it may have changed after the index was read, or the other way round. */
+const ROUNDS = 3;
+const READ_AT_ONCE = 256;
+
+/** The row as this version would have stored it: earlier ones normalise some texts otherwise. */
+const asWritten = (row: RecordColumns): RecordColumns => ({ ...row, search_text: normalise(row.search_text) });
+
+/** What is wrong with what is known of some records. */
+const compare = (kind: SearchKind, index: Fingerprints, rows: readonly RecordColumns[]): Unindexed[] =>
+  rows.flatMap((row) => {
+    const due = asWritten(row);
+    const document = documentOf(kind, due);
+    const held = index.of(document);
+    const isRight = held === fingerprintOf(kind, document) && due.search_text === row.search_text;
+    return isRight ? [] : [{ id: row.id, isMissing: held === undefined }];
+  });
+
+const readById = (db: Lane | Transaction, kind: SearchKind, ids: readonly Bytes[]): Promise<RecordColumns[]> => {
+  const { sql, parameters } = inList(ids);
+  return db.read<RecordColumns>(`${selectRecords(kind)} WHERE id IN (${sql}) ORDER BY id`, parameters);
+};
+
+/**
+ * The records of a kind that the index does not hold, or not as they are. Safe beside a service that writes. An index that
+ * is being built holds them when it is done: of such a one, none. `onChecked` hears of how many more were looked at.
+ */
+export const findUnindexed = async (
+  db: Lane,
+  kind: SearchKind,
+  onChecked: (records: number) => void = () => {},
+): Promise<Unindexed[]> => {
+  const index = new Fingerprints(db, kind);
+  if (!(await index.read())) return [];
+  let suspects: Unindexed[] = [];
+  for (let after: Bytes = Buffer.alloc(0); ;) {
+    const rows = await readRecords(db, kind, after);
+    const last = rows.at(-1);
+    if (!last) break;
+    after = last.id;
+    suspects.push(...compare(kind, index, rows));
+    onChecked(rows.length);
+  }
+  for (let round = 1; round < ROUNDS && suspects.length > 0; round += 1) {
+    if (!(await index.read())) return [];
+    const left: Unindexed[] = [];
+    for (let start = 0; start < suspects.length; start += READ_AT_ONCE) {
+      const ids = suspects.slice(start, start + READ_AT_ONCE).map(({ id }) => id);
+      left.push(...compare(kind, index, await readById(db, kind, ids)));
+    }
+    suspects = left;
+  }
+  return suspects;
+};
+
+/** Has searches find records of a kind as they are, from the commit of this transaction on. */
+export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonly Bytes[]): Promise<void> => {
+  // Locked by a statement of its own: the one that waits for a lock still sees what was there before.
+  const { sql, parameters } = inList(ids);
+  await tx.read(`SELECT id FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
+  const rows = await readById(tx, kind, ids);
+  const due = rows.map(asWritten);
+  for (const [place, row] of due.entries()) {
+    if (row.search_text === rows[place]?.search_text) continue;
+    await tx.execute(`UPDATE ${kind.table} SET search_text = ? WHERE id = ?`, [row.search_text, row.id]);
+  }
+  await noteDocuments(
+    tx,
+    kind,
+    due.map((row) => documentOf(kind, row)),
+    true,
+  );
+};

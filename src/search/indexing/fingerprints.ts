@@ -1,0 +1,127 @@
+import { setImmediate as breathe } from 'node:timers/promises';
+import type { Lane } from '../../db/database.ts';
+import { Block, BlockReader } from '../block.ts';
+import { type Document, KEY_BYTES, type SearchKind } from '../document.ts';
+import { addGrams } from '../grams.ts';
+import { keyAt, lowerBound, readSegments, type Segment, SearchStore, splitLabels, type StoredText } from '../store.ts';
+import { readBlocks, readKeys } from './compact.ts';
+
+// What the index says of a document stands in the blocks of all its grams. A sum of what each of them says is known in one
+// pass through the blocks, and again from the document itself: if the sums are equal, so is, but for one in 2³², the rest.
+
+const FNV_OFFSET = 0x811c_9dc5;
+const FNV_PRIME = 0x0100_0193;
+
+const mix = (hash: number, value: number): number => Math.imul(hash ^ value, FNV_PRIME);
+
+const hashOf = (gram: string): number => {
+  let hash = FNV_OFFSET;
+  for (let index = 0; index < gram.length; index += 1) hash = mix(hash, gram.charCodeAt(index));
+  return hash;
+};
+
+/** What a gram at a place adds. Places are mixed in twice, or neighbours would differ in the lowest bits only. */
+const addend = (hash: number, position: number): number => mix(mix(hash, position + 1), hash >>> 15);
+
+/** The fingerprint of a document of a kind, as if it were indexed. */
+export const fingerprintOf = (kind: SearchKind, document: StoredText): number => {
+  const seen = new Set<string>();
+  let sum = 0;
+  const add = (gram: string, position: number | undefined): void => {
+    if (position !== undefined) sum = (sum + addend(hashOf(gram), position)) | 0;
+    else if (!seen.has(gram)) {
+      seen.add(gram);
+      sum = (sum + hashOf(gram)) | 0;
+    }
+  };
+  addGrams({ add }, document, kind);
+  return sum >>> 0;
+};
+
+/** The fingerprints of the documents of a segment, from its blocks. */
+const sumBlocks = async (db: Lane, segment: Segment): Promise<Uint32Array> => {
+  const sums = new Uint32Array(segment.size);
+  const positions: number[] = [];
+  let blocks = 0;
+  for await (const { gram, data } of readBlocks(db, segment)) {
+    const hash = hashOf(Buffer.from(gram).toString());
+    const block = new Block(data);
+    const reader = block.hasPositions ? new BlockReader(block) : undefined;
+    for (const doc of block.docs()) {
+      let sum = sums[doc] ?? 0;
+      if (reader) {
+        reader.read(doc, positions);
+        for (const position of positions) sum += addend(hash, position);
+      } else sum += hash;
+      sums[doc] = sum;
+    }
+    if (++blocks % 16 === 0) await breathe();
+  }
+  return sums;
+};
+
+interface Summed {
+  keys: Uint8Array;
+  sums: Uint32Array;
+}
+
+/** The fingerprints of all documents that the index of a kind holds at one moment. */
+export class Fingerprints {
+  readonly #db: Lane;
+  readonly #kind: SearchKind;
+  /** What was summed, since segments never change. */
+  readonly #known = new Map<number, Summed>();
+  #segments: { summed: Summed; removed: Set<number> }[] = [];
+  #tail = new Map<string, number>();
+
+  constructor(db: Lane, kind: SearchKind) {
+    this.#db = db;
+    this.#kind = kind;
+  }
+
+  /** Reads the index as it is now. Returns whether it is complete: one that is being built is not. */
+  async read(): Promise<boolean> {
+    const { code } = this.#kind;
+    const [state] = await this.#db.read<{ ready: number }>('SELECT ready FROM search_kinds WHERE kind = ?', [code]);
+    if (state?.ready !== 1) return false;
+    // Before the segments, which what waits in it may become meanwhile.
+    const tail = await this.#db.read<{ doc_key: Uint8Array; text: string; labels: string }>(
+      'SELECT doc_key, text, labels FROM search_tail WHERE kind = ? ORDER BY id',
+      [code],
+    );
+    this.#tail = new Map(
+      tail.map(({ doc_key: key, text, labels }) => [
+        Buffer.from(key).toString('latin1'),
+        fingerprintOf(this.#kind, { text, labels: splitLabels(labels) }),
+      ]),
+    );
+    const store = new SearchStore(this.#db);
+    const segments = await readSegments(this.#db, this.#kind);
+    this.#segments = [];
+    for (const segment of segments) {
+      const summed = this.#known.get(segment.id) ?? (await this.#sum(store, segment));
+      this.#known.set(segment.id, summed);
+      this.#segments.push({ summed, removed: new Set(await store.removed(segment)) });
+    }
+    return true;
+  }
+
+  async #sum(store: SearchStore, segment: Segment): Promise<Summed> {
+    const keys = await readKeys(this.#db, segment);
+    if (segment.level > 0) return { keys, sums: await sumBlocks(this.#db, segment) };
+    const { documents } = await store.texts(segment);
+    return { keys, sums: Uint32Array.from(documents, (document) => fingerprintOf(this.#kind, document)) };
+  }
+
+  /** The fingerprint that the index holds of the document with this key, undefined for none. */
+  of({ key }: Pick<Document, 'key'>): number | undefined {
+    const waiting = this.#tail.get(Buffer.from(key).toString('latin1'));
+    if (waiting !== undefined) return waiting;
+    for (const { summed, removed } of this.#segments) {
+      const doc = lowerBound(summed.keys, key, false);
+      const isThere = doc * KEY_BYTES < summed.keys.length && Buffer.compare(keyAt(summed.keys, doc), key) === 0;
+      if (isThere && !removed.has(doc)) return summed.sums[doc];
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,27 @@
+import { authorizePlugin } from './authorize.js';
+import { filterPlugin } from './filter.js';
+import { keepInTab } from './key-storage.js';
+import { labelsPlugin } from './labels.js';
+import { layoutPlugin } from './layout.js';
+import { orderPlugin } from './order.js';
+import { repliesPlugin } from './replies.js';
+import { samplesPlugin } from './samples.js';
+import { followScheme } from './scheme.js';
+import { snippetsPlugin } from './snippets.js';
+import { summaryPlugin } from './summary.js';
+
+keepInTab();
+followScheme();
+
+// `swagger-ui-init.js` starts Swagger UI when all has loaded, with the plugins that it finds by this name.
+window.SwaggerUIStandalonePreset = [
+  orderPlugin,
+  filterPlugin,
+  layoutPlugin,
+  summaryPlugin,
+  samplesPlugin,
+  snippetsPlugin,
+  repliesPlugin,
+  authorizePlugin,
+  labelsPlugin,
+];

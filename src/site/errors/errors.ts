@@ -1,0 +1,17 @@
+import express, { type Router } from 'express';
+import type { Config } from '../../config.ts';
+import { readOnly } from '../../http/guard.ts';
+import { assetOf, revalidated, servePage } from '../serve.ts';
+import { explanations } from './explanations.ts';
+import { errorsPage } from './page.ts';
+
+/** What every reason means: `/errors` for people, `/errors.json`, `{errors: Explanation[]}`, for programs. */
+export const errorPages = ({ brand, publicUrl }: Config): Router => {
+  const explained = explanations(publicUrl);
+  const router = express.Router({ caseSensitive: true, strict: true });
+  servePage(router, '/errors', errorsPage(explained, brand));
+  router.all('/errors.json', readOnly, revalidated('json', JSON.stringify({ errors: explained })));
+  router.all('/assets/errors.css', readOnly, revalidated('css', assetOf('errors.css')));
+  router.all('/assets/errors.js', readOnly, revalidated('js', assetOf('errors.js')));
+  return router;
+};

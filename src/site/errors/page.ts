@@ -1,0 +1,98 @@
+import { STATUS_CODES } from 'node:http';
+import { procedures } from '../../../contract/index.ts';
+import type { Brand } from '../../config.ts';
+import { escapeHtml } from '../html.ts';
+import { htmlPage } from '../page.ts';
+import type { Explanation } from './explanations.ts';
+
+const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
+
+/** A sentence of the catalogue as HTML. */
+const sentence = (text: string): string =>
+  text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? code(part) : escapeHtml(part)))
+    .join('');
+
+const idsOf = (isOne: (procedure: (typeof procedures)[number]) => boolean): string =>
+  procedures
+    .filter(isOne)
+    .map(({ id }) => id)
+    .join();
+
+/** Words for sets of operations that need not be listed. */
+const namedSets: Record<string, string> = {
+  '': 'None: it concerns a request that reaches no operation, or a batch.',
+  [idsOf(() => true)]: 'Every operation.',
+  [idsOf(({ effect }) => effect === 'write')]: 'Every operation that writes.',
+  [idsOf(({ access }) => access !== 'public')]: 'Every operation that needs a key.',
+};
+
+const operationsOf = ({ operations }: Explanation): string =>
+  namedSets[operations.join()] ?? operations.map(code).join(', ');
+
+const section = (explanation: Explanation): string => {
+  const { reason, status, code: kind, number, message, cause, fix, retry, example } = explanation;
+  const rows = [
+    ['When it happens', sentence(cause)],
+    ['How to fix it', sentence(fix)],
+    ['Should you retry?', sentence(retry.words)],
+    ['Operations', operationsOf(explanation)],
+  ];
+  return `<section class="reason" id="${reason}">
+<h3>${reason}<a class="anchor" href="#${reason}" aria-label="Link to ${reason}">#</a></h3>
+<p class="reason-kind"><span class="badge badge-plain">${status}</span> <span class="badge badge-plain">${kind}</span> <span class="badge badge-plain">${number}</span></p>
+<p>${sentence(message)}</p>
+<dl>
+${rows.map(([label, words]) => `<dt>${label}</dt><dd>${words}</dd>`).join('\n')}
+</dl>
+<details><summary>Example</summary>
+<pre tabindex="0"><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
+</details>
+</section>`;
+};
+
+const group = (status: number, members: readonly Explanation[]): string =>
+  `<section class="reasons" aria-labelledby="status-${status}">
+<h2 id="status-${status}">${status} ${STATUS_CODES[status]}</h2>
+${members.map(section).join('\n')}
+</section>`;
+
+const contents = (status: number, members: readonly Explanation[]): string =>
+  `<h2>${status}</h2>
+<ul>
+${members.map(({ reason }) => `<li><a href="#${reason}">${reason}</a></li>`).join('\n')}
+</ul>`;
+
+/** The page about all reasons: what each means, how to fix it, and whether to try again. */
+export const errorsPage = (explained: readonly Explanation[], brand: Brand): string => {
+  const statuses = [...new Set(explained.map(({ status }) => status))];
+  const groups = statuses.map((status) => [status, explained.filter((one) => one.status === status)] as const);
+  return htmlPage(
+    {
+      path: '/errors',
+      title: 'Errors',
+      description: 'Every error of this API: when it happens, how to fix it, and whether to try again.',
+      styles: ['assets/errors.css'],
+      scripts: ['assets/errors.js'],
+      main: `<h1>Errors</h1>
+<p class="lead">Every failed request gives its reason in <code>data.reason</code> and links to this page in <code>data.docs</code>.
+Here is what each reason means, how to fix it, and whether to try again.</p>
+<p>Programs can read all of this as <a href="errors.json">errors.json</a>.</p>
+<form class="filter" role="search" hidden>
+<label for="filter">Filter by reason, status or words</label>
+<input id="filter" type="search" autocomplete="off" spellcheck="false">
+<p class="muted" role="status"></p>
+</form>
+<div class="columns">
+<nav class="side" aria-label="Reasons">
+${groups.map(([status, members]) => contents(status, members)).join('\n')}
+</nav>
+<article class="prose">
+${groups.map(([status, members]) => group(status, members)).join('\n')}
+</article>
+</div>`,
+    },
+    brand,
+  );
+};

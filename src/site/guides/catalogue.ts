@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+
+/** A guide: a Markdown file of this repository that is published. */
+export interface Guide {
+  /** Its place under `/guides/`. */
+  name: string;
+  /** Its path from the root of the repository. */
+  file: string;
+  group: string;
+  /** Whether `http://localhost:3000` in it is the reader's own machine, and not an example of this service. */
+  isLocal: boolean;
+  /** Whether it helps who writes a client: others say nothing to them, or too much. */
+  isForClients: boolean;
+}
+
+const TESTS = 'Tests';
+const SERVICE = 'The service';
+
+const GROUPS: [group: string, names: string[]][] = [
+  ['First steps', ['start', 'keys']],
+  ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits']],
+  ['Clients', ['sdks', 'trpc', 'mcp']],
+  [TESTS, ['sandbox', 'ci']],
+  [
+    SERVICE,
+    ['operators', 'moderation', 'backup', 'upgrading', 'transfer', 'operations', 'monitoring', 'scaling', 'changelog'],
+  ],
+];
+
+/** The guides, in the order in which they are read. */
+export const guides: readonly Guide[] = GROUPS.flatMap(([group, names]) =>
+  names.map((name) => ({
+    name,
+    file: name === 'changelog' ? 'CHANGELOG.md' : `docs/${name}.md`,
+    group,
+    isLocal: [TESTS, SERVICE].includes(group) && name !== 'changelog',
+    isForClients: group !== SERVICE && name !== 'ci',
+  })),
+);
+
+const COMMENT = /<!--[^]*?-->(\n(?=\n))?/g;
+
+/** The Markdown of a guide, without comments. */
+export const sourceOf = ({ name }: Guide): string =>
+  readFileSync(require.resolve(name === 'changelog' ? '#changelog' : `#docs/${name}.md`), 'utf8')
+    .replaceAll(COMMENT, '')
+    .trimStart();

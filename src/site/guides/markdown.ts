@@ -1,0 +1,108 @@
+import { Marked, type Tokens } from 'marked';
+import { escapeHtml } from '../html.ts';
+import type { Target } from './links.ts';
+
+/** A heading of a page, to lead to. */
+export interface Heading {
+  depth: number;
+  id: string;
+  html: string;
+}
+
+export interface Rendered {
+  title: string;
+  /** The first sentence, as plain text. */
+  description: string;
+  /** All but the title. */
+  html: string;
+  headings: Heading[];
+}
+
+/** The anchor of a heading, as code hosts make it, so that links work there and here. */
+const anchorOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+    .replaceAll(' ', '-');
+
+/** Anchors of which each is there once. */
+class Anchors {
+  readonly #counts = new Map<string, number>();
+
+  of(text: string): string {
+    const anchor = anchorOf(text);
+    const count = this.#counts.get(anchor) ?? 0;
+    this.#counts.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  }
+}
+
+/** The words of inline tokens, without their marks. */
+const plain = (tokens: readonly Tokens.Generic[]): string =>
+  tokens
+    .map((token) => (token['tokens'] ? plain(token['tokens'] as Tokens.Generic[]) : String(token['text'] ?? token.raw)))
+    .join('');
+
+/** `An example. And more.` becomes `An example.` */
+const firstSentence = (text: string): string => /^[^]*?\.(?=\s|$)/.exec(text.replaceAll('\n', ' '))?.[0] ?? text;
+
+/** Renders Markdown. HTML in it is shown as text. `targetOf` tells where a link leads, `root` the way to the service's root. */
+export const renderMarkdown = (markdown: string, targetOf: (href: string) => Target, root: string): Rendered => {
+  const anchors = new Anchors();
+  const headings: Heading[] = [];
+  let title = '';
+  let description = '';
+  const marked = new Marked({
+    async: false,
+    gfm: true,
+    renderer: {
+      html: ({ text }) => escapeHtml(text),
+      heading({ depth, tokens }) {
+        const html = this.parser.parseInline(tokens);
+        if (depth === 1) {
+          title = plain(tokens);
+          return '';
+        }
+        const id = anchors.of(plain(tokens));
+        headings.push({ depth, id, html });
+        return `<h${depth} id="${escapeHtml(id)}">${html}<a class="anchor" href="#${escapeHtml(encodeURIComponent(id))}" aria-label="Link to this section">#</a></h${depth}>\n`;
+      },
+      paragraph({ tokens }) {
+        description ||= firstSentence(plain(tokens));
+        return `<p>${this.parser.parseInline(tokens)}</p>\n`;
+      },
+      link({ href, tokens }) {
+        const text = this.parser.parseInline(tokens);
+        const target = targetOf(href);
+        if (target.kind === 'file') {
+          const path = `<code>${escapeHtml(target.path)}</code>`;
+          return tokens.length === 1 && tokens[0]?.type === 'codespan' ? path : `${text} (${path})`;
+        }
+        const address = target.kind === 'outside' ? target.url : target.path;
+        const isHere = target.kind === 'outside' || address.startsWith('#');
+        return `<a href="${escapeHtml(isHere ? address : root + address)}">${text}</a>`;
+      },
+      // What is wider than a telephone is scrolled by itself, also by the keyboard.
+      code: ({ text, lang = '' }) =>
+        `<pre tabindex="0"><code${lang === '' ? '' : ` class="language-${escapeHtml(lang)}"`}>${escapeHtml(text)}\n</code></pre>\n`,
+      table({ header, rows }) {
+        const cells = (row: readonly Tokens.TableCell[], name: 'td' | 'th'): string =>
+          row
+            .map(
+              ({ tokens }) =>
+                `<${name}${name === 'th' ? ' scope="col"' : ''}>${this.parser.parseInline(tokens)}</${name}>`,
+            )
+            .join('');
+        const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>\n`).join('');
+        return `<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>
+<thead><tr>${cells(header, 'th')}</tr></thead>
+<tbody>
+${body}</tbody>
+</table></div>
+`;
+      },
+    },
+  });
+  const html = marked.parse(markdown) as string;
+  return { title, description, html, headings };
+};

@@ -1,0 +1,162 @@
+import { createRequire } from 'node:module';
+import {
+  commonReasons,
+  type Procedure,
+  procedures,
+  protectedReasons,
+  type Reason,
+  writingReasons,
+} from '../../../contract/index.ts';
+import { EXAMPLE_ADDRESS } from './links.ts';
+
+const require = createRequire(import.meta.url);
+
+/** JSON Schema, as far as the document uses it. */
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema | false;
+  items?: Schema;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minItems?: number;
+  maxItems?: number;
+  format?: string;
+  anyOf?: Schema[];
+}
+
+const { components, paths } = require('#openapi/openapi.json') as {
+  components: { schemas: Record<string, Schema> };
+  paths: Record<string, { post: { 'x-codeSamples': { label: string; source: string }[] } }>;
+};
+
+/** Beyond it a bound is nobody's concern. */
+const LARGEST_BOUND = 1_000_000;
+const LONGEST_PATTERN = 50;
+
+/** ` 1–100`, ` ≤ 20`, or nothing. */
+const range = (from: number | undefined, to: number | undefined): string => {
+  if (to === undefined || to > LARGEST_BOUND) return '';
+  return from ? ` ${from}–${to}` : ` ≤ ${to}`;
+};
+
+const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
+const schemaNamed = (name: string): Schema => components.schemas[name] ?? {};
+
+/** A pattern that people can read; those of URLs and one-line texts go without saying. */
+const patternOf = ({ pattern }: Schema): string =>
+  pattern === undefined || pattern.length > LONGEST_PATTERN || pattern.includes('\\x') ? '' : ` /${pattern}/`;
+
+/** A schema in the manner of TypeScript, with its bounds: `{limit: integer 1–100, search?: string 1–100}`. */
+const brief = (schema: Schema): string => {
+  const { $ref, type, properties, required = [], additionalProperties, items } = schema;
+  if ($ref !== undefined) {
+    const named = schemaNamed(nameOf($ref));
+    return named.enum === undefined ? nameOf($ref) : brief(named);
+  }
+  if (schema.anyOf !== undefined && type === undefined) return schema.anyOf.map(brief).join(' | ');
+  const suffix = Array.isArray(type) && type.includes('null') ? ' | null' : '';
+  if (schema.enum !== undefined) {
+    return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  }
+  const kind = Array.isArray(type) ? type.find((one) => one !== 'null') : type;
+  if (kind === 'array') {
+    const item = brief(items ?? {});
+    const element = / /.test(item) && !item.startsWith('{') ? `(${item})` : item;
+    return `${element}[]${range(schema.minItems, schema.maxItems)}${suffix}`;
+  }
+  if (kind === 'object') {
+    if (additionalProperties) return `{[name]: ${brief(additionalProperties)}}${suffix}`;
+    const members = Object.entries(properties ?? {}).map(([name, member]) => {
+      const isOptional = !required.includes(name);
+      const preset = member.default === undefined ? '' : ` = ${JSON.stringify(member.default)}`;
+      return `${name}${isOptional ? '?' : ''}: ${brief(member)}${preset}`;
+    });
+    return `{${members.join(', ')}}${suffix}`;
+  }
+  const bounds = kind === 'integer' ? range(schema.minimum, schema.maximum) : range(schema.minLength, schema.maxLength);
+  return `${schema.format === 'date-time' ? 'time' : kind}${bounds}${patternOf(schema)}${suffix}`;
+};
+
+/** The names that a schema refers to, with those that these refer to. */
+const named = (schema: unknown, found = new Set<string>()): Set<string> => {
+  if (typeof schema !== 'object' || schema === null) return found;
+  for (const [key, value] of Object.entries(schema)) {
+    if (key !== '$ref') named(value, found);
+    else if (!found.has(nameOf(String(value)))) {
+      const name = nameOf(String(value));
+      if (schemaNamed(name).enum === undefined) found.add(name);
+      named(schemaNamed(name), found);
+    }
+  }
+  return found;
+};
+
+const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+const componentOf = ({ router, name }: Procedure, suffix: string): Schema =>
+  schemaNamed(`${capitalised(router)}${capitalised(name)}${suffix}`);
+const inputOf = (procedure: Procedure): Schema => componentOf(procedure, 'Request').properties?.['json'] ?? {};
+const outputOf = (procedure: Procedure): Schema => componentOf(procedure, 'Data').properties?.['json'] ?? {};
+
+const references = JSON.stringify(components.schemas);
+/** Whether more than one place refers to a component, so that it is told once, by its name. */
+const isShared = (name: string): boolean => references.split(`"#/components/schemas/${name}"`).length > 2;
+
+/** What a schema looks like where it is the whole input or output: its members, not its name. */
+const unfolded = (schema: Schema): Schema => {
+  const name = schema.$ref === undefined ? undefined : nameOf(schema.$ref);
+  return name !== undefined && /(In|Out)put$/.test(name) && !isShared(name) ? schemaNamed(name) : schema;
+};
+
+/** The call by curl, as the document has it, to `address`. */
+const curlOf = ({ id }: Procedure, address: string): string => {
+  const samples = paths[`/api/trpc/${id}`]?.post['x-codeSamples'] ?? [];
+  return samples.find(({ label }) => label === 'curl')?.source.replaceAll(EXAMPLE_ADDRESS, () => address) ?? '';
+};
+
+const shared: readonly Reason[] = [...commonReasons, ...protectedReasons, ...writingReasons];
+const own = (reasons: readonly Reason[]): Reason[] => reasons.filter((reason) => !shared.includes(reason));
+
+const operationText = (procedure: Procedure, address: string): string => {
+  const { id, access, effect, reasons, route } = procedure;
+  const input = unfolded(inputOf(procedure));
+  const alternatives = input.anyOf === undefined ? '' : ' (`page` or `cursor` is required)';
+  const errors = own(reasons);
+  return [
+    `### ${id}`,
+    '',
+    `${route.description} ${access === 'public' ? 'Public' : `Scope ${access}`}, ${effect === 'read' ? 'reads' : 'writes'}.`,
+    '',
+    `- Input: \`${brief(input)}\`${alternatives}`,
+    `- Output: \`${brief(unfolded(outputOf(procedure)))}\``,
+    ...(errors.length === 0 ? [] : [`- Errors: ${errors.join(', ')}`]),
+    '',
+    '```sh',
+    curlOf(procedure, address),
+    '```',
+  ].join('\n');
+};
+
+/** All operations in short, as Markdown: inputs, outputs, errors of their own, and a call of each at `address`. */
+export const operationsText = (address: string): string => {
+  const shown = procedures.flatMap((procedure) => [unfolded(inputOf(procedure)), unfolded(outputOf(procedure))]);
+  const types = [...named(shown)].toSorted((a, b) => (a < b ? -1 : 1));
+  return [
+    ...procedures.map((procedure) => operationText(procedure, address)),
+    '### Types',
+    types.map((name) => `- \`${name}\`: \`${brief(schemaNamed(name))}\``).join('\n'),
+    '### Errors that operations share',
+    [
+      `- All: ${commonReasons.join(', ')}`,
+      `- Those that need a scope: ${protectedReasons.join(', ')}`,
+      `- Those that write: ${writingReasons.join(', ')}`,
+    ].join('\n'),
+  ].join('\n\n');
+};

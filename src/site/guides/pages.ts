@@ -1,0 +1,122 @@
+import type { Brand } from '../../config.ts';
+import { escapeHtml } from '../html.ts';
+import { htmlPage, rootFrom } from '../page.ts';
+import { type Guide, guides, sourceOf } from './catalogue.ts';
+import { EXAMPLE_ADDRESS, targetOf } from './links.ts';
+import { type Heading, type Rendered, renderMarkdown } from './markdown.ts';
+
+const STYLES = ['assets/guides.css'];
+const pathOf = ({ name }: Guide): string => `/guides/${name}`;
+
+interface Entry {
+  guide: Guide;
+  rendered: Rendered;
+}
+
+let entries: readonly Entry[] | undefined;
+
+/** All guides, rendered when somebody asks for the first of them. */
+export const renderedGuides = (): readonly Entry[] =>
+  (entries ??= guides.map((guide) => ({
+    guide,
+    rendered: renderMarkdown(sourceOf(guide), (href) => targetOf(href, guide), rootFrom(pathOf(guide))),
+  })));
+
+/** The list of all guides, group by group; `item` makes a line. */
+const grouped = (item: (entry: Entry) => string): string => {
+  const groups = [...new Set(guides.map(({ group }) => group))];
+  return groups
+    .map((group) => {
+      const lines = renderedGuides().filter(({ guide }) => guide.group === group);
+      return `<h2>${group}</h2>\n<ul>\n${lines.map(item).join('\n')}\n</ul>`;
+    })
+    .join('\n');
+};
+
+const sideList = (current: Guide): string =>
+  grouped(
+    ({ guide, rendered: { title } }) =>
+      `<li><a href="${guide.name}"${guide === current ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
+  );
+
+/** Beyond so many headings, only those of the first depth stand in the contents. */
+const MANY_HEADINGS = 14;
+
+const contentsOf = (headings: readonly Heading[]): string | undefined => {
+  const depth = headings.filter((heading) => heading.depth <= 3).length > MANY_HEADINGS ? 2 : 3;
+  const items = headings
+    .filter((heading) => heading.depth <= depth)
+    .map(
+      ({ id, html, depth: own }) =>
+        `<li${own === 3 ? ' class="deeper"' : ''}><a href="#${encodeURIComponent(id)}">${html.replaceAll(/<\/?a\b[^>]*>/g, '')}</a></li>`,
+    );
+  return items.length < 2 ? undefined : `<ul>\n${items.join('\n')}\n</ul>`;
+};
+
+const step = (rel: 'prev' | 'next', label: string, entry: Entry | undefined): string =>
+  entry === undefined
+    ? ''
+    : `<a rel="${rel}" href="${entry.guide.name}"><small>${label}</small> ${escapeHtml(entry.rendered.title)}</a>`;
+
+/** Examples, which call `address`. */
+const at = (text: string, { isLocal }: Guide, address: string): string =>
+  isLocal ? text : text.replaceAll(EXAMPLE_ADDRESS, () => address);
+
+/** The page of a guide, for readers who reach the service at `address`. */
+export const guidePage = (guide: Guide, brand: Brand, address: string): string => {
+  const all = renderedGuides();
+  const index = guides.indexOf(guide);
+  const { rendered } = all[index] as Entry;
+  const contents = contentsOf(rendered.headings);
+  return htmlPage(
+    {
+      path: pathOf(guide),
+      title: rendered.title,
+      description: rendered.description,
+      styles: STYLES,
+      main: `<div class="columns">
+<nav class="side" aria-label="Guides">
+${sideList(guide)}
+</nav>
+<article class="prose">
+<h1>${escapeHtml(rendered.title)}</h1>
+${contents === undefined ? '' : `<details class="contents"><summary>On this page</summary>\n${contents}\n</details>`}
+${at(rendered.html, guide, escapeHtml(address))}
+<nav class="steps" aria-label="Previous and next guide">${step('prev', 'Previous', all[index - 1])}${step('next', 'Next', all[index + 1])}</nav>
+</article>
+${contents === undefined ? '' : `<nav class="toc" aria-label="On this page">\n${contents}\n</nav>`}
+</div>`,
+    },
+    brand,
+  );
+};
+
+/** The list of all guides. */
+export const indexPage = (brand: Brand): string =>
+  htmlPage(
+    {
+      path: '/guides/',
+      title: 'Guides',
+      description: 'How to use this service, topic by topic, with examples that run as they stand.',
+      styles: STYLES,
+      main: `<div class="prose guide-index">
+<h1>Guides</h1>
+<p>New here? <a href="start">Start</a> takes five minutes. Every example runs as it stands.</p>
+${grouped(
+  ({ guide, rendered: { title, description } }) =>
+    `<li><a href="${guide.name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
+)}
+</div>`,
+    },
+    brand,
+  );
+
+/** The Markdown of a guide, whose links lead to where things are on the service at `address`. */
+export const guideMarkdown = (guide: Guide, address: string): string => {
+  const text = sourceOf(guide).replaceAll(/\]\(([^)\s]+)\)/g, (whole, href: string) => {
+    const target = targetOf(href, guide);
+    if (target.kind === 'file') return `](${target.path})`;
+    return target.kind === 'outside' || target.path.startsWith('#') ? whole : `](${address}/${target.path})`;
+  });
+  return at(text, guide, address);
+};

@@ -1,0 +1,164 @@
+import express, { type RequestHandler, type Router } from 'express';
+import { LRUCache } from 'lru-cache';
+import { contract, type SentOf } from '../../contract/index.ts';
+import type { Config } from '../config.ts';
+import { readOnly } from '../http/guard.ts';
+import { baseOf } from './base.ts';
+import { codeBlock, escapeHtml } from './html.ts';
+import { htmlPage, rootFrom } from './page.ts';
+import { pagePolicy, revalidated } from './serve.ts';
+import { version } from '../version.ts';
+
+const PATH = '/';
+/** Callers name hosts as they please. */
+const MAX_MADE = 16;
+
+/** What else there is, by the paths from the root. */
+const links = ({ sandbox }: Config) => ({
+  api: 'api/trpc',
+  guides: 'guides/',
+  reference: 'reference/',
+  tryIt: 'docs/',
+  errors: 'errors',
+  errorsJson: 'errors.json',
+  changelog: 'guides/changelog',
+  openapi: 'openapi.json',
+  openapi30: 'openapi-3.0.json',
+  openapiYaml: 'openapi.yaml',
+  llms: 'llms.txt',
+  llmsFull: 'llms-full.txt',
+  mcp: 'mcp',
+  live: 'healthz',
+  ready: 'readyz',
+  ...(sandbox && { sandbox: 'sandbox' }),
+});
+
+/** For programs: what this is, and the addresses of the rest; relative ones for a caller who names no host. */
+const description = (config: Config, base: string | undefined) => ({
+  name: config.brand.name,
+  version,
+  links: Object.fromEntries(Object.entries(links(config)).map(([name, path]) => [name, `${base ?? '.'}/${path}`])),
+});
+
+/** A call that needs no key and works on an empty database, too. */
+const { path } = contract.game.list;
+const input: SentOf<typeof contract.game.list> = { limit: 3, page: 1 };
+
+const firstCall = (config: Config, base: string | undefined): string => {
+  const address = escapeHtml(base ?? `http://localhost:${config.port}`);
+  // Only the browser knows the address for sure: a proxy in front may not tell.
+  const shown = config.publicUrl === undefined ? `<span data-base="${rootFrom(PATH)}">${address}</span>` : address;
+  return codeBlock(`curl ${shown}${path} \\
+  -H 'Content-Type: application/json' \\
+  -d '${escapeHtml(JSON.stringify({ json: input }))}'`);
+};
+
+interface Card {
+  title: string;
+  href: string;
+  text: string;
+}
+
+/** The first step of everybody who comes here. */
+const START: readonly Card[] = [
+  {
+    title: 'Call the API',
+    href: 'guides/start',
+    text: 'Make a first call, get a key, publish a game, and find your way through lists and errors.',
+  },
+  {
+    title: 'Use a client library',
+    href: 'guides/sdks',
+    text: 'TypeScript, Python, Go, Java and Rust, with retries, paging and typed errors built in.',
+  },
+  {
+    title: 'Test your client in CI',
+    href: 'guides/ci',
+    text: 'Start a sandbox with known keys and failures on demand, or verify a live deployment.',
+  },
+  {
+    title: 'Run the service',
+    href: 'guides/operators',
+    text: 'Choose a database, configure the service, issue keys, and watch its health.',
+  },
+];
+
+const LOOK_UP: readonly Card[] = [
+  {
+    title: 'Reference',
+    href: 'reference/',
+    text: 'every operation with its input, output and errors, and code samples',
+  },
+  { title: 'Try it', href: 'docs/', text: 'call every operation from the browser' },
+  { title: 'Errors', href: 'errors', text: 'what each error means and how to fix it' },
+  { title: 'Limits', href: 'guides/limits', text: 'sizes, rates and quotas' },
+  { title: 'Changelog', href: 'guides/changelog', text: 'what is new in each version' },
+  { title: 'Status', href: 'readyz', text: 'whether the service is ready for requests' },
+];
+
+const MACHINES: readonly Omit<Card, 'text'>[] = [
+  { title: 'OpenAPI 3.1', href: 'openapi.json' },
+  { title: 'OpenAPI 3.1 as YAML', href: 'openapi.yaml' },
+  { title: 'OpenAPI 3.0', href: 'openapi-3.0.json' },
+  { title: 'errors.json', href: 'errors.json' },
+  { title: 'llms.txt', href: 'llms.txt' },
+  { title: 'MCP server', href: 'guides/mcp' },
+];
+
+const SANDBOX = `<div class="note note-caution"><p><strong>This is a sandbox.</strong> Its data is in memory and its keys are
+public. <a href="sandbox">Its catalogue</a> lists the keys, the records and the failures you can ask for.</p></div>
+`;
+
+const linkTo = ({ title, href }: Pick<Card, 'title' | 'href'>): string => `<a href="${href}">${title}</a>`;
+
+const page = (config: Config, base: string | undefined): string => {
+  const { brand } = config;
+  const cards = START.map((card) => `<li class="card"><h3>${linkTo(card)}</h3><p>${card.text}</p></li>`);
+  const rows = LOOK_UP.map((card) => `<li>${linkTo(card)}: ${card.text}</li>`);
+  return htmlPage(
+    {
+      path: PATH,
+      title: brand.name,
+      description: `${brand.name}: an HTTP API for games, image posts and users. Guides, reference, errors and SDKs.`,
+      main: `<h1>${escapeHtml(brand.name)}</h1>
+<p class="lead">An HTTP API for games, image posts and users. Every operation is one POST with JSON, and reading what is
+published needs no key.</p>
+<p><span class="badge badge-plain">Version ${version}</span></p>
+${config.sandbox ? SANDBOX : ''}<h2>Make a call now</h2>
+${firstCall(config, base)}
+<p>Paste it into a terminal: no key, nothing to install. Or call any operation <a href="docs/">from the browser</a>.</p>
+<h2>Where to start</h2>
+<ul class="cards">
+${cards.join('\n')}
+</ul>
+<h2>Look something up</h2>
+<ul class="two">
+${rows.join('\n')}
+</ul>
+<p class="muted">For programs: ${MACHINES.map(linkTo).join(', ')}.</p>`,
+    },
+    brand,
+  );
+};
+
+/**
+ * `/`: leads everybody to their first step. Whoever prefers JSON to HTML gets the addresses as JSON; curl, which takes
+ * anything, gets the page unless told otherwise.
+ */
+export const landing = (config: Config): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  /** What was made lately, by form and address. */
+  const made = new LRUCache<string, RequestHandler>({ max: MAX_MADE });
+  router.all(PATH, readOnly, pagePolicy(), (request, response, next) => {
+    const base = baseOf(request, config);
+    response.vary('Accept');
+    const form = request.accepts(['html', 'json']) === 'json' ? 'json' : 'html';
+    const key = `${form} ${base}`;
+    const reply =
+      made.get(key) ??
+      revalidated(form, form === 'json' ? JSON.stringify(description(config, base)) : page(config, base));
+    made.set(key, reply);
+    return reply(request, response, next);
+  });
+  return router;
+};

@@ -1,0 +1,101 @@
+import type { Brand } from '../config.ts';
+import { logoPath, logoType } from './brand/logo.ts';
+import { escapeHtml } from './html.ts';
+import { version } from '../version.ts';
+
+/** The pages that the bar leads to, by their paths from the root of the service. */
+const BAR = [
+  ['guides/', 'Guides'],
+  ['reference/', 'Reference'],
+  ['docs/', 'Try it'],
+  ['errors', 'Errors'],
+] as const;
+
+interface Page {
+  /** Where it is served, from the root: `/errors`. */
+  path: string;
+  title: string;
+  /** One sentence, for search engines and previews of links. */
+  description: string;
+  /** HTML, without `<main>`. */
+  main: string;
+  /** More style sheets and scripts, by their paths from the root. */
+  styles?: readonly string[];
+  scripts?: readonly string[];
+}
+
+/** The way from a page to the root of the service, which may lie below a proxy's path: `./`, `../`. */
+export const rootFrom = (path: string): string => '../'.repeat(path.split('/').length - 2) || './';
+
+/**
+ * The bar at the head of every page, whose `path` is given. Pages that are not of `htmlPage` need the sheets of
+ * `barStyles` for it.
+ */
+export const barOf = (brand: Brand, path: string): string => {
+  const root = rootFrom(path);
+  const links = BAR.map(([target, label]) => {
+    const isHere = path === `/${target}` || (target.endsWith('/') && path.startsWith(`/${target}`));
+    return `<a href="${root}${target}"${isHere ? ' aria-current="page"' : ''}>${label}</a>`;
+  });
+  return `<header class="bar">
+<a class="bar-home" href="${root}"><img src="${root}${logoPath(brand)}" alt="" width="28" height="28"><span>${escapeHtml(brand.name)}</span></a>
+<nav class="bar-links" aria-label="Documentation">
+${links.join('\n')}
+</nav>
+</header>`;
+};
+
+/** The first thing that the keyboard reaches: past the bar to what has the id `main`. */
+export const SKIP = '<a class="skip" href="#main">Skip to content</a>';
+
+/** The foot of every page. */
+const footOf = ({ contact, terms }: Brand, path: string): string => {
+  const root = rootFrom(path);
+  const links = [
+    ['Contact', contact],
+    ['Terms', terms],
+    ['Status', `${root}readyz`],
+    ['openapi.json', `${root}openapi.json`],
+  ].flatMap(([label, href]) => (href === undefined ? [] : [`<a href="${escapeHtml(href)}">${label}</a>`]));
+  return `<footer class="foot">
+<span>Version ${version}</span>
+${links.join('\n')}
+</footer>`;
+};
+
+/** The style sheets of the bar, by their paths from the root. */
+export const barStyles = ['assets/brand.css', 'assets/bar.css'] as const;
+
+/** What every page has in its head. */
+export const headOf = ({ path, title, description, styles = [], scripts = [] }: Page, brand: Brand): string => {
+  const root = rootFrom(path);
+  const { name } = brand;
+  const fullTitle = escapeHtml(title === name ? name : `${title} · ${name}`);
+  return [
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    `<title>${fullTitle}</title>`,
+    `<meta name="description" content="${escapeHtml(description)}">`,
+    `<link rel="icon" href="${root}favicon.ico" type="${logoType(brand)}">`,
+    ...[...barStyles, 'assets/site.css', ...styles].map((href) => `<link rel="stylesheet" href="${root}${href}">`),
+    ...['assets/site.js', ...scripts].map((src) => `<script src="${root}${src}" defer></script>`),
+  ].join('\n');
+};
+
+/** A whole page: head, bar, content, foot. */
+export const htmlPage = (page: Page, brand: Brand): string => `<!doctype html>
+<html lang="en">
+<head>
+${headOf(page, brand)}
+</head>
+<body>
+${SKIP}
+${barOf(brand, page.path)}
+<main id="main" tabindex="-1">
+${page.main}
+</main>
+${footOf(brand, page.path)}
+</body>
+</html>
+`;

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import express, { type RequestHandler, type Router } from 'express';
+import { contentSecurityPolicy } from 'helmet';
+import { etagOf } from '../http/etag.ts';
+import { readOnly } from '../http/guard.ts';
+
+const require = createRequire(import.meta.url);
+
+/** A file of `src/site/assets`, by its path there. */
+export const assetOf = (path: string): Buffer => readFileSync(require.resolve(`#assets/${path}`));
+
+/** Below this, compressing saves no packet. */
+const SMALL_BYTES = 1024;
+
+/** The best of what takes a blink: on this much text, higher levels take seconds to save a tenth. */
+const BROTLI_LEVEL = 5;
+
+const compress = {
+  br: (body: Buffer) =>
+    promisify(brotliCompress)(body, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_LEVEL, [constants.BROTLI_PARAM_SIZE_HINT]: body.length },
+    }),
+  gzip: (body: Buffer) => promisify(gzip)(body),
+};
+type Coding = keyof typeof compress;
+
+/** Images and fonts are compressed already. */
+const isText = (type: string): boolean => !/^(png|jpe?g|gif|webp|ico|woff2?)$/.test(type.replace('.', ''));
+
+/**
+ * Answers with what changes only with a release; a caller who has it already gets 304. Text is sent compressed to those who
+ * take it, and is compressed when it is first asked for. `type` as Express takes it: `json`, `.css`.
+ */
+export const revalidated = (type: string, body: string | Buffer): RequestHandler => {
+  const etag = etagOf(body);
+  const bytes = Buffer.from(body);
+  const isWorthIt = isText(type) && bytes.length >= SMALL_BYTES;
+  const made = new Map<Coding, Promise<Buffer>>();
+  return async (request, response) => {
+    response.set({ ETag: etag, 'Cache-Control': 'no-cache' }).type(type);
+    if (isWorthIt) response.vary('Accept-Encoding');
+    const coding = isWorthIt && (request.acceptsEncodings('br', 'gzip') as Coding | false);
+    if (coding === false) {
+      response.send(body);
+      return;
+    }
+    // Each encoding has a validator of its own (RFC 9110, section 8.8.3.3).
+    response.set({ ETag: etag.replace(/"$/, `-${coding}"`), 'Content-Encoding': coding });
+    const compressed = made.get(coding) ?? compress[coding](bytes);
+    made.set(coding, compressed);
+    response.send(await compressed);
+  };
+};
+
+/** What is made when the first request asks for it, not when the service starts. */
+export const lazily = (make: () => RequestHandler | Promise<RequestHandler>): RequestHandler => {
+  let made: RequestHandler | Promise<RequestHandler> | undefined;
+  return async (request, response, next) => {
+    const handle = await (made ??= make());
+    return handle(request, response, next);
+  };
+};
+
+/**
+ * Serves files under names of ours, as `revalidated` does, and nothing else of their folders.
+ * @param files names such as `/style.css`, and where each file is on the disk
+ */
+export const assetFiles = (files: Readonly<Record<string, string>>): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  for (const [name, file] of Object.entries(files)) {
+    router.all(
+      name,
+      readOnly,
+      lazily(() => revalidated(extname(name), readFileSync(file))),
+    );
+  }
+  return router;
+};
+
+/** The sources that a page may need beyond this service's own files. */
+interface Sources {
+  styles?: readonly string[];
+}
+
+/** The policy of pages: scripts, styles, images and requests of this service alone, and nothing inline. */
+export const pagePolicy = ({ styles = [] }: Sources = {}): RequestHandler =>
+  contentSecurityPolicy({
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'", ...styles],
+      imgSrc: ["'self'", 'data:'],
+      connectSrc: ["'self'"],
+      baseUri: ["'none'"],
+      formAction: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  });
+
+/** Serves a page of ours, which changes only with a release, at a path. */
+export const servePage = (router: Router, path: string, html: string): void => {
+  router.all(path, readOnly, pagePolicy(), revalidated('html', html));
+};

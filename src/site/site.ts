@@ -1,0 +1,39 @@
+import { extname } from 'node:path';
+import express, { type Router } from 'express';
+import type { Context } from '../context.ts';
+import { readOnly } from '../http/guard.ts';
+import { brandFiles } from './brand/brand.ts';
+import { documents } from './documents.ts';
+import { errorPages } from './errors/errors.ts';
+import { guidesRouter } from './guides/router.ts';
+import { landing } from './landing.ts';
+import { referencePage } from './reference/page.ts';
+import { assetOf, lazily, revalidated } from './serve.ts';
+import { swaggerPage } from './swagger/page.ts';
+import { wellKnown } from './well-known.ts';
+import { yamlOf } from './yaml.ts';
+
+/** What every page of ours loads. */
+const ASSETS = ['bar.css', 'site.css', 'site.js'];
+
+/** The pages and published files of the service, by path. */
+export const site = ({ config, now }: Pick<Context, 'config' | 'now'>): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  for (const [path, json] of documents(config)) {
+    router.all(path, readOnly, revalidated('json', json));
+    const asYaml = async () => revalidated('application/yaml', Buffer.from(await yamlOf(JSON.parse(json) as object)));
+    router.all(path.replace(/json$/, 'yaml'), readOnly, lazily(asYaml));
+  }
+  router.use(landing(config));
+  router.all('/docs', readOnly, (_request, response) => {
+    response.redirect('docs/');
+  });
+  for (const name of ASSETS) router.all(`/assets/${name}`, readOnly, revalidated(extname(name), assetOf(name)));
+  router.use(brandFiles(config.brand));
+  router.use(errorPages(config));
+  router.use(guidesRouter(config));
+  router.use(referencePage(config.brand));
+  router.use('/docs/', readOnly, swaggerPage(config.brand));
+  router.use(wellKnown(config, now));
+  return router;
+};

@@ -1,0 +1,16 @@
+import { type Access, type Procedure, procedures } from '../../../contract/index.ts';
+import { escapeHtml } from '../html.ts';
+
+/** What a badge says of who may call: `public`, `scope content:write`. The page says it in the same words. */
+const badgeOf = (access: Access): string => (access === 'public' ? access : `scope ${access}`);
+
+const line = ({ id, router, access, route }: Procedure): string => `<li class="opblock" data-operation="${id}">
+<a class="opblock-summary" href="#/${router}/${id}"><span class="op-path">${id}</span>
+<span class="op-text">${escapeHtml(route.summary)}</span>
+<span class="op-badge">${badgeOf(access)}</span></a></li>`;
+
+/**
+ * The operations in the order of the contract, as the page shows them until Swagger UI has come. The document is sorted by
+ * path, so this is also where the page knows the order from.
+ */
+export const operationIndex = `<ol class="op-index">${procedures.map(line).join('\n')}</ol>`;

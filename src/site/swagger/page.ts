@@ -1,0 +1,95 @@
+import { createRequire } from 'node:module';
+import express, { type Router } from 'express';
+import swaggerUi from 'swagger-ui-express';
+import type { Brand } from '../../config.ts';
+import { readOnly } from '../../http/guard.ts';
+import { htmlPage } from '../page.ts';
+import { assetFiles, pagePolicy, revalidated } from '../serve.ts';
+import { operationIndex } from './operations.ts';
+
+const require = createRequire(import.meta.url);
+
+/** What Swagger UI is started with; its plugins are those of `assets/swagger/`. */
+const options = {
+  swaggerUrl: '../openapi.json',
+  swaggerOptions: {
+    layout: 'DocsLayout',
+    filter: true,
+    // In the storage of the tab: see `assets/swagger/key-storage.js`.
+    persistAuthorization: true,
+    tryItOutEnabled: true,
+    displayRequestDuration: true,
+    requestSnippetsEnabled: true,
+    defaultModelsExpandDepth: 0,
+    defaultModelExpandDepth: 4,
+    // No validator of others gets to see the address of the document.
+    validatorUrl: null,
+  },
+};
+
+/** What the page asks for; the package holds more, a demo of another API among it. */
+const PACKAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+
+const OUR_FILES = [
+  'access.js',
+  'authorize.js',
+  'docs.css',
+  'filter.js',
+  'key-format.js',
+  'key-storage.js',
+  'labels.js',
+  'layout.js',
+  'limits.js',
+  'order.js',
+  'plugins.js',
+  'replies.js',
+  'samples.js',
+  'scheme.js',
+  'snippets.js',
+  'summary.js',
+  'tabs.js',
+];
+
+const files = Object.fromEntries([
+  ...PACKAGE_FILES.map((name) => [`/${name}`, require.resolve(`swagger-ui-dist/${name}`)]),
+  ...OUR_FILES.map((name) => [`/${name}`, require.resolve(`#assets/swagger/${name}`)]),
+]) as Record<string, string>;
+
+const main = `<div class="docs-intro">
+<h1>Try it</h1>
+<p>Every operation of this service, with its schemas. Open one, change the example and send it from here. Public operations
+need no key. For the others, give yours to <b>Authorize</b>: it is kept in this tab alone, across reloads, and forgotten when
+the tab is closed.</p>
+<noscript><p>Trying operations needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> and the
+<a href="../guides/">guides</a> do without.</p></noscript>
+</div>
+<div id="swagger-ui">
+${operationIndex}
+</div>
+<script type="module" src="plugins.js"></script>`;
+
+/** `/docs/`: Swagger UI with its files from the npm package, and a CSP that lets it reach nothing but this service. */
+export const swaggerPage = (brand: Brand): Router => {
+  const html = htmlPage(
+    {
+      path: '/docs/',
+      title: 'Try it',
+      description: 'Every operation of the API, to read and to try in the browser.',
+      main,
+      styles: ['docs/swagger-ui.css', 'docs/docs.css'],
+      scripts: ['docs/swagger-ui-bundle.js', 'docs/swagger-ui-init.js'],
+    },
+    brand,
+  );
+  const [init] = swaggerUi.serveFiles(undefined, options);
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.use(pagePolicy());
+  router.all('/', readOnly, revalidated('html', html));
+  router.use(assetFiles(files));
+  router.get('/swagger-ui-init.js', (_request, response, next) => {
+    response.set('Cache-Control', 'no-cache');
+    next();
+  });
+  if (init) router.get('/swagger-ui-init.js', init);
+  return router;
+};

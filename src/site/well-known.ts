@@ -1,0 +1,33 @@
+import express, { type Router } from 'express';
+import type { Config } from '../config.ts';
+import { readOnly } from '../http/guard.ts';
+import { revalidated } from './serve.ts';
+import { version } from '../version.ts';
+
+const DAY_MS = 86_400_000;
+/** For how many days whoever reads `security.txt` may rely on it; less than a year, as the RFC recommends. */
+const VALID_DAYS = 90;
+
+/** `security.txt` (RFC 9116). It names the day on which to read it again. */
+const securityText = (contact: string, publicUrl: string | undefined, now: Date): string => {
+  const expires = new Date(now.getTime() + VALID_DAYS * DAY_MS).toISOString().slice(0, 10);
+  return [
+    `Contact: ${contact}`,
+    `Expires: ${expires}T00:00:00Z`,
+    'Preferred-Languages: en',
+    ...(publicUrl === undefined ? [] : [`Canonical: ${publicUrl}/.well-known/security.txt`]),
+    '',
+  ].join('\n');
+};
+
+/** `/version`, and `/.well-known/security.txt` where there is somebody to report to. */
+export const wellKnown = ({ brand, publicUrl, securityContact }: Config, now: () => Date): Router => {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.all('/version', readOnly, revalidated('json', JSON.stringify({ name: brand.name, version })));
+  if (securityContact !== undefined) {
+    router.all('/.well-known/security.txt', readOnly, (_request, response) => {
+      response.type('text/plain').send(securityText(securityContact, publicUrl, now()));
+    });
+  }
+  return router;
+};

@@ -1,0 +1,91 @@
+import type { Line } from './lines.ts';
+import { BadLine, END, isLineKind, type LineKind } from './format.ts';
+
+/** A line as far as it can be told without looking at the others. */
+export interface Entry {
+  number: number;
+  kind: LineKind;
+  value: { id: string };
+  /** How long the line was. */
+  length: number;
+}
+
+/** A line that is left out, and why. */
+export interface Fault {
+  number: number;
+  message: string;
+}
+
+/** Lines that are stored in one transaction: of one kind, with what follows of their audiences. */
+export interface Batch {
+  entries: Entry[];
+  faults: Fault[];
+  /** The last of its lines. */
+  last: number;
+}
+
+/** Lines in a batch at most, and characters: so much is in memory twice, the batch that is stored and the next one. */
+const MOST_LINES = 500;
+const MOST_CHARACTERS = 2 ** 18;
+
+/** A line as an entry, undefined for the last line of a file. @throws BadLine */
+const entryOf = ({ number, text, fault }: Line): Entry | undefined => {
+  if (fault !== undefined) throw new BadLine(fault);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new BadLine('is not JSON');
+  }
+  const { kind, id } = (value ?? {}) as { kind?: unknown; id?: unknown };
+  if (kind === END.kind) return undefined;
+  if (!isLineKind(kind)) throw new BadLine('/kind must be user, game, image, audience or end');
+  if (typeof id !== 'string') throw new BadLine('/id must be a string');
+  return { number, kind, value: value as { id: string }, length: text.length };
+};
+
+const isBlank = ({ text, fault }: Line): boolean => fault === undefined && /^\s*$/.test(text);
+
+/** The lines of a file after the first as batches. `onEnd` hears of the last line, after which there must be none. */
+export async function* batchesOf(lines: AsyncIterable<Line[]>, onEnd: () => void): AsyncGenerator<Batch> {
+  let batch: Batch = { entries: [], faults: [], last: 0 };
+  let characters = 0;
+  let kind: LineKind | undefined;
+  let isEnded = false;
+  for await (const some of lines) {
+    for (const line of some) {
+      if (isBlank(line)) continue;
+      const entry = isEnded ? new BadLine('comes after the last line of the export') : tryEntry(line);
+      if (entry === undefined) {
+        isEnded = true;
+        onEnd();
+        continue;
+      }
+      const isOther =
+        !(entry instanceof BadLine) && entry.kind !== 'audience' && kind !== undefined && entry.kind !== kind;
+      const size = batch.entries.length + batch.faults.length;
+      if (size > 0 && (isOther || size >= MOST_LINES || characters + line.text.length > MOST_CHARACTERS)) {
+        yield batch;
+        batch = { entries: [], faults: [], last: 0 };
+        characters = 0;
+      }
+      batch.last = line.number;
+      characters += line.text.length;
+      if (entry instanceof BadLine) batch.faults.push({ number: line.number, message: entry.message });
+      else {
+        batch.entries.push(entry);
+        if (entry.kind !== 'audience') ({ kind } = entry);
+      }
+    }
+  }
+  if (batch.last > 0) yield batch;
+}
+
+const tryEntry = (line: Line): Entry | BadLine | undefined => {
+  try {
+    return entryOf(line);
+  } catch (error) {
+    if (error instanceof BadLine) return error;
+    throw error;
+  }
+};

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { type Check, once } from '../check.ts';
+import { type Change, changesFor } from '../document/compare.ts';
+import { type ClientDocument, documented, type DocumentedOperation } from '../document/client-document.ts';
+import { jsonSchemaOf } from '../document/schema.ts';
+import { describeReply, demandThat, schemaFindings } from '../findings/expect.ts';
+import { type Finding, Mismatch, Skip, valueAt } from '../findings/finding.ts';
+import { DOCUMENT } from '../http/base.ts';
+import type { Session } from '../session.ts';
+
+// What has changed for a client that was made from a document of its own.
+
+const findingOf = ({ where, expected, came }: Change): Finding => ({ expected, came, at: where });
+
+/** A check of what an operation's replies hold, all that came in the run. */
+const replyCheck = (session: Session, { name, document }: ClientDocument, operation: DocumentedOperation): Check => ({
+  subject: operation.id,
+  name: `answers what clients of ${name} can read`,
+  proves: 'form',
+  needs: [],
+  run: async () => {
+    const schemas = new Map(
+      [...operation.replies].map(([status, schema]) => [
+        Number(status),
+        z.fromJSONSchema(jsonSchemaOf(document, schema) as Parameters<typeof z.fromJSONSchema>[0]),
+      ]),
+    );
+    const replies = session.client.replies.filter(
+      ({ subject, status, json }) => subject === operation.id && schemas.has(status) && json !== undefined,
+    );
+    if (replies.length === 0) throw new Skip('no reply came that the document describes');
+    const findings = replies.flatMap((reply) =>
+      schemaFindings(schemas.get(reply.status) ?? z.unknown(), reply.json).map((finding) => ({
+        ...finding,
+        exchange: reply,
+      })),
+    );
+    if (findings.length > 0) throw new Mismatch(findings);
+  },
+});
+
+/** Checks of what a client is owed that was made from a document of its own; none without one. */
+export const clientDocumentChecks = (session: Session): Check[] => {
+  const { clientDocument: client } = session;
+  if (!client) return [];
+  const changes = once(() => readChanges(session, client));
+  return [...client.operations.values()].flatMap((operation) => [
+    {
+      subject: operation.id,
+      name: `is still what ${client.name} says`,
+      proves: 'form' as const,
+      needs: [],
+      run: async () => {
+        const breaking = (await changes()).filter((change) => change.breaks && change.operation === operation.id);
+        if (breaking.length > 0) throw new Mismatch(breaking.map(findingOf));
+      },
+    },
+    replyCheck(session, client, operation),
+  ]);
+};
+
+/** What the deployment publishes other than a client was made from. @throws Mismatch when it publishes no document */
+export const readChanges = async (session: Session, client: ClientDocument): Promise<Change[]> => {
+  const reply = await session.client.send('service', DOCUMENT, { method: 'GET' });
+  const isDocument = reply.status === 200 && valueAt(reply.json, ['paths']) !== undefined;
+  demandThat(isDocument, reply, { expected: `an OpenAPI document at ${DOCUMENT}`, came: describeReply(reply) });
+  return changesFor(client, documented(DOCUMENT, reply.json as object));
+};

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Check, checkOf } from '../../check.ts';
+import { demand, OUTPUT } from '../../findings/expect.ts';
+import { longestTexts } from '../../contract/faults.ts';
+import { differences, Mismatch } from '../../findings/finding.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { inputMembers } from '../../contract/places.ts';
+import type { CurrentUser, Session } from '../../session.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Other runs may change the profile of the same user: so often the check is made again. */
+const MAX_TRIALS = 5;
+const PAUSE_MS = 150;
+const LOCK = 'user.updateProfile';
+
+const pick = (from: object, names: readonly string[]): Members =>
+  Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+
+/** The members of an input that can be cleared. */
+const clearable = (update: Operation) => inputMembers(update).filter(({ nullable }) => nullable);
+
+/** The free texts of an input that can be cleared, at their longest, marked as those of a run. */
+const longest = (update: Operation, session: Session): Record<string, string> => {
+  const names = clearable(update).map(({ name }) => name);
+  const texts = longestTexts(update).flatMap(({ at, value }) => {
+    const name = at.at(-1) ?? '';
+    if (at.length !== 2 || !names.includes(name)) return [];
+    const characters = Array.from(session.title('') + String(value)).slice(0, Array.from(String(value)).length);
+    return [[name, characters.join('')] as const];
+  });
+  return Object.fromEntries(texts);
+};
+
+/** Calls an operation that changes the profile, and answers it, but for what others change with it. */
+const change = async (session: Session, update: Operation, changes: Members, expected?: Members): Promise<Members> => {
+  const { output, reply } = await session.call<CurrentUser>(update, changes);
+  const { updatedAt: _, gameCount: __, imagePostCount: ___, ...profile } = output;
+  if (expected) demand(reply, differences({ ...expected, ...changes }, profile, OUTPUT));
+  return profile;
+};
+
+/** What to change, one change after the other: to long texts or those of the example, then to nothing. */
+const stepsOf = (update: Operation, session: Session): Members[] => {
+  const texts = longest(update, session);
+  const changed = clearable(update)
+    .map(({ name, sample }): [string, unknown] => [name, texts[name] ?? sample])
+    .filter(([, value]) => value !== undefined);
+  const nulls = Object.fromEntries(changed.map(([name]) => [name, null]));
+  // Some text keeps the mark all the time, so that another run sees that this one is at work.
+  const marked = Object.keys(texts).slice(0, 2);
+  const cleared = marked.length < 2 ? [nulls] : marked.map((name) => ({ ...nulls, [name]: texts[name] }));
+  return [Object.fromEntries(changed), ...cleared];
+};
+
+/**
+ * Checks of what changing the caller's profile does. Only members that can be cleared are changed, for a moment; while
+ * they are, a text of the profile begins with the mark of the run, by which other runs see that they have to wait.
+ */
+export const profileChecks = (update: Operation, session: Session): Check[] => {
+  const lock = session.operations.find(({ id }) => id === LOCK) ?? update;
+  const [mark = ''] = Object.entries(longest(lock, session)).at(-1) ?? [];
+  const changeAndRestore = async (): Promise<void> => {
+    const steps = stepsOf(update, session);
+    const names = Object.keys(steps[0] ?? {});
+    const isLocked = lock !== update && mark !== '';
+    const me = await session.me();
+    const restore = async (): Promise<void> => {
+      await change(session, update, pick(me, names));
+      if (isLocked) await change(session, lock, pick(me, [mark]));
+    };
+    try {
+      const before = await change(session, lock, isLocked ? { [mark]: session.title('') } : {});
+      for (const step of steps) await change(session, update, step, before);
+    } finally {
+      await restore();
+    }
+  };
+  return [
+    checkOf(update, 'effect', 'changes what is given and nothing else, and back again', async () => {
+      for (let trial = 1; ; trial += 1) {
+        try {
+          await changeAndRestore();
+          return;
+        } catch (error) {
+          if (!(error instanceof Mismatch) || trial === MAX_TRIALS) throw error;
+        }
+        // Of two runs that meet, each waits for a time of its own.
+        await sleep(
+          PAUSE_MS + (Number.parseInt(session.chance.hex(`pause ${trial}`).slice(0, 4), 16) % (PAUSE_MS * trial * 2)),
+        );
+      }
+    }),
+  ];
+};

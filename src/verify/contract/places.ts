@@ -1,0 +1,72 @@
+import { valueAt } from '../findings/finding.ts';
+import type { JsonSchema, Operation } from './operation.ts';
+
+/** A place in a request: a member, or an element of an array. */
+export interface Place {
+  /** Where it is in the body: `['json', 'title']`. */
+  at: readonly string[];
+  /** What may be there, null aside. */
+  schema: JsonSchema;
+  required: boolean;
+  /** Whether null may be there. */
+  nullable: boolean;
+  /** What the example has there. */
+  sample: unknown;
+}
+
+/** A member of a map, where the example has none. */
+const ANY_NAME = 'name';
+
+/** A place whose schema may be a reference or allow null. */
+type RawPlace = Omit<Place, 'nullable'>;
+
+const childrenOf = ({ at, schema, sample }: Place): RawPlace[] => {
+  const child = (name: string, one: JsonSchema, required = false): RawPlace => ({
+    at: [...at, name],
+    schema: one,
+    required,
+    sample: valueAt(sample, [name]),
+  });
+  const { properties = {}, required = [], items, additionalProperties: values } = schema;
+  return [
+    ...Object.entries(properties).map(([name, one]) => child(name, one as JsonSchema, required.includes(name))),
+    ...(items === undefined ? [] : [child('0', items as JsonSchema)]),
+    ...(typeof values === 'object' ? [child(Object.keys(sample ?? {})[0] ?? ANY_NAME, values)] : []),
+  ];
+};
+
+/** All places of an operation's request, the body itself first. */
+export const placesOf = ({ bodySchema, example }: Operation): Place[] => {
+  const definitions = bodySchema.$defs ?? {};
+  const resolved = (schema: JsonSchema): JsonSchema => {
+    const { $ref, anyOf } = schema;
+    if ($ref !== undefined) return resolved(definitions[$ref.split('/').at(-1) ?? ''] ?? {});
+    const isNullable = anyOf?.some(({ type }) => type === 'null');
+    const value = isNullable ? anyOf?.find(({ type }) => type !== 'null') : undefined;
+    return value ? resolved(value) : schema;
+  };
+  const walk = (place: RawPlace): Place[] => {
+    const nullable = place.schema.anyOf?.some(({ type }) => type === 'null') ?? false;
+    const here = { ...place, nullable, schema: resolved(place.schema) };
+    return [here, ...childrenOf(here).flatMap(walk)];
+  };
+  // Nothing at all is as good as `{}`.
+  return walk({ at: [], schema: bodySchema, required: false, sample: { json: example.input } });
+};
+
+/** A copy of a JSON value that has another value at a place; holders that are missing are made. */
+export const withValue = (value: unknown, [name, ...rest]: readonly string[], replacement: unknown): unknown => {
+  if (name === undefined) return replacement;
+  const member = withValue(valueAt(value, [name]), rest, replacement);
+  if (Array.isArray(value) || (value === undefined && name === '0')) {
+    return Object.assign([...((value as unknown[] | undefined) ?? [])], { [name]: member });
+  }
+  return { ...(value as object | undefined), [name]: member };
+};
+
+/** The members of an operation's input. */
+export const inputMembers = (operation: Operation): (Place & { name: string })[] =>
+  placesOf(operation).flatMap((place) => {
+    const [root, name, ...rest] = place.at;
+    return root === 'json' && name !== undefined && rest.length === 0 ? [{ ...place, name }] : [];
+  });

@@ -1,0 +1,75 @@
+import { valueAt } from '../findings/finding.ts';
+import { DOCUMENT } from '../http/base.ts';
+import type { RawSchema } from './schema.ts';
+
+/** What a document says of an operation. */
+export interface DocumentedOperation {
+  id: string;
+  path: string;
+  /** What a request holds, if anything. */
+  input: RawSchema | undefined;
+  /** What replies hold, by their status. */
+  replies: ReadonlyMap<string, RawSchema>;
+  /** Whether a caller needs a key. */
+  needsKey: boolean;
+}
+
+/** An OpenAPI document, in version 3.0 or 3.1. */
+export interface ClientDocument {
+  /** What it is called in what is told of it. */
+  name: string;
+  document: object;
+  /** By their ids. */
+  operations: ReadonlyMap<string, DocumentedOperation>;
+}
+
+/** A text that is no document. The message says why. */
+export class DocumentError extends Error {}
+
+const METHOD = 'post';
+const JSON_CONTENT = ['content', 'application/json', 'schema'];
+
+const schemaIn = (holder: unknown): RawSchema | undefined => valueAt(holder, JSON_CONTENT) as RawSchema | undefined;
+
+const membersOf = (value: unknown): [string, unknown][] => Object.entries(Object(value) as Record<string, unknown>);
+
+/** What a document holds. */
+export const documented = (name: string, document: object): ClientDocument => {
+  const security = valueAt(document, ['security']);
+  const operations = membersOf(valueAt(document, ['paths'])).flatMap(([path, item]): DocumentedOperation[] => {
+    const operation = valueAt(item, [METHOD]);
+    if (operation === undefined) return [];
+    const demanded = (valueAt(operation, ['security']) ?? security ?? []) as object[];
+    const replies = membersOf(valueAt(operation, ['responses'])).flatMap(([status, reply]) => {
+      const schema = schemaIn(reply);
+      return schema ? [[status, schema] as const] : [];
+    });
+    return [
+      {
+        id: (valueAt(operation, ['operationId']) as string | undefined) ?? path,
+        path,
+        input: schemaIn(valueAt(operation, ['requestBody'])),
+        replies: new Map(replies),
+        needsKey: demanded.length > 0 && demanded.every((one) => Object.keys(one).length > 0),
+      },
+    ];
+  });
+  return { name, document, operations: new Map(operations.map((operation) => [operation.id, operation])) };
+};
+
+/** Reads a document from JSON. @throws DocumentError */
+export const parseDocument = (name: string, text: string): ClientDocument => {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    throw new DocumentError(`${name} is no JSON: take an OpenAPI document such as the one at ${DOCUMENT}.`);
+  }
+  const version = valueAt(document, ['openapi']);
+  if (typeof version !== 'string' || !/^3\.[01]\./.test(version)) {
+    throw new DocumentError(`${name} is no OpenAPI document of version 3.0 or 3.1.`);
+  }
+  const read = documented(name, document as object);
+  if (read.operations.size === 0) throw new DocumentError(`${name} describes no operation that is called by POST.`);
+  return read;
+};

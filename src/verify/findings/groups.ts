@@ -1,0 +1,65 @@
+import type { Finding } from './finding.ts';
+
+/** Where a finding was met: what a check belongs to, and its name. */
+export interface Place {
+  subject: string;
+  name: string;
+}
+
+/** One fault, and all checks that show it. */
+export interface Group {
+  /** As the first check met it. */
+  finding: Finding;
+  places: Place[];
+}
+
+const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
+const REQUEST_ID = /\bverify-[0-9a-f]{12}-[\w.]+/g;
+const MARK = /\[verify [0-9a-f]{12}\]/g;
+/** `"/extraInfo/downloads/0/url"`: the last member is enough, wherever it is. */
+const POINTER = /"(?:\/[^"/]*)*\/([^"/]*)"/g;
+/** Numbers of things; those of statuses are names. */
+const NUMBER = /(?<!status |\w)[0-9]+\b/g;
+
+/** A sentence without what differs from one record, request or run to the next. */
+const likeness = (text: string): string =>
+  text
+    .replaceAll(REQUEST_ID, '<request>')
+    .replaceAll(MARK, '<mark>')
+    .replaceAll(UUID, '<id>')
+    .replaceAll(POINTER, '"/$1"')
+    .replaceAll(NUMBER, '<n>');
+
+/** What kind of value a text shows: names such as `GAME_NOT_FOUND` stand for themselves, and so do words that are no value. */
+const kindOf = (text: string): string => {
+  if (/^"[A-Z_]+"$/.test(text) || /^(?:null|true|false)$/.test(text)) return text;
+  if (/^-?[0-9]/.test(text)) return 'a number';
+  const [, opening = ''] = /^(["{[])/.exec(text) ?? [];
+  return { '"': 'a text', '{': 'an object', '[': 'an array' }[opening] ?? likeness(text);
+};
+
+const NO_MEMBER = 'no such member';
+
+/** What findings of one fault have in common, whichever record or operation shows them. */
+const keyOf = ({ expected, came, at, cause }: Finding): string => {
+  if (cause !== undefined) return cause;
+  if (at === undefined) return `${likeness(expected)}, ${likeness(came)}`;
+  const member = at.split('/').findLast((name) => !/^(?:[0-9]*|\*)$/.test(name)) ?? '';
+  return `${member}: ${kindOf(expected)}, ${expected === NO_MEMBER ? '' : kindOf(came)}`;
+};
+
+/** Findings by what is at fault, in the order in which they were met. */
+export const groupsOf = (results: readonly (Place & { findings: readonly Finding[] })[]): Group[] => {
+  const groups = new Map<string, Group>();
+  for (const { subject, name, findings } of results) {
+    for (const finding of findings) {
+      const key = keyOf(finding);
+      const group = groups.get(key) ?? { finding, places: [] };
+      groups.set(key, group);
+      if (!group.places.some((place) => place.subject === subject && place.name === name)) {
+        group.places.push({ subject, name });
+      }
+    }
+  }
+  return [...groups.values()];
+};

@@ -1,0 +1,64 @@
+import { valueAt } from '../findings/finding.ts';
+import { SERVICE } from '../check.ts';
+import { type Client, NoReply } from './client.ts';
+import type { Reply } from './message.ts';
+
+/** The path of the published document. */
+export const DOCUMENT = '/openapi.json';
+
+/** What people copy from the address bar, or from a call. */
+const APPENDED = /\/(?:api(?:\/trpc(?:\/[\w.,]*)?)?|docs|openapi(?:-3\.0)?\.json|healthz|readyz)$/;
+
+/** A deployment that cannot be verified: nothing answers, or what answers is no gateway. The message says why. */
+export class Unreachable extends Error {}
+
+const withoutSlashes = (url: string): string => url.replace(/\/+$/, '');
+
+/** Where the deployment may be that someone means by a URL: if that ends like a page of it, above, or else there. */
+export const basesOf = (url: string): string[] => {
+  const given = withoutSlashes(url);
+  const above = withoutSlashes(given.replace(APPENDED, ''));
+  return [...new Set([above, given])];
+};
+
+const describe = ({ status, headers }: Reply): string =>
+  `${status} ${headers.get('content-type')?.split(';', 1)[0] ?? 'without a type'}`;
+
+/** Whether the API answers below a base, be its document missing: only a gateway knows that there is no such procedure. */
+const hasApi = async (client: Client, apiPath: string): Promise<boolean> => {
+  const headers = { 'Content-Type': 'application/json' };
+  const reply = await client.send(SERVICE, `${apiPath}no.such`, { headers, body: '{}' });
+  return valueAt(reply.json, ['error', 'json', 'data', 'reason']) === 'PROCEDURE_NOT_FOUND';
+};
+
+/** Whether a document describes a gateway, of whichever version. */
+const isDocument = ({ status, json }: Reply, apiPath: string): boolean =>
+  status === 200 && Object.keys(valueAt(json, ['paths']) ?? {}).some((path) => path.startsWith(apiPath));
+
+/** Why there is no gateway at a base; undefined if there is one. */
+const objectionTo = async (client: Client, apiPath: string): Promise<string | undefined> => {
+  try {
+    const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });
+    if (isDocument(reply, apiPath) || (await hasApi(client, apiPath))) return undefined;
+    const { pathname } = new URL(reply.request.url);
+    return `${client.baseUrl} is no content gateway: GET ${pathname} answered ${describe(reply)}.`;
+  } catch (error) {
+    if (error instanceof NoReply) return `${client.baseUrl} cannot be reached: ${error.fault}.`;
+    throw error;
+  }
+};
+
+/**
+ * A client of the deployment that someone means by a URL.
+ * @param clientOf makes a client of the deployment at a base
+ * @throws Unreachable
+ */
+export const findBase = async (url: string, apiPath: string, clientOf: (base: string) => Client): Promise<Client> => {
+  let objection: string | undefined;
+  for (const base of basesOf(url)) {
+    const client = clientOf(base);
+    objection = await objectionTo(client, apiPath);
+    if (objection === undefined) return client;
+  }
+  throw new Unreachable(objection);
+};

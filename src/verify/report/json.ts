@@ -1,0 +1,71 @@
+import { groupsOf } from '../findings/groups.ts';
+import type { Run } from '../verify.ts';
+import { countOf, groupBy, replayOf } from './text.ts';
+
+/** What is known of a run besides its results. */
+export interface Circumstances {
+  key: string | undefined;
+  seed: number;
+  readOnly: boolean;
+  seconds: number;
+  /** How many records stay; null where that cannot be told. */
+  left: number | null;
+}
+
+/**
+ * The results as one JSON value. Members may be added:
+ * - `baseUrl`, `seed`, `run` (in the titles of its records), `readOnly`, `seconds`
+ * - `checks`, `passed`, `failed`, `skipped`: how many
+ * - `findings`: one for each fault: `expected`, `came`, `at` (a JSON pointer into the reply, or null), `request`
+ *   (`id`, `operation`, `method`, `url`; or null), `replay` (a line for a shell, or null), `shownBy` (`operation`, `name`)
+ * - `skips`: `reason`, `checks` (how many), `operations`
+ * - `results`: one for each check: `operation`, `name`, `outcome` (`passed`, `failed`, `skipped`), `ms`
+ * - `changes`: what a client of `--document` does not know: `operation`, `where`, `expected`, `came`, `breaks`
+ * - `records`: `made`, and how many are `left` (null where that cannot be told)
+ */
+export const jsonOf = (run: Run, { key, seed, readOnly, seconds, left }: Circumstances): string => {
+  const { results, baseUrl, name, changes, made } = run;
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+  return JSON.stringify({
+    baseUrl,
+    seed,
+    run: name,
+    readOnly,
+    seconds: Number(seconds.toFixed(3)),
+    checks: results.length,
+    passed: countOf(results, 'passed'),
+    failed: countOf(results, 'failed'),
+    skipped: skipped.length,
+    findings: groupsOf(results).map(({ finding, places }) => {
+      const { expected, came, at = null, exchange } = finding;
+      return {
+        expected,
+        came,
+        at,
+        request: exchange
+          ? {
+              id: exchange.requestId,
+              operation: exchange.subject,
+              method: exchange.request.method,
+              url: exchange.request.url,
+            }
+          : null,
+        replay: replayOf(finding, key) ?? null,
+        shownBy: places.map((place) => ({ operation: place.subject, name: place.name })),
+      };
+    }),
+    skips: [...groupBy(skipped, ({ reason = '' }) => reason)].map(([reason, group]) => ({
+      reason,
+      checks: group.length,
+      operations: [...new Set(group.map(({ subject }) => subject))],
+    })),
+    results: results.map(({ subject, name: check, outcome, ms }) => ({
+      operation: subject,
+      name: check,
+      outcome,
+      ms: Number(ms.toFixed(3)),
+    })),
+    changes,
+    records: { made, left },
+  });
+};

@@ -1,0 +1,84 @@
+import { type Finding, sentenceOf } from '../findings/finding.ts';
+import { type Group, groupsOf, type Place } from '../findings/groups.ts';
+import { curlOf } from '../http/curl.ts';
+import type { Result } from '../verify.ts';
+
+type Outcome = Result['outcome'];
+
+/** So many checks of a fault are named. */
+const NAMED = 5;
+
+/** The parts of a list by what they have in common, in the order in which they come. */
+export const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> => {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+};
+
+export const countOf = (results: readonly Result[], outcome: Outcome): number =>
+  results.filter((result) => result.outcome === outcome).length;
+
+export const HEADINGS = ['OPERATION', 'PASSED', 'FAILED', 'SKIPPED'];
+
+/** A row for each operation. */
+export const rowsOf = (results: readonly Result[]): string[][] =>
+  [...groupBy(results, ({ subject }) => subject)].map(([subject, group]) => [
+    subject,
+    ...(['passed', 'failed', 'skipped'] as const).map((outcome) => String(countOf(group, outcome))),
+  ]);
+
+const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+
+/** The first few of a list, and how many more there are. */
+const named = (names: readonly string[]): string => {
+  const more = names.length - NAMED;
+  return [...names.slice(0, NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+};
+
+/** How many checks of which operations show a fault. */
+export const shownBy = (places: readonly Place[], what = 'check'): string => {
+  const subjects = new Set(places.map(({ subject }) => subject));
+  const names = places.map(({ subject, name }) => `${subject} ${name}`);
+  return `${counted(places.length, what)} of ${counted(subjects.size, 'operation')}: ${named(names)}`;
+};
+
+/** The command that sends the request of a finding again. */
+export const replayOf = ({ exchange }: Finding, key: string | undefined): string | undefined =>
+  exchange && curlOf(exchange.request, key);
+
+const linesOf = ({ finding, places }: Group, key: string | undefined): string[] => {
+  const replay = replayOf(finding, key);
+  return [
+    `FAILED ${sentenceOf(finding, '')}`,
+    `  shown by ${shownBy(places)}`,
+    ...(replay === undefined ? [] : [`  ${replay}`]),
+  ];
+};
+
+/** For each fault: what differs, the checks that show it, and a command that sends the first of their requests again. */
+export const failureLines = (results: readonly Result[], key?: string): string[] =>
+  groupsOf(results).flatMap((group) => linesOf(group, key));
+
+/** A line for each cause of skipping, with the operations concerned. */
+export const skipLines = (results: readonly Result[]): string[] => {
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+  return [...groupBy(skipped, ({ reason = '' }) => reason)].map(([reason, group]) => {
+    const subjects = [...new Set(group.map(({ subject }) => subject))];
+    return `SKIPPED ${group.length} of ${subjects.join(', ')}: ${reason}`;
+  });
+};
+
+/** The end of the report. */
+export const summaryOf = (results: readonly Result[], seconds: number): string => {
+  const faults = groupsOf(results).length;
+  return (
+    `${results.length} checks: ${countOf(results, 'passed')} passed, ${countOf(results, 'failed')} failed` +
+    `${faults === 0 ? '' : ` for ${counted(faults, 'fault')}`}, ` +
+    `${countOf(results, 'skipped')} skipped, in ${seconds.toFixed(1)} s.`
+  );
+};

@@ -1,0 +1,34 @@
+import { createHash, randomInt } from 'node:crypto';
+
+/** One more than the greatest seed. */
+export const SEEDS = 2 ** 32;
+
+const RUN_DIGITS = 12;
+const UUID = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})/;
+
+/** A seed for a run that was given none. */
+export const anySeed = (): number => randomInt(SEEDS);
+
+/** Everything of a run that would else be left to chance, derived from a seed: the same for the same name. */
+export class Chance {
+  readonly seed: number;
+
+  constructor(seed: number) {
+    this.seed = seed;
+  }
+
+  /** The name of the run: twelve hexadecimal digits. */
+  get run(): string {
+    return this.hex('run').slice(0, RUN_DIGITS);
+  }
+
+  /** 64 hexadecimal digits. */
+  hex(name: string): string {
+    return createHash('sha256').update(`${this.seed} ${name}`).digest('hex');
+  }
+
+  /** A UUID of version 4. */
+  uuid(name: string): string {
+    return this.hex(name).replace(UUID, '$1-$2-4$3-8$4-$5').slice(0, 36);
+  }
+}
