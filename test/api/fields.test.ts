@@ -57,8 +57,8 @@ const line = (member: string, min: number, max: number): Rule =>
   );
 
 /** A line that is not blank. */
-const label = (member: string, max: number): Rule => {
-  const { refuses = [], ...rule } = line(member, 1, max);
+const label = (member: string, max: number, min = 1): Rule => {
+  const { refuses = [], ...rule } = line(member, min, max);
   return {
     ...rule,
     refuses: [...refuses, ['a space', ' ', 'blank'], ['white space', '\u00a0\u2003\u3000 ', 'blank']],
@@ -166,6 +166,8 @@ const gameRules: Rule[] = [
       ['a space before', ' RPG', 'invalid_format'],
       ['a space behind', 'RPG ', 'invalid_format'],
       ['two spaces', 'A  B', 'invalid_format'],
+      ['white space', '\u3000', 'blank'],
+      ['words of white space', '\u3000 \u2003', 'blank'],
       ...['A\nB', 'A\u001b', 'A\u202eB', '\u200eA', '\ufeffA'].map(
         (type) => [escapeUnseen(JSON.stringify(type)), type, 'invalid_format'] as const,
       ),
@@ -199,8 +201,8 @@ const gameRules: Rule[] = [
       ['a number', 1.2, 'invalid_type'],
     ],
   },
-  neverNull(line('/extraInfo/originalName', 0, 200)),
-  neverNull(line('/extraInfo/originalAuthor', 0, 200)),
+  neverNull(label('/extraInfo/originalName', 200, 0)),
+  neverNull(label('/extraInfo/originalAuthor', 200, 0)),
   {
     member: '/extraInfo/fileSize',
     takes: ['1.5GB', '700 MB', '0B', '12 KB', '0.25TB', 'GB'.padStart(32, '1')].map((size) => [size, size]),
@@ -214,11 +216,11 @@ const gameRules: Rule[] = [
     ],
   },
   list('/extraInfo/platforms', 0, 20, (n) => `platform ${n}`),
-  neverNull(line('/extraInfo/platforms/0', 1, 32)),
+  neverNull(label('/extraInfo/platforms/0', 32)),
   list('/extraInfo/screenshots', 0, 50, (n) => `${PICTURE}?${n}`),
   neverNull(httpUrl('/extraInfo/screenshots/0')),
   list('/extraInfo/downloads', 0, 50, (n) => ({ name: `mirror ${n}`, url: `${PICTURE}?${n}`, password: '' })),
-  neverNull(line('/extraInfo/downloads/0/name', 1, 200)),
+  neverNull(label('/extraInfo/downloads/0/name', 200)),
   {
     member: '/extraInfo/downloads/0/url',
     takes: [
@@ -481,6 +483,7 @@ describe.each(subjects.filter(({ id }) => !id.startsWith('user.')))(
         ['21 names', '/tagNames', Array.from({ length: 21 }, (_, n) => `tag ${n}`), 'too_big'],
         ['51 characters', '/tagNames/1', ['x', '名'.repeat(51)], 'too_big'],
         ['an empty name', '/tagNames/0', ['', 'x'], 'too_small'],
+        ['a blank name', '/tagNames/1', ['x', '\u3000'], 'blank'],
         ['a lone surrogate', '/tagNames/0', [LONE_SURROGATE], 'lone_surrogate'],
         ['a line break', '/tagNames/1', ['x', 'a\nb'], 'control_character'],
         ['another direction', '/tagNames/0', ['\u202eGPR'], 'control_character'],

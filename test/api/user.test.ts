@@ -188,7 +188,11 @@ describe('user.search', () => {
   test.each([0, 51, -1, 1.5, '5', null])('refuses the limit %p and names the range', async (limit) => {
     const { issues } = await app.fail('user.search', { query: 'x', limit }, 400, searcher.key);
     expect(issues).toEqual([
-      { path: '/limit', code: expect.any(String), message: 'must be a whole number from 1 to 50' },
+      {
+        path: '/limit',
+        code: expect.any(String),
+        message: expect.stringMatching(/^must be a whole number from 1 to 50(, not \S.*)?$/),
+      },
     ]);
   });
 

@@ -46,11 +46,19 @@ export const readOptions = (operations) =>
       'instead: crowds beyond what it can carry, out of search, reads, create; draws a picture',
       list,
     )
-    .addOption(new Option('--engine <name>', 'of --overload').choices(['mariadb', 'sqlite']).default('mariadb'))
-    .option('--before <folder>', 'of --overload: another version, built, to set beside this one')
+    .addOption(
+      new Option('--engine <name>', 'of --overload and --transfer').choices(['mariadb', 'sqlite']).default('mariadb'),
+    )
+    .option('--before <folder>', 'of --overload and --traces: another version, built, to set beside this one')
     .option('--factors <list>', 'of --overload: the sizes of the crowds', (text) => list(text).map(whole))
     .option('--obedient', 'of --overload: whoever is refused comes back after Retry-After, not at once')
     .option('--related', 'instead: 40 000 calls of getRelated with room for 2 000 prepared statements')
+    .option('--metrics', 'instead: what METRICS_PORT costs, in CPU time per request')
+    .option('--traces', 'instead: what traces cost, in CPU time per request')
+    .option(
+      '--transfer',
+      'instead: import and export of --games games, --rounds times: games per second, CPU time, memory',
+    )
     .option('--log-sql', 'instead: print the statements that the gateway and the bare limit send')
     .option('--write [heading]', 'put the result into RESULTS.md')
     .parse()

@@ -58,6 +58,18 @@ const measure = async () => {
     const { countRelatedFailures } = await import('./related.mjs');
     return { heading: 'Prepared statements', ...(await countRelatedFailures(options)) };
   }
+  if (options.metrics) {
+    const { measureMetrics } = await import('./metrics.mjs');
+    return { heading: 'Metrics', text: await measureMetrics(options) };
+  }
+  if (options.traces) {
+    const { measureTraces } = await import('./traces.mjs');
+    return { heading: 'Traces', text: await measureTraces(options) };
+  }
+  if (options.transfer) {
+    const { measureTransfer } = await import('./transfer/transfer.mjs');
+    return { heading: `Transfer, ${options.engine}`, text: await measureTransfer(options) };
+  }
   if (options.logSql) {
     const { logSql } = await import('./log-sql.mjs');
     return { heading: 'Statements', text: await logSql(options) };

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
+import { describeAddress } from '../../src/db/address.ts';
 import { runCommand } from '../support/command.ts';
 import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { type Environment, runCli, startServe } from '../support/program.ts';
@@ -30,6 +31,33 @@ test('serve answers until SIGTERM, and holds its port', async () => {
   await expect(fetch(`${served.base}/readyz`)).rejects.toThrow('fetch failed');
 });
 
+test('serve tells which database it has opened, without the password, and of variables that it does not know', async () => {
+  const env = { DATBASE_URL: 'mysql://me:s3cret@host/db', LOG_LEVEL: 'info' };
+  const served = await startServe({ url: database.url, env });
+  expect(await served.stop()).toBe(0);
+  const lines = served
+    .log()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines[0]).toMatchObject({ level: 40, variable: 'DATBASE_URL', msg: expect.stringContaining('DATABASE_URL?') });
+  expect(lines[1]).toMatchObject({ database: describeAddress(database.url), msg: 'opened the database' });
+  expect(served.output()).not.toContain('s3cret');
+});
+
+test('a command tells of variables that it does not know', async () => {
+  const env = { DATABASE_URL: database.url, DATABASE_PORT_NUMBER: '3306', LOG_LEVLE: 'info', AUTO_MIGRATE: 'true' };
+  const { code, stderr } = await runCommand(['users', 'list'], { env });
+  expect({ code, lines: stderr.split('\n') }).toEqual({
+    code: 0,
+    lines: [
+      expect.stringMatching(/^warning: DATABASE_PORT_NUMBER is not a setting, and is ignored; there are DATABASE_URL/),
+      'warning: LOG_LEVLE is not a setting: did you mean LOG_LEVEL?',
+      '',
+    ],
+  });
+});
+
 test.each(['serve', 'migrate', 'users list'])('%s says that the database is away', async (command) => {
   const { url, fault } =
     engine === 'sqlite'
@@ -38,7 +66,7 @@ test.each(['serve', 'migrate', 'users list'])('%s says that the database is away
           fault: `cannot open the SQLite file ${database.url.slice('sqlite:'.length)}/below-a-file.db: `,
         }
       : {
-          url: `${engine}://root@127.0.0.1:1/content`,
+          url: `${engine === 'mariadb' ? engine : 'mysql'}://root@127.0.0.1:1/content`,
           fault: 'cannot use the database at 127.0.0.1:1/content: connect ECONNREFUSED 127.0.0.1:1',
         };
   const { code, stdout, stderr } = await runCli(command.split(' '), { env: { DATABASE_URL: url } });

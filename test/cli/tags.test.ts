@@ -98,7 +98,7 @@ describe('tags rename', () => {
     expect(await tags('rename', 'rpg', 'Rpg!')).toEqual({
       code: 0,
       stdout: 'Rpg!\n',
-      stderr: `It was "RPG💩". Search finds ${GAMES + 2} records by another text now.\n`,
+      stderr: `It was "RPG💩". Updated the search text of ${GAMES + 2} records.\n`,
     });
     expect(await textsOf('games')).toEqual(['quest\nquest 原作\nrpg💩\nfirst\nrpg!\n伝説']);
     expect(await textsOf('image_posts')).toEqual(['picture\nrpg!']);
@@ -118,7 +118,7 @@ describe('tags rename', () => {
   test('mends what an interrupted one left, and nothing else', async () => {
     await spoil('games');
     const { stderr } = await tags('rename', 'rpg', 'Rpg!');
-    expect(stderr).toBe(`It was "Rpg!". Search finds ${GAMES} records by another text now.\n`);
+    expect(stderr).toBe(`It was "Rpg!". Updated the search text of ${GAMES} records.\n`);
     expect(await textsOf('games')).toEqual(['quest\nquest 原作\nrpg💩\nfirst\nrpg!\n伝説']);
   });
 

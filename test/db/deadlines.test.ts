@@ -5,6 +5,7 @@ import { Database } from '../../src/db/database.ts';
 import { Deadline } from '../../src/deadline.ts';
 import { schema } from '../../src/schema.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
+import { BELOW_VARIABLE } from '../support/vitess.ts';
 import { type Gate, startGate } from '../support/gate.ts';
 
 // What becomes of work in the database when its time is over.
@@ -12,6 +13,7 @@ import { type Gate, startGate } from '../support/gate.ts';
 let database: TestDatabase;
 let db: Database;
 let rival: Connection;
+let watcher: Connection;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -45,14 +47,22 @@ const timeToFail = async (work: Promise<unknown>, why: string): Promise<number> 
 const onServers = (): void => {
   beforeAll(async () => {
     rival = await createConnection(connectionOptions(new URL(database.url)));
+    // Vitess itself lists nothing of what the MySQL below runs.
+    const below = process.env[BELOW_VARIABLE];
+    watcher = below === undefined ? rival : await createConnection(connectionOptions(new URL(below)));
   });
-  afterAll(() => rival.end());
+  afterAll(async () => {
+    await rival.end();
+    if (watcher !== rival) await watcher.end();
+  });
 
   /** What the server runs that matches, in this database. */
   const running = async (pattern: RegExp): Promise<string[]> => {
-    const [rows] = await rival.query<RowDataPacket[]>('SHOW PROCESSLIST');
+    const [rows] = await watcher.query<RowDataPacket[]>('SHOW PROCESSLIST');
     return rows
-      .filter(({ db: name, Id }) => name === connectionOptions(new URL(database.url)).database && Id !== rival.threadId)
+      .filter(
+        ({ db: name, Id }) => name === connectionOptions(new URL(database.url)).database && Id !== watcher.threadId,
+      )
       .map(({ Info }) => String(Info))
       .filter((text) => pattern.test(text));
   };
@@ -106,7 +116,10 @@ const onServers = (): void => {
       };
       await Promise.all(Array.from({ length: 12 }, (_, n) => broken(n)));
       expect(new Set(outcomes)).toEqual(new Set(['done', 'TIMEOUT']));
-      expect((await connections()) - before).toBeLessThan(20);
+      // A connection is closed only where its statement could not be broken off within a second, as on a machine that
+      // stood still for so long; then all that were in use are.
+      const breaks = outcomes.filter((outcome) => outcome === 'TIMEOUT').length;
+      expect((await connections()) - before).toBeLessThan(breaks / 3);
     });
 
     test('waits for a connection until its deadline only, and keys and health are not kept waiting', async () => {

@@ -8,7 +8,7 @@ import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import { repeatable } from '../../src/idempotency/repeatable.ts';
 import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../src/idempotency/records.ts';
-import { Sweeper } from '../../src/idempotency/sweeper.ts';
+import { Sweeper } from '../../src/sweeper.ts';
 import { createLog } from '../../src/log.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { schema } from '../../src/schema.ts';
@@ -325,13 +325,18 @@ describe('records', () => {
     await connection.end();
   });
 
+  const expiredRecords = (from: Database) => ({
+    what: 'idempotency records',
+    sweep: () => sweepRecords(from, now),
+  });
+
   /** Resolves when a condition holds. */
   const until = async (holds: () => Promise<boolean>): Promise<void> => {
     while (!(await holds())) await sleep(5);
   };
 
   test('go away by themselves, again and again', async () => {
-    const sweeper = new Sweeper(db, () => now, createLog('silent', { write: () => undefined }), 10);
+    const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), 10);
     sweeper.start();
     for (const n of [AT_ONCE + 1, 1]) {
       await insert(n, expiredAt);
@@ -347,7 +352,7 @@ describe('records', () => {
     const fresh = await Database.open(empty.url, schema);
     let logged = '';
     const log = createLog('warn', { write: (line: string) => void (logged += line) });
-    const sweeper = new Sweeper(fresh, () => now, log, 10);
+    const sweeper = new Sweeper([expiredRecords(fresh)], log, 10);
     sweeper.start();
     await until(async () => logged !== '');
     await fresh.migrate();
@@ -361,7 +366,7 @@ describe('records', () => {
     await insert(3 * AT_ONCE, expiredAt);
     const original = db.transaction;
     let closed: Promise<void> | undefined;
-    const sweeper = new Sweeper(db, () => now, createLog('silent', { write: () => undefined }), 1);
+    const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), 1);
     db.transaction = (...args) => {
       closed ??= sweeper.close();
       return original.apply(db, args) as never;
@@ -375,7 +380,7 @@ describe('records', () => {
     }
     expect(await count()).toBe(2 * AT_ONCE);
     // And one that has yet to begin ends at once.
-    const idle = new Sweeper(db, () => now, createLog('silent', { write: () => undefined }));
+    const idle = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }));
     idle.start();
     await idle.close();
   });

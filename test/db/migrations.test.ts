@@ -2,11 +2,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
-import type { Schema } from '../../src/db/connection.ts';
+import type { Parameter, Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { newId, storedIdToBytes } from '../../src/db/values.ts';
 import type { ImagePostColumns } from '../../src/image/entity.ts';
 import { schema } from '../../src/schema.ts';
+import { reconcile } from '../../src/reconcile/service.ts';
 import { seed } from '../../src/seed/service.ts';
 import { createDatabase, engine } from '../support/database.ts';
 import { dumpSchema } from '../support/schema-dump.ts';
@@ -28,15 +29,22 @@ const anEmptyDatabase = async (): Promise<string> => {
   return url;
 };
 
+const names = schema.migrations.map(({ name }) => name);
+// Vitess stores in MySQL.
+const fileOf = (name: string): string => `migrations/schema/${engine === 'vitess' ? 'mysql' : engine}/${name}.sql`;
+const dumpOf = async (db: Database): Promise<string> => {
+  const dumped = Object.entries(await dumpSchema(db)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return dumped.map(([, sql]) => `${sql};\n`).join('\n');
+};
+
 describe('a released migration', () => {
   test('makes the schema that is written down for it', async () => {
     const url = await anEmptyDatabase();
     for (const [index, { name }] of schema.migrations.entries()) {
       const db = await open(url, schema.migrations.slice(0, index + 1));
       expect(await db.migrate()).toEqual([name]);
-      const dumped = Object.entries(await dumpSchema(db)).toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const text = dumped.map(([, sql]) => `${sql};\n`).join('\n');
-      const file = `migrations/schema/${engine}/${name}.sql`;
+      const text = await dumpOf(db);
+      const file = fileOf(name);
       if (process.env['UPDATE_SCHEMA'] === 'true') {
         await mkdir(dirname(file), { recursive: true });
         await writeFile(file, text);
@@ -44,6 +52,54 @@ describe('a released migration', () => {
       // If a new one does not: `npm run schema` writes it down. What was released must not change.
       expect([file, text]).toEqual([file, await readFile(file, 'utf8')]);
     }
+  });
+});
+
+/** Runs statements as an operator would, one after the other. */
+const runByHand = async (db: Database, statements: readonly string[]): Promise<void> => {
+  const runner = db.dataSource.createQueryRunner();
+  try {
+    for (const statement of statements) await runner.query(statement);
+  } finally {
+    await runner.release();
+  }
+};
+
+describe('the plan of migrations', () => {
+  test('is SQL that does the same by hand, up to any of them and back', async () => {
+    const db = await open(await anEmptyDatabase(), schema.migrations);
+    const plans = await db.planMigrations('up');
+    expect(plans.map(({ name }) => name)).toEqual(names);
+    expect(await dumpOf(db)).toBe('');
+    for (const { name, statements } of plans) {
+      await runByHand(db, statements);
+      expect([name, await dumpOf(db)]).toEqual([name, await readFile(fileOf(name), 'utf8')]);
+    }
+    expect(await db.migrate()).toEqual([]);
+
+    const back = await db.planMigrations('down', names[0]);
+    expect(back.map(({ name }) => name)).toEqual(names.slice(1).toReversed());
+    expect(await db.appliedMigrations()).toEqual(names);
+    await runByHand(
+      db,
+      back.flatMap(({ statements }) => statements),
+    );
+    expect(await db.appliedMigrations()).toEqual(names.slice(0, 1));
+    const other = await open(await anEmptyDatabase(), schema.migrations);
+    await other.migrate();
+    expect(await other.revert(names[0])).toEqual(names.slice(1).toReversed());
+    expect(await dumpOf(db)).toBe(await dumpOf(other));
+  });
+
+  test('ends where it is told, as what is run does', async () => {
+    const db = await open(await anEmptyDatabase(), schema.migrations);
+    const [, second, third] = names as [string, string, string];
+    expect((await db.planMigrations('up', second)).map(({ name }) => name)).toEqual(names.slice(0, 2));
+    expect(await db.migrate(second)).toEqual(names.slice(0, 2));
+    expect(await db.revert(third)).toEqual([]);
+    expect(await db.migrate()).toEqual(names.slice(2));
+    expect(await db.revert(third)).toEqual(names.slice(3).toReversed());
+    expect(await db.appliedMigrations()).toEqual(names.slice(0, 3));
   });
 });
 
@@ -105,6 +161,53 @@ const with1More = (change: (runner: QueryRunner) => Promise<void>): Schema['migr
     down = async (): Promise<void> => undefined;
   },
 ];
+
+/** Games, links and image posts as the first version stored them, more than are changed at once. */
+const fillAsReleased = async (db: Database): Promise<void> => {
+  const author = storedIdToBytes(newId(new Date()));
+  const time = '2026-04-01 00:00:00.000';
+  const N = 1700;
+  const images = JSON.stringify(Array.from({ length: 6 }, (_, index) => `https://a.example/${index}`));
+  const sixteen = (n: number): Buffer => {
+    const bytes = Buffer.alloc(16);
+    bytes.writeUInt32BE(n, 0);
+    return bytes;
+  };
+  await db.transaction(async (tx) => {
+    const insert = async (into: string, columns: number, rows: Parameter[][]): Promise<void> => {
+      for (let start = 0; start < rows.length; start += 500) {
+        const part = rows.slice(start, start + 500);
+        const row = `(${Array(columns).fill('?').join(', ')})`;
+        await tx.execute(`INSERT INTO ${into} VALUES ${part.map(() => row).join(', ')}`, part.flat());
+      }
+    };
+    await insert('users (id, nickname, social_links, search_text, created_at, updated_at)', 6, [
+      [author, 'x', '{}', 'x', time, time],
+    ]);
+    await insert('tags (id, slug, name)', 3, [
+      [1, 'a', 'a'],
+      [2, 'b', 'b'],
+    ]);
+    const ids = Array.from({ length: N }, (_, n) => sixteen(n));
+    const games = '(id, author_id, title, search_text, created_at, updated_at, is_free, extra_info, game_type)';
+    await insert(
+      `games ${games}`,
+      9,
+      ids.map((id, n) => [id, author, `game ${n}`, 'x', time, time, 1, '{}', n % 2 === 0 ? 'RPG' : null]),
+    );
+    const links = ids.flatMap((id) => [
+      [id, 1, 1],
+      [id, 2, 0],
+    ]);
+    await insert('game_tags (game_id, tag_id, position)', 3, links);
+    const posts = '(id, author_id, title, search_text, created_at, updated_at, images)';
+    await insert(
+      `image_posts ${posts}`,
+      7,
+      ids.map((id, n) => [id, author, `post ${n}`, 'x', time, time, n % 3 === 0 ? images : '["https://a.example/"]']),
+    );
+  });
+};
 
 const FILLED = ['users', 'games', 'game_tags', 'game_favorites', 'game_reactions', 'image_posts', 'image_post_tags'];
 
@@ -170,4 +273,66 @@ describe('a migration of filled tables', () => {
       expect(new Set(Object.values(await countRows(db)))).toEqual(new Set([0]));
     });
   }
+});
+
+describe('tables that are big', () => {
+  const released = schema.migrations.slice(0, 1);
+
+  test('are changed part by part, and not copied', async () => {
+    const url = await anEmptyDatabase();
+    const before = await open(url, released);
+    await before.migrate();
+    await fillAsReleased(before);
+    const db = await open(url, schema.migrations);
+    const made = new Set<string>();
+    const runner = db.dataSource.createQueryRunner();
+    for (const { name, statements } of await db.planMigrations('up')) {
+      for (const sql of statements) {
+        const [, created] = /^CREATE TABLE [`"](\w+)/.exec(sql) ?? [];
+        if (created !== undefined) made.add(created);
+        const [, altered] = /^(?:ALTER TABLE|CREATE (?:UNIQUE )?INDEX \S+ ON) [`"]?(\w+)/.exec(sql) ?? [];
+        // A server refuses what it cannot do so.
+        const isOnline = engine === 'sqlite' || /ALGORITHM=(INSTANT|INPLACE,? LOCK=NONE)/.test(sql);
+        if (altered !== undefined && !made.has(altered)) expect([name, sql, isOnline]).toEqual([name, sql, true]);
+        const result = (await runner.query(sql)) as { affectedRows?: number };
+        if (sql.startsWith('UPDATE')) expect([sql, (result.affectedRows ?? 0) <= 1000]).toEqual([sql, true]);
+      }
+    }
+    await runner.release();
+    expect(await db.migrate()).toEqual([]);
+    const wrong = await reconcile(db, { fix: false });
+    // Nobody counted what was written by hand.
+    expect(wrong.filter(({ what }) => !/_count$|counters/.test(what) || what === 'image_posts.image_count')).toEqual(
+      [],
+    );
+    const [games] = await db.read<{ n: number }>("SELECT COUNT(*) AS n FROM games WHERE tag_ids = '2,1'");
+    expect(games!.n).toBe(1700);
+    const [posts] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM image_posts WHERE more_images IS NOT NULL');
+    expect(posts!.n).toBe(567);
+  });
+
+  test('are written meanwhile, and nobody waits for all of it', async () => {
+    const url = await anEmptyDatabase();
+    const before = await open(url, released);
+    await before.migrate();
+    await fillAsReleased(before);
+    const writers = await open(url, released);
+    const db = await open(url, schema.migrations);
+    let isDone = false;
+    let writes = 0;
+    const migrating = db.migrate().finally(() => (isDone = true));
+    const write = async (table: string): Promise<void> => {
+      while (!isDone) {
+        await writers.transaction(async (tx) => {
+          await tx.execute(`UPDATE ${table} SET view_count = view_count + 1 WHERE title LIKE '%0'`);
+        });
+        writes += 1;
+      }
+    };
+    await Promise.all([write('games'), write('image_posts'), migrating]);
+    expect(await db.pendingMigrations()).toEqual([]);
+    expect(writes).toBeGreaterThan(2);
+    const [row] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM games WHERE tag_ids = ?', ['2,1']);
+    expect(row!.n).toBe(1700);
+  });
 });

@@ -231,5 +231,6 @@ const onOrdinaryDatabase = (): void => {
 };
 
 const { name, server } = globalThis.TEST_ENGINE;
-if (name !== 'sqlite' && 'binary' in server) describe('on an odd server', () => onPrivateServer(name, server));
+if (name !== 'sqlite' && name !== 'vitess' && 'binary' in server)
+  describe('on an odd server', () => onPrivateServer(name, server));
 else describe('on an ordinary database', onOrdinaryDatabase);

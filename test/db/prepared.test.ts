@@ -146,7 +146,7 @@ const onPrivateServer = (name: 'mariadb' | 'mysql', program: ServerProgram): voi
 };
 
 const { name, server: spec } = globalThis.TEST_ENGINE;
-if (name !== 'sqlite' && 'binary' in spec) describe('a server', () => onPrivateServer(name, spec));
+if (name !== 'sqlite' && name !== 'vitess' && 'binary' in spec) describe('a server', () => onPrivateServer(name, spec));
 
 test('statements of more texts than are kept prepared all work, again and again', async () => {
   const database = await createDatabase();

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Database } from '../../src/db/database.ts';
-import { type Bytes, idFromBytes } from '../../src/db/values.ts';
-import { countRowsToCompare, type Finding, reconcile } from '../../src/reconcile/service.ts';
+import { type AuditEntry, listActs, systemActor } from '../../src/audit/acts.ts';
+import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../../src/db/values.ts';
+import type { Finding } from '../../src/reconcile/finding.ts';
+import { countRowsToCompare, reconcile } from '../../src/reconcile/service.ts';
+import { gameKind } from '../../src/game/kind.ts';
+import { searchKinds } from '../../src/schema.ts';
+import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { seed } from '../../src/seed/service.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { runCommand } from '../support/command.ts';
@@ -38,7 +43,7 @@ const rowWithMost = async (table: string, column: string): Promise<{ key: Bytes 
   return { key: id, id: typeof id === 'number' ? String(id) : idFromBytes(id), n };
 };
 
-const one = (what: string, id: string, stored: number, actual: number): Finding[] => [
+const one = (what: string, id: string, stored: number | string, actual: number | string): Finding[] => [
   { what, total: 1, samples: [{ what, id, stored, actual }] },
 ];
 
@@ -56,7 +61,8 @@ test('right counters are left alone, and every row is compared', async () => {
   expect(await reconcile(db, { fix: true, onCompared: (rows) => (compared += rows) })).toEqual([]);
   expect(compared).toBe(await countRowsToCompare(db));
   const [rows] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM tags');
-  expect(compared).toBe(30 + 120 + 60 + rows!.n);
+  // The records twice: their own columns, and what search knows of them.
+  expect(compared).toBe(2 * (30 + 120 + 60) + rows!.n);
 });
 
 const recordCounters = ['like_count', 'dislike_count', 'favorite_count'];
@@ -90,7 +96,134 @@ describe('rows that went without their counter', () => {
     const { key, id, n } = await rowWithMost(table, column);
     const gone = await write(`DELETE FROM ${links} WHERE ${foreignKey} = ?`, [key]);
     expect(gone).toBe(n);
-    await expectMended(one(what, id, n, 0));
+    const finding = await find();
+    expect(finding).toContainEqual(one(what, id, n, 0)[0]);
+    // Records without their tag say otherwise, too, and so does search.
+    const others = foreignKey === 'tag_id' ? [`${links.slice(0, -5)}s.tag_ids`, `search.${links.slice(0, -5)}s`] : [];
+    expect(finding.filter((other) => other.what !== what).map((other) => [other.what, other.total])).toEqual(
+      others.map((other) => [other, n]),
+    );
+    await expectMended(finding);
+  });
+});
+
+/** A record with so many tags, and one that most have, at least. */
+const aTaggedRecord = async (table: string): Promise<{ key: Bytes; id: string; tagIds: string }> => {
+  const [row] = await db.read<{ id: Bytes; tag_ids: string }>(
+    `SELECT id, tag_ids FROM ${table} WHERE tag_ids LIKE '%,%' ORDER BY id LIMIT 1`,
+  );
+  return { key: row!.id, id: idFromBytes(row!.id), tagIds: row!.tag_ids };
+};
+
+/** What search finds, besides the tail, also once it is indexed. */
+const found = async (search: string): Promise<string[]> => {
+  const { items } = await app.call('game.list', { page: 1, limit: 100, search });
+  return items.map(({ id }) => id);
+};
+
+describe('what an earlier version leaves unfilled or as it was', () => {
+  test.each(['games', 'image_posts'])('the ids of tags in %s', async (table) => {
+    const { key, id, tagIds } = await aTaggedRecord(table);
+    await write(`UPDATE ${table} SET tag_ids = '' WHERE id = ?`, [key]);
+    await expectMended(one(`${table}.tag_ids`, id, '', tagIds));
+    const wrong = tagIds.split(',').toReversed().join(',');
+    await write(`UPDATE ${table} SET tag_ids = ? WHERE id = ?`, [wrong, key]);
+    await expectMended(one(`${table}.tag_ids`, id, wrong, tagIds));
+  });
+
+  test('the type of a game beside its tags', async () => {
+    const [game] = await db.read<{ id: Bytes; game_type: string }>(
+      "SELECT id, game_type FROM games WHERE game_type IS NOT NULL AND tag_ids <> '' ORDER BY id LIMIT 1",
+    );
+    const { id, game_type: type } = game!;
+    await write('UPDATE game_tags SET game_type = NULL WHERE game_id = ?', [id]);
+    await expectMended(one('game_tags.game_type', idFromBytes(id), '', type));
+  });
+
+  test('the images of a post that are set apart, and their number', async () => {
+    const [post] = await db.read<{ id: Bytes; images: string; image_count: number; more_images: string }>(
+      'SELECT id, images, image_count, more_images FROM image_posts WHERE more_images IS NOT NULL ORDER BY id LIMIT 1',
+    );
+    const { id, images, image_count: count, more_images: more } = post!;
+    const all = JSON.stringify([...JSON.parse(images), ...JSON.parse(more)]);
+    await write('UPDATE image_posts SET images = ?, image_count = 0, more_images = NULL WHERE id = ?', [all, id]);
+    const key = idFromBytes(id);
+    await expectMended([...one('image_posts.images', key, count, 4), ...one('image_posts.image_count', key, 0, count)]);
+    const [mended] = await db.read('SELECT images, image_count, more_images FROM image_posts WHERE id = ?', [id]);
+    expect(mended).toEqual({ images, image_count: count, more_images: more });
+
+    // It does not look at the images that are set apart either.
+    await write('UPDATE image_posts SET images = ? WHERE id = ?', ['["https://a.example/1"]', id]);
+    await expectMended(one('image_posts.image_count', key, count, 1));
+    const [fewer] = await db.read('SELECT image_count, more_images FROM image_posts WHERE id = ?', [id]);
+    expect(fewer).toEqual({ image_count: 1, more_images: null });
+  });
+
+  test('the records of a tag that was merged', async () => {
+    const [from, into] = await db.read<{ id: number; game_count: number; image_post_count: number }>(
+      'SELECT id, game_count, image_post_count FROM tags ORDER BY game_count DESC, id LIMIT 2',
+    );
+    await write('UPDATE tags SET merged_into = ? WHERE id = ?', [into!.id, from!.id]);
+    const n = from!.game_count + from!.image_post_count;
+    const findings = await mend();
+    expect(findings).toContainEqual(one('tags.merged_into', String(from!.id), n, 0)[0]);
+    expect(await find()).toEqual([]);
+    const [left] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM game_tags WHERE tag_id = ?', [from!.id]);
+    expect(left!.n).toBe(0);
+    await expectExactCounts(db);
+  });
+
+  test('what search knows, in a segment or not at all', async () => {
+    const indexer = new Indexer(db, searchKinds);
+    for (const kind of searchKinds) await indexer.reindex(kind);
+    expect(await find()).toEqual([]);
+    const [game] = await db.read<{ id: Bytes; search_text: string }>(
+      "SELECT id, search_text FROM games WHERE tag_ids <> '' ORDER BY id LIMIT 1",
+    );
+    const { id: key, search_text: text } = game!;
+    const id = idFromBytes(key);
+    // The same characters in another order, then the same pairs of them at other places.
+    const turned = [...text].toReversed().join('');
+    const moved = turned.split('\n').toReversed().join('\n');
+    expect(moved).not.toBe(turned);
+    for (const other of [turned, moved]) {
+      await write('UPDATE games SET search_text = ? WHERE id = ?', [other, key]);
+      await expectMended(one('search.games', id, 'outdated', 'there'));
+      const [longest = ''] = other.split(/\s/).toSorted((a, b) => b.length - a.length);
+      expect(await found(longest)).toContain(id);
+      await indexer.reindex(gameKind.search);
+    }
+    await write('UPDATE games SET search_text = ? WHERE id = ?', [text, key]);
+    await expectMended(one('search.games', id, 'outdated', 'there'));
+
+    const user = storedIdToBytes(newId(new Date()));
+    const now = timeToDb(new Date());
+    await write(
+      `INSERT INTO users (id, nickname, social_links, search_text, created_at, updated_at)
+      VALUES (?, 'Ａｄａ', '{}', 'Ada', ?, ?)`,
+      [user, now, now],
+    );
+    await expectMended(one('search.users', idFromBytes(user), 'missing', 'there'));
+    const caller = await app.aUser();
+    const { items } = await app.call('user.search', { query: 'ada', limit: 50 }, caller.key);
+    expect(items.map((item) => item.id)).toContain(idFromBytes(user));
+    await write('DELETE FROM users WHERE id IN (?, ?)', [user, storedIdToBytes(caller.id)]);
+  });
+
+  test('is corrected with an entry in the audit', async () => {
+    const entries = async (): Promise<number> => {
+      const [row] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM audit_entries');
+      return row!.n;
+    };
+    await reconcile(db, { fix: true, by: systemActor() });
+    expect(await entries()).toBe(0);
+    const { key } = await aTaggedRecord('games');
+    await write("UPDATE games SET tag_ids = '' WHERE id = ?", [key]);
+    await reconcile(db, { fix: true, by: systemActor() });
+    expect(await entries()).toBe(1);
+    const acts: AuditEntry[] = [];
+    for await (const some of listActs(db)) acts.push(...some);
+    expect(acts.at(-1)).toMatchObject({ action: 'reconcile --fix', after: { 'games.tag_ids': 1 } });
   });
 });
 
@@ -139,7 +272,7 @@ test('many faults of many kinds are mended at once, and some of each kind are na
     ['users.game_count', 30, 20],
     ['counters.n', 9, 9],
   ]);
-  for (const { stored, actual } of findings[1]!.samples) expect(stored).toBe(actual + 2);
+  for (const { stored, actual } of findings[1]!.samples) expect(stored).toBe(Number(actual) + 2);
   expect(await mend()).toEqual(findings);
   expect(await find()).toEqual([]);
   await expectExactCounts(db);
@@ -197,14 +330,14 @@ test('beside a running service nothing right is called wrong, and what is wrong 
 
 test('the command line prints what differs, and its status says whether any is left', async () => {
   const env = { DATABASE_URL: app.databaseUrl };
-  const right = { code: 0, stdout: 'Every counter is right.\n', stderr: '' };
+  const right = { code: 0, stdout: 'Everything is right.\n', stderr: '' };
   expect(await runCommand(['reconcile'], { env })).toEqual(right);
 
   const { key, id, n } = await rowWithMost('games', 'like_count');
   await write('UPDATE games SET like_count = 0 WHERE id = ?', [key]);
   await write("UPDATE counters SET n = 1 WHERE name = 'image_posts'");
   const table = [
-    'COUNTER           ID                                    STORED  ACTUAL',
+    'WHAT              ID                                    STORED  ACTUAL',
     `games.like_count  ${id}  0       ${n}`,
     'counters.n        image_posts                           1       60',
     '',

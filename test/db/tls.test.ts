@@ -203,7 +203,8 @@ const onPrivateServers = (name: 'mariadb' | 'mysql', program: ServerProgram): vo
 };
 
 const { name, server } = globalThis.TEST_ENGINE;
-if (name !== 'sqlite' && 'binary' in server) describe('a connection', () => onPrivateServers(name, server));
+if (name !== 'sqlite' && name !== 'vitess' && 'binary' in server)
+  describe('a connection', () => onPrivateServers(name, server));
 
 test('an SQLite file has no parameters', async () => {
   await expect(Database.open('sqlite:no/such/folder.db?ssl-mode=REQUIRED', schema)).rejects.toThrow(

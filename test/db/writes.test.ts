@@ -164,6 +164,7 @@ describe('toggles of one record that are done together', () => {
       [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, callOf(user.id), asIs)),
     );
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: { reason: 'KEY_UNKNOWN' } });
     expect(await app.call('game.getById', { id })).toMatchObject({ favoriteCount: 3 });
   });
 

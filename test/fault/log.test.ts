@@ -100,9 +100,9 @@ const callAll = (calls: [ProcedureId, unknown][]): Promise<number[]> =>
     }),
   );
 
-/** The errors in the log, once there are so many. */
+/** The errors in the log, once there are so many. @throws Error where they do not come within a while */
 const errorsLogged = async (count: number): Promise<{ err: Record<string, unknown> }[]> => {
-  for (;;) {
+  for (let tries = 0; tries < 500; tries += 1) {
     const lines = served
       .log()
       .split('\n')
@@ -112,6 +112,7 @@ const errorsLogged = async (count: number): Promise<{ err: Record<string, unknow
     if (errors.length >= count) return errors;
     await sleep(20);
   }
+  throw new Error(`There are not ${count} errors in the log:\n${served.log()}`);
 };
 
 const run = (...statements: string[]): Promise<void> =>

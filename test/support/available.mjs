@@ -91,6 +91,26 @@ const missingServer = (mysql) => [
   '  TEST_DATABASE_URL=mariadb://user:password@host:3306      (a server of yours; the account must create databases)',
 ];
 
+/** The programs of a Vitess, and what to say if there are none. */
+export const findVitess = () => {
+  const vtcombo = join(cacheFolder(), 'vitess/vtcombo');
+  const mysql = unpackedMysql() ?? installedMysql();
+  const vitess = isExecutable(vtcombo) && mysql ? { vtcombo, mysql } : undefined;
+  return {
+    vitess,
+    notices: vitess
+      ? []
+      : [
+          [
+            `No ${mysql ? 'Vitess' : 'MySQL'} found: nothing was tested on Vitess.`,
+            mysql
+              ? '  bash .ci/vitess   (builds it; needs Go)'
+              : '  bash .ci/mysql   (MySQL beside the system, on Debian, no root needed)',
+          ],
+        ],
+  };
+};
+
 /** The path of the oasdiff that .ci/oasdiff built, and what to say if there is none. */
 export const findOasdiff = () => {
   const path = join(cacheFolder(), 'oasdiff/oasdiff');
@@ -102,6 +122,9 @@ export const findOasdiff = () => {
       : [['No oasdiff found: the tests of the compatibility check did not run.', '  bash .ci/oasdiff   (builds it)']],
   };
 };
+
+/** The path of a Prometheus, if this machine has one. */
+export const installedPrometheus = () => find('prometheus');
 
 /** The path of a Redis server, and what to say if there is none. */
 export const findRedis = () => {
@@ -119,12 +142,44 @@ export const findRedis = () => {
   };
 };
 
+/** The path of Prometheus' tool that checks metrics and rules, and what to say if there is none. */
+export const findPromtool = () => {
+  const promtool = find('promtool');
+  return {
+    promtool,
+    notices: promtool
+      ? []
+      : [
+          [
+            'No promtool found: the tests of metrics and alerts by the rules of Prometheus did not run.',
+            '  apt-get install --no-install-recommends prometheus',
+          ],
+        ],
+  };
+};
+
 /** The path of a Chromium for the browser tests, and what to say if there is none. */
 export const findChromium = () => {
   const chromium = find('chromium', 'chromium-browser', 'google-chrome');
   return {
     chromium,
     notices: chromium ? [] : [['No Chromium found: the browser tests did not run.', '  apt-get install chromium']],
+  };
+};
+
+/** The path of HAProxy, and what to say if there is none. */
+export const findHaproxy = () => {
+  const haproxy = find('haproxy');
+  return {
+    haproxy,
+    notices: haproxy
+      ? []
+      : [
+          [
+            'No HAProxy found: the tests of many instances behind a load balancer did not run.',
+            '  apt-get install --no-install-recommends haproxy',
+          ],
+        ],
   };
 };
 

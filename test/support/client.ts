@@ -91,5 +91,7 @@ export const openClient = (base: string, key?: string, { patienceMs }: Options =
 export const reasonIn = (ending: Ending): string => {
   if (ending.kind !== 'answered') return `${ending.kind} ${ending.code}`;
   if (ending.status === 200) return 'ok';
+  // Of something in between.
+  if (!ending.headers['content-type']?.startsWith('application/json')) return `status ${ending.status}`;
   return (JSON.parse(ending.text) as { error: { json: { data: { reason: string } } } }).error.json.data.reason;
 };

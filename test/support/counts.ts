@@ -60,7 +60,9 @@ const readCounts = async (db: Reader): Promise<{ stored: Counts; counted: Counts
     Object.assign(counted, countsBy(await db.read<Count>(count), name));
   }
   const counter = (id: Count['id']) => `counter ${nameOf(id)}`;
-  Object.assign(stored, countsBy(await db.read<Count>('SELECT name AS id, n FROM counters'), counter));
+  // What was removed is counted, too, and there to be counted no more.
+  const counters = "SELECT name AS id, n FROM counters WHERE name NOT LIKE 'removed:%'";
+  Object.assign(stored, countsBy(await db.read<Count>(counters), counter));
   for (const { table } of [gameKind, imageKind]) {
     const rows = await db.read<Count>(`SELECT '${table}' AS id, COUNT(*) AS n FROM ${table}`);
     Object.assign(counted, countsBy(rows, counter));

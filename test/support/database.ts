@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { serverVariable, type ServerEngine, type TestEngine } from './servers.ts';
+import { takeKeyspace } from './vitess.ts';
 
 declare global {
   var TEST_ENGINE: TestEngine;
@@ -20,15 +21,18 @@ export interface TestDatabase {
 export const engine = globalThis.TEST_ENGINE.name;
 
 /** Makes an empty database of the project's engine, under a random name, that nobody else uses. */
-export const createDatabase = (): Promise<TestDatabase> =>
-  TEST_ENGINE.name === 'sqlite' ? createFile() : createOnServer(serverUrl(TEST_ENGINE.name));
+export const createDatabase = (): Promise<TestDatabase> => {
+  if (TEST_ENGINE.name === 'sqlite') return createFile();
+  const url = serverUrl(TEST_ENGINE.name);
+  return TEST_ENGINE.name === 'vitess' ? createInKeyspace(url) : createOnServer(url);
+};
 
 const createFile = async (): Promise<TestDatabase> => {
   const folder = await mkdtemp(join(tmpdir(), 'content-gateway-sqlite-'));
   return { url: `sqlite:${join(folder, 'content.db')}`, drop: () => rm(folder, { recursive: true, force: true }) };
 };
 
-const serverUrl = (name: ServerEngine): URL => {
+const serverUrl = (name: ServerEngine | 'vitess'): URL => {
   const { server } = TEST_ENGINE;
   const address = server && 'url' in server ? server.url : process.env[serverVariable(name)];
   if (!address) throw new Error(`No ${name} server was started for this run: see test/support/setup/${name}.ts`);
@@ -42,6 +46,13 @@ const createOnServer = async (url: URL): Promise<TestDatabase> => {
   await execute(url, `CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => execute(url, `DROP DATABASE ${name}`) };
+};
+
+/** Vitess makes no databases while it runs: it has empty ones in store, which are emptied to be used again. */
+const createInKeyspace = async (url: URL): Promise<TestDatabase> => {
+  const { name, giveBack } = await takeKeyspace();
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: giveBack };
 };
 
 /** What mysql2 needs to connect to the `mariadb:` or `mysql:` address of a server or database. */

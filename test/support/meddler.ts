@@ -49,12 +49,13 @@ export const startMeddler = async (target: string): Promise<Meddler> => {
   let current = passOn;
 
   const forward: Forward = async ({ method, path, headers, body }) => {
-    const { 'content-length': _, 'transfer-encoding': __, connection: ___, ...rest } = headers;
+    // Bodies pass as texts: what were compressed could not.
+    const { 'content-length': _, 'transfer-encoding': __, connection: ___, 'accept-encoding': ____, ...rest } = headers;
     const length = body === '' && method !== 'POST' ? {} : { 'content-length': Buffer.byteLength(body) };
     const sent = httpRequest({ hostname, port, method, path, agent, headers: { ...rest, ...length } });
     sent.end(body);
     const [reply] = (await once(sent, 'response')) as [IncomingMessage];
-    const { 'content-length': ____, ...given } = reply.headers;
+    const { 'content-length': _____, ...given } = reply.headers;
     return { status: reply.statusCode ?? 0, headers: given, body: await text(reply) };
   };
 

@@ -42,9 +42,14 @@ afterAll(() => {
 });
 
 /** Starts the program; the caller reads its outputs. */
-export const startCli = (args: readonly string[], env: Environment = {}): ChildProcessWithoutNullStreams => {
+export const startCli = (
+  args: readonly string[],
+  env: Environment = {},
   // Elsewhere than in the repository, whose data/content.db is the developer's.
-  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: tmpdir(), env });
+  cwd = tmpdir(),
+  program = PROGRAM,
+): ChildProcessWithoutNullStreams => {
+  const child = spawn(process.execPath, [program, ...args], { cwd, env });
   running.add(child);
   child.once('exit', () => running.delete(child));
   child.stdout.setEncoding('utf8');
@@ -57,9 +62,9 @@ export const startCli = (args: readonly string[], env: Environment = {}): ChildP
 /** Runs the program to its end. */
 export const runCli = async (
   args: readonly string[],
-  { env, input = '' }: { env?: Environment; input?: string } = {},
+  { env, input = '', cwd, program }: { env?: Environment; input?: string; cwd?: string; program?: string } = {},
 ): Promise<Outcome> => {
-  const child = startCli(args, env);
+  const child = startCli(args, env, cwd, program);
   const outcome: Outcome = { code: null, stdout: '', stderr: '' };
   child.stdout.on('data', (text: string) => (outcome.stdout += text));
   child.stderr.on('data', (text: string) => (outcome.stderr += text));
@@ -72,25 +77,36 @@ export const runCli = async (
  * Starts the service on a free port with the database `url`, migrated first, and resolves when it listens.
  * @throws Error with the program's own words when it ends before
  */
-export const startServe = ({ url, env }: { url: string; env?: Environment }): Promise<ServeProcess> =>
-  start(['serve'], { DATABASE_URL: url, AUTO_MIGRATE: 'true', ...env });
+export const startServe = ({
+  url,
+  env,
+  program,
+}: {
+  url: string;
+  env?: Environment;
+  /** Another version. */
+  program?: string;
+}): Promise<ServeProcess> => start(['serve'], { DATABASE_URL: url, AUTO_MIGRATE: 'true', ...env }, undefined, program);
+
+/** Starts the service with the default database below `folder`. */
+export const startByDefault = (folder: string): Promise<ServeProcess> => start(['serve'], {}, folder);
 
 /** Starts the sandbox, likewise. */
 export const startSandbox = (): Promise<ServeProcess> => start(['serve', '--sandbox'], {});
 
-const start = async (args: readonly string[], env: Environment): Promise<ServeProcess> => {
-  const child = startCli(args, {
-    HOST: '127.0.0.1',
-    PORT: '0',
-    RATE_LIMIT: 'off',
-    ...env,
-  });
+const start = async (
+  args: readonly string[],
+  env: Environment,
+  cwd?: string,
+  program?: string,
+): Promise<ServeProcess> => {
+  const child = startCli(args, { HOST: '127.0.0.1', PORT: '0', RATE_LIMIT: 'off', ...env }, cwd, program);
   const ended = once(child, 'close') as Promise<[number | null]>;
   let output = '';
   const listening = new Promise<string>((resolve) => {
     const read = (text: string): void => {
       output += text;
-      const [, base] = /^Docs: (http\S+)\/docs$/m.exec(output) ?? [];
+      const [, base] = /^ *Docs: +(http\S+)\/docs\/?$/m.exec(output) ?? [];
       if (base) resolve(base);
     };
     child.stdout.on('data', read);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { ErrorResponse } from '../../contract/index.ts';
+import { docsOf, type ErrorResponse, type Reason } from '../../contract/index.ts';
 
 interface Content {
   content: { 'application/json': { schema: { $ref: string }; examples?: Record<string, unknown> } };
@@ -66,6 +66,14 @@ const expectFit = (what: string, ref: string, body: unknown): void => {
   if (!validate(body)) throw new Error(`${what} is not as the document says: ${ajv.errorsText(validate.errors)}`);
 };
 
+/** Every failure tells where its reason is explained. */
+const expectDocs = (what: string, body: unknown): void => {
+  const { reason, docs } = ((body ?? {}) as Partial<ErrorResponse>).error?.json?.data ?? {};
+  if (reason !== undefined && docs?.endsWith(docsOf(reason as Reason)) !== true) {
+    throw new Error(`${what} has the docs ${docs}`);
+  }
+};
+
 /**
  * Holds a reply against the published document: the operation must declare its status and, for that status, its reason;
  * its body must fit the schema, and the headers that it requires must be there. What no operation declares need only be the envelope of
@@ -75,6 +83,7 @@ const expectFit = (what: string, ref: string, body: unknown): void => {
 export const checkReply = (procedure: string, { status, headers, body }: PublishedReply): void => {
   const reason = reasonOf(body);
   const what = `${procedure} ${status} ${reason ?? ''}`.trim();
+  expectDocs(what, body);
   if (reason !== undefined && UNDOCUMENTED.has(reason)) {
     expectFit(what, ERROR, body);
     return;

@@ -11,7 +11,7 @@ const [BEGIN, END] = ['<!-- what follows is written by the tests -->', '<!-- end
 
 const columns = [
   ['Fault', ({ fault }) => fault],
-  ['Database', ({ engine }) => ({ sqlite: 'SQLite', mariadb: 'MariaDB', mysql: 'MySQL' })[engine]],
+  ['Database', ({ engine }) => ({ sqlite: 'SQLite', mariadb: 'MariaDB', mysql: 'MySQL', vitess: 'Vitess' })[engine]],
   ['Rounds', ({ rounds }) => String(rounds)],
   ['Load', ({ load }) => load],
   ['Acknowledged', ({ acknowledged }) => String(acknowledged)],

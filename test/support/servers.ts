@@ -15,9 +15,17 @@ export interface ServerProgram {
   template?: string;
 }
 
-/** What a Jest project tests on, set by jest.config.mjs. */
+/** How to run Vitess: one program that holds all of its parts, over a MySQL. */
+export interface VitessProgram {
+  vtcombo: string;
+  mysql: ServerProgram;
+}
+
+/** What a Jest project tests on, set by jest.config.mjs and test/vitess/jest.config.mjs. */
 export type TestEngine =
-  { name: 'sqlite'; server?: never } | { name: ServerEngine; server: ServerProgram | { url: string } };
+  | { name: 'sqlite'; server?: never }
+  | { name: ServerEngine; server: ServerProgram | { url: string } }
+  | { name: 'vitess'; server: VitessProgram };
 
 export interface ThrowawayServer {
   /** `mariadb://root@127.0.0.1:<port>`, without a database. */
@@ -27,14 +35,14 @@ export interface ThrowawayServer {
 }
 
 /** The environment variable through which a throwaway server's address reaches the tests. */
-export const serverVariable = (name: ServerEngine) => `TEST_SERVER_${name.toUpperCase()}`;
+export const serverVariable = (name: ServerEngine | 'vitess') => `TEST_SERVER_${name.toUpperCase()}`;
 
 const START_TIMEOUT_MS = 60_000;
 
 // Whoever starts a server holds the other end of the guard's standard input. When that closes, were it by Ctrl-C, a
 // crash or SIGKILL, the server and its folder go. In a session of its own the guard does not see the Ctrl-C itself; and
 // it stays silent, since a word to a reader that is gone would end it early.
-const GUARD = `
+export const GUARD = `
   folder=$1; prepare=$2; shift 2
   exec 3<&0
   eval "$prepare" </dev/null 3<&- || { rm -rf "$folder"; exit 1; }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -8,8 +8,8 @@ import { describe, expect, test } from '@jest/globals';
 const ROOTS = ['contract', 'openapi', 'migrations', 'src', 'test'];
 /** Generated, or programs that use what is generated: packages of their own. */
 const SDKS = ['openapi/sdk', 'test/clients/sdk'];
-/** The folders that know Express: what every reply has, the wire of the procedures, and the pages. */
-const DOORS = ['src/http', 'src/trpc', 'src/site'];
+/** The folders that know Express: what every reply has, the wire of the procedures, that of assistants, and the pages. */
+const DOORS = ['src/http', 'src/trpc', 'src/mcp', 'src/site'];
 const FEATURES = ['game', 'image', 'user'];
 const IMPORT = /^(import|export)\s(type\s)?[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^import\s+'([^']+)'/gm;
 
@@ -48,6 +48,9 @@ const arrowsOf = (importer: string): Arrow[] =>
 
 const arrows = files.flatMap(arrowsOf);
 
+/** Plain JavaScript with its types beside it: programs that run uncompiled share it. */
+const isTypedScript = (file: string): boolean => file.endsWith('.mjs') && existsSync(file.replace(/mjs$/, 'd.mts'));
+
 /** `express` of `express/lib/router`, `@ts-rest/core` of itself. */
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 
@@ -71,7 +74,10 @@ test('the imports are all seen', () => {
     isOurs: true,
     isTypeOnly: true,
   });
-  expect(arrows.filter(({ imported, isOurs }) => isOurs && !files.includes(imported))).toEqual([]);
+  const unknown = arrows.filter(
+    ({ imported, isOurs }) => isOurs && !files.includes(imported) && !isTypedScript(imported),
+  );
+  expect(unknown).toEqual([]);
   for (const file of files) {
     const statements =
       withoutComments(readFileSync(file, 'utf8')).match(/^(?:import|export [{*]).* from '|^\} from '|\bimport\('/gm) ??
@@ -119,7 +125,7 @@ describe('HTTP', () => {
     const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
     expect(
       broken(
-        'only src/http/, src/trpc/, src/site/ and the app know Express and ts-rest; throw an AppError, or move this there.',
+        'only src/http/, src/trpc/, src/mcp/, src/site/ and the app know Express and ts-rest; throw an AppError, or move this there.',
         ({ importer, imported, isOurs }) =>
           isIn(importer, 'src') &&
           !isIn(importer, ...DOORS) &&
@@ -141,6 +147,36 @@ describe('HTTP', () => {
           !isFile(importer, 'src/app.ts', 'src/server.ts'),
       ),
     ).toEqual([]);
+  });
+
+  test('has doors of which none leads through another', () => {
+    const doors = ['src/trpc', 'src/mcp', 'src/site'];
+    expect(
+      broken(
+        'each door leads to src/call/; what two of them need belongs in src/http/.',
+        ({ importer, imported }) =>
+          isIn(importer, 'src') &&
+          doors.some((door) => isIn(imported, door) && isIn(importer, ...DOORS) && !isIn(importer, door)),
+      ),
+    ).toEqual([]);
+  });
+
+  test('has the SDK of the Model Context Protocol in one room, and loads it when it is needed', () => {
+    const loaders = ['src/mcp/door.ts', 'src/server.ts'];
+    expect(
+      broken(
+        'only src/mcp/ knows the SDK, which takes a while to load: `await import` it where it is needed.',
+        ({ importer, imported, isTypeOnly }) =>
+          isIn(importer, 'src') &&
+          !isTypeOnly &&
+          imported.startsWith('@modelcontextprotocol/') &&
+          !isIn(importer, 'src/mcp'),
+      ),
+    ).toEqual([]);
+    for (const loader of loaders) {
+      const source = readFileSync(loader, 'utf8');
+      expect([loader, source.match(/^import (?!type).*mcp\/(exchange|server|stdio)\.ts'/gm)]).toEqual([loader, null]);
+    }
   });
 
   test('reaches the records through handlers', () => {
@@ -279,8 +315,11 @@ describe('the rest', () => {
   });
 
   test('only config.ts reads the environment', () => {
+    // Code samples show how somebody else's program reads its own.
     const readers = files.filter(
-      (file) => !isIn(file, 'test') && /\bprocess\.env\b|\benv\b.*from 'node:process'/.test(readFileSync(file, 'utf8')),
+      (file) =>
+        !isIn(file, 'test', 'openapi/samples') &&
+        /\bprocess\.env\b|\benv\b.*from 'node:process'/.test(readFileSync(file, 'utf8')),
     );
     expect(
       readers

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError, readConfig, sandboxOf, variableNames } from '../../src/config.ts';
-import { serverAddresses } from '../../src/db/address.ts';
+import { describeAddress, serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */
 const faultsOf = (environment: NodeJS.ProcessEnv): string[] => {
@@ -73,6 +74,22 @@ test('each variable is read', () => {
   });
 });
 
+describe('there are traces where somebody says whither, and nobody turns them off', () => {
+  const url = 'http://localhost:4318';
+  test.each([
+    [{}, false],
+    [{ OTEL_SERVICE_NAME: 'games', OTEL_TRACES_SAMPLER: 'always_on' }, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: url }, true],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces` }, true],
+    [{ OTEL_TRACES_EXPORTER: 'otlp' }, true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'none' }, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'TRUE' }, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'false' }, true],
+  ])('%j: %p', (environment, expected) => {
+    expect(readConfig(environment).isTracing).toBe(expected);
+  });
+});
+
 test('a server’s database is migrated only when asked for, a file by itself', () => {
   expect(readConfig({ DATABASE_URL: 'mariadb://me@host/db' }).autoMigrate).toBe(false);
   expect(readConfig({ DATABASE_URL: 'sqlite:x.db', AUTO_MIGRATE: 'false' }).autoMigrate).toBe(false);
@@ -107,6 +124,19 @@ describe('a faulty variable is named, with its value and what is allowed', () =>
       'none',
       'RATE_LIMIT "none" must be on, off, or a comma-separated list such as read=600,write=120 of read, anonymous, write, search, work',
     ],
+    ['LOG_FORMAT', 'text', 'LOG_FORMAT "text" must be json or pretty'],
+    ['SLOW_REQUEST_MS', '1s', 'SLOW_REQUEST_MS "1s" must be a whole number'],
+    [
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'localhost:4318',
+      'OTEL_EXPORTER_OTLP_ENDPOINT "localhost:4318" must be an http or https URL, such as http://localhost:4318',
+    ],
+    [
+      'OTEL_EXPORTER_OTLP_PROTOCOL',
+      'grpc',
+      'OTEL_EXPORTER_OTLP_PROTOCOL "grpc" must be http/protobuf, which every collector takes',
+    ],
+    ['OTEL_TRACES_EXPORTER', 'zipkin', 'OTEL_TRACES_EXPORTER "zipkin" must be otlp or none'],
     ['SHUTDOWN_TIMEOUT_MS', '10s', 'SHUTDOWN_TIMEOUT_MS "10s" must be a whole number'],
     ['SHUTDOWN_TIMEOUT_MS', '600001', 'SHUTDOWN_TIMEOUT_MS "600001" must be at most 600000'],
   ])('%s=%s', (name, value, fault) => {
@@ -179,6 +209,19 @@ test.each(['redis.example.com:6379', 'http://:s3cret@redis.example.com', 'redis:
     expect(faultsOf({ REDIS_URL: url })).toEqual([
       'REDIS_URL must be redis://user:password@host:port/number or rediss://…',
     ]);
+  },
+);
+
+// Parsed as far as it goes, it is the address of another host.
+test.each(['p@ss#w', 'p/w', 'p#w', 'p?w', 'p%w', 'p w'])(
+  'the unencoded password %s of a Redis is explained',
+  (password) => {
+    expect(faultsOf({ REDIS_URL: `redis://:${password}@redis.example.com:6379` })).toEqual([
+      expect.stringMatching(
+        /^REDIS_URL is not a well-formed URL; percent-encode special characters of the password: %40/,
+      ),
+    ]);
+    expect(faultsOf({ REDIS_URL: `redis://:${encodeURIComponent(password)}@redis.example.com:6379/1` })).toEqual([]);
   },
 );
 
@@ -257,6 +300,17 @@ test('an address may name several hosts, which share all the rest', () => {
       { host: '::1', port: 3308 },
     ].map((place) => ({ ...place, ...user, ssl: expect.objectContaining({ rejectUnauthorized: false }) })),
   );
+});
+
+test.each([
+  ['sqlite:data/content.db', `sqlite:${resolve('data/content.db')}`],
+  ['sqlite:/var/lib/../lib/content.db', 'sqlite:/var/lib/content.db'],
+  ['sqlite::memory:', 'sqlite::memory:'],
+  ['mysql://me:s3cret%40@host/db', 'mysql://me@host:3306/db'],
+  ['mariadb://m%40e:s3cret@h1:3307,[::1]/db', 'mariadb://m%40e@h1:3307,[::1]:3306/db'],
+  ['mysql://me:s3cret@host/db?ssl-mode=REQUIRED', 'mysql://me@host:3306/db?ssl-mode=REQUIRED'],
+])('%s is told without its password', (url, told) => {
+  expect(describeAddress(url)).toBe(told);
 });
 
 test('replicas are those of a server', () => {

@@ -73,6 +73,7 @@ describe('a reply', () => {
     path: 'user.getProfile',
     reason: 'USER_NOT_FOUND',
     requestId: 'one',
+    docs: '/errors#USER_NOT_FOUND',
   };
   const failure = { message: 'There is no user with this id.', code: -32004, data };
   const reply = (status: number, json: object, id = 'one'): WireReply => ({

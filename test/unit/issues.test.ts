@@ -32,7 +32,7 @@ test('each unknown member is a fault of its own', () => {
 
 test('what is unknown beside `json` is named in words, since no pointer into `json` leads there', () => {
   expect(issuesIn({}, z.strictObject({}), { 'tit"le': 1 })).toEqual([
-    { path: '', code: 'unrecognized_keys', message: 'unknown member "tit\\"le" beside `json`' },
+    { path: '', code: 'unrecognized_keys', message: 'must not hold "tit\\"le" beside `json`' },
   ]);
 });
 
@@ -45,7 +45,7 @@ test('a member that lacks is required', () => {
 test('a faulty name of a member says what is allowed', () => {
   const links = z.record(z.string().regex(/^[a-z]+$/, 'must be a-z'), z.string());
   expect(issuesIn({ 'A/': 'x' }, links)).toEqual([
-    { path: '/A~1', code: 'invalid_key', message: 'is a faulty name: it must be a-z' },
+    { path: '/A~1', code: 'invalid_key', message: 'is not a usable name: it must be a-z' },
   ]);
 });
 

@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 const run = async (command: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
-  const env = { ...process.env, API_KEY: sandboxKeys[0]?.key };
+  const env = { ...process.env, GATEWAY_KEY: sandboxKeys[0]?.key };
   const child = spawn(command, args, { cwd: resolve('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
@@ -51,7 +51,7 @@ test.each(blocks.filter(({ code }) => /^curl .*\/api\//.test(code)).map(({ code 
 
 test('there are calls by curl with and without a key', () => {
   expect(
-    blocks.filter(({ code }) => /^curl .*\/api\//.test(code)).map(({ code }) => code.includes('$API_KEY')),
+    blocks.filter(({ code }) => /^curl .*\/api\//.test(code)).map(({ code }) => code.includes('$GATEWAY_KEY')),
   ).toEqual([false, true]);
 });
 

@@ -112,7 +112,7 @@ describe('what CI downloads is checked', () => {
     },
   );
 
-  test.each(['.ci/fuzz', '.ci/oasdiff', 'openapi/sdk/python/tools'])('by %s', (file) => {
+  test.each(['.ci/schemathesis', '.ci/oasdiff', 'openapi/sdk/python/tools'])('by %s', (file) => {
     const installs = read(file)
       .replaceAll('\\\n', ' ')
       .match(/^.*\bpip" install .*$/gm);
@@ -120,7 +120,7 @@ describe('what CI downloads is checked', () => {
     expect(read(file)).not.toMatch(/\bgo install\b|\bcurl\b|\bwget\b/);
   });
 
-  test.each(['.ci/go', 'openapi/sdk/go'])('each Go module of %s by go.sum', (folder) => {
+  test.each(['.ci/go', 'openapi/sdk/go', 'test/recipes/tools'])('each Go module of %s by go.sum', (folder) => {
     const required = [...read(`${folder}/go.mod`).matchAll(/^\t(\S+ v\S+)/gm)].map(([, one]) => one ?? '');
     expect(required.length).toBeGreaterThan(0);
     const sums = read(`${folder}/go.sum`).split('\n');

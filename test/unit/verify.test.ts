@@ -5,16 +5,17 @@ import { contract, issuesOf, procedures, proceduresOf, type Reason } from '../..
 import { procedure, router } from '../../contract/procedure.ts';
 import type { Check } from '../../src/verify/check.ts';
 import { unprovoked } from '../../src/verify/checks/refusals.ts';
-import { Client } from '../../src/verify/client.ts';
-import { faultsOf, faultyBody, roundsOf } from '../../src/verify/faults.ts';
-import { differences, Mismatch, sentenceOf, show } from '../../src/verify/finding.ts';
-import { junitOf } from '../../src/verify/junit.ts';
-import { type Operation, operationOf } from '../../src/verify/operation.ts';
-import { placesOf, withValue } from '../../src/verify/places.ts';
+import { Client } from '../../src/verify/http/client.ts';
+import { faultsOf, faultyBody, roundsOf } from '../../src/verify/contract/faults.ts';
+import { differences, sentenceOf, show } from '../../src/verify/findings/finding.ts';
+import { junitOf } from '../../src/verify/report/junit.ts';
+import { type Operation, operationOf } from '../../src/verify/contract/operation.ts';
+import { placesOf, withValue } from '../../src/verify/contract/places.ts';
 import { planChecks } from '../../src/verify/plan.ts';
-import { failureLines, rowsOf, skipLines, summaryOf } from '../../src/verify/report.ts';
+import { failureLines, rowsOf, skipLines, summaryOf } from '../../src/verify/report/text.ts';
 import { Session } from '../../src/verify/session.ts';
-import { strict } from '../../src/verify/strict.ts';
+import { Chance } from '../../src/verify/seed.ts';
+import { strict } from '../../src/verify/contract/strict.ts';
 import type { Result } from '../../src/verify/verify.ts';
 import { runCommand } from '../support/command.ts';
 
@@ -26,7 +27,9 @@ const ORIGIN = 'https://app.example.com';
 const planOf = (operations: readonly Operation[]): Check[] => {
   const options = { baseUrl: 'http://127.0.0.1', origin: ORIGIN, run: 'x', timeoutMs: 1, onWait: () => undefined };
   const caller = { key: undefined, scopes: new Set<never>(), unknownKey: '' };
-  return planChecks(new Session({ operations, client: new Client(options), caller, run: 'x', document: {} }));
+  const client = new Client(options);
+  const parts = { operations, client, caller, chance: new Chance(1), document: {}, clientDocument: undefined };
+  return planChecks(new Session({ ...parts, readOnly: false }));
 };
 
 /** What a plan leaves unproved, with what to do about it. */
@@ -210,7 +213,13 @@ describe('a finding', () => {
   });
 
   test('is one line, with the operation that was asked where it is another one', () => {
-    const finding = { expected: '1', came: '2', at: '/x', request: { subject: 'game.list', requestId: 'id' } };
+    const request = { method: 'POST', url: 'http://127.0.0.1/x', headers: {}, body: '{}' };
+    const finding = {
+      expected: '1',
+      came: '2',
+      at: '/x',
+      exchange: { subject: 'game.list', requestId: 'id', request },
+    };
     expect(sentenceOf(finding, 'game.list')).toBe('/x: expected 1, came 2 (request id)');
     expect(sentenceOf(finding, 'game.create')).toBe('/x: expected 1, came 2 (request id to game.list)');
     expect(sentenceOf({ expected: '1', came: '2', at: '' }, '')).toBe('the body: expected 1, came 2');
@@ -220,14 +229,6 @@ describe('a finding', () => {
   test('shows at most 100 characters of a value, and no half ones', () => {
     expect(show({ a: 'x' })).toBe('{"a":"x"}');
     expect(show('𠮷'.repeat(100))).toBe(`"${'𠮷'.repeat(49)}\u{FFFD}…`);
-  });
-
-  test('stands with four others at most', () => {
-    const many = Array.from({ length: 8 }, (_, n) => ({ expected: '1', came: `${n}` }));
-    expect(new Mismatch(many).findings.slice(4)).toEqual([
-      { expected: '1', came: '4' },
-      { expected: 'no more differences', came: '3 more' },
-    ]);
   });
 });
 
@@ -243,7 +244,11 @@ const finding = (requestId: string, came = '<b>\u0007"') => ({
   expected: '1',
   came,
   at: '/x',
-  request: { subject: 'game.list', requestId },
+  exchange: {
+    subject: 'game.list',
+    requestId,
+    request: { method: 'POST', url: 'http://127.0.0.1/api', headers: { Authorization: 'Bearer cgk_x' }, body: "it's" },
+  },
 });
 const results = [
   result({}),
@@ -259,13 +264,19 @@ describe('a report', () => {
       ['game.list', '1', '2', '1'],
       ['user.me', '0', '0', '1'],
     ]);
-    expect(summaryOf(results, 1.25)).toBe('5 checks: 1 passed, 2 failed, 2 skipped, in 1.3 s.');
+    expect(summaryOf(results, 1.25)).toBe('5 checks: 1 passed, 2 failed for 2 faults, 2 skipped, in 1.3 s.');
   });
 
-  test('tells each difference once, with the first check that met it', () => {
-    expect(failureLines(results)).toEqual([
-      'FAILED game.list: pages, likewise in 1 more: /x: expected 1, came <b>\u0007" (request r1)',
-      'FAILED game.list: sorts: /x: expected 1, came a\nb (request r2)',
+  test('tells each fault once, with the checks that show it and a command that repeats it', () => {
+    const curl =
+      "curl -sS -i --path-as-is -g -X POST http://127.0.0.1/api -H 'Authorization: Bearer '\"$GATEWAY_KEY\" --data-binary 'it'\\''s'";
+    expect(failureLines(results, 'cgk_x')).toEqual([
+      'FAILED /x: expected 1, came <b>\u0007" (request r1 to game.list)',
+      '  shown by 2 checks of 1 operation: game.list pages; game.list sorts',
+      `  ${curl}`,
+      'FAILED /x: expected 1, came a\nb (request r2 to game.list)',
+      '  shown by 1 check of 1 operation: game.list sorts',
+      `  ${curl}`,
     ]);
   });
 
@@ -274,7 +285,10 @@ describe('a report', () => {
   });
 
   test('is JUnit XML, whatever came', () => {
-    expect(junitOf(results, 'https://example.com/?a&b')).toBe(
+    const curl =
+      'curl -sS -i --path-as-is -g -X POST http://127.0.0.1/api -H &#39;Authorization: Bearer &#39;' +
+      '&#34;$GATEWAY_KEY&#34; --data-binary &#39;it&#39;\\&#39;&#39;s&#39;';
+    expect(junitOf(results, 'https://example.com/?a&b', 'cgk_x')).toBe(
       [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<testsuites name="verify https://example.com/?a&#38;b" tests="5" failures="2" errors="0" skipped="2" time="0.020">',
@@ -282,11 +296,11 @@ describe('a report', () => {
         '    <testcase classname="game.list" name="answers" time="0.004"></testcase>',
         '    <testcase classname="game.list" name="pages" time="0.004">' +
           '<failure message="/x: expected 1, came &#60;b&#62;\u{FFFD}&#34; (request r1)">' +
-          '/x: expected 1, came &#60;b&#62;\u{FFFD}&#34; (request r1)</failure></testcase>',
+          `/x: expected 1, came &#60;b&#62;\u{FFFD}&#34; (request r1)&#10;${curl}</failure></testcase>`,
         '    <testcase classname="game.list" name="sorts" time="0.004">' +
           '<failure message="/x: expected 1, came &#60;b&#62;\u{FFFD}&#34; (request r2)">' +
-          '/x: expected 1, came &#60;b&#62;\u{FFFD}&#34; (request r2)&#10;/x: expected 1, came a&#10;b (request r2)' +
-          '</failure></testcase>',
+          '/x: expected 1, came &#60;b&#62;\u{FFFD}&#34; (request r2)&#10;/x: expected 1, came a&#10;b (request r2)&#10;' +
+          `${curl}</failure></testcase>`,
         '    <testcase classname="game.list" name="waits" time="0.004"><skipped message="it needs a key"/></testcase>',
         '  </testsuite>',
         '  <testsuite name="user.me" tests="1" failures="0" errors="0" skipped="1" time="0.004">',

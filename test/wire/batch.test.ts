@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Output, startApp, type TestUser } from '../support/app.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { interceptReads } from '../support/reads.ts';
 
 const app = await startApp();
@@ -70,6 +71,24 @@ describe('a read by GET', () => {
     );
     expect([status, headers['allow'], body.error.json.data.reason]).toEqual([405, 'POST', 'METHOD_NOT_SUPPORTED']);
     expect((await app.call('game.getById', { id: game.id })).favoriteCount).toBe(0);
+  });
+
+  test.each([
+    ['a body of an announced length', { body: '{"json":{}}' }],
+    ['one of no announced length', { body: '{"json":{}}', chunked: true }],
+  ])('with %s has meant a POST, single or a batch, and is told so', async (_, content) => {
+    const input = encode({ json: { limit: 1, page: 1 } });
+    for (const path of [`game.list?input=${input}`, 'game.getTypeStats', 'game.getTypeStats,user.me?batch=1']) {
+      for (const method of ['GET', 'HEAD']) {
+        const headers = { 'Content-Type': 'application/json' };
+        const { status, headers: replied } = await sendRaw(app.url, `/api/trpc/${path}`, {
+          method,
+          headers,
+          ...content,
+        });
+        expect([status, replied.allow]).toEqual([405, 'POST']);
+      }
+    }
   });
 
   test('by HEAD has the headers alone', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ProcedureMetadata, procedures, type Reason } from '../../contract/index.ts';
-import { createDemo } from '../../src/demo/records.ts';
+import { demoKeyIn } from '../support/demo.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { engine } from '../support/database.ts';
 import { withDatabase } from '../support/load.ts';
@@ -115,7 +115,7 @@ describe('a database that has gone away', () => {
         return proxy.url;
       },
     });
-    key = (await createDemo(app.context.db, app.context.now())) ?? '';
+    key = await demoKeyIn(app.context.db, app.context.now());
     // A connection to SQLite takes note of the tables at its first read, and would afterwards know of none.
     await app.call('game.getTypeStats', {});
     await goAway();

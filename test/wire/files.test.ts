@@ -56,8 +56,9 @@ test('the default database and its folder are made for their owner only', async 
   expect(modesWhileServing).toEqual(within('data', PRIVATE));
 });
 
-test('so are those that a command makes, anywhere', async () => {
+test('so are files that a command makes, anywhere', async () => {
   await run(['migrate']);
+  await mkdir(join(folder, 'other/place'), { recursive: true, mode: 0o700 });
   await run(['users', 'list'], { DATABASE_URL: 'sqlite:other/place/content.db' });
   expect(await modes()).toEqual({
     ...within('data', { 'content.db': '600' }),
@@ -65,6 +66,16 @@ test('so are those that a command makes, anywhere', async () => {
     ...within('other/place', { 'content.db': '600' }),
   });
 });
+
+test.each([['serve'], ['migrate']])(
+  'elsewhere no folder is made by %s, which may be a disk that is not mounted',
+  async (...args) => {
+    await expect(run(args, { DATABASE_URL: 'sqlite:mount/point/content.db' })).rejects.toThrow(
+      `the folder ${join(folder, 'mount/point')} does not exist; create it, or mount the disk that holds it`,
+    );
+    expect(await readdir(folder)).toEqual([]);
+  },
+);
 
 test('at the default path, what others may read is closed to them', async () => {
   await run(['migrate']);

@@ -66,7 +66,7 @@ describe('keys create', () => {
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(KEY) });
     const { id, expiresAt, ...info } = await newestKey(userId);
-    expect(stderr).toBe(`Key ${id} expires ${expiresAt?.toISOString()}. It is shown only now.\n`);
+    expect(stderr).toBe(`Key ${id} expires ${expiresAt?.toISOString()}. It is shown only this once.\n`);
     expect(lifetimeOf({ id, expiresAt, ...info })).toBe(90 * DAY_MS);
     expect(await verify(stdout.trim(), new Date(Number(expiresAt) - 1))).toEqual({
       userId,
@@ -93,7 +93,7 @@ describe('keys create', () => {
 
     const key = await newestKey(userId);
     expect(key.expiresAt).toEqual(expiresAt);
-    expect(stderr).toBe(`Key ${key.id} expires ${expiresAt?.toISOString() ?? 'never'}. It is shown only now.\n`);
+    expect(stderr).toBe(`Key ${key.id} expires ${expiresAt?.toISOString() ?? 'never'}. It is shown only this once.\n`);
   });
 
   test.each([UNKNOWN_ID, 'nobody'])('needs a user who exists, not %s', async (id) => {
@@ -213,7 +213,7 @@ describe('keys rotate', () => {
     const [{ expiresAt: end } = { expiresAt: null }, replacement] = await listKeys(db, old.userId);
     expect(stderr).toBe(
       `Key ${replacement?.id} replaces ${old.id}, which works until ${end?.toISOString()} at the latest. ` +
-        'It is shown only now.\n',
+        'It is shown only this once.\n',
     );
     expect(replacement).toMatchObject({ name: 'laptop', scopes: ['content:write', 'user:read'] });
     expect(lifetimeOf(await newestKey(old.userId))).toBe(30 * DAY_MS);

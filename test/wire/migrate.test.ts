@@ -47,4 +47,35 @@ describe('migrate', () => {
     });
     expect(await runCommand(['migrate'], { env })).toEqual({ code: 0, stdout: lines(...names), stderr: '' });
   });
+
+  test('--to ends there, on the way up and down, and takes no name that there is not', async () => {
+    const [first, second] = names as [string, string];
+    expect((await runCommand(['migrate', '--to', second], { env })).stdout).toBe(lines(first, second));
+    expect(await runCommand(['migrate', '--down', '--to', first], { env })).toEqual({
+      code: 0,
+      stdout: lines(second),
+      stderr: '',
+    });
+    const unknown = await runCommand(['migrate', '--to', 'Other'], { env });
+    expect(unknown).toMatchObject({ code: 2, stdout: '' });
+    expect(unknown.stderr).toContain(`It must be one of ${first}, ${second}`);
+    expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf([first], names.slice(1)));
+  });
+
+  test('--dry-run prints the SQL, by migration, and changes nothing', async () => {
+    const { code, stdout, stderr } = await runCommand(['migrate', '--dry-run'], { env });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.split('\n').filter((line) => line.startsWith('-- '))).toEqual(names.map((name) => `-- ${name}`));
+    expect(stdout).toContain('CREATE TABLE "users"');
+    expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf([], names));
+    await runCommand(['migrate'], { env });
+    expect(await runCommand(['migrate', '--dry-run'], { env })).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'Nothing to migrate.\n',
+    });
+    const back = await runCommand(['migrate', '--dry-run', '--down'], { env });
+    expect(back.stdout).toMatch(/^-- Take back .+\n/);
+    expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf(names, []));
+  });
 });

@@ -53,7 +53,7 @@ describe.each(writes)('$id', (operation) => {
     const headers = repeating(randomUUID());
     const reply = await unheard(() => app.send(id, input, user.key, headers));
     expect(detailsOf(reply)).toEqual({ status: 503, reason: 'OUTCOME_UNKNOWN', retryAfter: '1', shouldRetry: 'true' });
-    expect(hintOf(reply)).toMatch(/^Repeat the request with the same `Idempotency-Key`/);
+    expect(hintOf(reply)).toMatch(/^Retry the request with the same `Idempotency-Key`/);
     const again = await app.send(id, input, user.key, headers);
     expect([again.status, isReplay(again)]).toEqual([200, true]);
   });

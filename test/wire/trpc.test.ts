@@ -139,7 +139,7 @@ describe.each([
       ['GAME_NOT_FOUND', 404, 'NOT_FOUND', -32_004],
       ['USER_NOT_FOUND', 404, 'NOT_FOUND', -32_004],
       ['PROCEDURE_NOT_FOUND', 404, 'NOT_FOUND', -32_004],
-      ['PAGE_TOO_DEEP', 400, 'BAD_REQUEST', -32_600],
+      ['PAGE_TOO_DEEP', 404, 'NOT_FOUND', -32_004],
     ]);
   });
 });

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures, type Scope, scopes } from '../../contract/index.ts';
 import { generateKey } from '../../src/key/format.ts';
-import { differenceOf } from '../../src/verify/finding.ts';
-import { type Result, type Target, verify } from '../../src/verify/verify.ts';
+import { differenceOf } from '../../src/verify/findings/finding.ts';
+import { anySeed } from '../../src/verify/seed.ts';
+import { type Observer, type Result, type Target, verify } from '../../src/verify/verify.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { type Meddle, type PassingReply, type PassingRequest, startMeddler } from '../support/meddler.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -38,8 +39,11 @@ beforeAll(async () => {
   }
 });
 
-const run = (target: Partial<Target>): Promise<Result[]> =>
-  verify({ baseUrl: app.url, unknownKey: generateKey(), origin: 'https://app.example.com', document, ...target });
+const run = async (target: Partial<Target>, observer?: Observer): Promise<Result[]> => {
+  const unknownKey = generateKey();
+  const all = { baseUrl: app.url, unknownKey, origin: 'https://app.example.com', document, seed: anySeed(), ...target };
+  return (await verify(all, observer)).results;
+};
 
 /** `game.list: refuses /limit: 0`, with what was found. */
 const failuresOf = (results: readonly Result[]): string[] =>
@@ -380,7 +384,7 @@ const planted: Planted[] = [
     only: 'game.getRelated',
     meddle: withoutHeader('game.getRelated', 'x-request-id'),
     found:
-      /^game\.getRelated: repeats the request id in every reply: expected the header X-Request-Id "verify-[0-9a-f]{12}-[0-9]+", came nothing, likewise in [0-9]+ of [0-9]+ replies$/,
+      /^game\.getRelated: repeats the request id in every reply: expected the header X-Request-Id "verify-[0-9a-f]{12}-[0-9.]+", came nothing, likewise in [0-9]+ of [0-9]+ replies$/,
   },
   {
     fault: 'a missing WWW-Authenticate',
@@ -550,7 +554,7 @@ const planted: Planted[] = [
     only: 'image.create',
     meddle: outputs('image.list', (page) => page['items'].shift()),
     found:
-      /^image\.create: is among the latest of the list: .*: expected "[0-9a-f-]{36}" among the latest 10, came others$/,
+      /^image\.create: is among the latest of the list: .*: expected "[0-9a-f-]{36}" among the latest 100, came others$/,
   },
   {
     fault: 'text that is not stored as it came',
@@ -593,7 +597,7 @@ const planted: Planted[] = [
     only: 'user.updateProfile',
     meddle: inputs('user.updateProfile', (input) => (typeof input['bio'] === 'object' ? {} : input)),
     found:
-      /^user\.updateProfile: changes what is given and nothing else, and back again: \/result\/data\/json\/bio: expected null, came "𠮷/,
+      /^user\.updateProfile: changes what is given and nothing else, and back again: \/result\/data\/json\/bio: expected null, came "\[verify [0-9a-f]{12}\] 𠮷/,
   },
   {
     fault: 'a list with all images of a post',
@@ -683,6 +687,32 @@ const planted: Planted[] = [
     meddle: async (request, forward) => (request.path === '/no-such-route' ? html(404) : forward(request)),
     found:
       /^service: finds nothing beside the API: expected status 404 "ROUTE_NOT_FOUND", came status 404, text\/html,/,
+  },
+  {
+    fault: 'no page about errors',
+    only: 'service',
+    meddle: async (request, forward) => (request.path === '/errors' ? html(404) : forward(request)),
+    found:
+      /^service: explains every reason at \/errors: expected a page, status 200, text\/html, came status 404, text\/html,/,
+  },
+  {
+    fault: 'a page that leaves errors out',
+    only: 'service',
+    meddle: async (request, forward) => {
+      const reply = await forward(request);
+      if (request.path !== '/errors') return reply;
+      return { ...reply, body: reply.body.replace(/ id="(?:TIMEOUT|INTERNAL)"/g, '') };
+    },
+    found:
+      /^service: explains every reason at \/errors: expected a section for each reason, came none for TIMEOUT, INTERNAL$/,
+  },
+  {
+    fault: 'a JSON value in place of the page about errors',
+    only: 'service',
+    meddle: async (request, forward) =>
+      request.path === '/errors' ? { ...html(200), headers: { 'content-type': 'application/json' } } : forward(request),
+    found:
+      /^service: explains every reason at \/errors: expected a page, status 200, text\/html, came status 200, application\/json$/,
   },
   {
     fault: 'batches that are refused',
@@ -802,7 +832,7 @@ const planted: Planted[] = [
   {
     fault: 'nothing but HTML',
     only: 'game.create',
-    meddle: async () => html(200),
+    meddle: async (request, forward) => (calls('game.create', request) ? html(200) : forward(request)),
     found: /^game\.create: answers its example.*: expected status 200 with a result, came status 200, text\/html,/,
   },
 ];
@@ -853,9 +883,8 @@ describe('behind a proxy', () => {
       return isRefused ? refused : forward(request);
     });
     const waits: number[] = [];
-    const target = { baseUrl: meddler.url, unknownKey: generateKey(), origin: 'https://app.example.com', document };
-    const results = await verify(
-      { ...target, only: ['game.getTypeStats'] },
+    const results = await run(
+      { baseUrl: meddler.url, only: ['game.getTypeStats'] },
       { onWait: (seconds) => waits.push(seconds) },
     );
     expect(waits).toEqual([1, 1]);
@@ -869,7 +898,7 @@ describe('where rates are limited', () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    service = await startServe({ url: database.url, env: { RATE_LIMIT: 'anonymous=12' } });
+    service = await startServe({ url: database.url, env: { RATE_LIMIT: 'anonymous=60' } });
   });
   afterAll(async () => {
     await service.stop();
@@ -880,10 +909,9 @@ describe('where rates are limited', () => {
     'waits, says so, and is green',
     async () => {
       const waits: number[] = [];
-      const target = { baseUrl: service.base, unknownKey: generateKey(), origin: 'https://app.example.com', document };
       // More calls than there is room for.
-      const results = await verify(
-        { ...target, only: ['game.getTypeStats'] },
+      const results = await run(
+        { baseUrl: service.base, only: ['game.getTypeStats', 'image.getById', 'game.getById'] },
         { onWait: (seconds) => waits.push(seconds) },
       );
       expect(failuresOf(results)).toEqual([]);
@@ -938,7 +966,7 @@ describe('on the command line', () => {
       /^OPERATION {10}PASSED {2}FAILED {2}SKIPPED\ngame\.getTypeStats {2}[0-9]+ {6}0 {7}0\nuser\.me {12}[0-9]+ {6}0 {7}1\n\n/,
     );
     expect(stdout).toMatch(
-      /\n\nSKIPPED 1 of user\.me: it needs a key without user:read\n[0-9]+ checks: [0-9]+ passed, 0 failed, 1 skipped, in [0-9.]+ s\.\n$/,
+      /\n\nSKIPPED 1 of user\.me: it needs a key without user:read\n[0-9]+ checks: [0-9]+ passed, 0 failed, 1 skipped, in [0-9.]+ s\. Seed [0-9]+\.\n1 records of it stay\./,
     );
     const xml = await readFile(junit, 'utf8');
     expect(xml).toMatch(
@@ -957,11 +985,17 @@ describe('on the command line', () => {
     const args = ['--key', user.key, '--only', 'user.me', '--junit', junit];
     const { code, stdout } = await runCli(['verify', meddler.url, ...args]);
     expect(code).toBe(1);
-    const failed = stdout.split('\n').filter((line) => line.startsWith('FAILED'));
-    expect(failed).toEqual([
+    const lines = stdout.split('\n');
+    const failed = lines.findIndex((line) => line.startsWith('FAILED'));
+    expect(lines.slice(failed, failed + 4)).toEqual([
       expect.stringMatching(
-        /^FAILED user\.me: answers its example as the contract says, likewise in [0-9]+ more: \/result\/data\/json\/email: expected no such member, came "x@example\.com" \(request verify-[0-9a-f]{12}-[0-9]+\)$/,
+        /^FAILED \/result\/data\/json\/email: expected no such member, came "x@example\.com" \(request verify-[0-9a-f]{12}-[0-9.]+ to user\.me\)$/,
       ),
+      expect.stringMatching(
+        /^ {2}shown by [0-9]+ checks of 1 operation: user\.me answers its example .*; and [0-9]+ more$/,
+      ),
+      expect.stringMatching(/^ {2}curl .*"\$GATEWAY_KEY"/),
+      expect.stringMatching(/ failed for 1 fault, /),
     ]);
     expect(await readFile(junit, 'utf8')).toContain(
       '<failure message="/result/data/json/email: expected no such member, came &#34;x@example.com&#34; (request verify-',
@@ -973,13 +1007,13 @@ describe('on the command line', () => {
     await stop();
     const { code, stderr } = await runCli(['verify', url]);
     const fault = `connect ECONNREFUSED ${new URL(url).host}`;
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `error: ${url} cannot be reached: ${fault}.\n` });
+    expect({ code, stderr }).toEqual({ code: 3, stderr: `error: ${url} cannot be reached: ${fault}.\n` });
   });
 
   test('says that the key is refused', async () => {
     const { code, stderr } = await runCli(['verify', app.url, '--key', generateKey()]);
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 2,
       stderr: 'error: The deployment refuses the key: status 401 "KEY_UNKNOWN".\n',
     });
   });
@@ -994,7 +1028,8 @@ describe('on the command line', () => {
         .replace('$API_KEY', user.key)
         .replace('verify.xml', join(folder, 'example.xml'));
       const { code, stderr } = await runCli([...call.split(' '), '--only', 'service']);
-      expect({ example, code, stderr }).toEqual({ example, code: 0, stderr: '' });
+      const told = call.includes('/docs') ? `Taking ${app.url} for the base of ${app.url}/docs.\n` : '';
+      expect({ example, code, stderr }).toEqual({ example, code: 0, stderr: told });
     }
   });
 });

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { errorOf, type Reason } from '../../contract/index.ts';
+import { docsOf, errorOf, type Reason } from '../../contract/index.ts';
 import { startApp } from '../support/app.ts';
 import { parseReply, type RawReply, type RawRequest, sendRaw, writeRaw } from '../support/raw-http.ts';
 
@@ -43,7 +43,6 @@ const expectFailure = (
   { number, code, reason, path, issues, hint, ...expected }: Expected,
 ) => {
   const { message, hint: usualHint } = errorOf(reason);
-  const shownHint = hint ?? usualHint;
   expect({ status, body }).toEqual({
     status: expected.status,
     body: {
@@ -58,7 +57,8 @@ const expectFailure = (
             reason,
             requestId: headers['x-request-id'],
             ...(issues !== undefined && { issues }),
-            ...(shownHint !== undefined && { hint: shownHint }),
+            hint: hint ?? usualHint,
+            docs: docsOf(reason),
           },
         },
       },
@@ -107,8 +107,16 @@ describe('a reply', () => {
       issues: [
         { path: '/limit', code: 'too_small', message: 'must be a whole number from 1 to 100' },
         { path: '/page', code: 'too_small', message: 'must be a whole number from 1 to 2147483647' },
-        { path: '/serach', code: 'unrecognized_keys', message: 'is not a member of this input' },
-        { path: '/tag~1s~0', code: 'unrecognized_keys', message: 'is not a member of this input' },
+        {
+          path: '/serach',
+          code: 'unrecognized_keys',
+          message: 'is not a member of this input; did you mean `search`?',
+        },
+        {
+          path: '/tag~1s~0',
+          code: 'unrecognized_keys',
+          message: 'is not a member of this input; did you mean `tagSlugs`?',
+        },
       ],
     });
   });
@@ -117,7 +125,7 @@ describe('a reply', () => {
     expectFailure(await post(LIST, '{"json":{"limit":1,"page":1},"limit":1}'), {
       ...invalid,
       path: 'game.list',
-      issues: [{ path: '', code: 'unrecognized_keys', message: 'unknown member "limit" beside `json`' }],
+      issues: [{ path: '', code: 'unrecognized_keys', message: 'must not hold "limit" beside `json`' }],
     });
   });
 
@@ -152,7 +160,6 @@ describe('a reply', () => {
       'content-security-policy': "default-src 'none';frame-ancestors 'none'",
       'cross-origin-resource-policy': 'cross-origin',
       'referrer-policy': 'no-referrer',
-      'strict-transport-security': expect.stringContaining('max-age='),
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'SAMEORIGIN',
     });
@@ -177,6 +184,7 @@ describe('a reply', () => {
 
 describe('a body', () => {
   const valid = '{"json":{"limit":1,"page":1}}';
+  const LEAST = '{"json":{"limit":20,"page":1}}';
 
   test.each<[name: string, body: string | Buffer]>([
     ['cut short', valid.slice(0, -1)],
@@ -190,29 +198,20 @@ describe('a body', () => {
     ['in UTF-16', Buffer.from(valid, 'utf16le')],
     ['of brackets that are not closed', `{"json":${'['.repeat(60_000)}`],
   ])('%s is no JSON', async (_, body) => {
-    expectFailure(await post(LIST, body), { ...malformed, path: 'game.list' });
+    const hint = expect.stringMatching(/^(Line 1, column \d+: .*|The body is not UTF-8)/);
+    expectFailure(await post(LIST, body), { ...malformed, path: 'game.list', hint });
   });
 
   test.each([
-    ['missing', '', '', 'is required'],
-    ['without `json`', '{}', '', 'is required'],
-    ['an array', '[]', '', 'Invalid input: expected object, received array'],
-    ['null', 'null', '', 'Invalid input: expected object, received null'],
-    ['a text', '"json"', '', 'Invalid input: expected object, received string'],
-    ['an array of parameters', '{"json":[]}', '', 'Invalid input: expected object, received array'],
-    ['without parameters', '{"json":null}', '', 'Invalid input: expected object, received null'],
-    [
-      '4 000 arrays deep',
-      `{"json":${'['.repeat(4000)}${']'.repeat(4000)}}`,
-      '',
-      'Invalid input: expected object, received array',
-    ],
-    [
-      'with a useless `meta`',
-      '{"json":{"limit":1,"page":1},"meta":1}',
-      '/meta',
-      'Invalid input: expected object, received number',
-    ],
+    ['missing', '', '', `is required: send ${LEAST}`],
+    ['without `json`', '{}', '', `is required: send ${LEAST}`],
+    ['an array', '[]', '', `must be an object such as ${LEAST}, not an array`],
+    ['null', 'null', '', 'must be an object, not null'],
+    ['a text', '"json"', '', `must be an object such as ${LEAST}, not a string`],
+    ['an array of parameters', '{"json":[]}', '', 'must be an object, not an array'],
+    ['without parameters', '{"json":null}', '', 'must be an object, not null'],
+    ['4 000 arrays deep', `{"json":${'['.repeat(4000)}${']'.repeat(4000)}}`, '', 'must be an object, not an array'],
+    ['with a useless `meta`', '{"json":{"limit":1,"page":1},"meta":1}', '/meta', 'must be an object, not a number'],
   ])('%s does not fit the schema', async (_, body, path, message) => {
     expectFailure(await post(LIST, body), {
       ...invalid,
@@ -227,6 +226,7 @@ describe('a body', () => {
       ...invalid,
       path: 'game.list',
       issues: [{ path: '/x', code: 'unrecognized_keys', message: 'is not a member of this input' }],
+      hint: expect.stringContaining('takes `limit`, `page`, '),
     });
   });
 
@@ -242,6 +242,7 @@ describe('a body', () => {
           code: 'unrecognized_keys',
           message: 'is not a member of this input',
         })),
+        hint: expect.stringContaining('takes `title`, '),
       });
     },
   );
@@ -257,6 +258,7 @@ describe('a body', () => {
     expect(await send(LIST, { body: valid, headers: { 'Content-Type': type } })).toMatchObject({ status: 200 });
   });
 
+  const SEND_JSON = expect.stringContaining('`Content-Type: application/json`');
   test.each([
     'text/plain',
     'application/x-www-form-urlencoded',
@@ -272,12 +274,13 @@ describe('a body', () => {
     'application/json; charset=""',
   ])('may not be sent as %p', async (type) => {
     const reply = await send(LIST, { body: valid, headers: { 'Content-Type': type } });
-    expectFailure(reply, { ...wrongType, path: 'game.list' });
+    expectFailure(reply, { ...wrongType, path: 'game.list', hint: SEND_JSON });
   });
 
   test('needs a media type, also without an announced length', async () => {
-    expectFailure(await send(LIST, { body: valid }), { ...wrongType, path: 'game.list' });
-    expectFailure(await send(LIST, { body: valid, chunked: true }), { ...wrongType, path: 'game.list' });
+    const hint = 'The body has no `Content-Type`. Send `Content-Type: application/json`.';
+    expectFailure(await send(LIST, { body: valid }), { ...wrongType, path: 'game.list', hint });
+    expectFailure(await send(LIST, { body: valid, chunked: true }), { ...wrongType, path: 'game.list', hint });
   });
 
   test.each<[encoding: string, body: string | Buffer]>([
@@ -292,7 +295,8 @@ describe('a body', () => {
 
   test.each(['br', 'compress', 'zstd', 'gzip, gzip', 'x-gzip', 'utf-8'])('may not be encoded: %s', async (encoding) => {
     const reply = await post(LIST, brotliCompressSync(valid), { 'Content-Encoding': encoding });
-    expectFailure(reply, { ...wrongType, path: 'game.list' });
+    const hint = `The content encoding \`${encoding}\` is not supported. Send the body plain, or encoded with gzip or deflate.`;
+    expectFailure(reply, { ...wrongType, path: 'game.list', hint });
     expect(reply.headers['accept-encoding']).toBe('gzip, deflate');
   });
 
@@ -371,9 +375,9 @@ describe('an operation without parameters', () => {
   });
 
   test.each([
-    ['{"json":null}', 'Invalid input: expected object, received null'],
-    ['{"json":[]}', 'Invalid input: expected object, received array'],
-    ['{"json":"undefined","meta":{"values":["undefined"]}}', 'Invalid input: expected object, received string'],
+    ['{"json":null}', 'must be an object, not null'],
+    ['{"json":[]}', 'must be an object, not an array'],
+    ['{"json":"undefined","meta":{"values":["undefined"]}}', 'must be an object, not a string'],
   ])('refuses %s', async (body, message) => {
     const issues = [{ path: '', code: 'invalid_type', message }];
     expectFailure(await post(STATS, body), { ...invalid, path: 'game.getTypeStats', issues });
@@ -414,7 +418,7 @@ describe('the `meta` of superjson', () => {
       issues: ['/description', '/extraInfo/originalName', '/extraInfo/downloads/0/password'].map((path) => ({
         path,
         code: 'invalid_type',
-        message: 'Invalid input: expected string, received null',
+        message: 'must be a string, not null; leave it out for none',
       })),
     });
   });
@@ -426,7 +430,7 @@ describe('the `meta` of superjson', () => {
       path: 'game.create',
       issues: [
         { path: '/title', code: 'invalid_type', message: 'is required' },
-        { path: '/isFree', code: 'invalid_type', message: 'Invalid input: expected boolean, received string' },
+        { path: '/isFree', code: 'invalid_type', message: 'must be true or false, not a string' },
       ],
     });
   });
@@ -454,6 +458,9 @@ describe('the `meta` of superjson', () => {
 });
 
 describe('a path', () => {
+  const DOCS = expect.stringContaining('`/docs/` lists all procedures.');
+  const CALLED = expect.stringContaining('Procedures are called by `POST /api/trpc/<router>.<procedure>`');
+
   test.each([
     ['an unknown procedure', '/api/trpc/game.steal'],
     ['an unknown router', '/api/trpc/book.list'],
@@ -473,23 +480,23 @@ describe('a path', () => {
   ])('of %s is no procedure', async (_, path) => {
     for (const method of ['POST', 'GET']) {
       const reply = await send(path, { method, headers: JSON_TYPE });
-      expectFailure(reply, { ...notFound, reason: 'PROCEDURE_NOT_FOUND', path: null });
+      expectFailure(reply, { ...notFound, reason: 'PROCEDURE_NOT_FOUND', path: null, hint: DOCS });
     }
   });
 
   test.each([
-    '/api/trpc',
-    '/api',
-    '/nowhere',
-    '/%ZZ',
-    '/%',
-    '/API/TRPC/game.list',
-    '//api/trpc/game.list',
-    '/healthz/',
-  ])('%s leads nowhere', async (path) => {
+    ['/api/trpc', CALLED],
+    ['/api', CALLED],
+    ['/nowhere', undefined],
+    ['/%ZZ', undefined],
+    ['/%', undefined],
+    ['/API/TRPC/game.list', CALLED],
+    ['//api/trpc/game.list', CALLED],
+    ['/healthz/', 'Did you mean `/healthz`?'],
+  ])('%s leads nowhere', async (path, hint) => {
     for (const method of ['POST', 'GET']) {
       const reply = await send(path, { method, headers: JSON_TYPE });
-      expectFailure(reply, { ...notFound, reason: 'ROUTE_NOT_FOUND', path: null });
+      expectFailure(reply, { ...notFound, reason: 'ROUTE_NOT_FOUND', path: null, hint });
     }
   });
 
@@ -507,7 +514,12 @@ describe('a method', () => {
     ]),
   ])('%s does not go with %s', async (method, path) => {
     const reply = await send(path, { method });
-    expectFailure(reply, { ...wrongMethod, path: procedureOf(path) });
+    const methods = path === CREATE ? 'POST' : 'GET, HEAD or POST';
+    expectFailure(reply, {
+      ...wrongMethod,
+      path: procedureOf(path),
+      hint: expect.stringContaining(`Send ${methods}, not ${method}.`),
+    });
     expect(reply.headers.allow).toBe(path === CREATE ? 'POST' : 'GET, HEAD, POST');
   });
 
@@ -541,7 +553,8 @@ describe('a method', () => {
 describe('a credential', () => {
   test.each(badKeys)('that does not work is refused on a public operation: %s', async (reason, badKey) => {
     const reply = await post(STATS, '{}', { Authorization: `Bearer ${badKey}` });
-    expectFailure(reply, { ...unauthorized, reason: reason as Reason, path: 'game.getTypeStats' });
+    const hint = reason === 'KEY_MALFORMED' ? 'The key is cut off. A key has 42 characters.' : undefined;
+    expectFailure(reply, { ...unauthorized, reason: reason as Reason, path: 'game.getTypeStats', hint });
     expect(reply.headers['www-authenticate']).toBe('Bearer realm="content-gateway", error="invalid_token"');
   });
 
@@ -560,7 +573,8 @@ describe('a credential', () => {
     `Bearer ${'x'.repeat(8000)}`,
   ])('that is not written as it should be is refused: %p', async (authorization) => {
     const reply = await post(STATS, '{}', { Authorization: authorization });
-    expectFailure(reply, { ...unauthorized, reason: 'KEY_MALFORMED', path: 'game.getTypeStats' });
+    const hint = expect.not.stringContaining(key.slice(4, 12));
+    expectFailure(reply, { ...unauthorized, reason: 'KEY_MALFORMED', path: 'game.getTypeStats', hint });
   });
 
   test.each([`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key}`])('works: %p', async (authorization) => {
@@ -585,10 +599,11 @@ test('the checks come in their order: method, media type, credential, scope, siz
     ...notFound,
     reason: 'PROCEDURE_NOT_FOUND',
     path: null,
+    hint: expect.stringContaining('`image.update`'),
   });
   const url = `/api/trpc/${path}`;
-  expectFailure(await send(url, { method: 'PUT', body: large }), { ...wrongMethod, path });
-  expectFailure(await send(url, { body: large }), { ...wrongType, path });
+  expectFailure(await send(url, { method: 'PUT', body: large }), { ...wrongMethod, path, hint: expect.anything() });
+  expectFailure(await send(url, { body: large }), { ...wrongType, path, hint: expect.anything() });
   expectFailure(await send(url, sent), { ...unauthorized, reason: 'KEY_MISSING', path });
   const headers = { ...JSON_TYPE, Authorization: `Bearer ${reader.key}` };
   expectFailure(await send(url, { ...sent, headers }), {
@@ -597,7 +612,7 @@ test('the checks come in their order: method, media type, credential, scope, siz
     hint: 'This operation needs the scope content:write; the key has user:read.',
   });
   expectFailure(await send(url, withKey), { ...tooLarge, path });
-  expectFailure(await send(url, { ...withKey, body: '{' }), { ...malformed, path });
+  expectFailure(await send(url, { ...withKey, body: '{' }), { ...malformed, path, hint: expect.anything() });
   const faulty = JSON.stringify({ json: { id: UNKNOWN_ID, title: '' } });
   expectFailure(await send(url, { ...withKey, body: faulty }), {
     ...invalid,
@@ -713,7 +728,12 @@ describe('headers', () => {
     const others = 'a:\r\n'.repeat(1000 - 4);
     expect(await ask(`${usual}${others}`)).toMatchObject({ status: 200 });
     const last = await ask(`${usual}${others.slice(4)}Authorization: Bearer x\r\n`);
-    expectFailure(last, { ...unauthorized, reason: 'KEY_MALFORMED', path: 'game.getTypeStats' });
+    expectFailure(last, {
+      ...unauthorized,
+      reason: 'KEY_MALFORMED',
+      path: 'game.getTypeStats',
+      hint: expect.stringContaining('no API key'),
+    });
     expectFailure(await ask(`${usual}${others}Authorization: Bearer x\r\n`), tooMany);
     expectFailure(await ask(`${usual}${'a:\r\n'.repeat(15_000)}Authorization: Bearer x\r\n`), tooMany);
   });

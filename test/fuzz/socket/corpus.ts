@@ -1,7 +1,7 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { MAX_BATCH_CALLS, type Procedure, procedures } from '../../../contract/index.ts';
 import { sandboxKeys } from '../../../src/demo/sandbox.ts';
-import { keyOf } from '../../../src/key/format.ts';
+import { keyOfWord } from '../../../src/key/format.ts';
 import type { Random } from '../../../src/seed/random.ts';
 import { changed, changedString, hostileString, mangledText, meta, stringify } from './json.ts';
 
@@ -23,7 +23,7 @@ const MIB = 1024 * 1024;
 const LONGEST_VALUE = 2000;
 
 const allScopes = sandboxKeys[0]?.key ?? '';
-const unknownKey = keyOf('unknown'.padEnd(32, '0'));
+const unknownKey = keyOfWord('unknown');
 
 /** Whom a request is from: mostly somebody who may do everything. */
 const authorization = (random: Random): string | undefined => {

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
+import type { ServerProgram, VitessProgram } from '../servers.ts';
+import { programIn, untilServed, vitessFolder, vitessOptions, vitessProcess } from '../vitess.ts';
 import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
 
 const START_TIMEOUT_MS = 60_000;
@@ -79,10 +81,72 @@ const servers = new Set<DurableServer>();
 afterAll(() => Promise.all([...servers].map((server) => server.remove())));
 
 /** Starts a server of the Jest project's engine. */
-export const startDurableServer = async (): Promise<DurableServer> => {
-  const { name: engine, server: program } = globalThis.TEST_ENGINE;
+export const startDurableServer = (): Promise<DurableServer> => {
+  const { name, server: program } = globalThis.TEST_ENGINE;
+  if (name === 'vitess') return startVitessOver(program);
   if (!program || !('binary' in program)) throw new Error('These tests need a server of their own, not a named one.');
-  const { binary, template } = program;
+  return startDurable(name, program);
+};
+
+/** A Vitess and the MySQL below, which fail together. */
+const startVitessOver = async ({ vtcombo, mysql }: VitessProgram): Promise<DurableServer> => {
+  const below = await startDurable('mysql', mysql);
+  const folder = await vitessFolder();
+  const [port = 0, webPort = 0] = await freePorts(2);
+  const program = await programIn(folder, vtcombo);
+  const mysqlPort = Number(new URL(below.url).port);
+  const options = vitessOptions({ keyspaces: ['content'], mysqlPort, port, webPort });
+  let running: Guarded;
+  const killVitess = async (): Promise<void> => {
+    if (!running.isRunning()) return;
+    running.signal('SIGKILL');
+    await running.ended;
+  };
+  const startAbove = async (): Promise<void> => {
+    running = await startGuarded(program, options, vitessProcess(folder));
+    await untilServed({ port, keyspace: 'content' }, running);
+  };
+  const server: DurableServer = {
+    url: `mysql://root@127.0.0.1:${port}/content`,
+    freeze: async () => {
+      await untilStill(running);
+      await below.freeze();
+    },
+    thaw: () => {
+      below.thaw();
+      running.signal('SIGCONT');
+    },
+    kill: async () => {
+      await killVitess();
+      await below.kill();
+    },
+    start: async () => {
+      await below.start();
+      await startAbove();
+    },
+    remove: async () => {
+      servers.delete(server);
+      await killVitess();
+      await below.remove();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  servers.add(server);
+  await startAbove();
+  return server;
+};
+
+/** Stops a process by SIGSTOP. @throws Error unless it stands still */
+const untilStill = async (process: Guarded): Promise<void> => {
+  process.signal('SIGSTOP');
+  for (let n = 0; n < 100 && !isFrozen(process.pid); n += 1) await sleep(10);
+  if (!isFrozen(process.pid)) throw new Error('The database server does not stand still.');
+};
+
+const startDurable = async (
+  engine: 'mariadb' | 'mysql',
+  { binary, template }: ServerProgram,
+): Promise<DurableServer> => {
   const folder = await mkdtemp(join(tmpdir(), `content-gateway-${engine}-`));
   const data = join(folder, 'data');
   initialise(engine, binary, template, data);
@@ -117,11 +181,7 @@ export const startDurableServer = async (): Promise<DurableServer> => {
   let running: Guarded;
   const server: DurableServer = {
     url: `${engine}://root@127.0.0.1:${port}/content`,
-    freeze: async () => {
-      running.signal('SIGSTOP');
-      for (let n = 0; n < 100 && !isFrozen(running.pid); n += 1) await sleep(10);
-      if (!isFrozen(running.pid)) throw new Error('The database server does not stand still.');
-    },
+    freeze: () => untilStill(running),
     thaw: () => running.signal('SIGCONT'),
     kill: async () => {
       if (!running.isRunning()) return;

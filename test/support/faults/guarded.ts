@@ -30,12 +30,14 @@ export interface Guarded {
 export const startGuarded = async (
   command: string,
   args: readonly string[],
-  { uid, gid }: { uid?: number; gid?: number } = {},
+  { uid, gid, cwd, env }: { uid?: number; gid?: number; cwd?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Guarded> => {
   const guard = spawn('sh', ['-c', GUARD, 'guard', command, ...args], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(uid !== undefined && { uid, gid }),
+    ...(cwd !== undefined && { cwd }),
+    ...(env !== undefined && { env }),
   });
   let words = '';
   guard.stderr.setEncoding('utf8').on('data', (chunk: string) => (words = (words + chunk).slice(-3000)));

@@ -1,0 +1,32 @@
+// What each step beyond one instance gives and costs. A measurement that needs the servers of the tests, which are
+// TypeScript: hence run by Jest, with the command `npm run bench:scaling`.
+import { fileURLToPath } from 'node:url';
+import config, { project } from '../../../jest.config.mjs';
+import { findGalera, findHaproxy, findVitess, installedMariadb } from '../../support/available.mjs';
+
+const rootDir = fileURLToPath(new URL('../../..', import.meta.url));
+const [{ galera }, { haproxy }, { vitess }, mariadb] = [findGalera(), findHaproxy(), findVitess(), installedMariadb()];
+if (!galera || !haproxy || !vitess || !mariadb) {
+  throw new Error('It needs MariaDB, Galera, HAProxy, and the MySQL and Vitess of .ci/mysql and .ci/vitess.');
+}
+
+/** @type {import('jest').Config} */
+export default {
+  ...config,
+  rootDir,
+  reporters: ['default'],
+  testTimeout: 1_200_000,
+  projects: [
+    {
+      ...project('bench', 'white', []),
+      rootDir,
+      testMatch: ['<rootDir>/test/bench/scaling/measure.ts'],
+      globals: {
+        TEST_ENGINE: { name: 'mariadb', server: mariadb },
+        TEST_GALERA: galera,
+        TEST_HAPROXY: haproxy,
+        TEST_VITESS: vitess,
+      },
+    },
+  ],
+};

@@ -1,0 +1,137 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { noteResult } from '../support/faults/results.ts';
+import { PROGRAM, runCli } from '../support/program.ts';
+import { canTrace } from '../support/strace.ts';
+
+// kill -9 of a backup and of a restore, at each step that changes something on the disk.
+
+let folder: string;
+let [before, after] = ['', ''];
+let rounds = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'content-gateway-killed-'));
+  [before, after] = [join(folder, 'before.db'), join(folder, 'after.db')];
+  await runCli(['users', 'create', '--nickname', 'before'], { env: { DATABASE_URL: `sqlite:${before}` } });
+  copyFileSync(before, after);
+  const first = new DatabaseSync(before);
+  first.exec('PRAGMA journal_mode = DELETE');
+  first.close();
+  const opened = new DatabaseSync(after);
+  opened.exec(
+    "PRAGMA journal_mode = DELETE; UPDATE users SET nickname = 'after'; CREATE TABLE filler AS SELECT zeroblob(4000000) AS x",
+  );
+  opened.close();
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+  noteResult({
+    fault: 'kill -9 of `backup` and `restore`, at each step',
+    rounds,
+    load: 'none',
+    acknowledged: 0,
+    lost: 0,
+    duplicated: 0,
+    seen: 'the old file or the new one, whole; the next run does it',
+  });
+});
+
+const LOOK = `
+  import { DatabaseSync } from '@photostructure/sqlite';
+  const opened = new DatabaseSync(process.argv[1]);
+  const [{ integrity_check: found }] = opened.prepare('PRAGMA integrity_check').all();
+  process.stdout.write(found + ' ' + opened.prepare('SELECT nickname FROM users').get().nickname);
+  process.exit(0);
+`;
+
+/**
+ * Whose nickname a file holds, and whether it is whole: opened as a service would, with whatever lies beside it, by another
+ * process, whose locks end with it.
+ */
+const userIn = (file: string): string =>
+  execFileSync(process.execPath, ['--input-type=module', '--eval', LOOK, file], { encoding: 'utf8' });
+
+interface Run {
+  args: string[];
+  database: string;
+}
+
+/** Runs a command, and kills it when it makes a system call for the n-th time. Resolves to whether that came. */
+const runKilled = async ({ args, database }: Run, call: string, n: number): Promise<boolean> => {
+  const trace = ['-f', '-o', '/dev/null', '-e', `trace=${call}`, '-e', `inject=${call}:signal=KILL:when=${n}`];
+  const child = spawn('strace', [...trace, process.execPath, PROGRAM, ...args], {
+    env: { PATH: process.env.PATH, DATABASE_URL: `sqlite:${database}` },
+    stdio: 'ignore',
+  });
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
+  // Strace ends as what it traces did.
+  expect([0, null]).toContain(code);
+  return signal === 'SIGKILL';
+};
+
+/** Kills at the first call, the second, and so on, until there are no more; or at those named. */
+const killAtEach = async (times: number[], round: (n: number) => Promise<boolean>): Promise<void> => {
+  let killed = 0;
+  for (const n of times) if (await round(n)) killed += 1;
+  rounds += killed;
+  expect(killed).toBeGreaterThan(0);
+};
+
+/** System calls that change the disk, and at which of them to kill: not each run comes to all of them. */
+const STEPS: [string, number[]][] = [
+  ['pwrite64', [5, 900]],
+  ['fsync', [1, 3]],
+  ['rename', [1]],
+  ['unlink', [1, 2]],
+];
+
+(canTrace ? describe : describe.skip)('kill -9', () => {
+  let place: string;
+  const fresh = (name: string): string => {
+    place = join(folder, name);
+    rmSync(place, { recursive: true, force: true });
+    mkdirSync(place);
+    return join(place, 'content.db');
+  };
+  const partials = (): string[] => readdirSync(place).filter((name) => name.includes('.partial'));
+
+  test.each(STEPS)('of a backup at %s leaves the old file or the new one', async (call, times) => {
+    await killAtEach(times, async (n) => {
+      const database = fresh(`backup-${call}-${n}`);
+      const file = join(place, 'copy.db');
+      copyFileSync(after, database);
+      copyFileSync(before, file);
+      const isKilled = await runKilled({ args: ['backup', file, '--force'], database }, call, n);
+      expect(['ok before', 'ok after']).toContain(userIn(file));
+      expect(userIn(database)).toBe('ok after');
+      const again = await runCli(['backup', file, '--force'], { env: { DATABASE_URL: `sqlite:${database}` } });
+      expect({ ...again, partials: partials() }).toMatchObject({ code: 0, partials: [] });
+      expect(userIn(file)).toBe('ok after');
+      return isKilled;
+    });
+  });
+
+  test.each([...STEPS, ['link', [1]] as [string, number[]]])(
+    'of a restore at %s leaves the old database or the new one',
+    async (call, times) => {
+      await killAtEach(times, async (n) => {
+        const database = fresh(`restore-${call}-${n}`);
+        copyFileSync(before, database);
+        const isKilled = await runKilled({ args: ['restore', after], database }, call, n);
+        expect(['ok before', 'ok after']).toContain(userIn(database));
+        const again = await runCli(['restore', after], { env: { DATABASE_URL: `sqlite:${database}` } });
+        expect({ ...again, partials: partials() }).toMatchObject({ code: 0, partials: [] });
+        expect(userIn(database)).toBe('ok after');
+        const kept = readdirSync(place).filter((name) => /before-restore-[^-]*$/.test(name));
+        expect(kept.map((name) => userIn(join(place, name)))).toContain('ok before');
+        return isKilled;
+      });
+    },
+  );
+});

@@ -1,0 +1,150 @@
+// What compose.yaml runs, without its networks: the image twice, with the settings of that file, behind HAProxy with the file that it
+// is given there, on a MariaDB and a Redis of this machine.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { installMariadb, startMariadb } from '../bench/machine/mariadb.mjs';
+import { dashboardOf, queryOf } from '../observe/dashboard.mjs';
+import { answering, replaced, startPrometheus } from '../observe/prometheus.mjs';
+import { installedPrometheus } from '../support/available.mjs';
+import { CONFINED, freePort, variables } from './container.mjs';
+import { Lacking } from './docker.mjs';
+import { projectOf } from './manifests.mjs';
+
+const CALLERS = 6;
+const SCRAPE_SECONDS = 1;
+/** As if from one scrape to the next: queries look back four times as far. */
+const ASKED_SECONDS = 5;
+
+/** Starts a program of this machine. @throws Lacking */
+const launch = async (program, words, options = {}) => {
+  const child = spawn(program, words, { stdio: 'ignore', ...options });
+  const [error] = await Promise.race([once(child, 'spawn'), once(child, 'error')]);
+  if (error) throw new Lacking(`this machine lacks ${program}`);
+  return async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  };
+};
+
+/** HAProxy before some gateways. @returns its address, and what ends it */
+const balancerOf = async ({ root, work }, gateways) => {
+  const port = await freePort();
+  const servers = gateways.map(({ url }, index) => `  server gateway${index} ${new URL(url).host}`).join('\n');
+  const given = readFileSync(join(root, 'deploy/haproxy/haproxy.cfg'), 'utf8');
+  const file = join(work, 'haproxy.cfg');
+  const listening = replaced(given, /^ {2}bind .*$/m, `  bind 127.0.0.1:${port}`);
+  writeFileSync(file, replaced(listening, /^ {2}server-template .*$/m, servers));
+  const stop = await launch('haproxy', ['-db', '-f', file]);
+  return { url: `http://127.0.0.1:${port}`, stop };
+};
+
+/** Calls through the balancer until it is told to stop. @returns `{answered, faults}` */
+const callers = (url) => {
+  const seen = { answered: 0, faults: [] };
+  let isOver = false;
+  const call = async () => {
+    while (!isOver) {
+      try {
+        const response = await fetch(`${url}/api/trpc/game.list`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ json: { limit: 5, page: 1 } }),
+        });
+        await response.arrayBuffer();
+        if (response.status === 200) seen.answered += 1;
+        else seen.faults.push(response.status);
+      } catch (error) {
+        seen.faults.push(error.cause?.code ?? error.message);
+      }
+      await sleep(5);
+    }
+  };
+  const calling = Promise.all(Array.from({ length: CALLERS }, call));
+  return {
+    seen,
+    end: async () => {
+      isOver = true;
+      await calling;
+      return seen;
+    },
+  };
+};
+
+export const instances = async (given) => {
+  const { docker, image, root, work, start } = given;
+  if (!installedPrometheus()) throw new Lacking('this machine lacks prometheus');
+  const stops = [];
+  try {
+    const data = join(work, 'mariadb');
+    mkdirSync(data);
+    await installMariadb(data).catch((error) => {
+      throw new Lacking(`no MariaDB: ${error.message}`);
+    });
+    const database = await startMariadb(data, { fast: true });
+    stops.push(database.stop);
+    const redis = await freePort();
+    stops.push(await launch('redis-server', ['--port', redis, '--save', '', '--appendonly', 'no']));
+
+    const { environment, stop_grace_period: grace } = (await projectOf(root)).gateway;
+    const shared = { ...environment, DATABASE_URL: database.url, REDIS_URL: `redis://127.0.0.1:${redis}` };
+    const migrated = await docker.attempt('run', '--rm', ...CONFINED, ...variables(shared), image, 'migrate');
+    assert.equal(migrated.status, 0, migrated.output);
+
+    const metrics = [await freePort(), await freePort()];
+    const gateways = await Promise.all(
+      metrics.map(async (METRICS_PORT) => {
+        const gateway = await start({ image, env: { ...shared, RATE_LIMIT: 'off', METRICS_PORT } });
+        return gateway.ready();
+      }),
+    );
+    const balancer = await balancerOf(given, gateways);
+    stops.push(balancer.stop);
+    await answering(`${balancer.url}/readyz`);
+    const prometheus = await startPrometheus({ root, work, ports: metrics, seconds: SCRAPE_SECONDS });
+    stops.push(prometheus.stop);
+
+    // One after the other stops and comes back.
+    const { seen, end } = callers(balancer.url);
+    for (const gateway of gateways) {
+      const before = seen.answered;
+      await gateway.restart(parseInt(grace, 10));
+      await gateway.ready();
+      assert.ok(seen.answered > before);
+      // HAProxy looks every second.
+      await sleep(2500);
+    }
+    const { answered, faults } = await end();
+    assert.deepEqual(faults, []);
+
+    // What each of them finds under a load that shows it is asked by `npm run observe`.
+    const queries = dashboardOf(root).panels.flatMap(({ title, targets = [] }) =>
+      targets.map((target) => ({ title, query: queryOf(target, ASKED_SECONDS) })),
+    );
+    const empty = new Set();
+    for (const { title, query } of queries) if ((await prometheus.query(query)).length === 0) empty.add(title);
+    assert.ok(
+      !['By procedure', 'Duration', 'Statements', 'CPU', 'Instances'].some((title) => empty.has(title)),
+      [...empty].join(', '),
+    );
+    const names = 'count by (name) (label_replace({job="content-gateway"}, "name", "$1", "__name__", "(.*)"))';
+    const exist = new Set((await prometheus.query(names)).map(({ metric }) => metric.name));
+    const used = new Set(
+      queries.flatMap(({ query }) => query.match(/\b(?:content_gateway|process|nodejs)_\w+/g) ?? []),
+    );
+    // Nobody is limited here.
+    const isLimits = (name) => name === 'content_gateway_rate_limit_refusals_total';
+    assert.deepEqual(
+      [...used].filter((name) => !exist.has(name) && !isLimits(name)),
+      [],
+      'metrics that there are not',
+    );
+    return `${answered} calls, none failed while both restarted; ${queries.length} queries, no data for: ${[...empty].join(', ') || 'none'}`;
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+  }
+};

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { parseAllDocuments } from 'yaml';
+import { checkCompose, checkKubernetes } from './guide.mjs';
+import { goTools, kubernetesValidate } from './tools.mjs';
+
+const execute = promisify(execFile);
+/** The oldest version that takes all of it, and the newest one that the checker knows. */
+const KUBERNETES = ['1.31', '1.37'];
+
+const PASSWORD = { DATABASE_PASSWORD: 'of-a-test' };
+
+/** The services of the Compose project with all its profiles, as Compose reads it. @throws Lacking, Error with what is wrong */
+export const projectOf = async (root, env = PASSWORD) => {
+  const { stdout } = await execute(join(await goTools(), 'compose'), [join(root, 'compose.yaml'), 'observe'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...env },
+  });
+  return JSON.parse(stdout).services;
+};
+
+export const compose = async ({ root }) => {
+  const services = await projectOf(root);
+  await assert.rejects(projectOf(root, {}), /DATABASE_PASSWORD/, 'no password is made up');
+  assert.equal(services.gateway.deploy.replicas, 2);
+  assert.equal(services.gateway.image, services.migrate.image);
+  for (const [name, { volumes = [], ports = [] }] of Object.entries(services)) {
+    for (const { type, source } of volumes) if (type === 'bind') assert.ok(existsSync(source), `${name}: ${source}`);
+    // Databases and metrics are for each other only.
+    if (!['balancer', 'grafana'].includes(name)) assert.deepEqual(ports, [], name);
+  }
+  checkCompose(root, services);
+  return `${Object.keys(services).length} services`;
+};
+
+export const kubernetes = async ({ root, work }) => {
+  const { stdout } = await execute(join(await goTools(), 'kustomize'), ['build', join(root, 'deploy/kubernetes')]);
+  const file = join(work, 'kubernetes.yaml');
+  writeFileSync(file, stdout);
+  const [python, ...module] = await kubernetesValidate();
+  for (const version of KUBERNETES) {
+    await execute(python, [...module, '--strict', '--quiet', '--kubernetes-version', version, file]).catch((error) => {
+      assert.fail(`Kubernetes ${version}: ${error.stdout}${error.stderr}`);
+    });
+  }
+  const objects = parseAllDocuments(stdout).map((document) => document.toJS());
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const pods = objects.filter(({ spec }) => spec?.template).map(({ spec }) => spec.template);
+  assert.equal(pods.length, 2);
+  for (const { spec } of pods) {
+    assert.deepEqual(
+      spec.containers.map(({ image }) => image),
+      [`content-gateway:${version}`],
+    );
+    assert.equal(spec.securityContext.runAsNonRoot, true);
+    assert.equal(spec.containers[0].securityContext.readOnlyRootFilesystem, true);
+  }
+  // Whom the service and the budget choose are the gateways, and nobody else.
+  const selectors = [
+    objects.find(({ kind }) => kind === 'Service').spec.selector,
+    objects.find(({ kind }) => kind === 'PodDisruptionBudget').spec.selector.matchLabels,
+  ];
+  for (const selector of selectors) {
+    const chosen = pods.filter(({ metadata: { labels } }) =>
+      Object.entries(selector).every(([name, value]) => labels[name] === value),
+    );
+    assert.deepEqual(
+      chosen.map(({ spec }) => spec.containers[0].name),
+      ['gateway'],
+    );
+  }
+  assert.ok(
+    objects.every(({ kind }) => kind !== 'Secret'),
+    'secrets are referred to only',
+  );
+  checkKubernetes(root, objects);
+  return `${objects.length} objects, for Kubernetes ${KUBERNETES.join(' to ')}`;
+};

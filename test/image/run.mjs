@@ -1,0 +1,128 @@
+// npm run test:image [-- <check> …]: builds the Dockerfile as it stands, and tries the image as its users run it: read-only, as
+// nobody in particular, with all else taken away that the service does not need. A check is an entry of `checks.mjs`; without
+// names, all are made. Where Docker cannot run it says so, and ends with status 0, but 1 with CI=true.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { printTable } from '../clients/sdk/report.mjs';
+import { cacheFolder } from '../support/available.mjs';
+import { checks } from './checks.mjs';
+import { Container } from './container.mjs';
+import { Lacking, startDocker } from './docker.mjs';
+import { build } from './guide.mjs';
+
+const execute = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const folder = join(cacheFolder(), 'image');
+/** As the real one names itself, in the Dockerfile. */
+const BASE = /^ARG NODE_IMAGE=(\S+)$/m;
+const IMAGE = 'content-gateway';
+const SANDBOX = `${IMAGE}-sandbox`;
+/** How many checks are made at a time. */
+const AT_ONCE = 3;
+/** What the real base image says of itself, as far as it matters to what is built on it. */
+const BASE_SETTINGS = [
+  'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  'ENTRYPOINT ["docker-entrypoint.sh"]',
+  'CMD ["node"]',
+];
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.find((name) => !(name in checks));
+if (unknown !== undefined) {
+  console.error(`There is no check ${unknown}: there are ${Object.keys(checks).join(', ')}.`);
+  process.exit(2);
+}
+
+const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`;
+
+/** Puts the stand-in where the Dockerfile looks for the real image. */
+const importBase = async (docker, tag) => {
+  const { stdout } = await execute(fileURLToPath(new URL('base', import.meta.url)), [folder]).catch((error) => {
+    throw new Lacking(`no base image can be made: ${error.stderr}`);
+  });
+  const file = stdout.trim();
+  const label = `stand-in=${basename(file)}`;
+  const present = await docker.run('images', '--quiet', '--filter', `label=${label}`, '--filter', `reference=${tag}`);
+  if (present !== '') return;
+  const changes = [...BASE_SETTINGS, `LABEL ${label}`].flatMap((line) => ['--change', line]);
+  await docker.run('import', ...changes, file, tag);
+};
+
+/** Makes a step. @returns how it went, a row of the table */
+const step = async (check, act) => {
+  const start = performance.now();
+  const row = { check, result: 'ok', time: '', what: '' };
+  try {
+    row.what = (await act()) ?? '';
+  } catch (error) {
+    const isLacking = error instanceof Lacking;
+    console.error(`!!! ${check} ${isLacking ? 'is NOT made' : 'failed'}: ${isLacking ? error.message : error.stack}`);
+    row.result = isLacking ? 'skipped' : 'FAILED';
+    [row.what] = error.message.split('\n', 1);
+  }
+  row.time = secondsSince(start);
+  return row;
+};
+
+/** Makes some checks, several at a time since most of them wait. @returns their rows, in order */
+const makeAll = async (names, make) => {
+  const rows = [];
+  const waiting = [...names.entries()];
+  const go = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [index, name] = next;
+      rows[index] = await make(name);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, go));
+  return rows;
+};
+
+/** @returns the rows of the table */
+const testAll = async (docker, work) => {
+  const [, base] = BASE.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'));
+  await importBase(docker, base);
+  const built = await step('build', () => build({ docker, root, work }, SANDBOX));
+  if (built.result !== 'ok') return [built];
+  const names = Object.keys(checks).filter((name) => chosen.length === 0 || chosen.includes(name));
+  const rows = await makeAll(names, async (name) => {
+    const containers = [];
+    const start = async (options) => {
+      const container = await Container.start(docker, options);
+      containers.push(container);
+      return container;
+    };
+    const given = { docker, base, image: IMAGE, sandbox: SANDBOX, root, work, start };
+    const row = await step(name, () => checks[name](given));
+    await Promise.all(containers.map((container) => container.remove()));
+    return row;
+  });
+  return [built, ...rows];
+};
+
+const work = mkdtempSync(join(tmpdir(), 'image-test-'));
+try {
+  const docker = await startDocker(folder);
+  let rows;
+  try {
+    rows = await testAll(docker, work);
+  } finally {
+    await docker.stop();
+  }
+  console.log();
+  printTable(rows);
+  const failed = rows.filter(({ result }) => result === 'FAILED').length;
+  const skipped = rows.filter(({ result }) => result === 'skipped').length;
+  console.log(`\n${rows.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped`);
+  if (failed > 0) process.exitCode = 1;
+} catch (error) {
+  if (!(error instanceof Lacking)) throw error;
+  console.log(`\n!!! The image is NOT tested: ${error.message}\n`);
+  if (process.env.CI === 'true') process.exitCode = 1;
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root } from './support/clone.mjs';
+import { freePort } from './support/sandbox.mjs';
+import { run } from './support/shell.mjs';
+import { readYaml } from './support/yaml.mjs';
+
+/** Variables of a pipeline with those that they name filled in, as GitLab does before a job begins. */
+const expanded = (variables) => {
+  const fill = (text) =>
+    String(text).replaceAll(/\$\{?(\w+)\}?/g, (_, name) => (name in variables ? fill(variables[name]) : ''));
+  return Object.fromEntries(Object.entries(variables).map(([name, text]) => [name, fill(text)]));
+};
+
+/** Runs a job's lines in one shell, as GitLab's runner does. `left` is what an earlier job left in the folder. */
+const runJob = async (pipeline, name, { folder, env, variables, skip = () => false }) => {
+  const job = pipeline[name];
+  const base = pipeline[job.extends];
+  const all = expanded({
+    ...pipeline.variables,
+    ...base.variables,
+    ...job.variables,
+    ...variables,
+    CI_PROJECT_DIR: folder,
+  });
+  const lines = [...base.before_script, ...job.script].filter((line) => !skip(line));
+  // The cache of the machine stands for the one that GitLab keeps between pipelines.
+  const { npm_config_cache: cache, ...rest } = all;
+  assert.equal(cache, join(folder, base.cache.paths[0]));
+  await run(lines.join('\n'), { cwd: folder, env: { ...env, ...rest, CI: 'true' } });
+  return readFile(join(folder, job.artifacts.reports.junit), 'utf8');
+};
+
+const countOf = (junit, name) => Number(new RegExp(`<testsuites [^>]*\\b${name}="(\\d+)"`).exec(junit)?.[1]);
+const told = (junit) => `${countOf(junit, 'tests')} checks (${countOf(junit, 'skipped')} skipped)`;
+
+export const recipe = async ({ gateway, folder, env }) => {
+  const pipeline = await readYaml(join(root, 'deploy/ci/gitlab.yml'));
+  // What is checked out may be no branch.
+  const repository = join(folder, 'content-gateway.git');
+  await run(
+    'git clone --quiet --bare "$ROOT" "$REPOSITORY" && git -C "$REPOSITORY" branch --force released "$(git -C "$ROOT" rev-parse HEAD)"',
+    {
+      cwd: folder,
+      env: { ...env, ROOT: root, REPOSITORY: repository },
+    },
+  );
+  const { GATEWAY_KEY, ...anonymous } = env;
+  assert.equal(pipeline['gateway-sandbox'].variables.CONTENT_GATEWAY_API_KEY, GATEWAY_KEY);
+
+  const sandbox = await runJob(pipeline, 'gateway-sandbox', {
+    folder,
+    env: anonymous,
+    variables: { GATEWAY_REPOSITORY: `file://${repository}`, GATEWAY_REF: 'released', PORT: String(await freePort()) },
+  });
+  assert.match(await readFile(join(folder, 'sandbox.log'), 'utf8'), /^Content Gateway .*, sandbox$/m);
+
+  const before = new Set(pipeline['.gateway'].before_script);
+  const staging = await runJob(pipeline, 'gateway-staging', {
+    folder,
+    env,
+    variables: { GATEWAY_STAGING_URL: gateway.url },
+    // Both jobs begin alike, with a clone.
+    skip: (line) => before.has(line),
+  });
+  for (const junit of [sandbox, staging]) assert.match(junit, /<testsuites [^>]*\bfailures="0"/);
+  return `a sandbox: ${told(sandbox)}; a deployment: ${told(staging)}; 0 failed`;
+};

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import { document, faultOf, operations } from './support/document.mjs';
+import { blocksOf, versionInGuide } from './support/guide.mjs';
+import { freePort } from './support/sandbox.mjs';
+import { run, serve } from './support/shell.mjs';
+import { packages, pinned } from './support/tools.mjs';
+
+const NAME = '@stoplight/prism-cli';
+const LISTENING = /listening on (http:\S+)/;
+
+const call = async (base, { path }, body, key) => {
+  const response = await fetch(`${base}${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...(key ? { Authorization: `Bearer ${key}` } : {}) },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.json(), violations: response.headers.get('sl-violations') };
+};
+
+/** @throws Error that tells what came instead */
+const expect = (operation, wanted, { status, body }, fault) => {
+  const found = status === wanted ? fault : `${wanted} was expected`;
+  if (found) throw new Error(`${operation.id}: ${found}; came ${status} ${JSON.stringify(body).slice(0, 500)}`);
+};
+
+const isRefusal = (status) => status >= 400 && status < 500;
+
+/** The mock answers with the document's examples, and refuses what the document does not allow. Returns the calls made. */
+const checkMock = async (url, key) => {
+  for (const operation of operations) {
+    const { example, responses, isPublic } = operation;
+    const answered = await call(url, operation, example, key);
+    const wanted = responses[200].content['application/json'].example;
+    const differs = isDeepStrictEqual(answered.body, wanted) ? undefined : "it isn't the document's example";
+    expect(operation, 200, answered, faultOf(operation, 200, answered.body) ?? differs);
+
+    const refused = await call(url, operation, { json: { ...example.json, unknown: true } }, key);
+    if (!isRefusal(refused.status)) throw new Error(`${operation.id}: a faulty input got ${refused.status}`);
+    expect(operation, refused.status, refused, faultOf(operation, refused.status, refused.body));
+
+    const anonymous = await call(url, operation, example);
+    expect(operation, isPublic ? 200 : 401, anonymous, faultOf(operation, anonymous.status, anonymous.body));
+  }
+  return operations.length * 3;
+};
+
+/** Between a client and the sandbox, nothing to complain of in requests or replies. Returns the calls made. */
+const checkProxy = async (proxy, key) => {
+  for (const operation of operations) {
+    const answered = await call(proxy.found, operation, operation.example, key);
+    expect(operation, 200, answered, answered.violations ?? faultOf(operation, 200, answered.body));
+    // With --errors, what is not as the document wants it does not even reach the gateway.
+    const refused = await call(proxy.found, operation, { json: { unknown: true } }, key);
+    expect(operation, 422, refused);
+  }
+  const violations = proxy.output().match(/^.*Violation: response.*$/gm) ?? [];
+  if (violations.length > 0) throw new Error(violations.join('\n'));
+  return operations.length * 2;
+};
+
+export const recipe = async ({ gateway, folder, env }) => {
+  if (versionInGuide(NAME) !== pinned[NAME])
+    throw new Error(`docs/ci.md names another ${NAME} than tools/package.json`);
+  const [install, fetchDocument, mockLines, proxyLines] = blocksOf('Prism');
+  if (!install.startsWith('npm install')) throw new Error('The first lines of the guide on Prism install it.');
+  const PATH = `${await packages()}/.bin:${env.PATH}`;
+  const options = async () => ({ cwd: folder, env: { ...env, PATH, MOCK_PORT: String(await freePort()) } });
+  await run(fetchDocument, await options());
+
+  const mock = await serve(mockLines, LISTENING, await options());
+  let mocked;
+  try {
+    mocked = await checkMock(mock.found, gateway.key);
+  } finally {
+    await mock.stop();
+  }
+
+  const proxy = await serve(proxyLines, LISTENING, await options());
+  try {
+    const proxied = await checkProxy(proxy, gateway.key);
+    return `${document.info.version}: ${mocked} calls mocked, ${proxied} through the proxy, 0 violations`;
+  } finally {
+    await proxy.stop();
+  }
+};

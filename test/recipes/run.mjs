@@ -1,0 +1,83 @@
+// npm run test:recipes [-- <name> …]: runs what docs/ci.md tells teams to do with the tools of other people, and the files of
+// deploy/ci, each against a sandbox of its own. A recipe is a file of this folder that exports `recipe`: it is given
+// `{gateway: {url, key}, folder, env}`, does its work in the empty folder and with that environment, returns what it has
+// done in few words, and throws if anything is not as it should be.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { printTable } from '../clients/sdk/report.mjs';
+import { Lacking } from './support/lacking.mjs';
+import { KEY, startSandbox } from './support/sandbox.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const names = readdirSync(new URL('.', import.meta.url))
+  .filter((file) => file.endsWith('.mjs') && file !== 'run.mjs')
+  .map((file) => basename(file, '.mjs'));
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.find((name) => !names.includes(name));
+if (unknown !== undefined) {
+  console.error(`There is no recipe ${unknown}: there are ${names.join(', ')}.`);
+  process.exit(2);
+}
+
+const settings = readFileSync(join(root, '.env.example'), 'utf8').matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm);
+/** What would steer a gateway, and what `npm run` tells of the package that it runs in. */
+const foreign = new Set([...[...settings].map(([, name]) => name), 'INIT_CWD', 'npm_config_local_prefix']);
+const isForeign = (name) => foreign.has(name) || /^(npm_(package|lifecycle)_|GITHUB_)/.test(name);
+
+/** What a recipe's commands see: the machine's environment, with the tools of this repository and a gateway. */
+const environmentOf = (gateway) => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !isForeign(name))),
+  PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+  GATEWAY_URL: gateway.url,
+  GATEWAY_KEY: gateway.key,
+});
+
+const play = async (name) => {
+  const { recipe } = await import(`./${name}.mjs`);
+  const folder = mkdtempSync(join(tmpdir(), `recipe-${name}-`));
+  const { url, stop } = await startSandbox();
+  try {
+    const gateway = { url, key: KEY };
+    return { result: 'ok', what: await recipe({ gateway, folder, env: environmentOf(gateway) }) };
+  } catch (error) {
+    const isLacking = error instanceof Lacking;
+    console.error(`!!! ${name} ${isLacking ? 'is not run' : 'failed'}: ${isLacking ? error.message : error.stack}`);
+    return { result: isLacking ? 'skipped' : 'FAILED', what: error.message.split('\n', 1)[0] };
+  } finally {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+};
+
+const began = performance.now();
+const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`;
+
+// What is served is never older than its source; types are left to `npm run typecheck`.
+const built = spawnSync(
+  process.execPath,
+  ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+  },
+);
+if (built.status !== 0) process.exit(1);
+
+const rows = [];
+for (const name of chosen.length > 0 ? chosen : names) {
+  const start = performance.now();
+  rows.push({ recipe: name, ...(await play(name)), time: secondsSince(start) });
+}
+console.log();
+printTable(rows.map(({ recipe, result, time, what }) => ({ recipe, result, time, what })));
+
+const count = (wanted) => rows.filter(({ result }) => result === wanted).length;
+const skipped = process.env.CI === 'true' ? 0 : count('skipped');
+const failed = rows.length - count('ok') - skipped;
+console.log(`\nAll in ${secondsSince(began)}`);
+console.log(`Recipes: ${count('ok')} passed, ${failed} failed, ${skipped} skipped`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createHash } from 'node:crypto';
+import { Lacking } from './lacking.mjs';
+
+const run = promisify(execFile);
+const sources = fileURLToPath(new URL('../tools/', import.meta.url));
+const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'content-gateway');
+
+/**
+ * Fetches something once into a folder of the cache, which is named after the files that pin its versions.
+ *
+ * @param make fills the empty folder that it is given
+ * @returns the folder
+ * @throws Lacking if it cannot be had
+ */
+const fetched = async (name, pins, make) => {
+  const hash = createHash('sha256');
+  for (const file of pins) hash.update(await readFile(join(sources, file)));
+  const folder = join(cache, `${name}-${hash.digest('hex').slice(0, 12)}`);
+  try {
+    await readFile(join(folder, 'complete'));
+    return folder;
+  } catch {
+    // Not there yet.
+  }
+  const work = `${folder}.${process.pid}`;
+  console.log(`recipes: fetching ${name}`);
+  await mkdir(work, { recursive: true });
+  try {
+    for (const file of pins) await copyFile(join(sources, file), join(work, file.split('/').at(-1)));
+    await make(work);
+    await copyFile(join(sources, pins[0]), join(work, 'complete'));
+    await rm(folder, { recursive: true, force: true });
+    await rename(work, folder);
+    return folder;
+  } catch (error) {
+    await rm(work, { recursive: true, force: true });
+    throw new Lacking(`${name} cannot be had: ${error.stderr?.trim() || error.message}`);
+  }
+};
+
+/** The folder of the npm packages of tools/package.json, installed without their scripts. @throws Lacking */
+export const packages = async () => {
+  const folder = await fetched('recipes', ['package.json', 'package-lock.json'], (cwd) =>
+    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 300_000 }),
+  );
+  return join(folder, 'node_modules');
+};
+
+/** The path of actionlint, built by Go. @throws Lacking */
+export const actionlint = async () => {
+  const folder = await fetched('actionlint', ['go.mod', 'go.sum'], (cwd) =>
+    run('go', ['build', '-mod=readonly', '-o', 'actionlint', 'github.com/rhysd/actionlint/cmd/actionlint'], {
+      cwd,
+      timeout: 300_000,
+    }),
+  );
+  return join(folder, 'actionlint');
+};
+
+/** The versions that tools/package.json pins, by name. */
+export const pinned = JSON.parse(await readFile(join(sources, 'package.json'), 'utf8')).dependencies;
+
+/** @throws Lacking unless the machine has a command */
+export const need = async (command) => {
+  try {
+    await run('sh', ['-c', `command -v ${command}`]);
+  } catch {
+    throw new Lacking(`this machine lacks ${command}`);
+  }
+};

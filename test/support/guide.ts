@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { transform } from '@swc/core';
+
+// Runs what a guide tells its readers to run, as it stands; only the address is another.
+
+export interface Block {
+  /** `sh`, `js`, `ts`, or of what it shows: `json`, `text`, `http`. */
+  language: string;
+  text: string;
+  line: number;
+}
+
+/** The fenced blocks of a Markdown text. Those within lists are indented. */
+export const blocksOf = (markdown: string): Block[] =>
+  [...markdown.matchAll(/^( *)```(\w+)\n([^]*?)^ *```$/gm)].map(
+    ({ 1: indent = '', 2: language = '', 3: text = '', index }) => ({
+      language,
+      text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      line: markdown.slice(0, index).split('\n').length,
+    }),
+  );
+
+const EXAMPLE = 'http://localhost:3000';
+const END = '\u{1e}';
+
+interface Output {
+  block: Block;
+  stdout: string;
+}
+
+const runProgram = async (command: string, args: string[], env: NodeJS.ProcessEnv): Promise<string> => {
+  const child = spawn(command, args, { cwd: resolve('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+  const [code] = (await once(child, 'close')) as [number];
+  if (code !== 0) throw new Error(`${command} ended with status ${code} after:\n${stdout}\n${stderr}`);
+  return stdout;
+};
+
+/** Runs the shell blocks one after the other in one shell, which keeps the variables. */
+const runShell = async (blocks: readonly Block[], address: string, env: NodeJS.ProcessEnv): Promise<Output[]> => {
+  const script = blocks.map(({ text }) => `${text.replaceAll(EXAMPLE, address)}printf '${END}'\n`).join('');
+  const stdout = await runProgram('sh', ['-ec', script], env);
+  return stdout
+    .split(END)
+    .slice(0, -1)
+    .map((part, index) => ({ block: blocks[index] as Block, stdout: part }));
+};
+
+/** Runs a program in `folder`, which is within the repository, so that packages are found. */
+const runScript = async (block: Block, address: string, folder: string, env: NodeJS.ProcessEnv): Promise<Output> => {
+  const text = block.text.replaceAll(EXAMPLE, address);
+  const { code } = await transform(text, { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } });
+  const file = join(folder, `line-${block.line}.mjs`);
+  await writeFile(file, block.language === 'ts' ? code : text);
+  return { block, stdout: await runProgram(process.execPath, [file], env) };
+};
+
+const GAP = '…';
+
+/** Where what came is not as shown. `"…"` stands for anything, in a list for any number of elements, as a name for members. */
+const difference = (shown: unknown, came: unknown, path = ''): string | undefined => {
+  if (shown === GAP) return undefined;
+  if (Array.isArray(shown)) {
+    if (!Array.isArray(came)) return `${path} is no list`;
+    const isOpen = shown.at(-1) === GAP;
+    const known = isOpen ? shown.slice(0, -1) : shown;
+    if (!isOpen && came.length !== shown.length) return `${path} has ${came.length} elements`;
+    return known.map((value, index) => difference(value, came[index], `${path}/${index}`)).find(Boolean);
+  }
+  if (typeof shown === 'object' && shown !== null) {
+    if (typeof came !== 'object' || came === null) return `${path} is no object`;
+    const isOpen = GAP in shown;
+    const more = Object.keys(came).filter((name) => !(name in shown));
+    // Elided in the middle of the answer, or not at all.
+    if (!isOpen && more.length > 0 && !isAbridged(shown)) return `${path} also has ${more.join(', ')}`;
+    return Object.entries(shown)
+      .filter(([name]) => name !== GAP)
+      .map(([name, value]) =>
+        name in came ? difference(value, came[name as keyof typeof came], `${path}/${name}`) : `${path} has no ${name}`,
+      )
+      .find(Boolean);
+  }
+  return Object.is(shown, came) ? undefined : `${path} is ${JSON.stringify(came)}, not ${JSON.stringify(shown)}`;
+};
+
+/** Hints and the like may be left out of what is shown of a failure. */
+const isAbridged = (shown: object): boolean => 'reason' in shown;
+
+const bodyOf = (stdout: string): string => stdout.slice(stdout.search(/^[[{]/m));
+
+/** What of an output differs from what the guide shows of it. */
+const mismatch = (shown: Block, stdout: string): string | undefined => {
+  if (shown.language === 'json') return difference(JSON.parse(shown.text), JSON.parse(bodyOf(stdout)));
+  if (shown.language === 'http') {
+    // Numbers and names change from call to call.
+    const shape = (line: string): string =>
+      line
+        .trim()
+        .toLowerCase()
+        .replaceAll(/"[^"]+"/g, '""')
+        .replaceAll(/\d+/g, '0');
+    const came = new Set(stdout.split('\n').map(shape));
+    return shown.text
+      .trim()
+      .split('\n')
+      .find((line) => !came.has(shape(line)));
+  }
+  return stdout === shown.text ? undefined : `it is ${JSON.stringify(stdout)}`;
+};
+
+/** The failure in an answer that is not shown, and so has to be a success. */
+const failureIn = (stdout: string): string | undefined => /^\[?\{"error":.*$/m.exec(stdout)?.[0];
+
+const SHOWN = ['json', 'text', 'http'];
+
+export interface Ran {
+  ran: number;
+  compared: number;
+  /** By the lines of the guide. */
+  mismatches: string[];
+}
+
+/**
+ * Runs a guide: its shell lines in one shell, then its programs. Whatever follows directly on a block, and shows JSON, text or
+ * headers, is what it should answer. @throws Error if something ends with another status than 0
+ */
+export const runGuide = async (
+  file: string,
+  { address, folder, env }: { address: string; folder: string; env: NodeJS.ProcessEnv },
+): Promise<Ran> => {
+  const markdown = await readFile(file, 'utf8');
+  const blocks = blocksOf(markdown);
+  const shell = await runShell(
+    blocks.filter(({ language }) => language === 'sh'),
+    address,
+    env,
+  );
+  const scripts: Output[] = [];
+  for (const block of blocks.filter(({ language }) => ['js', 'ts'].includes(language))) {
+    scripts.push(await runScript(block, address, folder, env));
+  }
+  const outputs = [...shell, ...scripts];
+  const pairs = outputs.map(({ block, stdout }) => {
+    const next = blocks[blocks.indexOf(block) + 1];
+    return { block, stdout, shown: next !== undefined && SHOWN.includes(next.language) ? next : undefined };
+  });
+  const mismatches = pairs.flatMap(({ block, stdout, shown }) => {
+    const found = shown === undefined ? failureIn(stdout) : mismatch(shown, stdout);
+    return found === undefined ? [] : [`${file}:${(shown ?? block).line}: ${found}`];
+  });
+  return { ran: outputs.length, compared: pairs.filter(({ shown }) => shown).length, mismatches };
+};

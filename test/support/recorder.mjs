@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+/** Headers that belong to one connection. */
+const OF_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'content-encoding', 'host'];
+
+const passedOn = (headers) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name)));
+
+/**
+ * Starts a server on a free port that passes requests on to another and keeps what was said.
+ *
+ * @param target where the other is, `http://127.0.0.1:3000`
+ * @returns `url`; `exchanges`, in their order: `{path, headers, body, status}`, the body as text; and `stop`
+ */
+export const startRecorder = async (target) => {
+  const exchanges = [];
+  const passOn = async (request, response) => {
+    const body = await buffer(request);
+    const { url: path, method, headers } = request;
+    const reply = await fetch(target + path, {
+      method,
+      headers: passedOn(headers),
+      body: body.length > 0 ? body : undefined,
+    });
+    exchanges.push({ path, headers, body: body.toString(), status: reply.status });
+    response.writeHead(reply.status, passedOn(Object.fromEntries(reply.headers)));
+    response.end(Buffer.from(await reply.arrayBuffer()));
+  };
+  const server = createServer((request, response) => {
+    passOn(request, response).catch((error) => response.destroy(error));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    exchanges,
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};

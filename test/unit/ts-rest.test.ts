@@ -1,0 +1,17 @@
+import { expect, test } from '@jest/globals';
+import { procedures } from '../../contract/index.ts';
+import type { Procedure } from '../../src/call/procedures.ts';
+import type { Call } from '../../src/procedure.ts';
+import { tsRestFrame } from '../../src/trpc/ts-rest.ts';
+
+test('a fault while an input is explained is one of that call, and does not end the process', async () => {
+  const known = procedures.find(({ id }) => id === 'game.getById') as Procedure;
+  const procedure = { ...known, handle: () => Promise.resolve({}) };
+  Object.defineProperty(procedure, 'inputOptional', {
+    get: () => {
+      throw new Error('planted');
+    },
+  });
+  const frame = tsRestFrame(new Map([[procedure.id, procedure]]));
+  await expect(frame(procedure, {}, {} as Call)).rejects.toThrow('planted');
+});
