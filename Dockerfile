@@ -1,0 +1,46 @@
+# The service. From the root of the repository, with BuildKit:
+#   docker build -t content-gateway .
+# With `--target sandbox`, an image that serves the sandbox. deploy/README.md says how to run them.
+ARG NODE_IMAGE=node:24-trixie-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /gateway
+COPY package.json package-lock.json .npmrc ./
+COPY deploy/ci/install deploy/ci/
+# The secret is for those whose packages come from a registry of their own: --secret id=npmrc,src=$HOME/.npmrc
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
+  deploy/ci/install packages
+COPY . .
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
+  deploy/ci/install compiled && deploy/image/release /release
+
+FROM ${NODE_IMAGE} AS gateway
+# Nothing but /data has to be writable.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 DATABASE_URL=sqlite:/data/content.db
+WORKDIR /gateway
+# A new volume takes over the owner of what is here.
+RUN install --directory --owner=1000 --group=1000 --mode=0700 /data
+COPY --from=build /gateway/node_modules node_modules
+COPY --from=build /release ./
+# By number: Kubernetes cannot tell whether a name is root's.
+USER 1000:1000
+VOLUME /data
+EXPOSE 3000
+HEALTHCHECK --interval=5s --timeout=4s --start-period=30s --retries=3 CMD ["node", "/gateway/deploy/image/health.mjs"]
+ENTRYPOINT ["node", "/gateway/dist/src/cli.js"]
+CMD ["serve"]
+ARG NODE_IMAGE
+ARG VERSION=1.0.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Content gateway" \
+  org.opencontainers.image.description="A content service (games, image posts, users) whose whole API is one contract" \
+  org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}" \
+  org.opencontainers.image.base.name="docker.io/library/${NODE_IMAGE}"
+
+FROM gateway AS sandbox
+CMD ["serve", "--sandbox"]
+
+# What is built where no target is named.
+FROM gateway
