@@ -1,0 +1,54 @@
+// Compiles, unless nothing has changed since this did so last: to find that out takes the compiler longer than all else
+// that a start does. Where only what production needs is installed there is no compiler, and what is there is run.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const STAMP = 'dist/.built';
+const PROGRAM = 'dist/src/cli.js';
+const COMPILER = 'node_modules/typescript/bin/tsc';
+/** What `tsconfig.build.json` compiles, and what tells how. */
+const FOLDERS = ['contract', 'src', 'migrations'];
+const FILES = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+process.chdir(join(import.meta.dirname, '..'));
+
+if (!existsSync(COMPILER)) {
+  if (existsSync(PROGRAM)) process.exit(0);
+  console.error(
+    `error: ${PROGRAM} is missing, and the compiler that makes it is not installed: run "npm ci" and "npm run build", or ` +
+      'use a release, which holds it',
+  );
+  process.exit(1);
+}
+
+/** When a file was changed last, in milliseconds; that of a folder changes with the names in it. */
+const changed = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+
+const sources = [
+  ...FILES,
+  ...readdirSync('openapi')
+    .map((name) => join('openapi', name))
+    .filter((path) => path.endsWith('.ts')),
+  'openapi',
+  ...FOLDERS.flatMap((folder) => [
+    folder,
+    ...readdirSync(folder, { recursive: true }).map((name) => join(folder, name)),
+  ]),
+];
+
+const built = statSync(STAMP, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+if (sources.some((path) => changed(path) >= built)) {
+  const began = new Date();
+  try {
+    execFileSync(process.execPath, [COMPILER, '-p', 'tsconfig.build.json'], {
+      stdio: 'inherit',
+    });
+  } catch (error) {
+    // The compiler has said what is wrong.
+    process.exit(error.status ?? 1);
+  }
+  // What is saved while it compiles is newer.
+  writeFileSync(STAMP, '');
+  utimesSync(STAMP, began, began);
+}
