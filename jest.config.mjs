@@ -20,6 +20,7 @@ export const project = (name, color, folders, more = {}) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }] },
   modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/setup/second-try.ts'],
   ...more,
 });
 
