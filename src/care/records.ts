@@ -1,7 +1,8 @@
 import { type Actor, noteAct } from '../audit/acts.ts';
 import type { RemovableKind } from '../content/remove.ts';
 import { removeRecords } from '../content/remove.ts';
-import { deleteHiddenRecord, readHidden } from '../content/hide.ts';
+import { deleteHiddenRecord } from '../content/hidden/delete.ts';
+import { readHidden } from '../content/hidden/read.ts';
 import type { ContentKind } from '../content/kind.ts';
 import { tagIdsOf } from '../content/tag-ids.ts';
 import type { Database } from '../db/database.ts';

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Actor, noteAct } from '../audit/acts.ts';
 import { findByAuthor } from '../content/find.ts';
-import { countHidden, deleteHidden, hideRecords, showRecords } from '../content/hide.ts';
+import { deleteHidden } from '../content/hidden/delete.ts';
+import { hideRecords } from '../content/hidden/hide.ts';
+import { countHidden } from '../content/hidden/read.ts';
+import { showRecords } from '../content/hidden/show.ts';
 import { countMarksOf, removeMarksOf } from '../content/marks.ts';
 import { removeRecords } from '../content/remove.ts';
 import type { Transaction } from '../db/connection.ts';

@@ -1,4 +1,5 @@
-import { findHiddenIds, storeHidden, storeHiddenMarks } from '../content/hide.ts';
+import { findHiddenIds } from '../content/hidden/read.ts';
+import { storeHidden, storeHiddenMarks } from '../content/hidden/store.ts';
 import type { ContentKind } from '../content/kind.ts';
 import { type Publication, publishAll } from '../content/publish.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
