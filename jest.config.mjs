@@ -1,16 +1,16 @@
 // Plain JavaScript: Jest reads a TypeScript configuration on Node 20 only with the help of another package.
 import { availableParallelism } from 'node:os';
-import { findChromium, findEngines, findOasdiff, findPromtool, findRedis } from './test/support/available.mjs';
+import { findEngines } from './test/support/available.mjs';
 
-const { engines, notices: engineNotices } = findEngines();
-const { chromium, notices: chromiumNotices } = findChromium();
-const { oasdiff, notices: oasdiffNotices } = findOasdiff();
-const { redis, notices: redisNotices } = findRedis();
-const { promtool, notices: promtoolNotices } = findPromtool();
-const notices = [...engineNotices, ...chromiumNotices, ...oasdiffNotices, ...redisNotices, ...promtoolNotices];
-if (process.env.CI === 'true' && notices.length > 0) {
-  throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...notices.flat()].join('\n'));
-}
+const { engines, notices } = findEngines();
+
+/** Fails where the machine lacks something and `CI` is `true`: there, everything is to be tested. */
+export const failInCi = (lacking) => {
+  if (process.env.CI === 'true' && lacking.length > 0) {
+    throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...lacking.flat()].join('\n'));
+  }
+};
+failInCi(notices);
 
 /** A project: the tests of `folders`, shown under `name`. */
 export const project = (name, color, folders, more = {}) => ({
@@ -60,17 +60,16 @@ const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue' };
 export const databaseProjects = ({ projects }) =>
   projects.filter(({ globals, displayName }) => globals?.TEST_ENGINE?.name === displayName.name);
 
-/** @type {import('jest').Config} */
-export default {
+/**
+ * What every configuration begins with: all tests that need a database or nothing.
+ * @type {import('jest').Config}
+ */
+export const base = {
   // More than there are cores, since many a test waits: for its database, for a process, for a second to pass. Measured
   // on two cores: 3 workers take 181 s where 2 take 222.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   testTimeout: 30_000,
-  reporters: [
-    'default',
-    '<rootDir>/test/support/coverage-reporter.mjs',
-    ['<rootDir>/test/support/summary-reporter.mjs', { notices }],
-  ],
+  reporters: ['default', ['<rootDir>/test/support/summary-reporter.mjs', { notices }]],
   globalSetup: '<rootDir>/test/support/setup/build.ts',
   globalTeardown: '<rootDir>/test/support/teardown.ts',
   projects: [
@@ -82,23 +81,44 @@ export default {
         globals: { TEST_ENGINE: engine },
       }),
     ),
-    ...(oasdiff ? [project('compatibility', 'green', ['compatibility'], { globals: { TEST_OASDIFF: oasdiff } })] : []),
-    ...(redis
-      ? [project('redis', 'red', ['redis'], { globals: { TEST_REDIS: redis, TEST_ENGINE: { name: 'sqlite' } } })]
-      : []),
-    ...(promtool
-      ? [
-          project('prometheus', 'cyan', ['prometheus'], {
-            globals: { TEST_PROMTOOL: promtool, TEST_ENGINE: { name: 'sqlite' } },
-          }),
-        ]
-      : []),
-    ...(chromium
-      ? [
-          project('browser', 'yellow', ['browser'], {
-            globals: { TEST_CHROMIUM: chromium, TEST_ENGINE: { name: 'sqlite' } },
-          }),
-        ]
-      : []),
   ],
+};
+
+/** What takes long, and seldom fails alone: left to `npm run test:long`. Names, or how they begin. */
+const LONG = [
+  'api/real-games',
+  'cli/',
+  'db/backup-guide',
+  'db/drift',
+  'db/plans',
+  'db/prepared',
+  'db/reconcile',
+  'db/released',
+  'wire/guides',
+  'wire/mcp',
+  'wire/memory',
+  'wire/verify',
+];
+
+/** The projects of the databases with what `npm test` leaves out, which on a second server is everything. */
+export const longProjects = databaseProjects(base).map((one) => {
+  const { TEST_ENGINE: engine } = one.globals;
+  if (isSecondServer(engine)) return one;
+  const names = LONG.filter((name) => foldersOf(engine).some((folder) => name.startsWith(`${folder}/`)));
+  return { ...one, testMatch: names.map((name) => `<rootDir>/test/${name}*.test.ts`) };
+});
+
+/**
+ * `npm test`: what two minutes suffice for, on SQLite and the first server.
+ * @type {import('jest').Config}
+ */
+export default {
+  ...base,
+  reporters: [...base.reporters, '<rootDir>/test/support/coverage-reporter.mjs'],
+  projects: base.projects
+    .filter(({ globals }) => !globals || !isSecondServer(globals.TEST_ENGINE))
+    .map((one) => ({
+      ...one,
+      testPathIgnorePatterns: ['/node_modules/', ...LONG.map((name) => `<rootDir>/test/${name}`)],
+    })),
 };

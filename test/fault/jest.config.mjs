@@ -1,6 +1,6 @@
 // Faults: on the databases of the other tests, but not with them, since they take minutes, and stop what others wait for.
 import { fileURLToPath } from 'node:url';
-import config, { databaseProjects, isSecondServer } from '../../jest.config.mjs';
+import { base as config, databaseProjects, isSecondServer } from '../../jest.config.mjs';
 import { findGalera, findHaproxy } from '../support/available.mjs';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));

@@ -2,7 +2,7 @@
 // it takes minutes. Run by .ci/fuzz.
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import config, { databaseProjects, isSecondServer } from '../../jest.config.mjs';
+import { base as config, databaseProjects, isSecondServer } from '../../jest.config.mjs';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,7 +1,7 @@
 // The tests of everything that touches SQL, on Vitess: one unsharded keyspace for each database. Apart from the others,
 // since it takes a program that few machines have: .ci/vitess builds it.
 import { fileURLToPath } from 'node:url';
-import config, { everywhere, project } from '../../jest.config.mjs';
+import { base as config, everywhere, project } from '../../jest.config.mjs';
 import { findVitess } from '../support/available.mjs';
 import { ignoredFiles } from './exceptions.mjs';
 

@@ -1,7 +1,7 @@
 // What each step beyond one instance gives and costs. A measurement that needs the servers of the tests, which are
 // TypeScript: hence run by Jest, with the command `npm run bench:scaling`.
 import { fileURLToPath } from 'node:url';
-import config, { project } from '../../../jest.config.mjs';
+import { base as config, project } from '../../../jest.config.mjs';
 import { findGalera, findHaproxy, findVitess, installedMariadb } from '../../support/available.mjs';
 
 const rootDir = fileURLToPath(new URL('../../..', import.meta.url));
