@@ -93,7 +93,7 @@ export const openContext = async (
     },
     keys: new KeyVerifier(db, log, now),
     keyUses: new KeyUses(db.background, log, now),
-    limits: config.quotas && (await openLimits(config.quotas, config, log, observer?.limited)),
+    limits: config.quotas && (await openLimits(config.quotas, config, log, observer)),
     writes,
     toggles: new Toggles(db, writes, now),
     gameViews: viewCounts(db.background, log, gameKind),

@@ -58,6 +58,8 @@ const join = (one: Observer, other: Observer): Observer => ({
       };
     },
   },
+  // Only traces watch it.
+  redis: one.redis ?? other.redis,
   limited: both(one, other, 'limited'),
   traceId: () => one.traceId?.() ?? other.traceId?.(),
 });

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AdmissionObserver } from './admission/observer.ts';
 import type { DatabaseObserver } from './db/observer.ts';
 import type { AppError } from './errors.ts';
+import type { RedisObserver } from './limits/observer.ts';
 
 /** Does a part of the work on something, so that whatever it begins is known to belong to that. */
 type Within = <T>(work: () => T) => T;
@@ -48,6 +49,7 @@ export interface Observer {
   calls: CallObserver;
   admission: AdmissionObserver;
   database: DatabaseObserver;
+  redis?: RedisObserver | undefined;
   /** A caller was refused by a limit. */
   limited: (policy: string) => void;
   /** The id of the trace that what is done now belongs to. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { Handovers } from './handovers.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const STOP = 'stop';
@@ -61,6 +62,7 @@ export class Workers {
   readonly #count: number;
   readonly #options: Options;
   readonly #numbers = new Map<Worker, number>();
+  readonly #handovers = new Handovers();
   #pause = FIRST_PAUSE_MS;
   #stopping = false;
 
@@ -89,7 +91,9 @@ export class Workers {
   /** Has all workers finish what they do, and waits until they have ended: one that takes longer is killed. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
-    const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    const known = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    // One that was killed may still be among them, and does not end again.
+    const running = known.filter((worker) => !worker.isDead());
     const ended = running.map((worker) => once(worker, 'exit'));
     for (const worker of running) worker.send(STOP);
     const late = setTimeout(() => {
@@ -102,6 +106,7 @@ export class Workers {
   #fork(number: number): Worker {
     const worker = cluster.fork(this.#options.variablesOf(number));
     this.#numbers.set(worker, number);
+    this.#handovers.watch(worker);
     const settled = setTimeout(() => (this.#pause = FIRST_PAUSE_MS), SETTLED_MS).unref();
     worker.once('exit', () => clearTimeout(settled));
     return worker;

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isBusy, isCorrupt, isFull, isUnusable } from '../db/sqlite/errors.ts';
 
-/** Why a backup or a restore did not come about: the message says what to do. Nothing was changed. */
+/** Why a backup or a restore did not come about: the message says what to do, and whether anything was changed. */
 export class BackupError extends Error {
   override name = 'BackupError';
 }

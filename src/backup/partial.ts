@@ -54,6 +54,17 @@ export const sync = (path: string): void => {
   }
 };
 
+/** Has the disk hold the name that a file has got. @throws BackupError when it may not */
+const syncName = (file: string): void => {
+  try {
+    sync(dirname(file));
+  } catch (error) {
+    throw new BackupError(
+      `${file} is in its place, but whether it still is after a loss of power, the disk does not say: ${(error as Error).message}.`,
+    );
+  }
+};
+
 /** Gives a file a name that no other has. On file systems without links, another process could come between. */
 const linkAnew = (from: string, to: string): void => {
   try {
@@ -104,7 +115,7 @@ export const withPartial = async <T>(target: string, work: (partial: Partial) =>
           throw new BackupError(`${target} exists: somebody else has just made it. Nothing was changed.`);
         }
         rmSync(path, { force: true });
-        sync(folder);
+        syncName(target);
       },
     });
   } finally {

@@ -17,7 +17,7 @@ import { atRest, copyDatabase, inspect, type Inspection } from '../db/sqlite/cop
 import { isBusy, isCorrupt } from '../db/sqlite/errors.ts';
 import { checkInspection } from './check.ts';
 import { BackupError, faultOf } from './errors.ts';
-import { companionsOf, isSame, sync, withPartial } from './partial.ts';
+import { companionsOf, isSame, type Partial, sync, withPartial } from './partial.ts';
 
 const OWNER_ONLY_FOLDER = 0o700;
 
@@ -133,9 +133,28 @@ const keep = (database: string, kept: string): void => {
   try {
     linkSync(database, kept);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+    if (['EEXIST', 'ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     // A file system without links.
     renameSync(database, kept);
+  }
+};
+
+/** Has it under its own name alone again, where nothing has taken its place. */
+const unkeep = (database: string, kept: string): void => {
+  if (!isThere(database)) renameSync(kept, database);
+  forgetSecondNames(database);
+};
+
+/** Puts a file in the place of the database that is there, which is kept under another name. @throws whatever prevents it */
+const replace = (database: string, kept: string, partial: Partial): void => {
+  forgetSecondNames(database);
+  keep(database, kept);
+  try {
+    sync(dirname(database));
+    partial.publish(true);
+  } catch (error) {
+    unkeep(database, kept);
+    throw error;
   }
 };
 
@@ -162,12 +181,8 @@ export const restore = async ({
         checkInspection(inspection, file, known);
         adopt(partial.path, before, dirname(database));
         const kept = before ? keptName(database) : null;
-        if (kept !== null) {
-          forgetSecondNames(database);
-          keep(database, kept);
-          sync(dirname(database));
-        }
-        partial.publish(kept !== null);
+        if (kept === null) partial.publish(false);
+        else replace(database, kept, partial);
         return { ...resultOf(file, inspection, known), database, kept };
       });
     } finally {

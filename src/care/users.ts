@@ -15,6 +15,7 @@ import { type Bytes, storedIdToBytes, timeFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { UserRow } from '../user/entity.ts';
 import { deleteUserRow, lockUser, readUser } from '../user/service.ts';
+import { userProfileView } from '../user/view.ts';
 import { removableKinds } from './kinds.ts';
 import { noteHidden, noteRecords } from './removal.ts';
 
@@ -22,16 +23,10 @@ import { noteHidden, noteRecords } from './removal.ts';
 const SETTLE_MS = 2000;
 const settled = (): Promise<unknown> => sleep(SETTLE_MS);
 
+type UserProfile = ReturnType<typeof userProfileView>;
+
 /** A user as operators see them. */
-export interface UserState {
-  id: string;
-  nickname: string;
-  bio: string | null;
-  pronouns: string | null;
-  website: string | null;
-  location: string | null;
-  socialLinks: Record<string, string>;
-  avatar: string | null;
+export interface UserState extends Omit<UserProfile, 'gameCount' | 'imagePostCount'> {
   games: number;
   imagePosts: number;
   hiddenGames: number;
@@ -41,7 +36,6 @@ export interface UserState {
   keys: number;
   suspendedAt: string | null;
   hiddenAt: string | null;
-  createdAt: string;
   updatedAt: string;
 }
 
@@ -61,24 +55,18 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
     removableKinds.map(({ kind }) => countHidden(db, id, kind)),
   );
   const marks = await Promise.all(removableKinds.map(({ kind }) => countMarksOf(db, kind, key)));
+  const { gameCount: games, imagePostCount: imagePosts, createdAt, ...profile } = userProfileView(user);
   return {
-    id,
-    nickname: user.nickname,
-    bio: user.bio,
-    pronouns: user.pronouns,
-    website: user.website,
-    location: user.location,
-    socialLinks: JSON.parse(user.social_links) as Record<string, string>,
-    avatar: user.avatar,
-    games: user.game_count,
-    imagePosts: user.image_post_count,
+    ...profile,
+    games,
+    imagePosts,
     hiddenGames,
     hiddenImagePosts,
     marks: marks.reduce((sum, n) => sum + n, 0),
     keys: more.n,
     suspendedAt: optionalTime(more.suspended_at),
     hiddenAt: optionalTime(more.hidden_at),
-    createdAt: timeFromDb(user.created_at),
+    createdAt,
     updatedAt: timeFromDb(user.updated_at),
   };
 };

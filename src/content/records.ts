@@ -16,7 +16,8 @@ export interface ContentRecord<Columns> {
   viewing?: ViewerColumns;
 }
 
-const sharedColumns = [
+/** What every record has, but for its author and its tags. */
+export const sharedColumns = [
   'id',
   'title',
   'view_count',

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import type { Observer } from '../observer.ts';
 import { LocalBuckets } from './local-buckets.ts';
 import type { Quotas } from './policies.ts';
 import { Rates } from './rates.ts';
@@ -14,24 +15,24 @@ export interface Limits {
 
 /**
  * Limits that this process counts alone or, with the address of a Redis, together with all that have the same one.
- * `onRefusal` hears which policy refused a caller.
+ * `observer` hears which policy refused a caller, and what Redis is asked.
  */
 export const openLimits = async (
   quotas: Quotas,
   { redisUrl, redisTimeoutMs }: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>,
   log: Logger,
-  onRefusal?: (policy: string) => void,
+  observer?: Pick<Observer, 'limited' | 'redis'>,
 ): Promise<Limits> => {
   const local = new LocalBuckets();
   if (redisUrl === undefined) {
-    return { rates: new Rates(quotas, local, onRefusal), views: new FirstViews(), close: () => undefined };
+    return { rates: new Rates(quotas, local, observer?.limited), views: new FirstViews(), close: () => undefined };
   }
   // Loaded only where it is used: a start takes long enough.
   const { Redis } = await import('./redis.ts');
   const { SharedBuckets } = await import('./shared-buckets.ts');
-  const redis = await Redis.open(redisUrl, redisTimeoutMs, log);
+  const redis = await Redis.open(redisUrl, redisTimeoutMs, log, observer?.redis);
   return {
-    rates: new Rates(quotas, new SharedBuckets(redis, local), onRefusal),
+    rates: new Rates(quotas, new SharedBuckets(redis, local), observer?.limited),
     views: new FirstViews(redis),
     close: () => redis.close(),
   };

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createClient, type RedisClientType } from '@redis/client';
 import type { Logger } from 'pino';
+import type { RedisObserver } from './observer.ts';
+import { RoundTrips } from './round-trips.ts';
 
 /** So many answers in a row that come too late, and nobody waits any more. */
 const MOST_LATE = 100;
@@ -27,6 +29,11 @@ export interface Script {
   sha: string;
 }
 
+/** Sends a command, which is to be named, and returns its answer. */
+type Send = <T>(command: string, send: () => Promise<T>) => Promise<T>;
+
+const unwatched: Send = (_command, send) => send();
+
 export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
 /**
@@ -39,6 +46,7 @@ export class Redis {
   readonly #secret: string;
   /** How long anybody waits for an answer: on the same network it takes a fraction of a millisecond. */
   readonly #patienceMs: number;
+  readonly #observer: RedisObserver | undefined;
   #isThere = false;
   #isClosed = false;
   #isWarned = false;
@@ -50,7 +58,8 @@ export class Redis {
   #unansweredSince: number | undefined;
   #probe: NodeJS.Timeout | undefined;
 
-  private constructor(url: string, patienceMs: number, log: Logger) {
+  private constructor(url: string, patienceMs: number, log: Logger, observer: RedisObserver | undefined) {
+    this.#observer = observer;
     this.#patienceMs = patienceMs;
     this.#log = log;
     // Known to all that share it, and to nobody who reads what is in it.
@@ -69,8 +78,8 @@ export class Redis {
    * Connects, and goes on trying where that takes longer than a second. `url` is `redis://…` or `rediss://…`; nobody waits
    * longer than `patienceMs` for an answer.
    */
-  static async open(url: string, patienceMs: number, log: Logger): Promise<Redis> {
-    const redis = new Redis(url, patienceMs, log);
+  static async open(url: string, patienceMs: number, log: Logger, observer?: RedisObserver): Promise<Redis> {
+    const redis = new Redis(url, patienceMs, log, observer);
     await redis.#connect();
     return redis;
   }
@@ -89,13 +98,19 @@ export class Redis {
   /** What a script returns; undefined when Redis is away, or does not answer in time. */
   run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const request = { keys: [...keys], arguments: [...values] };
-    return this.#ask(() => this.#runStored(script, request));
+    return this.#ask((send) => this.#runStored(script, request, send), this.#observer);
+  }
+
+  /** Has a script run in the background, for no call in particular: nobody watches it. */
+  tell(script: Script, keys: readonly string[], values: readonly string[]): void {
+    const request = { keys: [...keys], arguments: [...values] };
+    void this.#ask((send) => this.#runStored(script, request, send));
   }
 
   /** Whether nobody has set a name within the time before; undefined as for `run`. */
   async isFirst(name: string, seconds: number): Promise<boolean | undefined> {
     const set = () => this.#client.set(name, '', { condition: 'NX', expiration: { type: 'EX', value: seconds } });
-    const answer = await this.#ask(async () => (await set()) ?? 'no');
+    const answer = await this.#ask(async (send) => (await send('SET', set)) ?? 'no', this.#observer);
     return answer === undefined ? undefined : answer === 'OK';
   }
 
@@ -121,12 +136,17 @@ export class Redis {
   }
 
   /** What comes of a command, if it comes in time. */
-  async #ask<T>(command: () => Promise<T>): Promise<T | undefined> {
+  async #ask<T>(command: (send: Send) => Promise<T>, observer?: RedisObserver): Promise<T | undefined> {
     if (!this.#isThere) return undefined;
     this.#unansweredSince ??= performance.now();
-    const answer = await this.#inTime(this.#outcomeOf(command), this.#patienceMs);
-    if (answer === undefined) this.#noteLate();
-    else this.#late = 0;
+    const trips = observer && new RoundTrips(observer);
+    const send: Send = trips ? (name, one) => trips.send(name, one) : unwatched;
+    const outcome = this.#outcomeOf(() => command(send));
+    const answer = await this.#inTime(outcome, this.#patienceMs);
+    if (answer === undefined) {
+      trips?.giveUp();
+      this.#noteLate();
+    } else this.#late = 0;
     return answer;
   }
 
@@ -146,13 +166,18 @@ export class Redis {
     });
   }
 
-  async #runStored({ text, sha }: Script, request: { keys: string[]; arguments: string[] }): Promise<unknown> {
+  async #runStored(
+    { text, sha }: Script,
+    request: { keys: string[]; arguments: string[] },
+    send: Send,
+  ): Promise<unknown> {
+    const evaluate = (): Promise<unknown> => this.#client.evalSha(sha, request);
     try {
-      return await this.#client.evalSha(sha, request);
+      return await send('EVALSHA', evaluate);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      await this.#client.scriptLoad(text);
-      return this.#client.evalSha(sha, request);
+      await send('SCRIPT LOAD', () => this.#client.scriptLoad(text));
+      return send('EVALSHA', evaluate);
     }
   }
 

@@ -115,7 +115,7 @@ export class SharedBuckets implements Buckets {
     for (const claim of this.#pending.values()) {
       const { policy, cost } = claim;
       const most = inMicroseconds(MOST_DEBT * fullMs(policy));
-      void this.#redis.run(ADD, [this.#nameOf(claim)], [most, inMicroseconds(millisecondsOf(policy, cost))]);
+      this.#redis.tell(ADD, [this.#nameOf(claim)], [most, inMicroseconds(millisecondsOf(policy, cost))]);
     }
     this.#pending.clear();
   }

@@ -1,9 +1,8 @@
 import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../errors.ts';
 import type { DatabaseObserver, PoolObserver, StatementWatch } from '../db/observer.ts';
 import { preciseNow } from './clock.ts';
-import { type About, end, fail, type Scope } from './scope.ts';
+import { type About, end, fail, type Scope, typeOf } from './scope.ts';
 
 /** Texts of statements whose descriptions are kept, and how much of a text a span has. */
 const MOST_TEXTS = 1000;
@@ -19,13 +18,6 @@ const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+[`"]?(\w+)/i;
 const LISTS = /\?(?:\s*,\s*\?)+/g;
 
 const untraced: StatementWatch = { sent: () => undefined, end: () => undefined };
-
-/** Why a statement failed: a reason of ours, or the code of the database. */
-const typeOf = (error: unknown): string => {
-  if (error instanceof AppError) return error.reason;
-  const { code, constructor } = error as { code?: unknown; constructor: { name: string } };
-  return typeof code === 'string' ? code : constructor.name;
-};
 
 const tableOf = (sql: string): string | undefined => {
   let [outer, before] = [sql, ''];

@@ -9,6 +9,7 @@ import {
   trace,
   type Tracer,
 } from '@opentelemetry/api';
+import { AppError } from '../errors.ts';
 import { preciseNow } from './clock.ts';
 
 /** What a span is about, from its beginning on. */
@@ -17,6 +18,13 @@ export interface About {
   kind?: SpanKind;
   attributes?: Attributes;
 }
+
+/** Why something that we asked for failed: a reason of ours, or the code of what we asked. */
+export const typeOf = (error: unknown): string => {
+  if (error instanceof AppError) return error.reason;
+  const { code, constructor } = error as { code?: unknown; constructor: { name: string } };
+  return typeof code === 'string' ? code : constructor.name;
+};
 
 /** Says of a span why it failed. Never in words: they may hold what a caller sent. */
 export const fail = (span: Span, type: string): void => {

@@ -13,6 +13,7 @@ import { callTraces } from './calls.ts';
 import { preciseNow } from './clock.ts';
 import { databaseTraces, type Target } from './database.ts';
 import { Exporter } from './exporter.ts';
+import { redisTraces } from './redis.ts';
 import { requestTraces } from './requests.ts';
 import { Scope } from './scope.ts';
 
@@ -29,7 +30,10 @@ export class Traces {
   readonly #provider: BasicTracerProvider;
   readonly #target: Target;
 
-  constructor({ publicUrl, databaseUrl }: Pick<Config, 'publicUrl' | 'databaseUrl'>, log: Logger) {
+  constructor(
+    { publicUrl, databaseUrl, redisUrl }: Pick<Config, 'publicUrl' | 'databaseUrl' | 'redisUrl'>,
+    log: Logger,
+  ) {
     const warn = (message: string): void => log.warn({ openTelemetry: message }, 'OpenTelemetry');
     diag.setLogger(
       { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
@@ -49,6 +53,7 @@ export class Traces {
       calls: callTraces(scope),
       admission: admissionTraces(scope),
       database: databaseTraces(scope, this.#target),
+      redis: redisUrl === undefined ? undefined : redisTraces(scope, redisUrl),
       limited: (policy) => {
         scope.current?.addEvent('limited', { 'content_gateway.policy': policy }, preciseNow());
       },

@@ -1,4 +1,5 @@
 import type { ContentKind } from '../content/kind.ts';
+import { sharedColumns } from '../content/records.ts';
 import { tagIdsOf } from '../content/tag-ids.ts';
 import type { Parameter } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
@@ -165,18 +166,6 @@ async function* userLines(db: Database, header: Header, from: string | undefined
   }
 }
 
-const RECORD_COLUMNS = [
-  'id',
-  'author_id',
-  'title',
-  'view_count',
-  'like_count',
-  'dislike_count',
-  'favorite_count',
-  'created_at',
-  'updated_at',
-];
-
 /** A row of either kind: the view of a kind looks at what its rows have. */
 type RecordRow = GameColumns & ImagePostColumns & RecordColumns;
 
@@ -189,7 +178,7 @@ async function* recordLines(
   from: string | undefined,
 ): AsyncGenerator<Lines> {
   const tagIds = `${tagIdsOf(kind, kind.table)} AS tag_ids`;
-  const columns = [...RECORD_COLUMNS, tagIds, ...kind.summaryColumns, ...kind.detailColumns];
+  const columns = [...sharedColumns, 'author_id', tagIds, ...kind.summaryColumns, ...kind.detailColumns];
   const dictionary = new TagDictionary(db);
   const audiences = new AudienceReader(db, kind, header.lastUser);
   const size = { bytes: 0 };

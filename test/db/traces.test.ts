@@ -40,7 +40,9 @@ const aPlace = ({ isRecorded = true } = {}) => {
 };
 const place = aPlace();
 const unrecorded = aPlace({ isRecorded: false });
+const randomKey = randomUUID();
 let statuses: number[];
+const repeated = aPlace();
 const crowd = Array.from({ length: 140 }, () => aPlace());
 
 const spansOf = ({ traceId }: { traceId: string }): Span[] =>
@@ -79,6 +81,10 @@ beforeAll(async () => {
   await client.get(`/api/trpc/game.list/${key}`);
   await fetch(`${served.base}/healthz`, { headers: { 'X-Request-Id': 'health' } });
   await client.call('game.getById', { id: NOBODY }, { traceparent: unrecorded.traceparent });
+  for (const { traceparent } of [aPlace(), repeated]) {
+    const headers = { traceparent, 'Idempotency-Key': randomKey };
+    expect(await client.call('game.create', { title: 'x' }, headers)).toMatchObject({ status: 200 });
+  }
   // More than there is room for at once, so that they wait for each other, and some may be refused.
   const answers = crowd.map(async ({ traceparent }, n) => {
     const [id, json] = n % 2 === 0 ? ['game.create', { title: 'x' }] : ['game.getById', { id: randomUUID() }];
@@ -182,6 +188,14 @@ test('statements belong to the call that asked for them, also in a crowd', () =>
   expect(collector.spans.filter((span) => !isRooted(span))).toEqual([]);
 });
 
+test('a call that is answered as before says so', () => {
+  expect(spansOf(repeated).find(({ kind }) => kind === 'internal')).toMatchObject({
+    name: 'game.create',
+    status: 'unset',
+    attributes: { 'content_gateway.replayed': true },
+  });
+});
+
 test('metrics count the same beside them', () => {
   const calls = sumsBy(metrics, 'calls_total', 'procedure');
   // In the batch, one by an id of nobody, one that nobody records, and half of the crowd.
@@ -192,7 +206,7 @@ test('metrics count the same beside them', () => {
   const { length: statements } = collector.spans.filter(({ kind }) => kind === 'client');
   expect(statements).toBeGreaterThan(0);
   expect(count('database_statement_duration_seconds_count')).toBeGreaterThanOrEqual(statements);
-  expect(count('http_request_duration_seconds_count')).toBe(5 + crowd.length);
+  expect(count('http_request_duration_seconds_count')).toBe(7 + crowd.length);
 });
 
 test('whoever records nothing of a trace is not overruled, and health is nobody’s trace', () => {

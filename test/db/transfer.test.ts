@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { watch } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { suspendUser, unsuspendUser } from '../../src/care/users.ts';
 import { Database } from '../../src/db/database.ts';
 import { insertRows } from '../../src/db/insert.ts';
-import { newId, storedIdToBytes } from '../../src/db/values.ts';
+import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { reconcile } from '../../src/reconcile/service.ts';
 import { schema } from '../../src/schema.ts';
@@ -98,6 +98,12 @@ const fill = async (app: TestApp) => {
     );
   });
   await reconcile(db, { fix: true });
+  // One of long ago that somebody changed since.
+  const [old] = await db.read<{ id: Bytes }>('SELECT id FROM image_posts ORDER BY id LIMIT 1');
+  const changed = idFromBytes(old!.id);
+  await db.transaction((tx) =>
+    tx.execute('UPDATE image_posts SET updated_at = ? WHERE id = ?', [timeToDb(BY.now), old!.id]),
+  );
   const [suspended, hidden] = [await app.aUser(), await app.aUser()];
   const secret = await app.aGame({ title: 'Secret', tagNames: ['Known to nobody', 'rpg'] }, hidden);
   const image = await app.anImagePost({ title: 'Secret, too' }, hidden);
@@ -106,7 +112,7 @@ const fill = async (app: TestApp) => {
   await app.call('game.toggleReaction', { gameId: secret.id, type: 'dislike' }, suspended.key);
   await suspendUser(db, suspended.id, BY, { hide: false });
   await suspendUser(db, hidden.id, BY, { hide: true, settle: async () => {} });
-  return { hot, odd, post, suspended, hidden, secret, image };
+  return { hot, odd, changed, post, suspended, hidden, secret, image };
 };
 
 describe('an export', () => {
@@ -244,6 +250,8 @@ describe('an export', () => {
     } while (begun.endsWith('{"kind":"end"}\n'));
     expect(text.startsWith(begun)).toBe(true);
     expect((await runCli(['export', '--out', path], { env })).code).toBe(0);
+    // Only for its owner.
+    expect(((await stat(path)).mode & 0o777).toString(8)).toBe('600');
     expect((await readFile(path, 'utf8')) === text).toBe(true);
   });
 
@@ -270,6 +278,7 @@ describe('an export', () => {
       made.hot.id,
       made.odd.id,
       made.secret.id,
+      made.changed,
       made.post.id,
       made.image.id,
     ]);

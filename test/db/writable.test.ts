@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -11,7 +11,7 @@ import { closeContext, openContext } from '../../src/context.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { connectionOptions } from '../support/database.ts';
 import { type ServerProgram, startServer, type ThrowawayServer } from '../support/servers.ts';
-import { mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+import { fillDisk, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
 
 // /readyz on a database that answers reads, and takes no writes.
 
@@ -101,28 +101,11 @@ const onSqlite = (): void => {
     disk.remove();
   });
 
-  /** Fills the disk to the last byte. */
-  const fill = (path: string): void => {
-    const file = openSync(path, 'w');
-    try {
-      for (const bytes of [65_536, 1024, 1]) {
-        const chunk = Buffer.alloc(bytes, 1);
-        try {
-          while (writeSync(file, chunk) > 0);
-        } catch (error) {
-          expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
-        }
-      }
-    } finally {
-      closeSync(file);
-    }
-  };
-
   test('whose disk is full is not ready, until there is room', async () => {
     if (!disk) throw new Error('this machine lets nobody mount a disk');
     await until(200);
     const filler = join(disk.folder, 'filler');
-    fill(filler);
+    fillDisk(filler);
     await expectUnready();
     rmSync(filler);
     await until(200);

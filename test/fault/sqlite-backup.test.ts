@@ -1,16 +1,17 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { noteResult } from '../support/faults/results.ts';
 import { PROGRAM, runCli } from '../support/program.ts';
 import { canTrace } from '../support/strace.ts';
 
-// kill -9 of a backup and of a restore, at each step that changes something on the disk.
+// kill -9 of a backup and of a restore, and a full disk, at each step that changes something on the disk.
 
 let folder: string;
 let [before, after] = ['', ''];
@@ -91,14 +92,15 @@ const STEPS: [string, number[]][] = [
   ['unlink', [1, 2]],
 ];
 
+let place: string;
+const fresh = (name: string): string => {
+  place = join(folder, name);
+  rmSync(place, { recursive: true, force: true });
+  mkdirSync(place);
+  return join(place, 'content.db');
+};
+
 (canTrace ? describe : describe.skip)('kill -9', () => {
-  let place: string;
-  const fresh = (name: string): string => {
-    place = join(folder, name);
-    rmSync(place, { recursive: true, force: true });
-    mkdirSync(place);
-    return join(place, 'content.db');
-  };
   const partials = (): string[] => readdirSync(place).filter((name) => name.includes('.partial'));
 
   test.each(STEPS)('of a backup at %s leaves the old file or the new one', async (call, times) => {
@@ -134,4 +136,51 @@ const STEPS: [string, number[]][] = [
       });
     },
   );
+});
+
+(canTrace ? describe : describe.skip)('a restore on a disk that is full', () => {
+  /** Runs it with system calls that fail, on one path if given; resolves to its exit status and what it says. */
+  const runFailing = async (database: string, faults: readonly string[], path?: string): Promise<[number, string]> => {
+    const injected = faults.flatMap((fault) => ['-e', `inject=${fault}`]);
+    const only = path === undefined ? [] : ['-P', path];
+    const child = spawn(
+      'strace',
+      ['-f', '-qq', '-o', '/dev/null', ...only, ...injected, process.execPath, PROGRAM, 'restore', after],
+      {
+        env: { PATH: process.env.PATH, DATABASE_URL: `sqlite:${database}` },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close') as Promise<[number]>]);
+    return [code, said];
+  };
+
+  test.each([
+    ['when it writes', ['pwrite64:error=ENOSPC:when=5'], /No room in .* Nothing was changed\.\n$/],
+    ['when the disk is to hold it', ['fsync:error=ENOSPC:when=1+'], /: disk I\/O error\. Nothing was changed\.\n$/],
+    ['when the old one gets its second name', ['link:error=ENOSPC'], /No room in .* Nothing was changed\.\n$/],
+    ['when the new one gets its name', ['rename:error=ENOSPC'], /No room in .* Nothing was changed\.\n$/],
+    [
+      'when the new one gets its name, on a file system without links',
+      ['link:error=EPERM', 'rename:error=ENOSPC:when=2'],
+      /No room in .* Nothing was changed\.\n$/,
+    ],
+  ])('%s leaves all as it was', async (_, faults, words) => {
+    const database = fresh('full');
+    copyFileSync(before, database);
+    const bytes = readFileSync(database);
+    expect(await runFailing(database, faults)).toEqual([1, expect.stringMatching(words)]);
+    expect(readdirSync(place)).toEqual(['content.db']);
+    expect(readFileSync(database).equals(bytes)).toBe(true);
+  });
+
+  test('when the disk is to hold the new name leaves the new one, and says what is not known', async () => {
+    const database = fresh('full');
+    copyFileSync(before, database);
+    // The names are synced twice: with the second one of the old file, and with the new file in its place.
+    const [code, said] = await runFailing(database, ['fsync:error=ENOSPC:when=2'], place);
+    expect([code, said]).toEqual([1, expect.stringMatching(/content\.db is in its place, but .*: ENOSPC/)]);
+    expect(readdirSync(place)).toHaveLength(2);
+    expect(userIn(database)).toBe('ok after');
+  });
 });

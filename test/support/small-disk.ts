@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmdirSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
@@ -38,4 +38,21 @@ export const mountSmallDisk = (mebibytes: number): SmallDisk | undefined => {
   };
   disks.add(disk);
   return disk;
+};
+
+/** Fills the disk that a new file is on, to the last byte. */
+export const fillDisk = (path: string): void => {
+  const file = openSync(path, 'wx');
+  try {
+    for (const bytes of [65_536, 1024, 1]) {
+      const chunk = Buffer.alloc(bytes, 1);
+      try {
+        while (writeSync(file, chunk) > 0);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
 };

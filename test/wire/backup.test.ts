@@ -22,7 +22,7 @@ import { runCommand } from '../support/command.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { aKey, startLoad, storedGames, withDatabase } from '../support/load.ts';
 import { type Outcome, runCli, type ServeProcess, startServe } from '../support/program.ts';
-import { mountSmallDisk } from '../support/small-disk.ts';
+import { fillDisk, mountSmallDisk } from '../support/small-disk.ts';
 
 // Backups of an SQLite file, and the way back.
 
@@ -313,6 +313,49 @@ describe('restore', () => {
     early.close();
     expect(existsSync(`${database}-wal`)).toBe(false);
     expect(usersIn(database)).toEqual(['Ada']);
+  });
+
+  const disk = mountSmallDisk(4);
+  (disk ? test : test.skip)('on a full disk says so, changes nothing, and works when there is room', async () => {
+    const on = (name: string): string => join(disk!.folder, name);
+    const restored = () =>
+      runCommand(['restore', at('copy.db')], { env: { DATABASE_URL: `sqlite:${on('content.db')}` } });
+    alter(at('copy.db'), 'CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(3000000))');
+    const full = refusal(/^error: No room in .*: 3\.\d MiB are needed, \d\.\d MiB are free\. Nothing was changed\.\n$/);
+
+    // What there is fits, and a part of the copy.
+    disk!.resize(2);
+    copyFileSync(database, on('content.db'));
+    chmodSync(on('content.db'), 0o640);
+    expect(await restored()).toEqual(full);
+    // But for its log, which is turned off as long as nobody uses it.
+    expect([readdirSync(disk!.folder), modeOf(on('content.db'))]).toEqual([['content.db'], '640']);
+    expect(usersIn(on('content.db'))).toEqual(['Grace']);
+
+    // Not a byte more fits, and what was stored last is in the log of a process that was killed.
+    const opened = new DatabaseSync(database);
+    opened.exec(
+      "PRAGMA wal_autocheckpoint = 0; UPDATE users SET nickname = 'Hedy'; CREATE TABLE more AS SELECT zeroblob(99999) AS x",
+    );
+    for (const suffix of ['', '-wal']) copyFileSync(`${database}${suffix}`, on(`content.db${suffix}`));
+    opened.close();
+    fillDisk(on('filler'));
+    expect(await restored()).toEqual(full);
+    expect(readdirSync(disk!.folder).toSorted()).toEqual(['content.db', 'content.db-wal', 'filler']);
+    // As the next start finds it, from the file and its log together.
+    for (const suffix of ['', '-wal']) copyFileSync(on(`content.db${suffix}`), at(`found.db${suffix}`));
+    const found = new DatabaseSync(at('found.db'));
+    expect(found.prepare('SELECT nickname, integrity_check FROM users, pragma_integrity_check').all()).toEqual([
+      { nickname: 'Hedy', integrity_check: 'ok' },
+    ]);
+    found.close();
+
+    disk!.resize(8);
+    expect(await restored()).toMatchObject({ code: 0 });
+    expect(usersIn(on('content.db'))).toEqual(['Ada']);
+    const kept = readdirSync(disk!.folder).find((name) => name.includes('before-restore')) ?? '';
+    expect(usersIn(on(kept))).toEqual(['Hedy']);
+    expect(readdirSync(disk!.folder).toSorted()).toEqual(['content.db', kept, 'filler']);
   });
 
   test.each([

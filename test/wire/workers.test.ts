@@ -78,6 +78,26 @@ test('several workers share a port, are replaced when they die, and stop togethe
   expect(log().filter(({ msg }) => msg === 'stopped')).toHaveLength(3);
 });
 
+test('a connection that went to a worker which dies before it takes it is answered by another', async () => {
+  await start();
+  const [first = 0] = await answering(2);
+  // Each worker is handed one at a time: this one takes none.
+  process.kill(first, 'SIGSTOP');
+  let answered = 0;
+  const asked = Array.from({ length: 10 }, async () => {
+    const headers = { Connection: 'close' };
+    const { status } = await fetch(`${served.base}/healthz`, { headers, signal: AbortSignal.timeout(10_000) });
+    answered += 1;
+    return status;
+  });
+  while (answered < asked.length - 1) await sleep(20);
+  await sleep(200);
+  expect(answered).toBe(asked.length - 1);
+  process.kill(first, 'SIGKILL');
+  expect(await Promise.all(asked)).toEqual(asked.map(() => 200));
+  expect(await served.stop()).toBe(0);
+});
+
 test('workers end when their supervisor is gone', async () => {
   await start();
   const pids = await answering(2);

@@ -1,0 +1,13 @@
+/** Watches one round trip to Redis. It ends once, answered or failed. */
+export interface RoundTripWatch {
+  /** It is answered; `refusal` is Redis' word for an error, such as NOSCRIPT. */
+  answered: (refusal?: string) => void;
+  /** It is not, or nobody waits any more. */
+  failed: (error: unknown) => void;
+}
+
+/** Watches what Redis is asked for the sake of a call. */
+export interface RedisObserver {
+  /** A command is sent. */
+  sent: (command: string) => RoundTripWatch;
+}

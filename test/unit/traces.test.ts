@@ -1,0 +1,48 @@
+import { ROOT_CONTEXT, SpanStatusCode } from '@opentelemetry/api';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { expect, test } from '@jest/globals';
+import { AppError } from '../../src/errors.ts';
+import { admissionTraces } from '../../src/traces/admission.ts';
+import { databaseTraces } from '../../src/traces/database.ts';
+import { end, Scope } from '../../src/traces/scope.ts';
+
+const traced = (work: (scope: Scope) => void): ReadableSpan[] => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const scope = new Scope(provider.getTracer('test'));
+  const call = scope.beginIn(ROOT_CONTEXT, { name: 'call' })!;
+  scope.within(call, () => work(scope));
+  end(call);
+  return exporter.getFinishedSpans();
+};
+const unasked = (): never => {
+  throw new Error('nobody asks');
+};
+
+test.each([
+  [undefined, SpanStatusCode.UNSET, undefined],
+  [null, SpanStatusCode.UNSET, undefined],
+  [new AppError('TIMEOUT'), SpanStatusCode.ERROR, 'TIMEOUT'],
+  [Object.assign(new Error('Duplicate entry'), { code: 'ER_DUP_ENTRY' }), SpanStatusCode.ERROR, 'ER_DUP_ENTRY'],
+  [new TypeError('no'), SpanStatusCode.ERROR, 'TypeError'],
+])('a statement that ends with %p says why, in no words of the database', (error, code, type) => {
+  const [span] = traced((scope) => {
+    databaseTraces(scope, { attributes: {} }).pool('reads', unasked).statement('SELECT 1 FROM games').end(error);
+  });
+  expect(span).toMatchObject({ name: 'SELECT games', status: { code } });
+  expect(span?.status.message).toBeUndefined();
+  expect(span?.attributes['error.type']).toBe(type);
+});
+
+test.each([
+  [0, {}],
+  [12.34, { 'content_gateway.waited_ms': 12.3 }],
+])('a call that waited %d ms for room', (ms, attributes) => {
+  const [call] = traced((scope) => admissionTraces(scope).lane('game.write', unasked).began(ms));
+  expect(call?.attributes).toEqual(attributes);
+});
