@@ -1,3 +1,4 @@
+import { atOnce } from '../db/at-once.ts';
 import type { Parameter, Transaction } from '../db/connection.ts';
 import { padded, placeholders } from '../db/in-list.ts';
 import { type Increment, incrementAll } from '../db/increment.ts';
@@ -110,6 +111,8 @@ export interface Publishing {
   replaces?: boolean;
   /** Has searches find them, if not by `noteDocuments`. */
   note?: NoteDocuments;
+  /** What else is stored of them, once they are there. */
+  also?: () => Promise<unknown>;
 }
 
 interface Stored<Columns extends object> {
@@ -174,7 +177,12 @@ const store = async <Columns extends object>(
   publications: readonly Publication<Columns>[],
   spellings: ReadonlyMap<string, string>,
   tags: Map<string, Tag>,
-  { quota, replaces = false, note = noteDocuments }: Publishing & { quota?: Quota | undefined } = {},
+  {
+    quota,
+    replaces = false,
+    note = noteDocuments,
+    also = () => Promise.resolve(),
+  }: Publishing & { quota?: Quota | undefined } = {},
 ): Promise<Stored<Columns>[]> => {
   const slugs = publications.map(({ draft }) => resolvedSlugs(tags, slugsOf(draft.tagNames)));
   const tagCounts = tally(slugs.flat());
@@ -195,38 +203,46 @@ const store = async <Columns extends object>(
     return { row: rowOf(publication, own), tags: own };
   });
   const columns = recordColumns(kind);
-  await insertValues(
-    tx,
-    recordInsertion(kind),
-    records.map(({ row }) =>
-      columns.map((column) => (row as unknown as Record<string, Parameter>)[column] as Parameter),
-    ),
-  );
-  await insertTagLinks(
-    tx,
-    kind,
-    records.map(({ row, tags: own }, index) => ({
-      id: row.id,
-      tags: own,
-      type: publications[index]?.draft.type ?? null,
-    })),
-  );
-  await note(
-    tx,
-    kind.search,
-    records.map(({ row, tags: own }, index) => ({
-      key: keyOf(publications[index]?.createdAt.getTime() ?? 0, row.id),
-      text: row.search_text,
-      labels: labelsOf(
-        publications[index]?.draft.type,
-        own.map((tag) => tag.id),
+  const insertRecords = (): Promise<unknown> =>
+    insertValues(
+      tx,
+      recordInsertion(kind),
+      records.map(({ row }) =>
+        columns.map((column) => (row as unknown as Record<string, Parameter>)[column] as Parameter),
       ),
-    })),
-    replaces,
-  );
+    );
+  const insertLinks = (): Promise<unknown> =>
+    insertTagLinks(
+      tx,
+      kind,
+      records.map(({ row, tags: own }, index) => ({
+        id: row.id,
+        tags: own,
+        type: publications[index]?.draft.type ?? null,
+      })),
+    );
+  const noteRecords = (): Promise<unknown> =>
+    note(
+      tx,
+      kind.search,
+      records.map(({ row, tags: own }, index) => ({
+        key: keyOf(publications[index]?.createdAt.getTime() ?? 0, row.id),
+        text: row.search_text,
+        labels: labelsOf(
+          publications[index]?.draft.type,
+          own.map((tag) => tag.id),
+        ),
+      })),
+      replaces,
+    );
   // Only its types are counters that a call can make.
   const typeQuota = kind.typeColumn === undefined ? undefined : quota;
-  await countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), typeQuota);
+  const count = (): Promise<unknown> =>
+    countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), typeQuota);
+  const writes = [insertRecords, insertLinks, also, noteRecords, count];
+  // Of one, each is ready at once, and what it takes is told by itself.
+  if (publications.length === 1) for (const write of writes) await write();
+  else await atOnce(writes.map((write) => write()));
   return records;
 };
 

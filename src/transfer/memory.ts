@@ -1,9 +1,9 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /** How large the space for new objects is made: what a batch needs for a moment hardly leaves it. */
-const YOUNG_BYTES = 4 * 2 ** 20;
+const YOUNG_BYTES = 8 * 2 ** 20;
 /** How much the rest of the heap grows before it is cleared. */
-const GROWTH_PERCENT = 20;
+const GROWTH_PERCENT = 50;
 const MOST_TRIES = 1000;
 
 const youngBytes = (): number =>
