@@ -87,20 +87,21 @@ const toRecord = (line: LineOf<'game'> | LineOf<'image'>, draft: Publication['dr
   },
 });
 
+const addTo = <T extends object>(list: T[], item: T): T => {
+  list.push(item);
+  return item;
+};
+
 /** Makes a line ready to be stored, as far as that needs no database. @throws BadLine */
 export const addReady = (checked: Checked, kind: LineKind, value: object): object => {
-  const add = <T extends object>(list: T[], item: T): T => {
-    list.push(item);
-    return item;
-  };
-  if (kind === 'user') return add(checked.users, toUser(parseAs(kind, value)));
-  if (kind === 'audience') return add(checked.audiences, parseAs(kind, value));
+  if (kind === 'user') return addTo(checked.users, toUser(parseAs(kind, value)));
+  if (kind === 'audience') return addTo(checked.audiences, parseAs(kind, value));
   if (kind === 'image') {
     const line = parseAs(kind, value);
-    return add(checked.images, toRecord(line, imagePostDraft(line)));
+    return addTo(checked.images, toRecord(line, imagePostDraft(line)));
   }
   const line = parseAs(kind, value);
-  return add(checked.games, toRecord(line, gameDraft(line)));
+  return addTo(checked.games, toRecord(line, gameDraft(line)));
 };
 
 const favoriteInsertion = onceFor(({ favoriteTable, foreignKey }: ContentKind) =>
