@@ -152,15 +152,15 @@ class Importer {
       if (ids.length > 0) known.set(kind, await findIds(this.#db, tableOf[kind], ids));
     }
     const fresh = new Set<string>();
-    const isFresh = ({ kind, value: { id } }: Entry): boolean => {
-      const ids = known.get(kind);
-      if (!ids) return true;
-      const key = `${kind} ${id}`;
-      if (ids.has(id) || this.#underWay.has(key) || fresh.has(key)) return false;
-      fresh.add(key);
-      return true;
-    };
-    const left = entries.filter(isFresh);
+    const left: Entry[] = [];
+    for (const entry of entries) {
+      const { kind, value } = entry;
+      const key = `${kind} ${value.id}`;
+      const isAudience = kind === 'audience';
+      if (!isAudience && (known.get(kind)?.has(value.id) || this.#underWay.has(key) || fresh.has(key))) continue;
+      if (!isAudience) fresh.add(key);
+      left.push(entry);
+    }
     this.#underWay = fresh;
     return left;
   }
