@@ -44,7 +44,8 @@ export class BadLines extends Error {
 
 /** Lines of a batch that are to be stored. */
 interface Ready {
-  batch: Batch;
+  /** The last of the lines of its batch, which needs no memory any more. */
+  last: number;
   checked: Checked;
   numbers: Map<object, number>;
   faults: Fault[];
@@ -141,7 +142,7 @@ class Importer {
         faults.push({ number, message: error.message });
       }
     }
-    return { batch, checked, numbers, faults, existing: batch.entries.length - fresh.length };
+    return { last: batch.last, checked, numbers, faults, existing: batch.entries.length - fresh.length };
   }
 
   /** The entries that are neither stored nor there twice. Those of audiences are to be stored again. */
@@ -187,7 +188,7 @@ class Importer {
     this.#imported.games += games.length;
     this.#imported.images += images.length;
     this.#imported.existing += ready.existing;
-    this.#imported.lastLine = ready.batch.last;
+    this.#imported.lastLine = ready.last;
   }
 
   async #store(ready: Ready, isAgain: boolean): Promise<void> {
