@@ -127,7 +127,8 @@ interface Stored<Columns extends object = object> {
   createdAt: Date;
 }
 
-// These go through thousands of records. Loops, since the engine compiles functions anew that are made for each call.
+// These go through thousands of records. In loops: functions that are made for each call are compiled again after each
+// clearing of memory.
 
 const storedOf = <Columns extends object>(
   publications: readonly Publication<Columns>[],
