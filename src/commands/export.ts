@@ -4,7 +4,7 @@ import { readConfig } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { ExportOptions } from '../transfer/export.ts';
 import { type Part, parts, TransferError } from '../transfer/format.ts';
-import { keepMemoryLow } from '../transfer/memory.ts';
+import { LEAN } from '../transfer/memory.ts';
 import { listOf, parseInstant } from './arguments.ts';
 import { CommandError, examples, withDatabase } from './common.ts';
 import { note, print } from './output.ts';
@@ -117,19 +117,22 @@ export const exportCommand = (): Command =>
     .action(({ only, since, out, json }: { only: Part[]; since?: Date; out?: string; json?: true }) => {
       if (json && out === undefined)
         throw new CommandError('--json needs --out: the standard output is the export.', 2);
-      keepMemoryLow();
-      return withDatabase(readConfig(), async (db) => {
-        const options = { parts: only, since };
-        const summary = await (out === undefined ? toStandardOutput(db, options) : toFile(db, out, options)).catch(
-          (error: unknown) => {
-            throw error instanceof TransferError ? new CommandError(error.message) : error;
-          },
-        );
-        const { records, bytes, seconds } = summary;
-        if (json) print(JSON.stringify(summary));
-        else
-          note(
-            `Wrote ${records} records in ${seconds.toFixed(1)} s${out === undefined ? '' : `; the file has ${bytes} bytes`}.`,
+      return withDatabase(
+        readConfig(),
+        async (db) => {
+          const options = { parts: only, since };
+          const summary = await (out === undefined ? toStandardOutput(db, options) : toFile(db, out, options)).catch(
+            (error: unknown) => {
+              throw error instanceof TransferError ? new CommandError(error.message) : error;
+            },
           );
-      });
+          const { records, bytes, seconds } = summary;
+          if (json) print(JSON.stringify(summary));
+          else
+            note(
+              `Wrote ${records} records in ${seconds.toFixed(1)} s${out === undefined ? '' : `; the file has ${bytes} bytes`}.`,
+            );
+        },
+        LEAN,
+      );
     });

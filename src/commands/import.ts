@@ -4,7 +4,7 @@ import { Argument, Command } from 'commander';
 import { readConfig } from '../config.ts';
 import type { Imported } from '../transfer/import.ts';
 import { TransferError } from '../transfer/format.ts';
-import { keepMemoryLow } from '../transfer/memory.ts';
+import { LEAN, stayLow } from '../transfer/memory.ts';
 import { CommandError, examples, withDatabase } from './common.ts';
 import { note, print, printable } from './output.ts';
 import { withProgress } from './progress.ts';
@@ -27,6 +27,7 @@ const sizeOf = async (file: string): Promise<number | undefined> => {
 async function* metered(chunks: AsyncIterable<Buffer>, advance: (mib: number) => void): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
+    stayLow();
     yield chunk;
     const before = Math.ceil(bytes / MIB);
     bytes += chunk.length;
@@ -56,42 +57,45 @@ export const importCommand = (): Command =>
       examples('import content.jsonl', 'import content.jsonl --dry-run --skip-bad', 'import - --json'),
     )
     .action((file: string, options: { skipBad?: true; dryRun?: true; json?: true }) => {
-      keepMemoryLow();
-      return withDatabase(readConfig(), async (db) => {
-        const { skipBad = false, dryRun = false, json } = options;
-        const { BadLines, importLines } = await import('../transfer/import.ts');
-        const size = file === '-' ? undefined : await sizeOf(file);
-        const chunks: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file);
-        const began = Date.now();
-        const tell = (imported: Imported): void => {
-          const seconds = (Date.now() - began) / 1000;
-          if (json) print(JSON.stringify({ ...imported, dryRun, seconds }));
-          else print(tellOf(imported, dryRun, seconds));
-        };
-        const work = (advance: (mib: number) => void): Promise<Imported> =>
-          importLines(db, metered(chunks, advance), {
-            skipBad,
-            dryRun,
-            onBad: ({ number, message }) => note(printable(`line ${number}: ${message}`)),
-          });
-        try {
-          const imported = await (size === undefined
-            ? work(() => undefined)
-            : withProgress(Math.ceil(size / MIB), work, 'MiB'));
-          tell(imported);
-          if (!imported.isComplete) {
-            throw new CommandError(
-              'The last line of an export is missing: the file is incomplete. What it holds is stored.',
-            );
+      return withDatabase(
+        readConfig(),
+        async (db) => {
+          const { skipBad = false, dryRun = false, json } = options;
+          const { BadLines, importLines } = await import('../transfer/import.ts');
+          const size = file === '-' ? undefined : await sizeOf(file);
+          const chunks: AsyncIterable<Buffer> = file === '-' ? process.stdin : createReadStream(file);
+          const began = Date.now();
+          const tell = (imported: Imported): void => {
+            const seconds = (Date.now() - began) / 1000;
+            if (json) print(JSON.stringify({ ...imported, dryRun, seconds }));
+            else print(tellOf(imported, dryRun, seconds));
+          };
+          const work = (advance: (mib: number) => void): Promise<Imported> =>
+            importLines(db, metered(chunks, advance), {
+              skipBad,
+              dryRun,
+              onBad: ({ number, message }) => note(printable(`line ${number}: ${message}`)),
+            });
+          try {
+            const imported = await (size === undefined
+              ? work(() => undefined)
+              : withProgress(Math.ceil(size / MIB), work, 'MiB'));
+            tell(imported);
+            if (!imported.isComplete) {
+              throw new CommandError(
+                'The last line of an export is missing: the file is incomplete. What it holds is stored.',
+              );
+            }
+          } catch (error) {
+            if (error instanceof BadLines) {
+              tell(error.imported);
+              throw new CommandError(
+                `Nothing after line ${error.imported.lastLine} is stored. Mend the lines, or leave them out with --skip-bad, and run it again.`,
+              );
+            }
+            throw error instanceof TransferError ? new CommandError(error.message) : error;
           }
-        } catch (error) {
-          if (error instanceof BadLines) {
-            tell(error.imported);
-            throw new CommandError(
-              `Nothing after line ${error.imported.lastLine} is stored. Mend the lines, or leave them out with --skip-bad, and run it again.`,
-            );
-          }
-          throw error instanceof TransferError ? new CommandError(error.message) : error;
-        }
-      });
+        },
+        LEAN,
+      );
     });

@@ -1,3 +1,4 @@
+import { atOnce } from '../db/at-once.ts';
 import type { Parameter, Transaction } from '../db/connection.ts';
 import { padded, placeholders } from '../db/in-list.ts';
 import { type Increment, incrementAll } from '../db/increment.ts';
@@ -6,7 +7,7 @@ import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, listToDb, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { countMade, type Quota } from '../key/quotas.ts';
-import { keyOf, labelsOf } from '../search/document.ts';
+import { type Document, keyOf, labelsOf } from '../search/document.ts';
 import { noteDocuments, type NoteDocuments } from '../search/tail.ts';
 import { searchText } from '../search/text.ts';
 import {
@@ -44,10 +45,13 @@ export interface Draft<Columns extends object = object> {
   columns: Columns;
 }
 
-export const recordSearchText = (title: string, tags: readonly Tag[], searchable: Draft['searchable'] = []): string =>
-  searchText([title, ...searchable, ...tags.map((tag) => tag.name)]);
+const idOf = ({ id }: Tag): number => id;
+const nameOf = ({ name }: Tag): string => name;
 
-export const joinTagIds = (tags: readonly Tag[]): string => listToDb(tags.map((tag) => tag.id));
+export const recordSearchText = (title: string, tags: readonly Tag[], searchable: Draft['searchable'] = []): string =>
+  searchText([title, ...searchable, ...tags.map(nameOf)]);
+
+export const joinTagIds = (tags: readonly Tag[]): string => listToDb(tags.map(idOf));
 
 /** A record on its way into the database. */
 export interface Publication<Columns extends object = object> {
@@ -110,12 +114,53 @@ export interface Publishing {
   replaces?: boolean;
   /** Has searches find them, if not by `noteDocuments`. */
   note?: NoteDocuments;
+  /** What else is stored of them, once they are there. */
+  also?: () => Promise<unknown>;
 }
 
-interface Stored<Columns extends object> {
+/** A record as it is stored. */
+interface Stored<Columns extends object = object> {
+  id: Bytes;
   row: ReturnType<typeof rowOf<Columns>>;
   tags: Tag[];
+  type: string | null;
+  createdAt: Date;
 }
+
+// These go through thousands of records. In loops: functions that are made for each call are compiled again after each
+// clearing of memory.
+
+const storedOf = <Columns extends object>(
+  publications: readonly Publication<Columns>[],
+  slugs: readonly (readonly string[])[],
+  bySlug: ReadonlyMap<string, Tag>,
+): Stored<Columns>[] => {
+  const stored: Stored<Columns>[] = [];
+  for (const publication of publications) {
+    const tags: Tag[] = [];
+    for (const slug of slugs[stored.length] ?? []) tags.push(bySlug.get(slug) as Tag);
+    const row = rowOf(publication, tags);
+    const { draft, createdAt } = publication;
+    stored.push({ id: row.id, row, tags, type: draft.type ?? null, createdAt });
+  }
+  return stored;
+};
+
+const valuesOf = (columns: readonly string[], records: readonly Stored[]): Parameter[][] => {
+  const rows: Parameter[][] = [];
+  for (const { row } of records) {
+    const values: Parameter[] = [];
+    for (const column of columns) values.push((row as unknown as Record<string, Parameter>)[column] as Parameter);
+    rows.push(values);
+  }
+  return rows;
+};
+
+const documentOf = ({ id, row, tags, type, createdAt }: Stored): Document => ({
+  key: keyOf(createdAt.getTime(), id),
+  text: row.search_text,
+  labels: labelsOf(type, tags.map(idOf)),
+});
 
 /** What tags that exist are to count more records of a kind, as an increment if there are any. */
 export const countTags = (
@@ -135,17 +180,24 @@ const linkInsertion = onceFor(({ tagTable, foreignKey, typeColumn }: ContentKind
 export const insertTagLinks = (
   tx: Transaction,
   kind: ContentKind,
-  records: readonly { id: Bytes; tags: readonly Tag[]; type?: string | null }[],
-): Promise<unknown> =>
-  insertValues(
-    tx,
-    linkInsertion(kind),
-    records.flatMap(({ id, tags, type = null }) =>
-      tags.map((tag, position) =>
-        kind.typeColumn === undefined ? [id, tag.id, position] : [id, tag.id, position, type],
-      ),
-    ),
-  );
+  records: readonly TaggedRecord[],
+): Promise<unknown> => insertValues(tx, linkInsertion(kind), linksOf(kind, records));
+
+interface TaggedRecord {
+  id: Bytes;
+  tags: readonly Tag[];
+  type?: string | null;
+}
+
+const linksOf = ({ typeColumn }: ContentKind, records: readonly TaggedRecord[]): Parameter[][] => {
+  const links: Parameter[][] = [];
+  for (const { id, tags, type = null } of records) {
+    for (const [position, tag] of tags.entries()) {
+      links.push(typeColumn === undefined ? [id, tag.id, position] : [id, tag.id, position, type]);
+    }
+  }
+  return links;
+};
 
 /** Counts new records. Those of new types count for the quota. @throws AppError QUOTA_EXCEEDED */
 const countRecords = async (
@@ -174,7 +226,12 @@ const store = async <Columns extends object>(
   publications: readonly Publication<Columns>[],
   spellings: ReadonlyMap<string, string>,
   tags: Map<string, Tag>,
-  { quota, replaces = false, note = noteDocuments }: Publishing & { quota?: Quota | undefined } = {},
+  {
+    quota,
+    replaces = false,
+    note = noteDocuments,
+    also = () => Promise.resolve(),
+  }: Publishing & { quota?: Quota | undefined } = {},
 ): Promise<Stored<Columns>[]> => {
   const slugs = publications.map(({ draft }) => resolvedSlugs(tags, slugsOf(draft.tagNames)));
   const tagCounts = tally(slugs.flat());
@@ -189,44 +246,19 @@ const store = async <Columns extends object>(
   ]);
   await makeMissingTags(tx, kind, spellings, tagCounts, tags, quota);
 
-  const bySlug = byOwnSlug(tags.values());
-  const records = publications.map((publication, index) => {
-    const own = (slugs[index] ?? []).map((slug) => bySlug.get(slug) as Tag);
-    return { row: rowOf(publication, own), tags: own };
-  });
-  const columns = recordColumns(kind);
-  await insertValues(
-    tx,
-    recordInsertion(kind),
-    records.map(({ row }) =>
-      columns.map((column) => (row as unknown as Record<string, Parameter>)[column] as Parameter),
-    ),
-  );
-  await insertTagLinks(
-    tx,
-    kind,
-    records.map(({ row, tags: own }, index) => ({
-      id: row.id,
-      tags: own,
-      type: publications[index]?.draft.type ?? null,
-    })),
-  );
-  await note(
-    tx,
-    kind.search,
-    records.map(({ row, tags: own }, index) => ({
-      key: keyOf(publications[index]?.createdAt.getTime() ?? 0, row.id),
-      text: row.search_text,
-      labels: labelsOf(
-        publications[index]?.draft.type,
-        own.map((tag) => tag.id),
-      ),
-    })),
-    replaces,
-  );
+  const records = storedOf(publications, slugs, byOwnSlug(tags.values()));
+  const insertRecords = (): Promise<unknown> =>
+    insertValues(tx, recordInsertion(kind), valuesOf(recordColumns(kind), records));
+  const insertLinks = (): Promise<unknown> => insertValues(tx, linkInsertion(kind), linksOf(kind, records));
+  const noteRecords = (): Promise<unknown> => note(tx, kind.search, records.map(documentOf), replaces);
   // Only its types are counters that a call can make.
   const typeQuota = kind.typeColumn === undefined ? undefined : quota;
-  await countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), typeQuota);
+  const count = (): Promise<unknown> =>
+    countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), typeQuota);
+  const writes = [insertRecords, insertLinks, also, noteRecords, count];
+  // Of one, each is ready at once, and what it takes is told by itself.
+  if (publications.length === 1) for (const write of writes) await write();
+  else await atOnce(writes.map((write) => write()));
   return records;
 };
 

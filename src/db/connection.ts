@@ -19,6 +19,8 @@ export interface DatabaseOptions {
   /** The address of replicas, for reads that may miss what was stored a moment ago. */
   readUrl?: string | undefined;
   observer?: DatabaseObserver | undefined;
+  /** How many threads may read an SQLite file, each of which takes ten megabytes (default: by the cores). */
+  readers?: number | undefined;
 }
 
 /**

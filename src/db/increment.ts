@@ -60,6 +60,9 @@ const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> =
   );
 };
 
+/** The engine joins the rows of all tables with one another before it changes them. */
+const MOST_COMBINATIONS = 256;
+
 /**
  * Adds to number columns, table after table. Rows are locked in the order of their ids, so that transactions do not lock
  * crosswise; an addition of 0 is a lock and no more. One statement for each row would be as safe, but a round trip each;
@@ -71,10 +74,12 @@ export const incrementAll = async (tx: Transaction, increments: readonly Increme
     partsOf([...additions].toSorted(byId)).map((part) => updateOf(table, column, part)),
   );
   if (updates.length === 0) return;
-  if (tx.dialect.updatesTables && updates.every((parts) => parts.length === 1)) {
-    await execute(tx, updates.flat());
+  const parts = updates.flat();
+  const combinations = parts.reduce((n, { parameters }) => n * parameters.where.length, 1);
+  if (tx.dialect.updatesTables && parts.length === updates.length && combinations <= MOST_COMBINATIONS) {
+    await execute(tx, parts);
   } else {
-    for (const update of updates.flat()) await execute(tx, [update]);
+    for (const part of parts) await execute(tx, [part]);
   }
 };
 

@@ -6,7 +6,12 @@ export const START = '\0';
 /** What a label is called among the grams, none of which begins like this. */
 export const labelGram = (label: string): string => `\0\0${label}`;
 
-const SPACE = /\s/;
+/** White space, as `\s` has it. */
+const SPACES = new Set(
+  '\t\n\v\f\r \u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}'
+    .split('')
+    .map((space) => space.charCodeAt(0)),
+);
 
 /** The end of the character that begins at `index`. */
 const nextIndex = (text: string, index: number): number => {
@@ -14,10 +19,21 @@ const nextIndex = (text: string, index: number): number => {
   return unit >= 0xd800 && unit < 0xdc00 ? index + 2 : index + 1;
 };
 
-/** Collects the grams of documents. */
+/** In place of the second character of a gram that has one only. */
+export const NONE = 0x11_0000;
+
+/** A gram by the code points of its characters. */
+export const gramOf = (first: number, second: number): string =>
+  second === NONE ? String.fromCodePoint(first) : String.fromCodePoint(first, second);
+
+/**
+ * Collects the grams of documents, of which each has hundreds: by code points, since most are known already, and strings
+ * would be made for nothing.
+ */
 export interface GramSink {
-  /** A gram that occurs, as often as it occurs. */
-  add(gram: string, position: number | undefined): void;
+  /** A gram that occurs, as often as it occurs; one of two characters with its position. */
+  add(first: number, second: number, position: number): void;
+  addLabel(label: string): void;
 }
 
 /**
@@ -30,21 +46,20 @@ export const addGrams = (
   { hasTerms }: SearchKind,
 ): void => {
   const text = hasTerms ? own : START + own;
-  let last: string | undefined;
+  let last = NONE;
   let lastIndex = 0;
   for (let index = 0; index < text.length;) {
-    const end = nextIndex(text, index);
-    const character = text.slice(index, end);
-    if (hasTerms && SPACE.test(character)) last = undefined;
+    const point = text.codePointAt(index) as number;
+    if (hasTerms && SPACES.has(point)) last = NONE;
     else {
-      sink.add(character, undefined);
-      if (last !== undefined) sink.add(last + character, lastIndex);
-      last = character;
+      sink.add(point, NONE, index);
+      if (last !== NONE) sink.add(last, point, lastIndex);
+      last = point;
       lastIndex = index;
     }
-    index = end;
+    index += point > 0xffff ? 2 : 1;
   }
-  for (const label of labels) sink.add(labelGram(label), undefined);
+  for (const label of labels) sink.addLabel(label);
 };
 
 /** A gram of a term and where it stands in it. */

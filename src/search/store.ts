@@ -332,7 +332,11 @@ export class Texts {
 }
 
 export const encodeTexts = (documents: readonly StoredText[]): Buffer =>
-  Buffer.from(JSON.stringify(documents.map(({ text, labels }) => [text, ...labels])));
+  Buffer.from(JSON.stringify(documents.map(toList)));
+
+const toList = ({ text, labels }: StoredText): string[] => [text, ...labels];
 
 const decodeTexts = (data: Bytes): StoredText[] =>
-  (JSON.parse(Buffer.from(data).toString()) as [string, ...string[]][]).map(([text, ...labels]) => ({ text, labels }));
+  (JSON.parse(Buffer.from(data).toString()) as [string, ...string[]][]).map(fromList);
+
+const fromList = ([text, ...labels]: [string, ...string[]]): StoredText => ({ text, labels });

@@ -6,11 +6,9 @@ const KATAKANA_TO_HIRAGANA = 0x60;
  * and a mark, which has its order among others.
  */
 export const normalise = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .toLowerCase()
-    .normalize('NFKC')
-    .replaceAll(KATAKANA, (character) => String.fromCodePoint(character.charCodeAt(0) - KATAKANA_TO_HIRAGANA));
+  text.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll(KATAKANA, toHiragana);
+
+const toHiragana = (character: string): string => String.fromCodePoint(character.charCodeAt(0) - KATAKANA_TO_HIRAGANA);
 
 /** What is stored of a record for search. No search term holds a line break, so none matches across two parts. */
 export const searchText = (parts: readonly (string | null | undefined)[]): string =>

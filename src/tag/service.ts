@@ -12,6 +12,8 @@ export interface Tag {
   slug: string;
 }
 
+const bySlug = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1);
+
 /** The slugs of names, each with the first of its spellings, in the order in which everyone makes tags. */
 export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string> => {
   const spellings = new Map<string, string>();
@@ -19,7 +21,7 @@ export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string
     const slug = slugOf(name);
     if (!spellings.has(slug)) spellings.set(slug, name);
   }
-  return new Map([...spellings].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map([...spellings].toSorted(bySlug));
 };
 
 /** The slugs of a record's tags, in its order and without duplicates. */
@@ -56,8 +58,9 @@ export const resolvedSlugs = (found: ReadonlyMap<string, Tag>, slugs: readonly s
 ];
 
 /** Tags by their own slugs. */
-export const byOwnSlug = (tags: Iterable<Tag>): Map<string, Tag> =>
-  new Map(Array.from(tags, (tag) => [tag.slug, tag] as const));
+export const byOwnSlug = (tags: Iterable<Tag>): Map<string, Tag> => new Map(Array.from(tags, withSlug));
+
+const withSlug = (tag: Tag): readonly [string, Tag] => [tag.slug, tag];
 
 /** The tags with these ids, in any order; at most as many as one statement takes. */
 export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]> => {

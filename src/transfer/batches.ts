@@ -26,7 +26,7 @@ export interface Batch {
 
 /** Lines in a batch at most, and characters: so much is in memory twice, the batch that is stored and the next one. */
 const MOST_LINES = 500;
-const MOST_CHARACTERS = 2 ** 18;
+const MOST_CHARACTERS = 2 ** 19;
 
 /** A line as an entry, undefined for the last line of a file. @throws BadLine */
 const entryOf = ({ number, text, fault }: Line): Entry | undefined => {

@@ -3,10 +3,10 @@ import { AppError } from '../errors.ts';
 import { searchKinds } from '../schema.ts';
 import { Indexer } from '../search/indexing/indexer.ts';
 import { type Batch, batchesOf, type Entry, type Fault } from './batches.ts';
-import { BadLine, FORMAT, type LineKind, parseAs, TransferError, VERSION } from './format.ts';
+import { BadLine, FORMAT, type LineKind, TransferError, VERSION } from './format.ts';
 import { type Line, readLines } from './lines.ts';
 import { readHeader } from './output.ts';
-import { type Checked, findIds, namedUsers, store, tableOf } from './store.ts';
+import { addReady, type Checked, findIds, namedUsers, store, tableOf } from './store.ts';
 
 /** What became of the lines of a file. */
 export interface Imported {
@@ -44,7 +44,8 @@ export class BadLines extends Error {
 
 /** Lines of a batch that are to be stored. */
 interface Ready {
-  batch: Batch;
+  /** The last of the lines of its batch, which needs no memory any more. */
+  last: number;
   checked: Checked;
   numbers: Map<object, number>;
   faults: Fault[];
@@ -53,8 +54,6 @@ interface Ready {
 
 const isEmpty = ({ users, games, images, audiences }: Checked): boolean =>
   users.length + games.length + images.length + audiences.length === 0;
-
-const listOf = { user: 'users', game: 'games', image: 'images', audience: 'audiences' } as const;
 
 /** Imports a file whose bytes come in chunks; see `Importer`. @throws BadLines, TransferError, AppError */
 export const importLines = (db: Database, chunks: AsyncIterable<Buffer>, options: ImportOptions): Promise<Imported> =>
@@ -69,6 +68,9 @@ class Importer {
   readonly #db: Database;
   readonly #options: ImportOptions;
   readonly #indexer: Indexer;
+  /** What the indexer does, or did last. */
+  #indexed: Promise<void> = Promise.resolve();
+  #isIndexing = false;
   /** The users that a dry run would have stored. */
   readonly #wouldBe = new Set<string>();
   /** The records that a dry run would have stored, as far as lines may yet refer to them: those of the last batch. */
@@ -105,11 +107,23 @@ class Importer {
         storing.catch(() => undefined);
       }
       await storing;
+      await this.#indexed;
+      if (!this.#options.dryRun) await this.#indexer.work();
     } finally {
       await this.#indexer.close();
+      await this.#indexed.catch(() => undefined);
     }
-    if (!this.#options.dryRun) await new Indexer(this.#db, searchKinds).work();
     return this.#imported;
+  }
+
+  /** Has what is stored indexed beside the batches that follow: to merge large segments takes longer than a batch. */
+  async #index(): Promise<void> {
+    if (this.#isIndexing) return;
+    // Fails as it did.
+    await this.#indexed;
+    this.#isIndexing = true;
+    this.#indexed = this.#indexer.work().finally(() => (this.#isIndexing = false));
+    this.#indexed.catch(() => undefined);
   }
 
   /** Checks what can be checked while the batch before is not stored yet. */
@@ -122,15 +136,13 @@ class Importer {
       // The batch that is being stored is not to wait for all of them.
       if (index % CHECKED_AT_ONCE === CHECKED_AT_ONCE - 1) await immediate();
       try {
-        const line = parseAs(kind, value);
-        numbers.set(line, number);
-        (checked[listOf[kind]] as object[]).push(line);
+        numbers.set(addReady(checked, kind, value), number);
       } catch (error) {
         if (!(error instanceof BadLine)) throw error;
         faults.push({ number, message: error.message });
       }
     }
-    return { batch, checked, numbers, faults, existing: batch.entries.length - fresh.length };
+    return { last: batch.last, checked, numbers, faults, existing: batch.entries.length - fresh.length };
   }
 
   /** The entries that are neither stored nor there twice. Those of audiences are to be stored again. */
@@ -141,15 +153,15 @@ class Importer {
       if (ids.length > 0) known.set(kind, await findIds(this.#db, tableOf[kind], ids));
     }
     const fresh = new Set<string>();
-    const isFresh = ({ kind, value: { id } }: Entry): boolean => {
-      const ids = known.get(kind);
-      if (!ids) return true;
-      const key = `${kind} ${id}`;
-      if (ids.has(id) || this.#underWay.has(key) || fresh.has(key)) return false;
-      fresh.add(key);
-      return true;
-    };
-    const left = entries.filter(isFresh);
+    const left: Entry[] = [];
+    for (const entry of entries) {
+      const { kind, value } = entry;
+      const key = `${kind} ${value.id}`;
+      const isAudience = kind === 'audience';
+      if (!isAudience && (known.get(kind)?.has(value.id) || this.#underWay.has(key) || fresh.has(key))) continue;
+      if (!isAudience) fresh.add(key);
+      left.push(entry);
+    }
     this.#underWay = fresh;
     return left;
   }
@@ -168,16 +180,15 @@ class Importer {
         [...ready.checked.games, ...ready.checked.images, ...ready.checked.audiences].map(({ id }) => id),
       );
     } else {
-      const stored = this.#store(ready, skipBad);
-      const indexed = this.#indexer.work();
-      await Promise.all([stored, indexed]);
+      await this.#store(ready, skipBad);
+      await this.#index();
     }
     const { users, games, images } = ready.checked;
     this.#imported.users += users.length;
     this.#imported.games += games.length;
     this.#imported.images += images.length;
     this.#imported.existing += ready.existing;
-    this.#imported.lastLine = ready.batch.last;
+    this.#imported.lastLine = ready.last;
   }
 
   async #store(ready: Ready, isAgain: boolean): Promise<void> {

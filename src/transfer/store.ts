@@ -2,7 +2,8 @@ import { findHiddenIds } from '../content/hidden/read.ts';
 import { storeHidden, storeHiddenMarks } from '../content/hidden/store.ts';
 import type { ContentKind } from '../content/kind.ts';
 import { type Publication, publishAll } from '../content/publish.ts';
-import type { Reader, Transaction } from '../db/connection.ts';
+import { atOnce } from '../db/at-once.ts';
+import type { Parameter, Reader, Transaction } from '../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../db/in-list.ts';
 import { insertInto, insertValues } from '../db/insert.ts';
 import { onceFor } from '../db/texts.ts';
@@ -14,14 +15,17 @@ import { imagePostDraft } from '../image/service.ts';
 import type { Document, SearchKind } from '../search/document.ts';
 import { addDocuments } from '../search/indexing/bulk.ts';
 import type { NoteDocuments } from '../search/tail.ts';
-import { insertUsers } from '../user/service.ts';
-import type { Audience, LineOf, RecordKind } from './format.ts';
+import { insertUsers, type NewUser } from '../user/service.ts';
+import { type Audience, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
 
-/** The lines of a batch, by what they are. Those of records are all of one kind. */
+/** A record as it is to be published, with those who favorited it or reacted to it. */
+type ImportedRecord = Publication & Audience & { isHidden: boolean };
+
+/** The lines of a batch as they are to be stored, by what they are. Those of records are all of one kind. */
 export interface Checked {
-  users: LineOf<'user'>[];
-  games: LineOf<'game'>[];
-  images: LineOf<'image'>[];
+  users: NewUser[];
+  games: ImportedRecord[];
+  images: ImportedRecord[];
   audiences: LineOf<'audience'>[];
 }
 
@@ -52,7 +56,7 @@ export const namedUsers = (line: Audience & { authorId?: string }): string[] => 
 
 const optionalDate = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
 
-const toUser = ({ createdAt, updatedAt, ...profile }: LineOf<'user'>) => ({
+const toUser = ({ createdAt, updatedAt, ...profile }: LineOf<'user'>): NewUser => ({
   ...profile,
   bio: profile.bio ?? null,
   pronouns: profile.pronouns ?? null,
@@ -66,13 +70,13 @@ const toUser = ({ createdAt, updatedAt, ...profile }: LineOf<'user'>) => ({
   hiddenAt: optionalDate(profile.hiddenAt),
 });
 
-/** A record with the line it comes from. */
-type Imported = Publication & { line: Audience & { isHidden?: true | undefined } };
-
-const toPublication = (line: LineOf<'game'> | LineOf<'image'>, draft: Publication['draft']): Imported => ({
-  line,
+const toRecord = (line: LineOf<'game'> | LineOf<'image'>, draft: Publication['draft']): ImportedRecord => ({
   id: line.id,
   authorId: line.authorId,
+  favorites: line.favorites,
+  likes: line.likes,
+  dislikes: line.dislikes,
+  isHidden: line.isHidden === true,
   createdAt: new Date(line.createdAt),
   updatedAt: new Date(line.updatedAt),
   draft,
@@ -84,6 +88,23 @@ const toPublication = (line: LineOf<'game'> | LineOf<'image'>, draft: Publicatio
   },
 });
 
+const addTo = <T extends object>(list: T[], item: T): T => {
+  list.push(item);
+  return item;
+};
+
+/** Makes a line ready to be stored, as far as that needs no database. @throws BadLine */
+export const addReady = (checked: Checked, kind: LineKind, value: object): object => {
+  if (kind === 'user') return addTo(checked.users, toUser(parseAs(kind, value)));
+  if (kind === 'audience') return addTo(checked.audiences, parseAs(kind, value));
+  if (kind === 'image') {
+    const line = parseAs(kind, value);
+    return addTo(checked.images, toRecord(line, imagePostDraft(line)));
+  }
+  const line = parseAs(kind, value);
+  return addTo(checked.games, toRecord(line, gameDraft(line)));
+};
+
 const favoriteInsertion = onceFor(({ favoriteTable, foreignKey }: ContentKind) =>
   insertInto(favoriteTable, ['user_id', foreignKey]),
 );
@@ -91,40 +112,45 @@ const reactionInsertion = onceFor(({ reactionTable, foreignKey }: ContentKind) =
   insertInto(reactionTable, ['user_id', foreignKey, 'type']),
 );
 
+const insertAudiences = (tx: Transaction, kind: ContentKind, records: readonly ImportedRecord[]): Promise<unknown> => {
+  const favorites: Parameter[][] = [];
+  const reactions: Parameter[][] = [];
+  for (const { id, favorites: users = [], likes = [], dislikes = [] } of records) {
+    const record = storedIdToBytes(id);
+    for (const user of users) favorites.push([storedIdToBytes(user), record]);
+    for (const user of likes) reactions.push([storedIdToBytes(user), record, 'like']);
+    for (const user of dislikes) reactions.push([storedIdToBytes(user), record, 'dislike']);
+  }
+  return atOnce([
+    insertValues(tx, favoriteInsertion(kind), favorites),
+    insertValues(tx, reactionInsertion(kind), reactions),
+  ]);
+};
+
 const storeRecords = async (
   tx: Transaction,
   kind: ContentKind,
-  records: readonly Imported[],
+  records: readonly ImportedRecord[],
   note: NoteDocuments,
 ): Promise<void> => {
   await storeHiddenRecords(
     tx,
     kind,
-    records.filter(({ line }) => line.isHidden),
+    records.filter(({ isHidden }) => isHidden),
   );
-  const publications = records.filter(({ line }) => !line.isHidden);
-  if (publications.length === 0) return;
-  await publishAll(tx, kind, publications, { note });
-  const favorites = publications.flatMap(({ id, line: { favorites: users = [] } }) => {
-    const record = users.length === 0 ? undefined : storedIdToBytes(id);
-    return record === undefined ? [] : users.map((user) => [storedIdToBytes(user), record] as const);
-  });
-  await insertValues(tx, favoriteInsertion(kind), favorites);
-  const reactions = publications.flatMap(({ id, line: { likes = [], dislikes = [] } }) => {
-    const record = likes.length + dislikes.length === 0 ? undefined : storedIdToBytes(id);
-    if (record === undefined) return [];
-    return [
-      ...likes.map((user) => [storedIdToBytes(user), record, 'like'] as const),
-      ...dislikes.map((user) => [storedIdToBytes(user), record, 'dislike'] as const),
-    ];
-  });
-  await insertValues(tx, reactionInsertion(kind), reactions);
+  const shown = records.filter(({ isHidden }) => !isHidden);
+  if (shown.length === 0) return;
+  await publishAll(tx, kind, shown, { note, also: () => insertAudiences(tx, kind, shown) });
 };
 
-const storeHiddenRecords = async (tx: Transaction, kind: ContentKind, records: readonly Imported[]): Promise<void> => {
+const storeHiddenRecords = async (
+  tx: Transaction,
+  kind: ContentKind,
+  records: readonly ImportedRecord[],
+): Promise<void> => {
   if (records.length === 0) return;
   await storeHidden(tx, kind, records);
-  for (const { id, line } of records) await addHiddenAudience(tx, id, line);
+  for (const record of records) await addHiddenAudience(tx, record.id, record);
 };
 
 const addHiddenAudience = async (tx: Transaction, id: string, audience: Audience): Promise<void> => {
@@ -165,19 +191,9 @@ const addAudience = async (tx: Transaction, line: LineOf<'audience'>): Promise<v
 export const store = async (tx: Transaction, { users, games, images, audiences }: Checked): Promise<void> => {
   const found = new Map<SearchKind, readonly Document[]>();
   const note: NoteDocuments = async (_, kind, documents) => found.set(kind, documents);
-  if (users.length > 0) await insertUsers(tx, users.map(toUser), new Date(), note);
-  await storeRecords(
-    tx,
-    gameKind,
-    games.map((line) => toPublication(line, gameDraft(line))),
-    note,
-  );
-  await storeRecords(
-    tx,
-    imageKind,
-    images.map((line) => toPublication(line, imagePostDraft(line))),
-    note,
-  );
+  if (users.length > 0) await insertUsers(tx, users, new Date(), note);
+  await storeRecords(tx, gameKind, games, note);
+  await storeRecords(tx, imageKind, images, note);
   for (const line of audiences) await addAudience(tx, line);
   for (const [kind, documents] of found) await addDocuments(tx, kind, documents);
 };

@@ -21,7 +21,7 @@ import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
 import { readUsers } from './reads.ts';
 import { userSearch } from './kind.ts';
 
-type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
+export type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
 /** What search finds a user by. Users sort by their ids alone. */
 const userDocument = ({ id, nickname }: Pick<UserRow, 'id' | 'nickname'>): Document => ({

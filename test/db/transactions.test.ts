@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { gameKind } from '../../src/game/kind.ts';
 import { publish } from '../../src/content/publish.ts';
+import { atOnce } from '../../src/db/at-once.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { idFromBytes, idToBytes } from '../../src/db/values.ts';
@@ -58,6 +59,36 @@ describe('a transaction', () => {
       return 'done';
     });
     expect([result, await valueOf(one), await valueOf(other)]).toEqual(['done', 1, 1]);
+  });
+
+  test('does what is sent at once in its order, prepared before or not', async () => {
+    const name = await aCounter(1);
+    // Known to the session, unlike the other one.
+    await db.transaction((tx) => add(tx, name));
+    const changes = await db.transaction((tx) =>
+      atOnce([
+        tx.execute('UPDATE counters SET n = n * 10 WHERE name = ?', [name]),
+        add(tx, name),
+        tx.execute('UPDATE counters SET n = n * 100 WHERE name = ?', [name]),
+        add(tx, name),
+        add(tx, 'nobody'),
+      ]),
+    );
+    expect([changes, await valueOf(name)]).toEqual([[1, 1, 1, 1, 0], 2101]);
+  });
+
+  test('of which something sent at once fails leaves nothing, and throws what failed first', async () => {
+    const name = await aCounter(1);
+    const work = db.transaction((tx) =>
+      atOnce([
+        add(tx, name),
+        tx.execute('INSERT INTO counters (name, n) VALUES (?, 1)', [name]),
+        tx.execute('UPDATE nowhere SET n = 1'),
+        add(tx, name),
+      ]),
+    );
+    await expect(work).rejects.toThrow(/duplicate|unique/i);
+    expect(await valueOf(name)).toBe(1);
   });
 
   test('that fails leaves nothing, and throws what it threw', async () => {

@@ -111,6 +111,9 @@ export class Session {
   readonly #budget: StatementBudget;
   readonly #statements = new Map<string, Prepared>();
   #runs = 0;
+  /** Whether a statement is being prepared, for which those after it wait. */
+  #isPreparing = false;
+  readonly #waiting: (() => void)[] = [];
   #isBroken = false;
   #onBroken: (() => void) | undefined;
 
@@ -141,10 +144,15 @@ export class Session {
     this.#onBroken = listener;
   }
 
-  /** Runs a statement with its parameters bound on the server. */
+  /** Runs a statement with its parameters bound on the server, after all that were to be run before. */
   run(sql: string, parameters: readonly Parameter[], callback: Callback): void {
+    if (this.#isPreparing) {
+      this.#waiting.push(() => this.run(sql, parameters, callback));
+      return;
+    }
     const statement = this.#statements.get(sql);
     if (statement === undefined) {
+      this.#isPreparing = true;
       this.#prepare(sql, parameters, callback, 1);
       return;
     }
@@ -213,15 +221,18 @@ export class Session {
       if (error?.errno === TOO_MANY_STATEMENTS && attempt < MAX_ATTEMPTS) {
         this.#budget.shrink();
         setTimeout(() => this.#prepare(sql, parameters, callback, attempt + 1), FIRST_PAUSE_MS * 2 ** (attempt - 1));
-      } else if (error) {
-        callback(error, []);
-      } else {
+        return;
+      }
+      if (error) callback(error, []);
+      else {
         forgetDefinitions(statement);
         const prepared = { info: statement, limits: limitsIn(sql), lastRun: 0 };
         this.#statements.set(sql, prepared);
         this.#execute(prepared, parameters, callback);
         if (this.#statements.size > this.#budget.max) this.closeStatements(this.#budget.max);
       }
+      this.#isPreparing = false;
+      for (const run of this.#waiting.splice(0)) run();
     });
   }
 }

@@ -61,13 +61,14 @@ export class SqliteFile {
     writer: SqliteConnection,
     exclusively: (work: () => Promise<void>) => Promise<void>,
     observer: Record<'lookups' | 'threads' | 'writer', PoolObserver | undefined>,
+    readers?: number,
   ) {
     this.#observer = observer;
     this.#writer = writer;
     this.#reader = openReader(file);
     this.#reader.pragma('busy_timeout = 0');
     this.#costs = new Costs(this.#reader);
-    this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms), observer.threads);
+    this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms), observer.threads, readers);
     this.#log = new WriteAheadLog({
       file,
       writer,

@@ -63,7 +63,7 @@ const unavailable = (file: string, error: unknown): AppError =>
 export const openSqlite = async (
   url: string,
   schema: Schema,
-  { observer }: Pick<DatabaseOptions, 'observer'> = {},
+  { observer, readers }: Pick<DatabaseOptions, 'observer' | 'readers'> = {},
 ): Promise<Connection> => {
   const file = sqliteFile(url);
   const dataSource = new DataSource({
@@ -78,7 +78,7 @@ export const openSqlite = async (
   try {
     makePrivate(file);
     await dataSource.initialize();
-    return file === IN_MEMORY ? inMemory(dataSource, observer) : inFile(file, dataSource, observer);
+    return file === IN_MEMORY ? inMemory(dataSource, observer) : inFile(file, dataSource, { observer, readers });
   } catch (error) {
     throw unavailable(file, error);
   }
@@ -110,14 +110,18 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
   };
 };
 
-const inFile = (file: string, dataSource: DataSource, observer: DatabaseObserver | undefined): Connection => {
+const inFile = (
+  file: string,
+  dataSource: DataSource,
+  { observer, readers }: Pick<DatabaseOptions, 'observer' | 'readers'>,
+): Connection => {
   const turns = turnsOf(observer);
   /** Ends when the database is closed. */
   const closing = new Deadline();
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work, { lane: 'background' });
   const { lookups, threads } = new FileObserver(observer, () => opened);
   const observers = { lookups, threads, writer: turns.observer };
-  const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively, observers);
+  const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively, observers, readers);
   /** Undefined while what was opened is no longer there. */
   let opened: SqliteFile | undefined = openFile();
 

@@ -63,12 +63,15 @@ export class ReadingThreads {
   readonly #waiting = new Set<Job>();
   readonly #makers = new LRUCache<string, RowMaker>({ max: REMEMBERED });
   readonly #observer: PoolObserver | undefined;
+  /** How many there are, unless some are lost. */
+  readonly #usual: number;
 
   /** `note` hears how long each statement took. */
-  constructor(file: string, note: (sql: string, ms: number) => void, observer?: PoolObserver) {
+  constructor(file: string, note: (sql: string, ms: number) => void, observer?: PoolObserver, usual = THREADS) {
     this.#file = file;
     this.#note = note;
     this.#observer = observer;
+    this.#usual = usual;
   }
 
   /** How they stand. */
@@ -150,7 +153,7 @@ export class ReadingThreads {
   }
 
   #most(): number {
-    return THREADS + Math.min(this.#lost.size, MOST_EXTRA);
+    return this.#usual + Math.min(this.#lost.size, MOST_EXTRA);
   }
 
   #start(): Thread {

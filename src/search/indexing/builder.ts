@@ -1,18 +1,77 @@
 import { ByteWriter, encodeBlock } from '../block.ts';
 import type { SearchKind } from '../document.ts';
-import { addGrams } from '../grams.ts';
+import { addGrams, gramOf, type GramSink, labelGram, NONE } from '../grams.ts';
 import type { StoredText } from '../store.ts';
 
-interface Gram {
-  text: string;
-  /** Whether it is told where it stands in a document. */
-  hasPositions: boolean;
-  /** How many postings it has. */
-  n: number;
-  /** The document of the last posting. */
-  lastDoc: number;
-  /** Where its next posting goes. */
-  next: number;
+/** In place of the first character of a label, whose second one is its number. */
+const LABEL = NONE + 1;
+const FIRST_SLOTS = 2 ** 12;
+
+const hashOf = (first: number, second: number): number => {
+  const mixed = Math.imul(first, 0x9e37_79b1) ^ Math.imul(second, 0x85eb_ca6b);
+  return mixed ^ (mixed >>> 15);
+};
+
+/** Numbers grams in the order in which they first come, without making strings of them. */
+class GramNumbers {
+  readonly #firsts: number[] = [];
+  readonly #seconds: number[] = [];
+  readonly #labels = new Map<string, number>();
+  /** A hash table of the numbers, plus one. */
+  #slots = new Uint32Array(FIRST_SLOTS);
+
+  get length(): number {
+    return this.#firsts.length;
+  }
+
+  of(first: number, second: number): number {
+    const slot = this.#slotOf(first, second);
+    const known = this.#slots[slot] as number;
+    if (known > 0) return known - 1;
+    this.#firsts.push(first);
+    this.#seconds.push(second);
+    this.#slots[slot] = this.length;
+    if (this.length * 2 > this.#slots.length) this.#grow();
+    return this.length - 1;
+  }
+
+  ofLabel(label: string): number {
+    const known = this.#labels.get(label);
+    if (known !== undefined) return known;
+    const number = this.of(LABEL, this.#labels.size);
+    this.#labels.set(label, number);
+    return number;
+  }
+
+  /** Whether it is told where a gram stands in a document. */
+  hasPositions(number: number): boolean {
+    return this.#seconds[number] !== NONE && this.#firsts[number] !== LABEL;
+  }
+
+  /** All of them, by their numbers. */
+  texts(): string[] {
+    const labels = [...this.#labels.keys()];
+    return this.#firsts.map((first, number) => {
+      const second = this.#seconds[number] as number;
+      return first === LABEL ? labelGram(labels[second] as string) : gramOf(first, second);
+    });
+  }
+
+  /** Where a gram is in the table, or goes. */
+  #slotOf(first: number, second: number): number {
+    const mask = this.#slots.length - 1;
+    for (let slot = hashOf(first, second) & mask; ; slot = (slot + 1) & mask) {
+      const number = (this.#slots[slot] as number) - 1;
+      if (number < 0 || (this.#firsts[number] === first && this.#seconds[number] === second)) return slot;
+    }
+  }
+
+  #grow(): void {
+    this.#slots = new Uint32Array(this.#slots.length * 2);
+    for (const [number, first] of this.#firsts.entries()) {
+      this.#slots[this.#slotOf(first, this.#seconds[number] as number)] = number + 1;
+    }
+  }
 }
 
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
@@ -35,29 +94,50 @@ const compareAsBytes = (a: string, b: string): number => {
  */
 export class PostingBuilder {
   readonly #kind: SearchKind;
-  readonly #grams = new Map<string, Gram>();
+  readonly #grams = new GramNumbers();
+  /** By the number of a gram: how many postings it has, the document of the last one plus one, where its next one goes. */
+  readonly #counts: number[] = [];
+  readonly #lastDocs: number[] = [];
+  readonly #nexts: number[] = [];
   #n = 0;
   /** Of each posting, gram by gram, the document and the position. */
   #docs = new Uint32Array();
   #positions = new Uint32Array();
+  /** The document at hand. */
+  #doc = 0;
+  readonly #counting: GramSink = {
+    add: (first, second) => this.#count(this.#grams.of(first, second)),
+    addLabel: (label) => this.#count(this.#grams.ofLabel(label)),
+  };
+  readonly #adding: GramSink = {
+    add: (first, second, position) => this.#add(this.#grams.of(first, second), position),
+    addLabel: (label) => this.#add(this.#grams.ofLabel(label), 0),
+  };
 
   constructor(kind: SearchKind) {
     this.#kind = kind;
   }
 
   count(doc: number, document: StoredText): void {
-    const add = (text: string, position: number | undefined): void => {
-      let gram = this.#grams.get(text);
-      if (!gram) {
-        gram = { text, hasPositions: position !== undefined, n: 0, lastDoc: -1, next: 0 };
-        this.#grams.set(text, gram);
-      }
-      if (!isNew(gram, doc)) return;
-      gram.lastDoc = doc;
-      gram.n += 1;
-      this.#n += 1;
-    };
-    addGrams({ add }, document, this.#kind);
+    this.#doc = doc;
+    addGrams(this.#counting, document, this.#kind);
+  }
+
+  #count(gram: number): void {
+    if (gram === this.#counts.length) {
+      this.#counts.push(0);
+      this.#lastDocs.push(0);
+    }
+    if (!this.#isNew(gram)) return;
+    (this.#counts[gram] as number) += 1;
+    this.#n += 1;
+  }
+
+  /** Whether a gram that occurs in the document at hand is another posting. */
+  #isNew(gram: number): boolean {
+    if (this.#lastDocs[gram] === this.#doc + 1) return this.#grams.hasPositions(gram);
+    this.#lastDocs[gram] = this.#doc + 1;
+    return true;
   }
 
   /** Once all are counted. */
@@ -65,34 +145,37 @@ export class PostingBuilder {
     this.#docs = new Uint32Array(this.#n);
     this.#positions = new Uint32Array(this.#n);
     let next = 0;
-    for (const gram of this.#grams.values()) {
-      gram.next = next;
-      gram.lastDoc = -1;
-      next += gram.n;
+    for (const n of this.#counts) {
+      this.#nexts.push(next);
+      next += n;
     }
+    this.#lastDocs.fill(0);
   }
 
   add(doc: number, document: StoredText): void {
-    const add = (text: string, position = 0): void => {
-      const gram = this.#grams.get(text) as Gram;
-      if (!isNew(gram, doc)) return;
-      gram.lastDoc = doc;
-      this.#docs[gram.next] = doc;
-      this.#positions[gram.next] = position;
-      gram.next += 1;
-    };
-    addGrams({ add }, document, this.#kind);
+    this.#doc = doc;
+    addGrams(this.#adding, document, this.#kind);
+  }
+
+  #add(gram: number, position: number): void {
+    if (!this.#isNew(gram)) return;
+    const next = this.#nexts[gram] as number;
+    this.#docs[next] = this.#doc;
+    this.#positions[next] = position;
+    this.#nexts[gram] = next + 1;
   }
 
   /** What a segment of `size` says of each gram, in the order of their bytes. */
   *blocks(size: number): Generator<{ gram: string; data: Buffer }> {
-    const sorted = [...this.#grams.values()].toSorted((a, b) => compareAsBytes(a.text, b.text));
-    for (const gram of sorted) yield { gram: gram.text, data: this.#block(gram, size) };
+    const sorted = [...this.#grams.texts().entries()].toSorted(([, a], [, b]) => compareAsBytes(a, b));
+    for (const [number, gram] of sorted) yield { gram, data: this.#block(number, size) };
   }
 
-  #block({ hasPositions, next: end, n }: Gram, size: number): Buffer {
+  #block(gram: number, size: number): Buffer {
+    const n = this.#counts[gram] as number;
+    const end = this.#nexts[gram] as number;
     const docs = this.#docs.subarray(end - n, end);
-    if (!hasPositions) return encodeBlock(size, docs);
+    if (!this.#grams.hasPositions(gram)) return encodeBlock(size, docs);
     const own = new Uint32Array(n);
     const ends = new Uint32Array(n);
     const bytes = new ByteWriter(n * 2);
@@ -107,6 +190,3 @@ export class PostingBuilder {
     return encodeBlock(size, own.subarray(0, found), { bytes: bytes.written(), ends });
   }
 }
-
-/** Whether a gram that occurs in a document is another posting. */
-const isNew = ({ hasPositions, lastDoc }: Gram, doc: number): boolean => hasPositions || lastDoc !== doc;

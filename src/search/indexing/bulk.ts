@@ -5,6 +5,8 @@ import { noteDocuments } from '../tail.ts';
 import { beginGeneration } from './compact.ts';
 import { insertTexts } from './segment-writer.ts';
 
+const byKey = (a: Document, b: Document): number => Buffer.compare(a.key, b.key);
+
 /**
  * Has searches find documents of new records from the commit of this transaction on, as `noteDocuments` does. Many of them
  * become segments at once: by way of the tail they would be written twice, read and deleted. The last to be done in a
@@ -22,7 +24,7 @@ export const addDocuments = async (
     return;
   }
   await beginGeneration(tx, kind);
-  const sorted = documents.toSorted((a, b) => Buffer.compare(a.key, b.key));
+  const sorted = documents.toSorted(byKey);
   const size = Math.ceil(sorted.length / Math.ceil(sorted.length / run));
   for (let start = 0; start < sorted.length; start += size) {
     await insertTexts(tx, kind, sorted.slice(start, start + size));

@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import type { Lane } from '../../db/database.ts';
 import { Block, BlockReader } from '../block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from '../document.ts';
-import { addGrams } from '../grams.ts';
+import { addGrams, gramOf, labelGram, NONE } from '../grams.ts';
 import { keyAt, lowerBound, readSegments, type Segment, SearchStore, splitLabels, type StoredText } from '../store.ts';
 import { readBlocks, readKeys } from './compact.ts';
 
@@ -27,14 +27,17 @@ const addend = (hash: number, position: number): number => mix(mix(hash, positio
 export const fingerprintOf = (kind: SearchKind, document: StoredText): number => {
   const seen = new Set<string>();
   let sum = 0;
-  const add = (gram: string, position: number | undefined): void => {
-    if (position !== undefined) sum = (sum + addend(hashOf(gram), position)) | 0;
-    else if (!seen.has(gram)) {
-      seen.add(gram);
-      sum = (sum + hashOf(gram)) | 0;
-    }
+  const addOnce = (gram: string): void => {
+    if (seen.has(gram)) return;
+    seen.add(gram);
+    sum = (sum + hashOf(gram)) | 0;
   };
-  addGrams({ add }, document, kind);
+  const add = (first: number, second: number, position: number): void => {
+    const gram = gramOf(first, second);
+    if (second === NONE) addOnce(gram);
+    else sum = (sum + addend(hashOf(gram), position)) | 0;
+  };
+  addGrams({ add, addLabel: (label) => addOnce(labelGram(label)) }, document, kind);
   return sum >>> 0;
 };
 
