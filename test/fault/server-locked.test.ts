@@ -11,6 +11,7 @@ import { noteResult } from '../support/faults/results.ts';
 import { audit, startWriters, strayOf } from '../support/faults/writers.ts';
 import { aKey, idIn, withDatabase } from '../support/load.ts';
 import { type ServeProcess, startServe } from '../support/program.ts';
+import { beneath } from '../support/vitess.ts';
 
 // Another session of the database holds what callers want: a table, or a row.
 
@@ -33,7 +34,7 @@ beforeEach(async () => {
     url: database.url,
     env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', REQUEST_TIMEOUT_MS: String(REQUEST_MS) },
   });
-  other = await createConnection(connectionOptions(new URL(database.url)));
+  other = await createConnection(connectionOptions(beneath(database.url)));
 });
 afterEach(async () => {
   await other.end();

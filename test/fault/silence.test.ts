@@ -9,6 +9,7 @@ import { connectionOptions, createDatabase, engine, type TestDatabase } from '..
 import { type Gate, startGate } from '../support/gate.ts';
 import { aKey, idIn } from '../support/load.ts';
 import { type Environment, type ServeProcess, startServe } from '../support/program.ts';
+import { beneath } from '../support/vitess.ts';
 
 // The database does not answer, or not all of it.
 
@@ -55,7 +56,7 @@ const onServers = (): void => {
     database = await createDatabase();
     key = await aKey(database.url);
     gate = await startGate(database.url);
-    operator = await createConnection(connectionOptions(new URL(database.url)));
+    operator = await createConnection(connectionOptions(beneath(database.url)));
   });
   afterEach(async () => {
     client.close();
@@ -67,7 +68,7 @@ const onServers = (): void => {
   });
 
   const waiting = async (pattern: RegExp): Promise<number> => {
-    const [rows] = await operator.query<RowDataPacket[]>('SHOW PROCESSLIST');
+    const [rows] = await operator.query<RowDataPacket[]>('SHOW FULL PROCESSLIST');
     const ours = rows.filter(({ db, Id }) => db === operator.config.database && Id !== operator.threadId);
     return ours.filter(({ Info }) => pattern.test(String(Info))).length;
   };

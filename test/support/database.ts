@@ -50,7 +50,7 @@ const createOnServer = async (url: URL): Promise<TestDatabase> => {
 
 /** Vitess makes no databases while it runs: it has empty ones in store, which are emptied to be used again. */
 const createInKeyspace = async (url: URL): Promise<TestDatabase> => {
-  const { name, giveBack } = await takeKeyspace();
+  const { name, giveBack } = await takeKeyspace(Number(url.port));
   url.pathname = `/${name}`;
   return { url: url.href, drop: giveBack };
 };

@@ -4,7 +4,7 @@ import { chown, copyFile, link, mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createConnection } from 'mysql2/promise';
+import { createConnection, escapeId, type RowDataPacket } from 'mysql2/promise';
 import { freePort, GUARD, startServer, type ThrowawayServer, type VitessProgram } from './servers.ts';
 
 // Vitess as a whole in one process (vtgate, a tablet for each keyspace, the topology in memory), over one MySQL. It is no
@@ -67,6 +67,8 @@ export const vitessOptions = ({ keyspaces, mysqlPort, port, webPort }: Options):
   '--queryserver-config-transaction-cap=40',
   // The service has the database give up what nobody waits for any more.
   '--allow-kill-statement',
+  // A tenth of it is how often transactions are looked for whose time is over, also those that are not of this kind.
+  '--queryserver-config-olap-transaction-timeout=10s',
   // A large import or a check reads more than 10 000 rows at once.
   '--queryserver-config-max-result-size=100000',
 ];
@@ -105,22 +107,41 @@ export const createBelow = async (mysqlPort: number, keyspaces: readonly string[
   }
 };
 
-/** Resolves when a keyspace is served. @throws Error with `words()` when `isRunning` no more, or after two minutes */
+/** What a tablet has to do itself: without a table, vtgate answers by itself. */
+const WRITE_AND_READ = [
+  'CREATE TABLE IF NOT EXISTS is_served (n INT PRIMARY KEY)',
+  'REPLACE INTO is_served (n) VALUES (1)',
+  'SELECT n FROM is_served',
+  'DROP TABLE is_served',
+];
+const READ = ['SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()'];
+
+/**
+ * Resolves when a keyspace is written to and read by way of vtgate. @throws Error with `words()` and what it met last when
+ * `isRunning` no more, or after two minutes
+ */
 export const untilServed = async (
   { port, keyspace }: { port: number; keyspace: string },
   { isRunning, words }: { isRunning(): boolean; words(): string },
+  statements: readonly string[] = WRITE_AND_READ,
 ): Promise<void> => {
   const deadline = Date.now() + START_TIMEOUT_MS;
+  let fault: unknown;
   while (isRunning() && Date.now() < deadline) {
     try {
       const connection = await createConnection({ host: '127.0.0.1', port, user: 'root', database: keyspace });
-      await connection.query('SELECT 1 FROM dual').finally(() => connection.destroy());
+      try {
+        for (const sql of statements) await connection.query(sql);
+      } finally {
+        connection.destroy();
+      }
       return;
-    } catch {
+    } catch (error) {
+      fault = error;
       await sleep(100);
     }
   }
-  throw new Error(`Vitess did not start:\n${words()}`);
+  throw new Error(`Vitess does not serve ${keyspace}:\n${words()}`, { cause: fault });
 };
 
 /** A Vitess for as long as this process lives, with empty keyspaces in store. */
@@ -152,9 +173,8 @@ export const startVitess = async ({
   const taken = join(folder, 'taken');
   await mkdir(taken);
   try {
-    for (const keyspace of [names[0] ?? '', names.at(-1) ?? '']) {
-      await untilServed({ port, keyspace }, { isRunning: () => guard.exitCode === null, words: () => words });
-    }
+    const state = { isRunning: () => guard.exitCode === null, words: () => words };
+    await Promise.all(names.map((keyspace) => untilServed({ port, keyspace }, state)));
   } catch (error) {
     await stop();
     throw error;
@@ -162,8 +182,16 @@ export const startVitess = async ({
   return { url: `mysql://root@127.0.0.1:${port}`, keyspaces: taken, below: below.url, stop };
 };
 
-/** Takes an empty keyspace for oneself, among all processes of the run: whoever makes its folder has it. */
-export const takeKeyspace = async (): Promise<{ name: string; giveBack(): Promise<void> }> => {
+/** Where a database of the tests is stored: that of a keyspace in the MySQL below, of the same name. */
+export const beneath = (url: string): URL => {
+  const below = process.env[BELOW_VARIABLE];
+  const stored = new URL(below ?? url);
+  stored.pathname = new URL(url).pathname;
+  return stored;
+};
+
+/** Takes an empty keyspace of the Vitess at `port` for oneself, among all of the run: whoever makes its folder has it. */
+export const takeKeyspace = async (port: number): Promise<{ name: string; giveBack(): Promise<void> }> => {
   const folder = process.env[KEYSPACES_VARIABLE];
   if (!folder) throw new Error('No Vitess was started for this run: see test/support/setup/vitess.ts');
   for (let n = 0; n < KEYSPACES; n += 1) {
@@ -172,19 +200,36 @@ export const takeKeyspace = async (): Promise<{ name: string; giveBack(): Promis
       () => true,
       () => false,
     );
-    if (isMine) return { name, giveBack: () => emptyKeyspace(name).then(() => rmdir(mine)) };
+    if (isMine) {
+      await untilServed({ port, keyspace: name }, { isRunning: () => true, words: () => '' }, READ);
+      return { name, giveBack: () => emptyKeyspace(name).then(() => rmdir(mine)) };
+    }
   }
   throw new Error(`The tests use more than ${KEYSPACES} keyspaces at once: some are not given back.`);
 };
 
-/** Drops all that is in a keyspace: in the MySQL below, since Vitess makes and drops no databases while it runs. */
+/**
+ * Drops all that is in a keyspace: in the MySQL below, since Vitess makes and drops no databases while it runs. The database
+ * stays: a tablet that connects anew and does not find it takes MySQL for gone, and serves nobody for some seconds.
+ */
 const emptyKeyspace = async (name: string): Promise<void> => {
   const below = new URL(process.env[BELOW_VARIABLE] ?? '');
   const connection = await createConnection({ host: below.hostname, port: Number(below.port), user: below.username });
   try {
-    await connection.query('SET SESSION lock_wait_timeout = 10');
-    await connection.query(`DROP DATABASE ${name}`);
-    await connection.query(`CREATE DATABASE ${name} ${TEXTS}`);
+    // What a service that was killed has left behind in a tablet ends by itself.
+    await connection.query('SET SESSION lock_wait_timeout = 60, foreign_key_checks = 0');
+    for (const [kind, type] of [
+      ['VIEW', 'VIEW'],
+      ['TABLE', 'BASE TABLE'],
+    ]) {
+      const [rows] = await connection.query<RowDataPacket[]>(
+        'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ? AND table_type = ?',
+        [name, type],
+      );
+      const names = rows.map((row) => `${name}.${escapeId(String(row['name']))}`);
+      if (names.length > 0) await connection.query(`DROP ${kind} ${names.join(', ')}`);
+    }
+    await connection.query(`ALTER DATABASE ${name} ${TEXTS}`);
   } finally {
     await connection.end();
   }

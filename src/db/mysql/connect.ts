@@ -2,7 +2,7 @@ import mysql, { type Connection } from 'mysql2';
 import type { Socket } from 'node:net';
 import type { ServerAddress } from '../address.ts';
 import { connectionError } from './errors.ts';
-import { applySettings } from './settings.ts';
+import { applySettings, type Setting } from './settings.ts';
 
 /** Until a connection is there and set up. A server that lives answers at once, wherever it is. */
 export const CONNECT_TIMEOUT_MS = 2000;
@@ -33,7 +33,7 @@ export const breakConnection = (connection: Connection, error: Error): void => {
  */
 export const connect = (
   address: ServerAddress,
-  settings: readonly string[],
+  settings: readonly Setting[],
   abort: (fail: (error: Error) => void) => void,
 ): Promise<Connection> =>
   new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** What errors of MySQL, MariaDB, Galera and the network mean to us. */
+/** What errors of MySQL, MariaDB, Galera, Vitess and the network mean to us. */
 
 /** Lock wait timeout, deadlock, snapshot conflict (MariaDB 11.8), and statements that others close in time. */
 export const TOO_MANY_STATEMENTS = 1461;
@@ -17,6 +17,16 @@ const READ_ONLY = new Set([1290, 1836]);
 const LEAVING = new Set([1047, 1180, 1053, 1927, 3169, 4031]);
 /** Of these, they concern one connection and not its server. */
 const CLOSED_ONE = new Set([1927, 3169, 4031]);
+
+/**
+ * What Vitess says when the MySQL behind it cannot be reached, or has gone in the middle of a statement: the errors of MySQL's
+ * own clients, which no MySQL sends.
+ */
+const GONE_BEHIND = new Set([2002, 2003, 2006, 2013]);
+/** And while none of its tablets serves the database, or one begins or stops to. It has no number of its own for these. */
+const UNKNOWN_ERROR = 1105;
+const NOT_SERVED =
+  /\bVT1400[1-5]\b|no healthy tablet available|initially found no available tablet|primary is not serving|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
 
 const UNREACHABLE = new Set([
   'EAI_AGAIN',
@@ -81,15 +91,22 @@ export const isUnfit = (error: unknown): boolean => {
   return READ_ONLY.has(errno) || (LEAVING.has(errno) && !CLOSED_ONE.has(errno));
 };
 
+/** Whether what we are connected to is there, and passes on to a server that is not. */
+const isAwayBehind = (error: unknown): boolean => {
+  const errno = numberOf(error);
+  return GONE_BEHIND.has(errno) || (errno === UNKNOWN_ERROR && NOT_SERVED.test(driverError(error).message ?? ''));
+};
+
 /** Whether this error means that the database cannot be reached, by this connection at least. */
-export const isUnreachable = (error: unknown): boolean => isBroken(error) || isUnfit(error) || isCrowded(error);
+export const isUnreachable = (error: unknown): boolean =>
+  isBroken(error) || isUnfit(error) || isCrowded(error) || isAwayBehind(error);
 
 /**
  * Whether a COMMIT that met this error has certainly stored nothing: it lost, or the server takes no writes. After all
  * others it may have: a Galera node that loses its cluster cannot know whether the others got the transaction.
  */
 export const isRefusedCommit = (error: unknown): boolean =>
-  !isBroken(error) && !isInterrupted(error) && !LEAVING.has(numberOf(error));
+  !isBroken(error) && !isInterrupted(error) && !isAwayBehind(error) && !LEAVING.has(numberOf(error));
 
 /** An error that says that a connection cannot be used, in the driver's own words. */
 export const connectionError = (code: string, message: string): Error =>

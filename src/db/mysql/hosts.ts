@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { placeOf, type ServerAddress } from '../address.ts';
 import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './connect.ts';
 import { connectionError, driverError, isCrowded } from './errors.ts';
+import type { Setting } from './settings.ts';
 
 /** How long a host that comes first in the list may take to answer, once a later one has. */
 const PREFERENCE_MS = 300;
@@ -133,7 +134,7 @@ export class Hosts {
   }
 
   /** Connects to the server that is used. @throws Error of the driver, or NO_FIT_HOST */
-  async connect(settings: readonly string[]): Promise<Link> {
+  async connect(settings: readonly Setting[]): Promise<Link> {
     const node = await this.locate();
     try {
       const connection = await this.#open(node.address, settings);
@@ -192,7 +193,7 @@ export class Hosts {
     for (const abort of this.#connecting) abort(connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
   }
 
-  async #open(address: ServerAddress, settings: readonly string[] = []): Promise<Connection> {
+  async #open(address: ServerAddress, settings: readonly Setting[] = []): Promise<Connection> {
     let abort: ((error: Error) => void) | undefined;
     const opening = connect(address, settings, (fail) => {
       abort = fail;

@@ -5,6 +5,7 @@ import { connectionError, isCrowded, isUnfit } from './errors.ts';
 import type { PoolObserver, PoolUsage, StatementWatch } from '../observer.ts';
 import type { Hosts, Node } from './hosts.ts';
 import { Session, type StatementBudget } from './session.ts';
+import type { Setting } from './settings.ts';
 
 /** Calls that wait for a connection; beyond, they are refused. Far more than can be served within their time. */
 const MAX_WAITING = 1000;
@@ -37,7 +38,7 @@ export interface SessionPoolOptions {
   /** How many connections, at most. They are opened when they are needed. */
   limit: number;
   /** What each connection runs before it is used for the first time. */
-  settings: readonly string[];
+  settings: readonly Setting[];
   statements: StatementBudget;
   /** Without, what is given up runs to its end, or for as long as the connection is kept. */
   canceller?: Canceller;

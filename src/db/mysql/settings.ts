@@ -21,10 +21,18 @@ const variables = (autocommit: 0 | 1): Record<string, string | number> => ({
   sql_safe_updates: 0,
 });
 
-/**
- * Without a limit; DEFAULT would be the server's. Vitess has none of its own, and with one of a session takes no GET_LOCK.
- */
-const NO_SELECT_LIMIT = 'SET SESSION sql_select_limit = 18446744073709551615';
+/** A statement that sets up a connection, or those for Vitess and for all others. */
+export type Setting = string | { readonly vitess: string | undefined; readonly others: string | undefined };
+
+/** An older Vitess lacks some of those that are its own. */
+const UNKNOWN_VARIABLE = 1193;
+
+/** Without a limit; DEFAULT would be the server's. */
+const NO_SELECT_LIMIT: Setting = {
+  // It has none of its own, and with one of a session takes no GET_LOCK.
+  vitess: undefined,
+  others: 'SET SESSION sql_select_limit = 18446744073709551615',
+};
 
 /** What a server said of itself when it was connected to, which the driver's types leave out. */
 const isVitess = (connection: object): boolean =>
@@ -37,7 +45,7 @@ const isVitess = (connection: object): boolean =>
  * What holds on every connection, whatever the server was told. The service locks the rows it depends on; the gap locks of
  * REPEATABLE READ would only add deadlocks between toggles of different records.
  */
-export const connectionSettings = (autocommit: 0 | 1): string[] => [
+export const connectionSettings = (autocommit: 0 | 1): Setting[] => [
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE',
   `SET SESSION ${Object.entries(variables(autocommit))
     .map(([name, value]) => `${name} = ${value}`)
@@ -55,11 +63,16 @@ const SILENCE_S = 120;
  * What ends statements and waits for locks when nobody is there any more to do it. MySQL's limit is for SELECT only.
  * A server does not see that the machine at the other end is gone, and would keep its locks for eight hours.
  */
-export const backstopSettings = ({ statementMs, engine }: Backstops): string[] => {
+export const backstopSettings = ({ statementMs, engine }: Backstops): Setting[] => {
   const ms = statementMs + BACKSTOP_MORE_MS;
   const seconds = Math.ceil(ms / 1000);
   return [
-    `SET SESSION ${engine === 'mariadb' ? `max_statement_time = ${ms / 1000}` : `max_execution_time = ${ms}`}`,
+    {
+      vitess: `SET SESSION query_timeout = ${ms}`,
+      others: `SET SESSION ${engine === 'mariadb' ? `max_statement_time = ${ms / 1000}` : `max_execution_time = ${ms}`}`,
+    },
+    // It closes no connection that says nothing, even when told to, and keeps its transaction.
+    { vitess: `SET SESSION transaction_timeout = ${ms}`, others: undefined },
     `SET SESSION innodb_lock_wait_timeout = ${seconds}, wait_timeout = ${Math.max(SILENCE_S, seconds)}`,
     ...(engine === 'mariadb' ? [`SET SESSION idle_transaction_timeout = ${seconds}`] : []),
   ];
@@ -68,29 +81,36 @@ export const backstopSettings = ({ statementMs, engine }: Backstops): string[] =
 /** Runs settings one after the other; a connection that refuses one is closed. */
 export const applySettings = (
   connection: Connection,
-  [setting, ...others]: readonly string[],
+  [setting, ...others]: readonly Setting[],
   done: (error: Error | null) => void,
 ): void => {
   if (setting === undefined) {
     done(null);
     return;
   }
-  if (setting === NO_SELECT_LIMIT && isVitess(connection)) {
-    applySettings(connection, others, done);
+  const goOn = (): void => applySettings(connection, others, done);
+  const [sql, isOptional] =
+    typeof setting === 'string'
+      ? [setting, false]
+      : isVitess(connection)
+        ? [setting.vitess, true]
+        : [setting.others, false];
+  if (sql === undefined) {
+    goOn();
     return;
   }
-  connection.query(setting, (error) => {
-    if (error) {
+  connection.query(sql, (error) => {
+    if (error && !(isOptional && error.errno === UNKNOWN_VARIABLE)) {
       connection.destroy();
       done(error);
     } else {
-      applySettings(connection, others, done);
+      goOn();
     }
   });
 };
 
 /** Has a pool give out no connection before the settings hold on it. */
-export const withSettings = (pool: Pool, settings: readonly string[]): Pool => {
+export const withSettings = (pool: Pool, settings: readonly Setting[]): Pool => {
   const isSet = new WeakSet<PoolConnection>();
   const getConnection = pool.getConnection.bind(pool);
   pool.getConnection = (callback) =>
