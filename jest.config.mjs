@@ -40,14 +40,12 @@ const onSecondServer = [
   'db/hosts',
   'db/migrations',
   'db/odd-server',
-  'db/metrics',
   'db/plans',
   'db/prepared',
   'db/schema',
   'db/search-index',
   'db/tls',
   'db/transactions',
-  'db/verify-cleanup',
   'db/writable',
 ];
 const firstServer = engines.find(({ server }) => server);
