@@ -23,7 +23,7 @@ export const requestText = (procedure, input, key) => {
  * @returns `define(set, requests)`, which gives it requests to send in turn, and
  *   `run({port, set, connections, milliseconds, count?, tolerant?})`, which resolves with `requests` answered, `failures`
  *   among them, `perSecond`, and the latencies `p50`, `p99` and `worst` in milliseconds; unless `tolerant`, it rejects at
- *   the first answer that is not 200
+ *   the first answer that is not 200; `stop()`, which ends it, or else it ends with this process
  */
 export const startLoad = () => {
   const { child } = start(process.execPath, [GENERATOR], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -44,5 +44,6 @@ export const startLoad = () => {
   return {
     define: (set, requests) => ask({ define: { set, requests } }),
     run: (run) => ask({ run }),
+    stop: () => child.disconnect(),
   };
 };

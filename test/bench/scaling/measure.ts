@@ -21,6 +21,7 @@ declare global {
 interface Load {
   define(set: string, requests: readonly string[]): Promise<void>;
   run(run: { port: number; set: string; connections: number; milliseconds: number }): Promise<Result>;
+  stop(): void;
 }
 interface Result {
   requests: number;
@@ -215,6 +216,7 @@ const takeTurn = async (load: Load, one: Setup, operation: Operation, millisecon
 test('what each step gives and costs', async () => {
   await start();
   const load = startLoad();
+  stops.push(async () => load.stop());
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   say(
     'operation | setup | requests/s | p99 ms | service µs | balancer µs | database µs | ratios: requests/s, service, database',
