@@ -2,7 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { findEngines } from './test/support/available.mjs';
 
-const { engines, notices } = findEngines();
+/** `notices` say which databases the machine lacks. */
+export const { engines, notices } = findEngines();
 
 /** Fails where the machine lacks something and `CI` is `true`: there, everything is to be tested. */
 export const failInCi = (lacking) => {

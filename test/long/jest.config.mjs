@@ -1,7 +1,7 @@
 // What `npm test` leaves out, since it takes long: whole programs, a second server, a browser, Redis and Prometheus.
 import { fileURLToPath } from 'node:url';
-import { base, failInCi, longProjects, project } from '../../jest.config.mjs';
-import { findChromium, findEngines, findOasdiff, findPromtool, findRedis } from '../support/available.mjs';
+import { base, failInCi, longProjects, notices as engineNotices, project } from '../../jest.config.mjs';
+import { findChromium, findOasdiff, findPromtool, findRedis } from '../support/available.mjs';
 
 const rootDir = fileURLToPath(new URL('../..', import.meta.url));
 const { chromium, notices: chromiumNotices } = findChromium();
@@ -10,7 +10,7 @@ const { redis, notices: redisNotices } = findRedis();
 const { promtool, notices: promtoolNotices } = findPromtool();
 const lacking = [...chromiumNotices, ...oasdiffNotices, ...redisNotices, ...promtoolNotices];
 failInCi(lacking);
-const notices = [...findEngines().notices, ...lacking];
+const notices = [...engineNotices, ...lacking];
 
 const sqlite = { TEST_ENGINE: { name: 'sqlite' } };
 

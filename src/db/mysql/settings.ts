@@ -89,18 +89,15 @@ export const applySettings = (
     return;
   }
   const goOn = (): void => applySettings(connection, others, done);
-  const [sql, isOptional] =
-    typeof setting === 'string'
-      ? [setting, false]
-      : isVitess(connection)
-        ? [setting.vitess, true]
-        : [setting.others, false];
+  const differs = typeof setting !== 'string';
+  const isForVitess = differs && isVitess(connection);
+  const sql = differs ? setting[isForVitess ? 'vitess' : 'others'] : setting;
   if (sql === undefined) {
     goOn();
     return;
   }
   connection.query(sql, (error) => {
-    if (error && !(isOptional && error.errno === UNKNOWN_VARIABLE)) {
+    if (error && !(isForVitess && error.errno === UNKNOWN_VARIABLE)) {
       connection.destroy();
       done(error);
     } else {
