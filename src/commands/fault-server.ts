@@ -35,7 +35,8 @@ export const faultServerCommand = (): Command =>
     .action(async ({ port, vectors }: { port: number; vectors?: string }) => {
       const script = readVectors(vectors ?? createRequire(import.meta.url).resolve(OURS));
       const server = await startFaultServer(script, port);
+      const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
       print(`${script.length} vectors at ${server.url}/vectors`);
-      await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+      await stopped;
       server.stop();
     });

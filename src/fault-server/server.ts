@@ -113,7 +113,12 @@ export const startFaultServer = async (vectors: readonly Vector[], port: number)
     else void exchange(request, response, pathname, own.replace(HOST, 'localhost')).catch(() => undefined);
   };
   const server = createServer(listener).listen(port, HOST);
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    silence.stop();
+    throw error;
+  }
   return {
     url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
     stop: () => {

@@ -1,11 +1,15 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 
-/** A program that listens, and never takes more connections than the kernel keeps for it. */
+/** Listens, tells the port, and blocks its thread: it accepts no connection. */
 const PROGRAM = `
+  const { parentPort } = require('node:worker_threads');
   const server = require('node:net').createServer();
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    parentPort.postMessage(server.address().port);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });
 `;
 /** The kernel keeps one more than the backlog. */
 const ROOM = 4;
@@ -16,14 +20,14 @@ export interface Silence {
 }
 
 /**
- * A port where connections are never made, nor refused: its process has been stopped, and the queue of the kernel is full.
- * Linux drops what comes then.
+ * A port where connections are never made, nor refused: its thread is blocked, and the queue of the kernel is full. Linux
+ * drops what comes then.
  */
 export const keepSilence = async (): Promise<Silence> => {
-  const child = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [text] = (await once(child.stdout, 'data')) as [Buffer];
-  const port = Number(text.toString());
-  child.kill('SIGSTOP');
+  const worker = new Worker(PROGRAM, { eval: true });
+  const [port] = (await once(worker, 'message')) as [number];
+  // It ends with the process.
+  worker.unref();
   const sockets: Socket[] = [];
   for (let index = 0; index < ROOM; index += 1) {
     const socket = connect({ port, host: '127.0.0.1' });
@@ -34,7 +38,7 @@ export const keepSilence = async (): Promise<Silence> => {
     port,
     stop: () => {
       sockets.forEach((socket) => socket.destroy());
-      child.kill('SIGKILL');
+      void worker.terminate();
     },
   };
 };

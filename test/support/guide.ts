@@ -32,7 +32,9 @@ interface Output {
 }
 
 const runProgram = async (command: string, args: string[], env: NodeJS.ProcessEnv): Promise<string> => {
-  const child = spawn(command, args, { cwd: resolve('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
+  // On a terminal, Jest has its workers color what they print. A guide shows no colors.
+  const plain = { ...env, FORCE_COLOR: undefined };
+  const child = spawn(command, args, { cwd: resolve('.'), env: plain, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type FaultServer, startFaultServer } from '../../src/fault-server/server.ts';
 import { parseVectors } from '../../src/fault-server/vector.ts';
+import { type Environment, startCli } from '../support/program.ts';
 
 // The server of scripted exchanges that SDKs are tested with: what it was told to do to a request, it does.
 
@@ -41,6 +43,40 @@ beforeAll(async () => {
   server = await startFaultServer(vectors, 0);
 });
 afterAll(() => server.stop());
+
+/** Lets the command run until it has said something, or has ended by itself. Resolves with its output and exit status. */
+const runUntilReady = async (args: string[], env: Environment = {}) => {
+  const child = startCli(['fault-server', ...args], env);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text: string) => {
+    said.stdout += text;
+    child.kill();
+  });
+  child.stderr.on('data', (text: string) => (said.stderr += text));
+  const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(late);
+  return { code, ...said };
+};
+
+describe('the command', () => {
+  test('starts where FORCE_COLOR colors what programs print', async () => {
+    expect(await runUntilReady(['--port', '0'], { FORCE_COLOR: '1' })).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+ vectors at http:\/\/127\.0\.0\.1:\d+\/vectors\n$/),
+      stderr: '',
+    });
+  });
+
+  test('ends with an error, and leaves no process behind, where the port is taken', async () => {
+    const { port } = new URL(server.url);
+    expect(await runUntilReady(['--port', port])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+    });
+  });
+});
 
 interface Told {
   name: string;

@@ -28,7 +28,8 @@ afterAll(async () => {
 });
 
 const run = async (command: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
-  const env = { ...process.env, GATEWAY_KEY: sandboxKeys[0]?.key };
+  // On a terminal, Jest has its workers color what they print.
+  const env = { ...process.env, FORCE_COLOR: undefined, GATEWAY_KEY: sandboxKeys[0]?.key };
   const child = spawn(command, args, { cwd: resolve('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';

@@ -7,7 +7,7 @@ import { afterAll } from '@jest/globals';
 
 const PROGRAM = `require('node:http')
   .createServer((request, response) => response.end())
-  .listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
+  .listen(0, '127.0.0.1', function () { process.stdout.write(this.address().port + '\\n'); });`;
 
 let child: ChildProcess | undefined;
 let url: Promise<string> | undefined;
