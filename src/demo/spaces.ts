@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { ContentReads } from '../content/reads.ts';
 import { closeContext, type Context, openContext } from '../context.ts';
+import { AppError } from '../errors.ts';
 import { gameKind } from '../game/kind.ts';
 import { Snapshot } from '../db/sqlite/snapshot.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
 import { fillSandbox, firstIdSince, referenceOf } from './sandbox.ts';
 
 const HOUR_MS = 3_600_000;
-/** Private spaces that are kept, and how long without being used. */
+/** Most private spaces at a time, and how long one is kept without being used. */
 const usual = { most: 64, idleMs: HOUR_MS };
 /** After this time what is made is dated anew: the records of the last day would be older than that. */
 const STALE_MS = 12 * HOUR_MS;
@@ -25,8 +26,11 @@ export interface Space {
 
 /** Where the spaces of a sandbox are had. */
 export interface Spaces {
-  /** Does `work`, a request, in a space, which stays until it is done. */
-  within: (name: string | undefined, work: (space: Space) => Promise<void>) => Promise<void>;
+  /**
+   * Does `work`, a request, in a space, which stays until it is done.
+   * @throws AppError OVERLOADED when it is a new one, and as many as there may be have a request in them
+   */
+  within: <T>(name: string | undefined, work: (space: Space) => Promise<T>) => Promise<T>;
   /** Forgets all that was done in a space. */
   reset: (name: string | undefined) => void;
   /** What a space holds that is made now. */
@@ -69,15 +73,19 @@ class Held {
   #isDropped = false;
   readonly #close: () => void;
 
-  constructor(space: Promise<Space>, close: (context: Context) => void) {
+  constructor(space: Promise<Space>, close: () => void) {
     this.space = space;
-    this.#close = () => void space.then(({ context }) => close(context)).catch(() => undefined);
+    this.#close = close;
   }
 
-  async within(work: (space: Space) => Promise<void>): Promise<void> {
+  get isBusy(): boolean {
+    return this.#inside > 0;
+  }
+
+  async within<T>(work: (space: Space) => Promise<T>): Promise<T> {
     this.#inside += 1;
     try {
-      await work(await this.space);
+      return await work(await this.space);
     } finally {
       this.#inside -= 1;
       this.#closeIfOver();
@@ -90,7 +98,7 @@ class Held {
   }
 
   #closeIfOver(): void {
-    if (this.#isDropped && this.#inside === 0) this.#close();
+    if (this.#isDropped && !this.isBusy) this.#close();
   }
 }
 
@@ -104,12 +112,16 @@ export class SandboxSpaces implements Spaces {
   #reference: Date;
   #shared: Held | undefined;
   readonly #private: LRUCache<string, Held>;
+  readonly #most: number;
+  /** All spaces, those too that have been dropped and still have a request in them. */
+  readonly #live = new Set<Held>();
   readonly #closing = new Set<Promise<void>>();
 
   private constructor(main: Context, reference: Date, beginning: Beginning, { most, idleMs }: typeof usual) {
     this.#main = main;
     this.#reference = reference;
     this.#beginning = Promise.resolve(beginning);
+    this.#most = most;
     this.#private = new LRUCache({
       max: most,
       ttl: idleMs,
@@ -125,7 +137,7 @@ export class SandboxSpaces implements Spaces {
     return new SandboxSpaces(main, reference, await beginIn(main, reference), { ...usual, ...kept });
   }
 
-  async within(name: string | undefined, work: (space: Space) => Promise<void>): Promise<void> {
+  async within<T>(name: string | undefined, work: (space: Space) => Promise<T>): Promise<T> {
     return this.#find(name ?? SHARED).within(work);
   }
 
@@ -152,12 +164,34 @@ export class SandboxSpaces implements Spaces {
   #find(name: string): Held {
     const known = name === SHARED ? this.#shared : this.#private.get(name);
     if (known) return known;
-    const made = new Held(this.#make(), (context) => this.#leave(context));
+    this.#makeRoom(name);
+    const made: Held = new Held(this.#make(), () => {
+      this.#live.delete(made);
+      void made.space.then(({ context }) => this.#leave(context)).catch(() => undefined);
+    });
+    this.#live.add(made);
     // A next one is to try again.
     made.space.catch(() => this.reset(name));
     if (name === SHARED) this.#shared = made;
     else this.#private.set(name, made);
     return made;
+  }
+
+  /** Drops the idle space that was used least recently when a new one would be one too many. */
+  #makeRoom(name: string): void {
+    // The shared space has a place of its own.
+    const most = name === SHARED ? this.#most + 1 : this.#most;
+    if (this.#live.size - (this.#shared ? 1 : 0) < most) return;
+    for (const other of this.#private.rkeys()) {
+      if (this.#private.peek(other)?.isBusy) continue;
+      this.#private.delete(other);
+      return;
+    }
+    throw new AppError('OVERLOADED', {
+      hint:
+        `The sandbox has at most ${this.#most} private spaces, and each has a request in it. ` +
+        'Try again when one has ended, or name one of those.',
+    });
   }
 
   async #make(): Promise<Space> {

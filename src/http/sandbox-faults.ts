@@ -106,7 +106,7 @@ export const parseFaults = (header: string): Fault[] => {
 };
 
 /** That of the faults which the attempt with this number meets, from 1 on. */
-const faultOf = (faults: readonly Fault[], attempt: number): Fault | undefined => {
+export const faultOf = (faults: readonly Fault[], attempt: number): Fault | undefined => {
   let rest = attempt;
   for (const fault of faults) {
     rest -= fault.times ?? rest;
@@ -151,10 +151,6 @@ export const demandOf = (request: Request): Demand => {
     name: isCounted ? name : undefined,
   };
 };
-
-/** The fault that a request meets. `countAttempt` counts it under its name, if it has one. */
-export const faultFor = ({ faults, name }: Demand, countAttempt: (name: string) => number): Fault | undefined =>
-  faultOf(faults, name === undefined ? 1 : countAttempt(name));
 
 /** Resolves after so many milliseconds, or when the caller has left. */
 export const delay = async (response: Response, ms: number): Promise<void> => {

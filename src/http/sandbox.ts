@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import type { ErrorDocs } from './errors.ts';
 import { assertMethod } from './guard.ts';
 import { setCommonHeaders } from './reply.ts';
-import { delay, demandOf, failBefore, failLater, faultFor, forms } from './sandbox-faults.ts';
+import { delay, demandOf, failBefore, failLater, faultOf, forms } from './sandbox-faults.ts';
 
 const SPACE = 'X-Sandbox-Space';
 const SPACE_NAME = /^[\w.:-]{1,64}$/;
@@ -48,9 +48,12 @@ export const sandbox = (
     const demand = demandOf(request);
     await delay(response, demand.delayMs);
     if (response.destroyed) return;
-    await spaces.within(name, async ({ context, countAttempt }) => {
-      const fault = faultFor(demand, countAttempt);
-      if (fault?.place === 'before' && !(await failBefore(request, response, fault, docs))) return;
+    // A request that waits or fails before anything is done needs no space, unless its attempts are counted there.
+    const { faults, name: counted } = demand;
+    const attempt = counted === undefined ? 1 : await spaces.within(name, async (space) => space.countAttempt(counted));
+    const fault = faultOf(faults, attempt);
+    if (fault?.place === 'before' && !(await failBefore(request, response, fault, docs))) return;
+    await spaces.within(name, async ({ context }) => {
       if (fault && fault.place !== 'before') failLater(request, response, fault, docs);
       const ended = over(response);
       await serviceOf(context)(request, response, next);

@@ -262,6 +262,49 @@ describe('private spaces', () => {
     }
   });
 
+  test('are refused beyond so many with a call in them, and had again when one has ended', async () => {
+    const other = await startSandbox({ most: 3 });
+    try {
+      const space = (name: string) => ({ 'X-Sandbox-Space': name });
+      const occupy = (name?: string) =>
+        other.call(
+          'game.create',
+          { title: 'busy' },
+          { ...all, 'X-Sandbox-Fault': 'after=delay;ms=1500', ...(name && space(name)) },
+        );
+      const whole = async (name: string) => {
+        const { status, body } = await other.call('game.list', { limit: 1, page: 1 }, space(name));
+        return status === 200 ? 200 : [status, reasonOf(body)];
+      };
+      const calls = ['first', 'second'].map(occupy);
+      // The space of those who name none is another one after a reset; this one lives on, for as long as its call takes.
+      calls.push(occupy());
+      while ((await countOf('busy', {}, other)) === 0);
+      await other.reset();
+      expect(await whole('fourth')).toEqual([503, 'OVERLOADED']);
+      expect(await whole('first')).toBe(200);
+      expect(await countOf('busy', {}, other)).toBe(0);
+      await Promise.all(calls);
+      expect(await whole('fourth')).toBe(200);
+      expect(await countOf('busy', space('second'), other)).toBe(1);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test('that only wait, before anything is done, are not counted', async () => {
+    const other = await startSandbox({ most: 1 });
+    try {
+      const call = (name: string, fault: string) =>
+        other.call('game.getTypeStats', {}, { 'X-Sandbox-Space': name, 'X-Sandbox-Fault': fault });
+      const calls = ['first', 'second'].map((name) => call(name, 'before=delay;ms=300'));
+      expect((await call('third', 'before=delay;ms=0')).status).toBe(200);
+      expect((await Promise.all(calls)).map(({ status }) => status)).toContain(200);
+    } finally {
+      await other.stop();
+    }
+  });
+
   test('are dropped when nobody uses them', async () => {
     const idleMs = 200;
     const other = await startSandbox({ idleMs });

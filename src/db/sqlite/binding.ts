@@ -1,4 +1,5 @@
 import { backup, DatabaseSync } from '@photostructure/sqlite';
+import { IN_MEMORY } from '../address.ts';
 import type { Parameter } from '../connection.ts';
 import type { Value } from './rows.ts';
 import { timeToDb } from '../values.ts';
@@ -50,10 +51,12 @@ const toBindable = (value: unknown): Bindable => {
  */
 export class SqliteConnection {
   readonly #database: InstanceType<typeof DatabaseSync>;
+  readonly #isInMemory: boolean;
   /** The statements used last, the latest at the end. */
   readonly #statements = new Map<string, Statement>();
 
   constructor(file: string, options: OpenOptions = {}) {
+    this.#isInMemory = file === IN_MEMORY;
     this.#database = new DatabaseSync(file, {
       readOnly: options.readonly ?? false,
       timeout: options.timeout ?? BUSY_TIMEOUT_MS,
@@ -113,7 +116,22 @@ export class SqliteConnection {
 
   close(): void {
     this.#statements.clear();
+    if (this.#isInMemory) this.#freePages();
     this.#database.close();
+  }
+
+  /**
+   * Empties a database that ends with this connection. SQLite keeps its pages until the last prepared statement is
+   * finalized, which the binding leaves to the garbage collector, and that does not see these pages.
+   */
+  #freePages(): void {
+    try {
+      if (this.isInTransaction) this.exec('ROLLBACK');
+      this.#database.enableDefensive(false);
+      this.exec('PRAGMA writable_schema = ON; DELETE FROM sqlite_schema; VACUUM');
+    } catch {
+      // A statement that still runs keeps them for longer.
+    }
   }
 
   #statement(sql: string): Statement {
