@@ -327,7 +327,7 @@ describe('over HTTP', () => {
       ['at the top', '{"limit":1,"page":1,"__proto__":{"search":"x"}}', '/__proto__'],
       ['within', '{"limit":1,"page":1,"tagSlugs":[{"__proto__":1}]}', '/tagSlugs/0'],
       ['alone', '{"__proto__":{"limit":1,"page":1}}', '/__proto__'],
-    ])('whose arguments have a member __proto__ %s is refused as by the API', async (_, input, path) => {
+    ])('whose arguments have the member that parsers drop %s is refused as by the API', async (_, input, path) => {
       const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"game_list","arguments":${input}}}`;
       const { result } = (await (await post(body)).json()) as { result: CallToolResult };
       expect(result.isError).toBe(true);
