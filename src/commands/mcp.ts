@@ -28,4 +28,6 @@ export const mcpCommand = (): Command =>
       const { serveMcp } = await import('../server.ts');
       // An empty variable is one that is not set.
       await serveMcp(config, key === '' ? undefined : key);
+      // What nobody reads would keep this process.
+      if (process.stdout.writableLength > 0) process.exit();
     });

@@ -9,7 +9,8 @@ const MAX_WAITING = 10_000;
 interface Waiting<Call, Result> {
   call: Call;
   deadline: Deadline;
-  isRunning: boolean;
+  /** Whether it is being done, by itself or with others. */
+  running: 'alone' | 'together' | undefined;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
@@ -38,11 +39,14 @@ export class Groups<Call, Result> {
    */
   do(key: string, call: Call, deadline: Deadline): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const forget = deadline.onEnd((error) => reject(member.isRunning ? new AppError('OUTCOME_UNKNOWN') : error));
+      const forget = deadline.onEnd((error) => {
+        // What is done alone has this deadline, and finds out whether it is stored.
+        if (member.running !== 'alone') reject(member.running ? new AppError('OUTCOME_UNKNOWN') : error);
+      });
       const member: Waiting<Call, Result> = {
         call,
         deadline,
-        isRunning: false,
+        running: undefined,
         resolve: (result) => {
           forget();
           resolve(result);
@@ -77,7 +81,7 @@ export class Groups<Call, Result> {
   /** Never rejects. */
   async #settle(group: readonly Waiting<Call, Result>[]): Promise<void> {
     if (group.length === 0) return;
-    for (const member of group) member.isRunning = group.length > 1;
+    for (const member of group) member.running = group.length > 1 ? 'together' : 'alone';
     const deadline = Deadline.ofAll(group.map((member) => member.deadline));
     try {
       const results = await this.#doAll(

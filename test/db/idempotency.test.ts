@@ -230,6 +230,55 @@ const onServers = (): void => {
 
 if (engine !== 'sqlite') describe('a commit whose answer is lost', onServers);
 
+describe('a write that is stored, and whose time is over before that is known', () => {
+  const TIME_MS = 400;
+  let late: TestApp;
+  let caller: TestUser;
+  beforeAll(async () => {
+    late = await startApp({ requestTimeoutMs: TIME_MS });
+    caller = await late.aUser();
+    await late.context.keys.flush();
+  });
+  afterAll(() => late.stop());
+
+  /** All that callers have stored, and how often it was changed. */
+  const stored = (): Promise<unknown> =>
+    Promise.all(
+      ['games', 'image_posts', 'users', 'tags', 'game_favorites', 'game_reactions', 'image_post_favorites'].map(
+        async (table) => [table, JSON.stringify(await late.context.db.read(`SELECT * FROM ${table} ORDER BY 1, 2`))],
+      ),
+    );
+
+  test.each(writes)('is answered when it is repeated, and not done again: $id', async (operation) => {
+    const { id } = operation;
+    const input = await anInput(late, operation, caller);
+    const headers = repeating(randomUUID());
+    const { db } = late.context;
+    const original = db.transaction;
+    let after: unknown;
+    db.transaction = (async (...args: never[]) => {
+      const result = await original.apply(db, args as never);
+      after ??= await stored();
+      await sleep(2 * TIME_MS);
+      return result;
+    }) as never;
+    try {
+      const first = late.send(id, input, caller.key, headers);
+      while (after === undefined) await sleep(5);
+      const meanwhile = await late.send(id, input, caller.key, headers);
+      expect(meanwhile.body.error.json.data.reason).toBe('IDEMPOTENCY_IN_PROGRESS');
+      // Whatever it is told, it is not that nothing was stored.
+      expect(['OUTCOME_UNKNOWN', undefined]).toContain((await first).body.error?.json.data.reason);
+    } finally {
+      db.transaction = original;
+    }
+    const again = await late.send(id, input, caller.key, headers);
+    expect([again.status, isReplay(again)]).toEqual([200, true]);
+    expect(await stored()).toEqual(after);
+    await expectExactCounts(db);
+  });
+});
+
 test('an answer is repeated as it was stored, whatever this version would write', async () => {
   const value = randomUUID();
   const send = () => app.send('game.create', { title: 'of an earlier version' }, user.key, repeating(value));

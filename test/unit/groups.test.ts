@@ -71,3 +71,35 @@ test('so many wait and no more, and as many again later', async () => {
     expect(refused[0]).toMatchObject({ reason: { reason: 'OVERLOADED' } });
   }
 });
+
+test('one whose time ends while it is done alone is told what came of it', async () => {
+  const deadline = new Deadline(5);
+  const groups = new Groups<number, number>(async ([n = 0]) => {
+    await sleep(20);
+    return [2 * n];
+  });
+  expect(await groups.do('a', 1, deadline)).toBe(2);
+  expect(deadline.error).toMatchObject({ reason: 'TIMEOUT' });
+});
+
+test('one whose time ends while it waits is not done, and while it is done with others may have been', async () => {
+  const done: number[][] = [];
+  const groups = new Groups<number, number>(async (calls) => {
+    done.push([...calls]);
+    await sleep(30);
+    return calls;
+  });
+  const outcomes = await Promise.allSettled([
+    groups.do('a', 1, forever),
+    groups.do('a', 2, new Deadline(5)),
+    groups.do('a', 3, forever),
+    groups.do('a', 4, new Deadline(45)),
+  ]);
+  expect(outcomes).toMatchObject([
+    { value: 1 },
+    { reason: { reason: 'TIMEOUT' } },
+    { value: 3 },
+    { reason: { reason: 'OUTCOME_UNKNOWN' } },
+  ]);
+  expect(done).toEqual([[1], [3, 4]]);
+});

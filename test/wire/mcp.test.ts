@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -15,6 +17,10 @@ import { aClient, callTool, connect, contentOf, eras, reasonOf } from '../suppor
 import { PROGRAM, runCli, type ServeProcess, startCli, startSandbox, startServe } from '../support/program.ts';
 
 // The Model Context Protocol, spoken by the official client.
+
+/** The most memory that a process has had, in megabytes, as Linux tells it. */
+const peakOf = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 const PAGE = { limit: 5, page: 1 };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -317,6 +323,23 @@ describe('over HTTP', () => {
       expect(answer.error.message).toMatch(/^[A-Z][^{}[\]\n]+$/);
     });
 
+    test.each([
+      ['at the top', '{"limit":1,"page":1,"__proto__":{"search":"x"}}', '/__proto__'],
+      ['within', '{"limit":1,"page":1,"tagSlugs":[{"__proto__":1}]}', '/tagSlugs/0'],
+      ['alone', '{"__proto__":{"limit":1,"page":1}}', '/__proto__'],
+    ])('whose arguments have the member that parsers drop %s is refused as by the API', async (_, input, path) => {
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"game_list","arguments":${input}}}`;
+      const { result } = (await (await post(body)).json()) as { result: CallToolResult };
+      expect(result.isError).toBe(true);
+      const direct = await app.http.post('/api/trpc/game.list').set(JSON_TYPE).send(`{"json":${input}}`);
+      const { issues, reason } = (contentOf(result) as typeof direct.body).error.json.data;
+      expect({ issues, reason }).toEqual({
+        issues: direct.body.error.json.data.issues,
+        reason: 'VALIDATION_FAILED',
+      });
+      expect(issues).toContainEqual(expect.objectContaining({ path }));
+    });
+
     test('is answered under its id', async () => {
       const answered = async (id: string | number) =>
         ((await (await post(message('ping', {}, id))).json()) as { id: unknown }).id;
@@ -616,6 +639,123 @@ describe('on standard input and output', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^error: .*key.*\n$/i);
     expect(stderr).not.toContain(key);
+  });
+
+  /** Starts it, and has it ask for its tools as often as it takes in, for so long; nobody reads its answers. */
+  const askUnheard = async (ms: number) => {
+    const child = startCli(['mcp'], { ...env, LOG_LEVEL: 'silent' });
+    child.stdin.on('error', () => undefined);
+    child.stdin.write(lines(handshake));
+    await once(child.stdout, 'readable');
+    let asked = 0;
+    for (const until = Date.now() + ms; Date.now() < until;) {
+      asked += 1;
+      if (!child.stdin.write(lines(message('tools/list', {}, asked)))) {
+        await Promise.race([once(child.stdin, 'drain'), sleep(until - Date.now())]);
+      }
+    }
+    return { child, asked };
+  };
+
+  test('it takes in no more while nobody reads its answers, and ends when it is told to', async () => {
+    const { child, asked } = await askUnheard(4000);
+    // A megabyte of answers, and what the pipes hold.
+    expect(asked).toBeLessThan(5000);
+    if (process.platform === 'linux') expect(peakOf(child.pid!)).toBeLessThan(300);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  }, 40_000);
+
+  test('it answers all of it when they are read at last', async () => {
+    const { child, asked } = await askUnheard(2000);
+    let answered = 0;
+    child.stdout.on('data', (data: Buffer) => (answered += data.toString().split('\n').length - 1));
+    child.stdin.end();
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect(answered).toBe(1 + asked);
+  }, 40_000);
+
+  test.each([
+    ['with an end', '\n'],
+    ['without one', ''],
+  ])(
+    'a line of 40 MB %s is refused or passed over, and nothing of it is kept',
+    async (_, end) => {
+      const child = startCli(['mcp'], env);
+      let said = '';
+      child.stdout.on('data', (data: Buffer) => (said += data.toString()));
+      child.stdin.write(`${lines(handshake)}{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"`);
+      const part = Buffer.alloc(1024 * 1024, 'x');
+      for (let n = 0; n < 40; n += 1) if (!child.stdin.write(part)) await once(child.stdin, 'drain');
+      child.stdin.write(end);
+      if (end !== '') child.stdin.write(lines(message('ping', {}, 3)));
+      while (!said.includes(end === '' ? '"id":1' : '"id":3')) await sleep(20);
+      if (process.platform === 'linux') expect(peakOf(child.pid!)).toBeLessThan(300);
+      child.stdin.end();
+      expect(await once(child, 'close')).toEqual([0, null]);
+      const answers = said
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { id: number | null; error?: { data: { reason: string } } });
+      expect(answers.map(({ id, error }) => [id, error?.data.reason])).toEqual(
+        end === ''
+          ? [[1, undefined]]
+          : [
+              [1, undefined],
+              [null, 'PAYLOAD_TOO_LARGE'],
+              [3, undefined],
+            ],
+      );
+    },
+    40_000,
+  );
+
+  test('it lives on after whatever is no message', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const odd = [
+      '',
+      ' ',
+      'null',
+      '5',
+      '"x"',
+      '[]',
+      '{}',
+      '\u0000',
+      deep,
+      '{"jsonrpc":"2.0","id":1',
+      '\ufeff{}',
+      JSON.stringify([message('ping', {}, 4)]),
+      JSON.stringify({ ...message('ping', {}, 5), id: {} }),
+      JSON.stringify({ ...message('ping', {}, 6), jsonrpc: '1.0' }),
+      JSON.stringify({ jsonrpc: '2.0', id: 7, result: {} }),
+      JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 8 } }),
+    ];
+    const known = [
+      ...['resources/list', '__proto__', 'constructor'].map((method, n) => message(method, {}, 10 + n)),
+      message('tools/call', { name: 'constructor' }, 13),
+      message('tools/call', { name: 'game_list', arguments: [] }, 14),
+    ];
+    const tooDeep = `{"jsonrpc":"2.0","id":15,"method":"tools/call","params":{"name":"game_list","arguments":{"x":${deep}}}}\n`;
+    const input = `${lines(handshake)}${odd.join('\n')}\n${lines(...known)}${tooDeep}${lines(message('ping', {}, 16))}`;
+    const { code, stdout } = await runCli(['mcp'], { env: { ...env, LOG_LEVEL: 'silent' }, input });
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; error?: { code: number }; result?: { isError?: boolean } });
+    const outcomes = answers
+      .toSorted((a, b) => a.id - b.id)
+      .map(({ id, error, result }) => [id, error?.code ?? result?.isError ?? false]);
+    expect(outcomes).toEqual([
+      [1, false],
+      [10, -32601],
+      [11, -32601],
+      [12, -32601],
+      [13, -32602],
+      [14, -32602],
+      [15, true],
+      [16, false],
+    ]);
+    expect(code).toBe(0);
   });
 
   test('it passes over what is no message', async () => {

@@ -1,0 +1,26 @@
+const LINE_BREAK = 0x0a;
+
+/**
+ * The lines of a stream of bytes, each with its line break; undefined for one of more bytes than it may have. No more than a line
+ * and a chunk is in memory.
+ */
+export async function* linesOf(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer | undefined> {
+  let parts: Buffer[] = [];
+  let length = 0;
+  const add = (bytes: Buffer): void => {
+    length += bytes.length;
+    if (length <= most) parts.push(bytes);
+    else parts = [];
+  };
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_BREAK); end !== -1; end = chunk.indexOf(LINE_BREAK, start)) {
+      add(chunk.subarray(start, end + 1));
+      yield length <= most ? Buffer.concat(parts) : undefined;
+      parts = [];
+      length = 0;
+      start = end + 1;
+    }
+    if (start < chunk.length) add(chunk.subarray(start));
+  }
+}
