@@ -6,7 +6,7 @@ import { startLoad } from './load/load.mjs';
 import { crowdRequestsOf, operationsOf } from './load/operations.mjs';
 import { median, ratioOf, refusalsOf, takeTurn, takeTurns, warmUp } from './measure.mjs';
 import { circumstances, count, figure, markdownTable, refusalMark, refusalNote, share } from './report.mjs';
-import { callersOf, startVersions } from './subjects/versions.mjs';
+import { callersOf, demandRunning, startVersions } from './subjects/versions.mjs';
 
 const OPERATIONS = [
   'getById',
@@ -58,6 +58,7 @@ const visit = async ({ load, beside, callers }, version, set, connections, { sec
     takeTurn({ ...common, callers: oneCaller ? own.slice(0, 1) : own, tolerant: true, obedient }),
     beside.watchHealth({ port: server.port, milliseconds }),
   ]);
+  demandRunning(version);
   return { ...turn, healthMs: health.p99, healthFailed: health.failed };
 };
 

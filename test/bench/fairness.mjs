@@ -3,7 +3,7 @@ import { startLoad } from './load/load.mjs';
 import { crowdRequestsOf, operationsOf } from './load/operations.mjs';
 import { median, ratioOf, refusalsOf, takeTurns, warmUp } from './measure.mjs';
 import { circumstances, count, figure, markdownTable, refusalMark, refusalNote, share } from './report.mjs';
-import { callersOf, startVersions } from './subjects/versions.mjs';
+import { callersOf, demandRunning, startVersions } from './subjects/versions.mjs';
 
 const OPERATIONS = ['getRelated', 'search', 'hotToggle', 'batch20', 'mcp', 'create'];
 const WARM_UP = [{ connections: 16, milliseconds: 2000, count: 4000 }];
@@ -21,7 +21,8 @@ const interleaved = (lists) =>
   lists[0].flatMap((first, index) => [first, ...lists.slice(1).map((list) => list[index % list.length])]);
 
 /** One turn: the lone caller, and the crowd when `crowdSet` names one. Resolves with the results by name. */
-const visit = async ({ load, beside }, { name, server, database }, crowdSet, { seconds, connections, obedient }) => {
+const visit = async ({ load, beside }, version, crowdSet, { seconds, connections, obedient }) => {
+  const { name, server, database } = version;
   const [one, other] = callersOf(database.samples);
   const milliseconds = seconds * 1000 + WARM_UP_MS;
   const common = { port: server.port, milliseconds, warmUpMs: WARM_UP_MS, tolerant: true, obedient };
@@ -31,6 +32,7 @@ const visit = async ({ load, beside }, { name, server, database }, crowdSet, { s
     ...Object.keys(LONE).map((set) => beside.run({ ...alone, set: `${name} ${set}` })),
   ]);
   await sleep(SETTLE_MS);
+  demandRunning(version);
   return { crowd, ...Object.fromEntries(Object.keys(LONE).map((set, index) => [set, lone[index]])) };
 };
 
@@ -55,7 +57,7 @@ const rowsOf = (name, version, turns) =>
         of(alone, 'p99'),
         of(beside, 'p50'),
         of(beside, 'p99'),
-        share(refusals.refused, refusals.requests),
+        `${share(refusals.refused, refusals.requests)} of ${count(refusals.requests)}`,
         count(refusals.other),
         figure(ratioOf(beside, alone, 'p99')),
       ],

@@ -8,10 +8,10 @@ import { connect, createServer } from 'node:net';
  * @returns `url` of the database by way of the proxy, and `stop()`
  */
 export const startDelay = async (target, ms) => {
-  const url = new URL(target);
+  const { hostname: host, port } = new URL(target);
   const sockets = new Set();
   const server = createServer({ noDelay: true }, (client) => {
-    const database = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
+    const database = connect({ port: Number(port), host, noDelay: true });
     client.pipe(database);
     database.on('data', (chunk) => setTimeout(() => client.write(chunk), ms));
     database.on('close', () => setTimeout(() => client.destroy(), ms));
@@ -22,6 +22,7 @@ export const startDelay = async (target, ms) => {
     }
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const url = new URL(target);
   url.port = String(server.address().port);
   return {
     url: url.href,

@@ -39,6 +39,12 @@ export const startVersions = async (options, distanceMs = 0) => {
   return versions;
 };
 
+/** @throws Error if the server of a version has ended */
+export const demandRunning = ({ name, server: { child } }) => {
+  const how = child.signalCode ?? child.exitCode;
+  if (how !== null) throw new Error(`The server of "${name}" ended: ${how}.`);
+};
+
 /** The callers of a crowd, each with an address and a key of its own. */
 export const callersOf = ({ keys }) =>
   keys.map((key, index) => ({ address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`, key }));
