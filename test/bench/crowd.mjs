@@ -49,6 +49,7 @@ const MEASURES = [...RATIOS, 'p50', 'refusedPerSecond', 'refusedP50', 'healthMs'
 
 /** One turn of a crowd; another process asks `/healthz` meanwhile. */
 const visit = async ({ load, beside, callers }, version, set, connections, { seconds, obedient, oneCaller }) => {
+  demandRunning(version);
   const { server, database } = version;
   const warmUpMs = connections >= LARGE ? ARRIVAL_MS.large : ARRIVAL_MS.small;
   const milliseconds = seconds * 1000 + warmUpMs;
