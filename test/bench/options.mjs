@@ -87,5 +87,8 @@ export const readOptions = (operations) => {
     if (options.engine === 'sqlite') throw new Error('SQLite is at no distance.');
     options.crowd = true;
   }
+  if (options.operations?.includes('mix') && !options.crowd && !options.fairness) {
+    throw new Error('Only --crowd and --fairness have a mix.');
+  }
   return { ...options, connections: options.connections ?? usualConnections(options) };
 };
