@@ -5,8 +5,8 @@ import { takeSamples } from './load/samples.mjs';
 import { countCpu } from './machine/cpu.mjs';
 import { startSeeded } from './machine/seeded.mjs';
 import { startServer } from './machine/servers.mjs';
-import { median, warmUp } from './measure.mjs';
-import { circumstances, figure, markdownTable } from './report.mjs';
+import { median, refusalsOf, warmUp } from './measure.mjs';
+import { circumstances, figure, markdownTable, refusalMark, refusalNote } from './report.mjs';
 
 const OPERATIONS = ['getById', 'list', 'toggleFavorite'];
 const CONNECTIONS = 16;
@@ -16,25 +16,27 @@ const TURN_MS = 300;
 
 /**
  * One round of a set of processes: many short turns of each, so that what disturbs one disturbs the others as well. Returns
- * CPU time per request of each, in microseconds.
+ * `us`, the CPU time per answer of each in microseconds, and the `results` of all turns.
  */
 const takeRound = async (servers, turn) => {
   const cpus = servers.map(({ pid }) => countCpu(pid));
-  const requests = servers.map(() => 0);
+  const answered = servers.map(() => 0);
+  const results = [];
   const until = performance.now() + servers.length * turn.milliseconds;
   while (performance.now() < until) {
     for (const [index, { port }] of servers.entries()) {
       const result = await turn.load.run({ ...turn, port, milliseconds: TURN_MS });
-      requests[index] += result.requests;
+      answered[index] += result.answered;
+      results.push(result);
     }
   }
   // What is done later on is theirs, too.
   await sleep(turn.settleMs);
-  return cpus.map((used, index) => used() / requests[index]);
+  return { us: cpus.map((used, index) => used() / answered[index]), results };
 };
 
 /**
- * What something costs: CPU time per request of several kinds of the gateway, in turns, each set beside the one before it.
+ * What something costs: CPU time per answer of several kinds of the gateway, in turns, each set beside the one before it.
  * `kindsOf` makes the kinds for each set: `name`, and what their servers are started with; `onSet` hears of its servers
  * before they are stopped.
  */
@@ -45,6 +47,7 @@ export const measureCost = async (options, { kindsOf, onSet }) => {
   const names = options.operations ?? OPERATIONS;
   const milliseconds = options.seconds * 1000;
   const taken = new Map(names.map((name) => [name, []]));
+  const results = new Map(names.map((name) => [name, []]));
   let kinds = [];
   for (const name of names) await load.define(name, requestsOf(operations[name]));
   for (let set = 0; set < SETS; set += 1) {
@@ -57,7 +60,11 @@ export const measureCost = async (options, { kindsOf, onSet }) => {
       const { settleMs = 0 } = operations[name];
       const turn = { load, set: name, connections: CONNECTIONS, milliseconds, settleMs };
       const rounds = [];
-      for (let round = 0; round < options.rounds; round += 1) rounds.push(await takeRound(servers, turn));
+      for (let round = 0; round < options.rounds; round += 1) {
+        const taking = await takeRound(servers, turn);
+        rounds.push(taking.us);
+        results.get(name).push(...taking.results);
+      }
       console.error(name, `set ${set + 1}`, ...kinds.map((__, kind) => figure(median(rounds.map((us) => us[kind])))));
       taken.get(name).push(rounds);
     }
@@ -65,13 +72,14 @@ export const measureCost = async (options, { kindsOf, onSet }) => {
     for (const server of servers) await server.stop();
   }
   await database.stop();
+  const refusals = new Map(names.map((name) => [name, refusalsOf(results.get(name))]));
   const rows = names.flatMap((name) => {
     const sets = taken.get(name);
     return kinds.slice(1).map((kind, index) => {
       const ratios = (rounds) => rounds.map((us) => us[index + 1] / us[index]);
       const ofSets = sets.map((rounds) => median(ratios(rounds))).toSorted((a, b) => a - b);
       return [
-        name,
+        name + refusalMark(refusals.get(name)),
         `${kind.name} : ${kinds[index].name}`,
         ...[index, index + 1].map((at) => figure(median(sets.flat().map((us) => us[at])))),
         ...[median(ratios(sets.flat())), ofSets[0], ofSets.at(-1)].map((n) => n.toFixed(3)),
@@ -81,5 +89,5 @@ export const measureCost = async (options, { kindsOf, onSet }) => {
   const head = ['operation', 'what', 'µs without', 'µs with', 'with : without', 'lowest of a set', 'highest of a set'];
   return `${circumstances(database.version)}, ${figure(options.games)} games, ${SETS} sets of processes, ${options.rounds} rounds of ${options.seconds} s each, ${CONNECTIONS} connections
 
-${markdownTable(head, rows, 2)}`;
+${markdownTable(head, rows, 2)}${refusalNote([...refusals.values()])}`;
 };

@@ -5,8 +5,8 @@ import { takeSamples } from './load/samples.mjs';
 import { rowsRead } from './machine/rows-read.mjs';
 import { startSeeded } from './machine/seeded.mjs';
 import { startServer } from './machine/servers.mjs';
-import { median, takeTurn } from './measure.mjs';
-import { circumstances, figure, markdownTable } from './report.mjs';
+import { median, refusalsOf, takeTurn } from './measure.mjs';
+import { circumstances, figure, markdownTable, refusalMark, refusalNote } from './report.mjs';
 
 /** A day's range must still hold games. */
 const MAX_AGE_DAYS = 0.5;
@@ -23,7 +23,7 @@ const startSite = async (games) => {
   return { games, database, samples, server, connection };
 };
 
-/** One turn of a site with a query; also says the rows read per request. */
+/** One turn of a site with a query; also says the rows read per answer. */
 const visit = async (load, site, query, turn) => {
   const before = await rowsRead(site.connection);
   const result = await takeTurn({
@@ -34,7 +34,7 @@ const visit = async (load, site, query, turn) => {
     ...turn,
   });
   const after = await rowsRead(site.connection);
-  return { ...result, rows: (after - before) / result.requests };
+  return { ...result, rows: (after - before) / result.answered };
 };
 
 /** Puts a query to all sites in turn, some rounds, and resolves with the medians of each site. */
@@ -53,7 +53,7 @@ const visitAll = async (load, sites, queries, rounds, turn) => {
   return sites.map((site) => {
     const own = results.get(site);
     const medianOf = (measure) => median(own.map((one) => one[measure]));
-    return { ms: medianOf('p50'), databaseUs: medianOf('databaseUs'), rows: medianOf('rows') };
+    return { ms: medianOf('p50'), databaseUs: medianOf('databaseUs'), rows: medianOf('rows'), ...refusalsOf(own) };
   });
 };
 
@@ -69,7 +69,7 @@ const verdict = ({ mostGrowth, capUs }, growth, largest) => {
 const rowOf = (name, limits, found) => {
   const growth = found.at(-1).ms / found[0].ms;
   return [
-    name,
+    name + refusalMark(refusalsOf(found)),
     verdict(limits, growth, found.at(-1)),
     ...found.map(({ ms }) => figure(ms)),
     figure(growth),
@@ -96,10 +96,13 @@ export const measureGrowth = async (options) => {
 
   const queriesOf = sites.map(({ samples }) => growthQueries(samples));
   const rows = [];
+  const all = [];
   for (const index of queriesOf[0].keys()) {
     const queries = sites.map((site, at) => [site, queriesOf[at][index]]);
     const query = queriesOf[0][index];
-    const row = rowOf(query.name, query, await visitAll(load, sites, queries, options.rounds, TURN));
+    const found = await visitAll(load, sites, queries, options.rounds, TURN);
+    all.push(...found);
+    const row = rowOf(query.name, query, found);
     say(row);
     rows.push(row);
   }
@@ -116,6 +119,7 @@ export const measureGrowth = async (options) => {
       `${figure(total)}${totalRelation === 'gte' ? ' or more' : ''}`,
     );
     say(row);
+    all.push(...found);
     searches.push(found);
     searchRows.push(row);
   }
@@ -137,5 +141,5 @@ ${markdownTable(['query', 'target', ...measured], rows, 2)}
 
 Searches: ${searchSummary(searches, sizes).join('; ')}.
 
-${markdownTable(['search', 'found', ...measured], searchRows, 1)}`;
+${markdownTable(['search', 'found', ...measured], searchRows, 1)}${refusalNote(all)}`;
 };

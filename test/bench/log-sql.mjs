@@ -65,6 +65,7 @@ export const logSql = async (options) => {
   const connection = await database.connect();
   const text = [];
   for (const [name, operation] of Object.entries(operationsOf(samples))) {
+    if (operation.procedure === undefined) continue;
     if (options.operations && !options.operations.includes(name)) continue;
     const ofGateway = await statementsOf(connection, gateway, operation);
     const ofBare = operation.servers.includes('bare') ? await statementsOf(connection, bare, operation) : undefined;

@@ -14,9 +14,21 @@ const positive = (text) => {
   throw new InvalidArgumentError('It must be a number above 0.');
 };
 
+/** One set of variables more. */
+const variables = (text, before = []) => {
+  if (text.split(' ').every((pair) => /^[A-Z_][A-Z0-9_]*=/.test(pair))) return [...before, text];
+  throw new InvalidArgumentError('It must be NAME=VALUE, or several of them with a space between.');
+};
+
+const usualConnections = ({ crowd, fairness, distance }) => {
+  if (fairness) return [256];
+  if (distance !== undefined) return [64];
+  return crowd ? [1, 16, 64, 256] : [1, 16, 64];
+};
+
 /** What the bench is asked for: by default its table. */
-export const readOptions = (operations) =>
-  new Command('npm run bench --')
+export const readOptions = (operations) => {
+  const options = new Command('npm run bench --')
     .description(
       'Measures the gateway on MariaDB with durable flags, beside a bare limit and two idiomatic peers that answer the ' +
         'same: requests per second, latency, and CPU time per request of server and database.',
@@ -31,7 +43,7 @@ export const readOptions = (operations) =>
         },
       ),
     )
-    .option('--connections <list>', 'numbers of connections', (text) => list(text).map(whole), [1, 16, 64])
+    .option('--connections <list>', 'numbers of connections', (text) => list(text).map(whole))
     .option('--games <n>', 'how many games the database holds', whole, 100_000)
     .option('--rounds <n>', 'how often each server gets its turn', whole, 5)
     .option('--seconds <n>', 'how long a turn takes', positive, 2)
@@ -41,17 +53,25 @@ export const readOptions = (operations) =>
     .option('--sizes <list>', 'the sizes for --growth', (text) => list(text).map(whole), [10_000, 100_000, 1_000_000])
     .addOption(new Option('--profile <operation>', 'instead: CPU time by component').choices(PROFILED))
     .option('--soak <minutes>', 'instead: memory under mixed load; draws soak.svg', positive)
-    .option(
-      '--overload <list>',
-      'instead: crowds beyond what it can carry, out of search, reads, create; draws a picture',
-      list,
+    .option('--crowd', 'instead: crowds within and beyond what it can carry; with --write, draws a picture')
+    .option('--distance <list>', '--crowd on a database whose replies come so many milliseconds later', (text) =>
+      list(text).map(whole),
     )
+    .option('--fairness', 'instead: how one caller fares beside another with 256 connections')
     .addOption(
-      new Option('--engine <name>', 'of --overload and --transfer').choices(['mariadb', 'sqlite']).default('mariadb'),
+      new Option('--engine <name>', 'of --crowd, --fairness and --transfer')
+        .choices(['mariadb', 'sqlite'])
+        .default('mariadb'),
     )
-    .option('--before <folder>', 'of --overload and --traces: another version, built, to set beside this one')
-    .option('--factors <list>', 'of --overload: the sizes of the crowds', (text) => list(text).map(whole))
-    .option('--obedient', 'of --overload: whoever is refused comes back after Retry-After, not at once')
+    .option('--before <folder>', 'of --crowd, --fairness and --traces: another version, built, to set beside this one')
+    .addOption(
+      new Option(
+        '--env <variables>',
+        "of --crowd and --fairness: this version with NAME=VALUE set, or 'A=1 B=2', beside it; repeatable",
+      ).argParser(variables),
+    )
+    .option('--one-caller', 'of --crowd: all connections have one key and one address')
+    .option('--obedient', 'of --crowd and --fairness: a refused caller waits for Retry-After')
     .option('--related', 'instead: 40 000 calls of getRelated with room for 2 000 prepared statements')
     .option('--metrics', 'instead: what METRICS_PORT costs, in CPU time per request')
     .option('--traces', 'instead: what traces cost, in CPU time per request')
@@ -63,3 +83,12 @@ export const readOptions = (operations) =>
     .option('--write [heading]', 'put the result into RESULTS.md')
     .parse()
     .opts();
+  if (options.distance !== undefined) {
+    if (options.engine === 'sqlite') throw new Error('SQLite is at no distance.');
+    options.crowd = true;
+  }
+  if (options.operations?.includes('mix') && !options.crowd && !options.fairness) {
+    throw new Error('Only --crowd and --fairness have a mix.');
+  }
+  return { ...options, connections: options.connections ?? usualConnections(options) };
+};

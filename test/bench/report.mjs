@@ -18,6 +18,30 @@ export const figure = (value) => {
   return value.toFixed(value >= 10 ? 1 : 2);
 };
 
+/** A whole number, with spaces between thousands. */
+export const count = (value) => value.toLocaleString('en').replaceAll(',', ' ');
+
+/** A part of a whole in percent. */
+export const share = (part, whole) => {
+  if (whole === 0) return '–';
+  return part === 0 ? '0' : `${figure((part / whole) * 100)} %`;
+};
+
+/** Behind the figure of a row some of whose requests were refused. */
+export const refusalMark = ({ refused }) => (refused > 0 ? ' †' : '');
+
+/** A paragraph for below a table, empty if all requests of its rows were answered. */
+export const refusalNote = (rows) => {
+  const sum = (measure) => rows.reduce((total, row) => total + row[measure], 0);
+  const [requests, refused, other] = ['requests', 'refused', 'other'].map(sum);
+  const notes = [
+    ...(refused > 0 ? [`† ${count(refused)} of ${count(requests)} requests were refused (503 or 429)`] : []),
+    ...(other > 0 ? [`${count(other)} of ${count(requests)} failed otherwise`] : []),
+  ];
+  if (notes.length === 0) return '';
+  return `\n\n${notes.join('; ')}. Only what was answered (2xx) counts in rates, latencies and CPU time per answer.`;
+};
+
 const commit = () => spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
 
 /** Where, when and by which command something was measured, in a line. */

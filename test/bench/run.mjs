@@ -19,6 +19,11 @@ const OPERATIONS = [
   'page500',
   'getRelated',
   'search',
+  'userSearch',
+  'listPages',
+  'batch20',
+  'mcp',
+  'mix',
 ];
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -50,9 +55,13 @@ const measure = async () => {
     const { soak } = await import('./soak.mjs');
     return { heading: 'Soak', text: await soak(options) };
   }
-  if (options.overload) {
-    const { overload } = await import('./overload.mjs');
-    return { heading: 'Overload', text: await overload(options) };
+  if (options.crowd) {
+    const { measureCrowds } = await import('./crowd.mjs');
+    return { heading: `Crowds, ${options.engine}`, text: await measureCrowds(options) };
+  }
+  if (options.fairness) {
+    const { measureFairness } = await import('./fairness.mjs');
+    return { heading: `Fairness, ${options.engine}`, text: await measureFairness(options) };
   }
   if (options.related) {
     const { countRelatedFailures } = await import('./related.mjs');

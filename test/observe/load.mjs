@@ -107,7 +107,7 @@ export const load = async ({ ports, samples, seconds, between }) => {
     const milliseconds = (seconds * 1000) / CROWDS.length;
     const order = { set: 'mix', connections, milliseconds, tolerant: true };
     const results = await Promise.all(ports.map((port) => generator.run({ ...order, port })));
-    for (const { requests } of results) answered += requests;
+    for (const result of results) answered += result.answered;
   }
   await end();
   return answered;

@@ -1,10 +1,17 @@
 import { Random, zipf } from '../../../dist/src/seed/random.js';
-import { requestText } from './load.mjs';
+import { batchText, requestText, toolText } from './load.mjs';
 import { searches } from './searches.mjs';
 
 const FILTERS = 200;
 const DRAWS = 5000;
 const TOGGLED_GAMES = 2000;
+const PAGES = 300;
+const SEARCHED_TAGS = 16;
+const BATCHES = 50;
+const LISTS_OF_A_BATCH = 20;
+const MIXED = 20_000;
+/** Callers who toggle the same game. */
+const RIVALS = 64;
 const LATEST = { page: 1, limit: 20 };
 
 const several = (count, make) => Array.from({ length: count }, (_, index) => make(index));
@@ -66,14 +73,16 @@ const gameInput = ({ tags, types }, random) => {
  * - `settleMs`: how long after the last answer the server still works on what it was asked
  * - `servers`: the servers beside the gateway that can do it: the bare limit, the peers
  * - `connections`: those to use instead of the usual numbers
+ * - `textOf`: makes the request of an input, where it is not a plain call of `procedure`
  */
 export const operationsOf = (samples) => {
-  const { gameIds, userIds, keys } = samples;
+  const { gameIds, userIds, keys, tags } = samples;
   const random = new Random('operations');
   const draw = zipf(listInputs(samples));
   const anonymous = (inputs) => inputs.map((input) => ({ input }));
   const games = several(500, () => gameInput(samples, random));
   const batches = several(4, (index) => ({ games: games.slice(index * 100, index * 100 + 100) }));
+  const words = [...searches.map(({ search }) => search), ...tags.slice(0, SEARCHED_TAGS).map(({ name }) => name)];
   const by = (key, inputs) => inputs.map((input) => ({ input, key }));
   return {
     list: { procedure: 'game.list', calls: anonymous([LATEST]), servers: ['bare', 'peers'] },
@@ -104,7 +113,7 @@ export const operationsOf = (samples) => {
     },
     hotToggle: {
       procedure: 'game.toggleFavorite',
-      calls: keys.map((key) => ({ input: { gameId: gameIds[0] }, key })),
+      calls: keys.slice(0, RIVALS).map((key) => ({ input: { gameId: gameIds[0] }, key })),
       isWrite: true,
       servers: ['bare'],
       connections: [32],
@@ -124,13 +133,69 @@ export const operationsOf = (samples) => {
       calls: anonymous(gameIds.map((gameId) => ({ gameId, limit: 6 }))),
       servers: [],
     },
-    search: {
+    search: { procedure: 'game.list', calls: anonymous(words.map((search) => ({ ...LATEST, search }))), servers: [] },
+    userSearch: {
+      procedure: 'user.search',
+      calls: by(
+        keys[0],
+        words.map((query) => ({ query, limit: 10 })),
+      ),
+      servers: [],
+    },
+    listPages: {
       procedure: 'game.list',
-      calls: anonymous(searches.map(({ search }) => ({ ...LATEST, search }))),
+      calls: anonymous(several(PAGES, (index) => ({ page: index + 1, limit: 20 }))),
+      servers: [],
+    },
+    batch20: {
+      calls: anonymous(several(BATCHES, () => several(LISTS_OF_A_BATCH, () => draw(random)))),
+      textOf: (inputs) => batchText('game.list', inputs),
+      servers: [],
+    },
+    mcp: {
+      calls: anonymous(several(DRAWS, () => draw(random))),
+      textOf: (input) => toolText('game_list', input),
       servers: [],
     },
   };
 };
 
 /** The requests of an operation as they go over the wire. */
-export const requestsOf = ({ procedure, calls }) => calls.map(({ input, key }) => requestText(procedure, input, key));
+export const requestsOf = ({ procedure, calls, textOf }) =>
+  calls.map(({ input, key }) => (textOf ? textOf(input) : requestText(procedure, input, key)));
+
+/** The requests of an operation without keys: each caller adds its own where `isKeyed`. */
+const unsignedRequestsOf = (operation) =>
+  requestsOf({ ...operation, calls: operation.calls.map(({ input }) => ({ input })) }).map((text, index) => ({
+    text,
+    isKeyed: operation.calls[index].key !== undefined,
+  }));
+
+/** How many of a hundred requests of the mix are of which operation. */
+const MIX = {
+  listMix: 30,
+  getById: 25,
+  getProfile: 8,
+  search: 4,
+  userSearch: 3,
+  getRelated: 8,
+  toggleFavorite: 10,
+  hotToggle: 2,
+  create: 4,
+  batch20: 2,
+  mcp: 4,
+};
+
+/** Requests of all operations, mixed. */
+const mixed = (operations, requestsOfOne) => {
+  const random = new Random('mix');
+  const wheel = Object.entries(MIX).flatMap(([name, share]) => Array.from({ length: share }, () => name));
+  const requests = Object.fromEntries(Object.keys(MIX).map((name) => [name, requestsOfOne(operations[name])]));
+  return several(MIXED, () => random.pick(requests[random.pick(wheel)]));
+};
+
+export const mixedRequests = (operations) => mixed(operations, requestsOf);
+
+/** The requests of crowds: of an operation, or of `mix`. */
+export const crowdRequestsOf = (operations, name) =>
+  name === 'mix' ? mixed(operations, unsignedRequestsOf) : unsignedRequestsOf(operations[name]);

@@ -6,7 +6,8 @@ import { DATABASE } from '../machine/mariadb.mjs';
 import { idText, storedTime } from '../subjects/wire.mjs';
 
 const MOST_IDS = 20_000;
-const KEYS = 64;
+/** Enough for as many connections of a crowd. */
+const KEYS = 2000;
 
 const shuffled = (items, random) =>
   items
@@ -34,7 +35,8 @@ const KEY_COLUMNS = 'id, user_id, key_hash, prefix, name, scopes, created_at';
 
 /**
  * What the requests are made of, the same for the same seeded database: `gameIds` and `userIds` in random order, `tags`
- * from the most frequent down as `{slug, name, n}`, `types`, and `keys` of 64 users.
+ * from the most frequent down as `{slug, name, n}`, `types`, and 2 000 `keys`, of as many users if
+ * there are.
  */
 const samplesOf = async (read, storeKeys, mostIds) => {
   const random = new Random('bench samples');
@@ -46,7 +48,8 @@ const samplesOf = async (read, storeKeys, mostIds) => {
     );
   };
   const userIds = await ids('users');
-  const { keys, rows } = newKeys(userIds.slice(0, KEYS));
+  const owners = Array.from({ length: KEYS }, (_, index) => userIds[index % userIds.length]);
+  const { keys, rows } = newKeys(owners);
   await storeKeys(rows);
   const types = await read("SELECT SUBSTR(name, 7) AS type FROM counters WHERE name > 'games:' AND name < 'games;'");
   return {

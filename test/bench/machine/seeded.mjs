@@ -9,7 +9,7 @@ import { installMariadb, startMariadb } from './mariadb.mjs';
 import { removeAtEnd, run } from './processes.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-const CLI = join(root, 'dist/src/cli.js');
+const CLI = 'dist/src/cli.js';
 const home = join(cacheFolder(), 'bench');
 const DAY_MS = 86_400_000;
 /** Data folders of this many different schemas are kept. */
@@ -19,11 +19,11 @@ const MOST_USERS = 50_000;
 /** What a seeded database depends on: the migrations, and what makes and stores the rows. */
 const ROWS_DEPEND_ON = /^(migrations|src\/(seed|search|tag)|src\/content\/publish)\b.*\.js$/;
 
-const schemaHash = () => {
+const schemaHash = (version) => {
   const hash = createHash('sha256');
-  const files = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' });
+  const files = readdirSync(join(version, 'dist'), { recursive: true, encoding: 'utf8' });
   for (const file of files.filter((path) => ROWS_DEPEND_ON.test(path)).toSorted()) {
-    hash.update(readFileSync(join(root, 'dist', file)));
+    hash.update(readFileSync(join(version, 'dist', file)));
   }
   return hash.digest('hex').slice(0, 12);
 };
@@ -44,18 +44,21 @@ const isFresh = async (folder, maxAgeDays) => {
 /** Tomorrow, so that the range of a day is still filled tomorrow. */
 const tomorrow = () => new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
 
-const seed = async (folder, games) => {
+/** Migrates and fills an empty database as a version of the product does. */
+const fill = async (version, url, options) => {
+  const at = { cwd: version, env: { ...process.env, DATABASE_URL: url } };
+  await run(process.execPath, [CLI, 'migrate'], { ...at, stdio: ['ignore', 'ignore', 'inherit'] });
+  await run(process.execPath, [CLI, 'seed', ...Object.entries(options).flatMap(([name, v]) => [`--${name}`, v])], at);
+};
+
+const seed = async (version, folder, games) => {
   await mkdir(join(folder, '..'), { recursive: true });
   const draft = removeAtEnd(await mkdtemp(`${folder}.draft-`));
   const data = join(draft, 'data');
   await installMariadb(data);
   const mariadb = await startMariadb(data, { fast: true });
-  const env = { ...process.env, DATABASE_URL: mariadb.url };
   const options = seedOptions(games, tomorrow());
-  await run(process.execPath, [CLI, 'migrate'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
-  await run(process.execPath, [CLI, 'seed', ...Object.entries(options).flatMap(([name, v]) => [`--${name}`, v])], {
-    env,
-  });
+  await fill(version, mariadb.url, options);
   const connection = await mariadb.connect();
   await connection.query('ANALYZE TABLE content.games, content.game_tags, content.tags, content.users');
   await connection.end();
@@ -76,13 +79,13 @@ const forgetOldSchemas = async () => {
 /**
  * Starts MariaDB on a copy of a seeded database, which is made if there is none, or none young enough: time ranges reach
  * back from now. The copy goes when the bench ends, so that what is written while measuring adds up to nothing. With
- * `samples`, says what requests are made of.
+ * `samples`, says what requests are made of. `version`: the folder of the version, built, that seeds it.
  */
-export const startSeeded = async (games, { maxAgeDays = 14, variables, samples = false } = {}) => {
-  const folder = join(home, schemaHash(), String(games));
+export const startSeeded = async (games, { maxAgeDays = 14, variables, samples = false, version = root } = {}) => {
+  const folder = join(home, schemaHash(version), String(games));
   if (!(await isFresh(folder, maxAgeDays))) {
     console.error(`Seeding ${games} games …`);
-    await seed(folder, games);
+    await seed(version, folder, games);
     await forgetOldSchemas();
   }
   const copy = removeAtEnd(await mkdtemp(join(home, '.copy-')));
@@ -100,19 +103,15 @@ export const startSeeded = async (games, { maxAgeDays = 14, variables, samples =
 };
 
 /** A seeded SQLite database in a file, likewise; with its `samples`. */
-export const startSeededSqlite = async (games, { maxAgeDays = 14 } = {}) => {
-  const folder = join(home, schemaHash(), `sqlite-${games}`);
+export const startSeededSqlite = async (games, { maxAgeDays = 14, version = root } = {}) => {
+  const folder = join(home, schemaHash(version), `sqlite-${games}`);
   const file = join(folder, 'content.db');
   if (!(await isFresh(folder, maxAgeDays))) {
     console.error(`Seeding ${games} games …`);
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
-    const env = { ...process.env, DATABASE_URL: `sqlite:${file}` };
     const options = seedOptions(games, tomorrow());
-    await run(process.execPath, [CLI, 'migrate'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
-    await run(process.execPath, [CLI, 'seed', ...Object.entries(options).flatMap(([name, v]) => [`--${name}`, v])], {
-      env,
-    });
+    await fill(version, `sqlite:${file}`, options);
     await writeFile(join(folder, 'seeded.json'), JSON.stringify(options));
   }
   const copy = removeAtEnd(await mkdtemp(join(home, '.copy-')));

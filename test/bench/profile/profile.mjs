@@ -21,7 +21,7 @@ const tell = async ({ child }, message) => {
 };
 
 /**
- * CPU time per request of the gateway by component, as Markdown. The profiler slows what it watches, so its shares are
+ * CPU time per answer of the gateway by component, as Markdown. The profiler slows what it watches, so its shares are
  * applied to the CPU time that was measured without it.
  */
 export const profileOperation = async (name, options) => {

@@ -25,6 +25,8 @@ interface Load {
 }
 interface Result {
   requests: number;
+  refused: number;
+  whole: { answered: number };
   perSecond: number;
   p99: number;
 }
@@ -43,6 +45,10 @@ const { startServer } = (await part('../machine/servers.mjs')) as {
 };
 const { countCpu } = (await part('../machine/cpu.mjs')) as { countCpu(pid: number): () => number };
 const { median } = (await part('../measure.mjs')) as { median(numbers: number[]): number };
+const { refusalMark, share } = (await part('../report.mjs')) as {
+  refusalMark(row: { refused: number }): string;
+  share(part: number, whole: number): string;
+};
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const TURN_MS = Number(process.env.TURN_MS ?? 2000);
@@ -193,6 +199,8 @@ const requestsOf = ({ gameIds, key }: Setup, operation: Operation): string[] => 
 };
 
 interface Turn {
+  requests: number;
+  refused: number;
   perSecond: number;
   p99: number;
   service: number;
@@ -208,9 +216,10 @@ const takeTurn = async (load: Load, one: Setup, operation: Operation, millisecon
   const result = await load.run({ port: one.port, set, connections: CONNECTIONS, milliseconds });
   const used = counters.map(([name, counts]) => [
     name,
-    counts.reduce((sum, count) => sum + count(), 0) / result.requests,
+    counts.reduce((sum, count) => sum + count(), 0) / result.whole.answered,
   ]);
-  return { perSecond: result.perSecond, p99: result.p99, ...Object.fromEntries(used) } as Turn;
+  const { requests, refused, perSecond, p99 } = result;
+  return { requests, refused, perSecond, p99, ...Object.fromEntries(used) } as Turn;
 };
 
 test('what each step gives and costs', async () => {
@@ -219,7 +228,7 @@ test('what each step gives and costs', async () => {
   stops.push(async () => load.stop());
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   say(
-    'operation | setup | requests/s | p99 ms | service µs | balancer µs | database µs | ratios: requests/s, service, database',
+    'operation | setup | answered/s | p99 ms | service µs | balancer µs | database µs | refused | ratios: answered/s, service, database',
   );
   for (const operation of OPERATIONS) {
     const turns = new Map<string, Turn[]>(setups.map(({ name }) => [name, []]));
@@ -236,7 +245,17 @@ test('what each step gives and costs', async () => {
       const medians = MEASURES.map((measure) => median(own.map((turn) => turn[measure])).toFixed(1));
       const ratio = (measure: 'perSecond' | 'service' | 'database'): string =>
         median(own.map((turn, n) => turn[measure] / (turns.get(base)?.[n]?.[measure] ?? 0))).toFixed(2);
-      say([operation, name, ...medians, ratio('perSecond'), ratio('service'), ratio('database')].join(' | '));
+      const total = (measure: 'requests' | 'refused'): number => own.reduce((sum, turn) => sum + turn[measure], 0);
+      const refused = total('refused');
+      const ratios = [ratio('perSecond'), ratio('service'), ratio('database')];
+      const cells = [
+        operation,
+        name + refusalMark({ refused }),
+        ...medians,
+        share(refused, total('requests')),
+        ...ratios,
+      ];
+      say(cells.join(' | '));
     }
   }
 });
