@@ -13,7 +13,7 @@ import type { WriteBehind } from './db/write-behind.ts';
 import { sweepRecords } from './idempotency/records.ts';
 import type { Observer } from './observer.ts';
 import { Writes } from './idempotency/writes.ts';
-import { Lanes } from './admission/lanes.ts';
+import { OverloadProtection } from './overload/overload-protection.ts';
 import { KeyUses, sweepUses } from './key/uses.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { type Limits, openLimits } from './limits/limits.ts';
@@ -51,8 +51,8 @@ export interface Context {
   /** What callers are held to; undefined for nothing. */
   limits: Limits | undefined;
   writes: Writes;
-  /** Which calls begin, and which are refused for want of room. */
-  lanes: Lanes;
+  /** Decides which calls run, wait, and are refused. */
+  overload: OverloadProtection;
   toggles: Toggles;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
@@ -106,7 +106,7 @@ export const openContext = async (
       ],
       log,
     ),
-    lanes: new Lanes(undefined, observer?.admission),
+    overload: new OverloadProtection(config.maxQueueMs, observer?.overload),
     observer,
     stopping: new AbortController(),
   };

@@ -1,0 +1,64 @@
+import type { Procedure } from '../../contract/index.ts';
+import { classOf, costOf } from '../limits/call-class.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import type { OverloadObserver } from './observer.ts';
+import { RetryThrottle } from './retry-throttle.ts';
+
+/**
+ * Classes of work that have limits of their own for each router, so that a crowd in one leaves the others alone: single
+ * records, lists, searches and what is as expensive, and writes.
+ */
+type WorkClass = 'record' | 'list' | 'search' | 'write';
+
+/** Reads of what is alike cost as much as searches. */
+const isExpensive = ({ name }: Procedure): boolean => name === 'getRelated';
+
+const workClassOf = (procedure: Procedure, input: unknown): WorkClass => {
+  const counted = classOf(procedure, input);
+  if (counted !== 'read') return counted;
+  if (isExpensive(procedure)) return 'search';
+  return procedure.answersList ? 'list' : 'record';
+};
+
+/** Decides which calls of this process run, which wait, and which are refused because they would wait too long. */
+export class OverloadProtection {
+  readonly #maxQueueMs: number | undefined;
+  readonly #observer: OverloadObserver | undefined;
+  /** By router and class. */
+  readonly #limiters = new Map<string, ConcurrencyLimiter>();
+  /** For procedures whose class does not depend on their input, by id. */
+  readonly #byProcedure = new Map<string, ConcurrencyLimiter>();
+  readonly retries = new RetryThrottle();
+
+  /** `maxQueueMs`: how long a call may wait to begin, in milliseconds; undefined: no call waits. */
+  constructor(maxQueueMs: number | undefined, observer?: OverloadObserver) {
+    this.#maxQueueMs = maxQueueMs;
+    this.#observer = observer;
+  }
+
+  /** The limiter and the cost of a call. `input` is what it sends, valid or not. */
+  placeOf(procedure: Procedure, input: unknown): { limiter: ConcurrencyLimiter; cost: number } {
+    const cost = costOf(procedure, input);
+    const known = this.#byProcedure.get(procedure.id);
+    if (known) return { limiter: known, cost };
+    const limiter = this.#limiter(procedure, workClassOf(procedure, input));
+    if (procedure.searchMember === undefined) this.#byProcedure.set(procedure.id, limiter);
+    return { limiter, cost };
+  }
+
+  /** Every limiter that calls of a procedure may belong to. */
+  limitersOf(procedure: Procedure): readonly ConcurrencyLimiter[] {
+    const classes = new Set([workClassOf(procedure, undefined)]);
+    if (procedure.searchMember !== undefined) classes.add('search');
+    return [...classes].map((workClass) => this.#limiter(procedure, workClass));
+  }
+
+  #limiter({ router }: Procedure, workClass: WorkClass): ConcurrencyLimiter {
+    const name = `${router}.${workClass}`;
+    const known = this.#limiters.get(name);
+    if (known) return known;
+    const limiter = new ConcurrencyLimiter(this.#maxQueueMs, (usage) => this.#observer?.limiter(name, usage));
+    this.#limiters.set(name, limiter);
+    return limiter;
+  }
+}
