@@ -1,5 +1,4 @@
-/** Fewer at once would make work wait for nothing; more than so many at once would only wait elsewhere. */
-const LEAST = 4;
+/** More than so many at once would only wait elsewhere. */
 const MOST = 1024;
 /**
  * How long work may wait in the database and in this process while it counts as running, in milliseconds: enough to keep both
@@ -30,11 +29,18 @@ export interface WorkSample {
  * Where a higher limit brings a higher throughput, it grows; where it only brings a higher latency, it stays.
  */
 export class AdaptiveLimit {
-  #limit = LEAST;
+  readonly #least: number;
+  #limit: number;
   #rate = 0;
   #baseMs = Number.POSITIVE_INFINITY;
   /** Samples with work waiting until the next probe. */
   #untilProbe = PROBE_EVERY;
+
+  /** `least`: what always may run, in units of cost. */
+  constructor(least: number) {
+    this.#least = least;
+    this.#limit = least;
+  }
 
   /** In units of cost. */
   get value(): number {
@@ -55,7 +61,7 @@ export class AdaptiveLimit {
     if (!isLimited) return;
     this.#rate += WEIGHT * (rate - this.#rate);
     const limit = Math.ceil(Math.max(rate, this.#rate) * (this.#baseMs * VARIATION + TARGET_MS));
-    this.#limit = Math.min(Math.max(limit, LEAST), MOST);
+    this.#limit = Math.min(Math.max(limit, this.#least), MOST);
     this.#untilProbe -= 1;
   }
 }

@@ -32,6 +32,13 @@ export interface Work {
   admittedBy?: Set<ConcurrencyLimiter> | undefined;
 }
 
+interface Options {
+  /** How long work may wait, in milliseconds; undefined: none waits. */
+  maxQueueMs: number | undefined;
+  /** How much work may always run, in units of cost. */
+  least?: number | undefined;
+}
+
 interface Waiting extends Queued {
   begin: () => void;
 }
@@ -42,7 +49,7 @@ interface Waiting extends Queued {
  */
 export class ConcurrencyLimiter {
   readonly #maxQueueMs: number | undefined;
-  readonly #limit = new AdaptiveLimit();
+  readonly #limit: AdaptiveLimit;
   readonly #queue = new FairQueue<Waiting>();
   readonly #observer: LimiterObserver | undefined;
   #running = 0;
@@ -57,12 +64,13 @@ export class ConcurrencyLimiter {
   /** When work ended, or began with nothing else running. */
   #progressAt = 0;
 
-  /**
-   * `maxQueueMs`: how long work may wait, in milliseconds; undefined: none waits. `observe` makes what is told of the work,
-   * and may ask for the usage.
-   */
-  constructor(maxQueueMs: number | undefined, observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined) {
+  /** `observe` makes what is told of the work, and may ask for the usage. */
+  constructor(
+    { maxQueueMs, least = 4 }: Options,
+    observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
+  ) {
     this.#maxQueueMs = maxQueueMs;
+    this.#limit = new AdaptiveLimit(least);
     this.#observer = observe?.(() => ({
       running: this.#running,
       capacity: this.#limit.value,

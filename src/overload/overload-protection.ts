@@ -10,6 +10,12 @@ import { RetryThrottle } from './retry-throttle.ts';
  */
 type WorkClass = 'record' | 'list' | 'search' | 'write';
 
+/**
+ * How many calls always run at once. Records are read by their keys, up to 64 in one query: fewer would leave the queries half
+ * empty. Of the others, fewer would wait for nothing.
+ */
+const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, write: 4 };
+
 /** Reads of what is alike cost as much as searches. */
 const isExpensive = ({ name }: Procedure): boolean => name === 'getRelated';
 
@@ -57,7 +63,8 @@ export class OverloadProtection {
     const name = `${router}.${workClass}`;
     const known = this.#limiters.get(name);
     if (known) return known;
-    const limiter = new ConcurrencyLimiter(this.#maxQueueMs, (usage) => this.#observer?.limiter(name, usage));
+    const options = { maxQueueMs: this.#maxQueueMs, least: LEAST[workClass] };
+    const limiter = new ConcurrencyLimiter(options, (usage) => this.#observer?.limiter(name, usage));
     this.#limiters.set(name, limiter);
     return limiter;
   }

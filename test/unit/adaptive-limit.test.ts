@@ -21,7 +21,7 @@ const service = ({ parallel, ms, distanceMs = 0 }: Shape) => {
 };
 
 /** What the limit comes to while callers always ask for more. */
-const settle = (work: ReturnType<typeof service>, limit = new AdaptiveLimit(), samples = 200) => {
+const settle = (work: ReturnType<typeof service>, limit = new AdaptiveLimit(4), samples = 200) => {
   const limits: number[] = [];
   for (let count = 0; count < samples; count += 1) {
     limit.note({ ...work(limit.value), isLimited: true });
@@ -70,7 +70,7 @@ describe('the limit', () => {
 
   test('stays within bounds whatever is measured', () => {
     for (const ms of [0, 1e-9, 1e9]) {
-      const limit = new AdaptiveLimit();
+      const limit = new AdaptiveLimit(4);
       for (let count = 0; count < 300; count += 1) limit.note({ ms, rate: 1 / Math.max(ms, 1e-9), isLimited: true });
       expect(limit.value).toBeGreaterThanOrEqual(2);
       expect(limit.value).toBeLessThanOrEqual(1024);

@@ -30,7 +30,7 @@ const aWorkshop = () => {
 describe('work', () => {
   test('begins at once while there is room, and waits then, callers in turn', async () => {
     const { begun, work, finishOne } = aWorkshop();
-    const limiter = new ConcurrencyLimiter(1000);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
     const results = [limiter.run(all, work('first'))];
     for (const name of ['a1', 'a2', 'b1']) results.push(limiter.run(by(name.charAt(0)), work(name)));
     expect([begun, limiter.isBusy]).toEqual([['first'], true]);
@@ -44,7 +44,7 @@ describe('work', () => {
   test('belongs to the call that asked for it, whoever makes room', async () => {
     const { work, finishOne } = aWorkshop();
     const call = new AsyncLocalStorage<string>();
-    const limiter = new ConcurrencyLimiter(1000);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
     const first = call.run('first', () => limiter.run(all, work('first')));
     const second = call.run('second', () => limiter.run(by('a'), async () => call.getStore()));
     await finishOne();
@@ -53,7 +53,7 @@ describe('work', () => {
 
   test('is not begun at its deadline, unless others share it', async () => {
     const { begun, work, finishOne } = aWorkshop();
-    const limiter = new ConcurrencyLimiter(1000);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
     const first = limiter.run(all, work('first'));
     const [own, shared] = [new Deadline(), new Deadline()];
     const gone = limiter.run(by('a', { deadline: own }), work('gone'));
@@ -69,7 +69,7 @@ describe('work', () => {
   });
 
   test('that fails leaves its place', async () => {
-    const limiter = new ConcurrencyLimiter(0);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 0 });
     await expect(limiter.run(all, () => Promise.reject(new Error('fault')))).rejects.toThrow('fault');
     expect(await limiter.run(by('a'), async () => 'fine')).toBe('fine');
   });
@@ -78,7 +78,7 @@ describe('work', () => {
 describe('a refusal', () => {
   test('comes at once to work that would wait too long, with the time until it may return', async () => {
     const { work, finishOne } = aWorkshop();
-    const limiter = new ConcurrencyLimiter(1000);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
     const first = limiter.run(all, work('first'));
     // Nothing is known of the throughput yet: a piece each millisecond.
     const waiting = Array.from({ length: 1000 }, (_, n) => limiter.run(by('greedy'), async () => n));
@@ -93,7 +93,7 @@ describe('a refusal', () => {
 
   test('comes sooner where the deadline is near', async () => {
     const { work, finishOne } = aWorkshop();
-    const limiter = new ConcurrencyLimiter(1000);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
     const first = limiter.run(all, work('first'));
     const waiting = Array.from({ length: 100 }, (_, n) => limiter.run(by('a'), async () => n));
     const soon = new Deadline(300);
@@ -108,7 +108,7 @@ describe('a refusal', () => {
 
   test('comes when nothing has ended for as long as work may wait', async () => {
     const { work, finishOne } = aWorkshop();
-    const limiter = new ConcurrencyLimiter(50);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
     const first = limiter.run(all, work('first'));
     const waits = limiter.run(by('a'), async () => 'in time');
     await sleep(60);
@@ -119,7 +119,7 @@ describe('a refusal', () => {
 
   test('does not part what was admitted together', async () => {
     const { work, finishOne } = aWorkshop();
-    const limiter = new ConcurrencyLimiter(50);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
     const admittedBy = new Set<ConcurrencyLimiter>();
     const first = limiter.run({ ...all, admittedBy }, work('first'));
     await sleep(60);
@@ -130,7 +130,7 @@ describe('a refusal', () => {
   });
 
   test('never comes where no work waits', async () => {
-    const limiter = new ConcurrencyLimiter(undefined);
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: undefined });
     const works = Array.from({ length: 5000 }, (_, n) => limiter.run(by('a'), () => sleep(1, n)));
     expect(limiter.isBusy).toBe(false);
     expect(await Promise.all(works)).toHaveLength(5000);
@@ -138,7 +138,7 @@ describe('a refusal', () => {
 });
 
 test('callers that ask again as soon as they are answered are all served, by the throughput that is measured', async () => {
-  const limiter = new ConcurrencyLimiter(1000);
+  const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
   let refused = 0;
   let served = 0;
   const until = performance.now() + 1500;
