@@ -32,6 +32,7 @@ export class AcceptScheduler {
   readonly #held: Socket[] = [];
   readonly #waiting = new FairQueue<Waiting>();
   readonly #open: (socket: Socket) => void;
+  readonly #onPhase: ((isServing: boolean) => void) | undefined;
   #accepted = 0;
   /** How many of them had been accepted at the end of the last turn. */
   #seen = 0;
@@ -43,8 +44,9 @@ export class AcceptScheduler {
   #begun = 0;
   #isLooking = false;
 
-  /** Takes the connections of `server` before it does. */
-  constructor(server: Server) {
+  /** Takes the connections of `server` before it does. `onPhase` is told whether requests are served from now on. */
+  constructor(server: Server, onPhase?: (isServing: boolean) => void) {
+    this.#onPhase = onPhase;
     const listeners = server.listeners('connection');
     server.removeAllListeners('connection');
     this.#open = (socket) => {
@@ -91,6 +93,7 @@ export class AcceptScheduler {
     this.#isServing = isServing;
     this.#since = now;
     this.#acceptedBefore = this.#accepted;
+    this.#onPhase?.(isServing);
   }
 
   #lookSoon(): void {
@@ -113,7 +116,7 @@ export class AcceptScheduler {
     if (isOver) this.#change(!this.#isServing, now);
     if (this.#isServing) this.#serve();
     if (this.#held.length > 0 || this.#waiting.size > 0) this.#lookSoon();
-    else this.#isServing = true;
+    else if (!this.#isServing) this.#change(true, now);
   };
 
   #serve(): void {

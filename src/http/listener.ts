@@ -136,7 +136,7 @@ export class Listener {
       },
       answer,
     );
-    this.#scheduler = new AcceptScheduler(this.#server);
+    this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);

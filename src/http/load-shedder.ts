@@ -55,6 +55,11 @@ export class LoadShedder {
     this.#targets = new Map([...calls, [MCP_PATH, { id: null, limiters, textOf: (body) => asJsonRpc(body) }]]);
   }
 
+  /** Has calls wait while new connections are accepted. */
+  readonly onPhase = (isServing: boolean): void => {
+    this.#options.overload.isPaused = !isServing;
+  };
+
   /** Whether it refuses a request of this caller, and answers it now or later. */
   refuses(request: IncomingMessage, response: ServerResponse, caller: () => string): boolean {
     const { url = '' } = request;

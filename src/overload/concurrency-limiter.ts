@@ -9,9 +9,11 @@ import type { LimiterObserver, LimiterUsage } from './observer.ts';
 const WINDOW_MS = 100;
 const WINDOW_PIECES = 8;
 /** The weights of the last window in the two averages of the throughput, of which the higher one counts. */
-const WEIGHTS = [0.3, 0.03] as const;
-/** What is assumed of work that never had to wait, in units of cost a millisecond. */
-const FIRST_RATE = 1;
+const WEIGHTS = [0.5, 0.1] as const;
+/** How long work is assumed to take of which none has ended yet, in milliseconds. */
+const FIRST_LATENCY_MS = 4;
+/** The weight of the last piece of work in the mean latency. */
+const LATENCY_WEIGHT = 0.1;
 /** Of the time until a deadline, work may wait for this part. */
 const PART_OF_DEADLINE = 1 / 4;
 const MS_PER_S = 1000;
@@ -53,7 +55,10 @@ export class ConcurrencyLimiter {
   readonly #queue = new FairQueue<Waiting>();
   readonly #observer: LimiterObserver | undefined;
   #running = 0;
+  #isPaused = false;
+  /** The throughput while work waited; unknown until it has. */
   #rates: [number, number] | undefined;
+  #meanMs = FIRST_LATENCY_MS;
   /** The window: since when, what ended in it or began and ended in it, and whether work waited for some or all of it. */
   #since = performance.now();
   #cost = 0;
@@ -86,9 +91,9 @@ export class ConcurrencyLimiter {
   /** Why further work of a caller is refused now, if it is. `leftMs` is the time until its deadline. */
   refusalOf(caller: string, cost: number, leftMs = Number.POSITIVE_INFINITY): AppError | undefined {
     if (this.#maxQueueMs === undefined || this.#hasRoom(cost)) return undefined;
-    const [fast, slow] = this.#rates ?? [FIRST_RATE, FIRST_RATE];
+    const rate = this.#rates ? Math.max(...this.#rates) : this.#limit.value / this.#meanMs;
     const stalledMs = performance.now() - this.#progressAt;
-    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / Math.max(fast, slow), stalledMs);
+    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
     if (waitMs <= Math.min(this.#maxQueueMs, leftMs * PART_OF_DEADLINE)) return undefined;
     return new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
   }
@@ -132,13 +137,19 @@ export class ConcurrencyLimiter {
     });
   }
 
+  /** Whether all work waits for now. */
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused;
+    this.#beginNext();
+  }
+
   /** What costs more than the limit runs alone. */
   #hasRoom(cost: number): boolean {
     return this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost));
   }
 
   #fits(cost: number): boolean {
-    return this.#running === 0 || this.#running + cost <= this.#limit.value;
+    return !this.#isPaused && (this.#running === 0 || this.#running + cost <= this.#limit.value);
   }
 
   async #do<T>(cost: number, work: () => Promise<T>): Promise<T> {
@@ -157,6 +168,7 @@ export class ConcurrencyLimiter {
     this.#running -= cost;
     this.#progressAt = now;
     this.#cost += cost;
+    this.#meanMs += LATENCY_WEIGHT * (now - began - this.#meanMs);
     // What began before is a consequence of the limit of that time.
     if (began >= this.#since) {
       this.#pieces += 1;

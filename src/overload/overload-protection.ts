@@ -6,23 +6,20 @@ import { RetryThrottle } from './retry-throttle.ts';
 
 /**
  * Classes of work that have limits of their own for each router, so that a crowd in one leaves the others alone: single
- * records, lists, searches and what is as expensive, and writes.
+ * records, lists, searches, related records, and writes.
  */
-type WorkClass = 'record' | 'list' | 'search' | 'write';
+type WorkClass = 'record' | 'list' | 'search' | 'related' | 'write';
 
 /**
  * How many calls always run at once. Records are read by their keys, up to 64 in one query: fewer would leave the queries half
  * empty. Of the others, fewer would wait for nothing.
  */
-const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, write: 4 };
-
-/** Reads of what is alike cost as much as searches. */
-const isExpensive = ({ name }: Procedure): boolean => name === 'getRelated';
+const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, related: 4, write: 4 };
 
 const workClassOf = (procedure: Procedure, input: unknown): WorkClass => {
   const counted = classOf(procedure, input);
   if (counted !== 'read') return counted;
-  if (isExpensive(procedure)) return 'search';
+  if (procedure.name === 'getRelated') return 'related';
   return procedure.answersList ? 'list' : 'record';
 };
 
@@ -57,6 +54,11 @@ export class OverloadProtection {
     const classes = new Set([workClassOf(procedure, undefined)]);
     if (procedure.searchMember !== undefined) classes.add('search');
     return [...classes].map((workClass) => this.#limiter(procedure, workClass));
+  }
+
+  /** Whether all calls wait for now: while new connections are accepted. */
+  set isPaused(isPaused: boolean) {
+    for (const limiter of this.#limiters.values()) limiter.isPaused = isPaused;
   }
 
   #limiter({ router }: Procedure, workClass: WorkClass): ConcurrencyLimiter {
