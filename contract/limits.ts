@@ -191,5 +191,10 @@ export const UNKNOWN_KEYS = 30;
 export const DAILY_TAGS = 5000;
 /** New types of games, likewise: they are an open list, but one for a menu. */
 export const DAILY_GAME_TYPES = 200;
+/**
+ * Bytes of answers to changes that are kept for repetitions of a key in a day, in UTC: 5000 of posts of twenty images. What
+ * a change answers is as large as the record, however little was sent, and the record itself grows by nothing.
+ */
+export const DAILY_KEPT_ANSWERS = 16 * MIB;
 /** Seconds in which the views of a record from one address count once: who comes back later has come again. */
 export const VIEW_SECONDS = 3600;

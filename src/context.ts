@@ -77,7 +77,7 @@ export const openContext = async (
   });
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
-  const writes = new Writes(db, now);
+  const writes = new Writes(db, now, config.quotas !== undefined);
   return {
     config,
     db,

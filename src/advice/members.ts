@@ -62,7 +62,8 @@ const definitionOf = (schema: z.ZodType | undefined): Definition => {
 
 const within = (schema: z.ZodType | undefined, member: PropertyKey): z.ZodType | undefined => {
   const { shape, element, valueType } = definitionOf(schema);
-  return shape ? shape[String(member)] : (element ?? valueType);
+  if (!shape) return element ?? valueType;
+  return Object.hasOwn(shape, member) ? shape[String(member)] : undefined;
 };
 
 /** The schemas of the members of the object at a path, by their names; empty where there is none. */
@@ -72,7 +73,10 @@ export const membersAt = (schema: z.ZodType, path: readonly PropertyKey[] = []):
 };
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((at, member) => (Object(at) as Record<PropertyKey, unknown>)[member], value);
+  path.reduce<unknown>((at, member) => {
+    const holder = Object(at) as Record<PropertyKey, unknown>;
+    return Object.hasOwn(holder, member) ? holder[member] : undefined;
+  }, value);
 
 /** `extraInfo.fileSize`, where a member called so belongs into another one. */
 const deeper = (member: string, members: Record<string, z.ZodType>): string | undefined => {

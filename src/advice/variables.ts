@@ -12,13 +12,13 @@ const TELEMETRY = /^OTEL_/;
 const OTHER_TELEMETRY = /^OTEL_(BLRP|EXPORTER_OTLP_(LOGS|METRICS|PROFILES)|LOGS|METRICS?)_/;
 
 /** What others call a setting of ours, in the form of `plain`. */
-const ALIASES: Readonly<Record<string, string>> = {
-  dburl: 'DATABASE_URL',
-  mysqlurl: 'DATABASE_URL',
-  mariadburl: 'DATABASE_URL',
-  trustedproxies: 'TRUST_PROXY',
-  corsallowedorigins: 'CORS_ORIGINS',
-};
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['dburl', 'DATABASE_URL'],
+  ['mysqlurl', 'DATABASE_URL'],
+  ['mariadburl', 'DATABASE_URL'],
+  ['trustedproxies', 'TRUST_PROXY'],
+  ['corsallowedorigins', 'CORS_ORIGINS'],
+]);
 
 const sorted = (word: string): string => Array.from(word).toSorted().join('');
 
@@ -33,7 +33,7 @@ const meantBy = (name: string, settings: readonly string[]): string | undefined 
   const names = [...byPlain.keys()];
   const maxDistance = slips(sought);
   const found =
-    [sought, plain(ALIASES[sought] ?? '')].find((one) => byPlain.has(one)) ??
+    [sought, plain(ALIASES.get(sought) ?? '')].find((one) => byPlain.has(one)) ??
     names.find((one) => sorted(one) === sorted(sought)) ??
     (maxDistance > 0 ? closestMatch(sought, names, { maxDistance }) : undefined);
   return found === undefined ? undefined : byPlain.get(found);

@@ -15,7 +15,7 @@ import { DEFAULT_DATABASE_URL, sqliteFile } from '../db/address.ts';
 import { holdAlone } from '../db/sqlite/alone.ts';
 import { atRest, copyDatabase, inspect, type Inspection } from '../db/sqlite/copy.ts';
 import { isBusy, isCorrupt } from '../db/sqlite/errors.ts';
-import { checkInspection } from './check.ts';
+import { checkInspection, checkSchema } from './check.ts';
 import { BackupError, faultOf } from './errors.ts';
 import { companionsOf, isSame, type Partial, sync, withPartial } from './partial.ts';
 
@@ -66,6 +66,7 @@ export const checkBackup = async (path: string, known: readonly string[]): Promi
   try {
     const inspection = await inspect(atRest(file));
     checkInspection(inspection, file, known);
+    await checkSchema(inspection, file);
     return resultOf(file, inspection, known);
   } catch (error) {
     throw faultOf(error, { read: file, written: file, bytes: 0 });
@@ -179,6 +180,7 @@ export const restore = async ({
         await copyDatabase(atRest(file), partial.path, onProgress);
         const inspection = await inspect(partial.path);
         checkInspection(inspection, file, known);
+        await checkSchema(inspection, file);
         adopt(partial.path, before, dirname(database));
         const kept = before ? keptName(database) : null;
         if (kept === null) partial.publish(false);

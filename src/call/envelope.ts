@@ -59,7 +59,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 /** What a call is given, of its envelope. */
 export const inputOf = (envelope: unknown): unknown =>
-  isObject(envelope) && 'json' in envelope ? envelope.json : undefined;
+  isObject(envelope) && Object.hasOwn(envelope, 'json') ? (envelope as { json?: unknown }).json : undefined;
 
 /** Whether there are more than so many values in an envelope: members and elements, and theirs, but for those of `meta`. */
 export const hasMoreValues = (envelope: unknown, limit: number): boolean => {

@@ -57,6 +57,9 @@ const printBackup = ({ file, bytes, migration }: BackupResult, sizeOf: (bytes: n
   note(`Backed up and checked: ${sizeOf(bytes)}, tables as of ${migration}.`);
 };
 
+const warnOfStrangers = (strangers: readonly string[]): void =>
+  note(`warning: restore will refuse this backup, for what is in the database: ${strangers.join('; ')}.`);
+
 export const backupCommand = (): Command =>
   new Command('backup')
     .summary('write a checked copy of the SQLite database into a file')
@@ -77,7 +80,7 @@ export const backupCommand = (): Command =>
       );
       const { backUp, sizeOf, known } = await load();
       const result = await withCopyProgress(database, (onProgress) =>
-        backUp({ database, file, isForced: force, known, onProgress }),
+        backUp({ database, file, isForced: force, known, onProgress, onStrangers: warnOfStrangers }),
       );
       if (json) printJsonLines([result]);
       else printBackup(result, sizeOf);

@@ -58,10 +58,10 @@ export const recall = async (reader: Reader, calls: readonly Repeatable[], now: 
   };
 };
 
-/** A call that was made, and its output. */
+/** A call that was made, and its answer, or `NOT_KEPT`. */
 export interface Made {
   call: Repeatable;
-  output: unknown;
+  answer: string;
 }
 
 /**
@@ -84,7 +84,7 @@ export const remember = async (
   // In one order, whoever inserts them.
   const inOrder = made.toSorted((a, b) => Buffer.compare(a.call.callHash, b.call.callHash));
   for (const chunk of chunksOf(inOrder)) {
-    const values = chunk.flatMap(({ call, output }) => [time, call.callHash, call.inputHash(), call.encode(output)]);
+    const values = chunk.flatMap(({ call, answer }) => [time, call.callHash, call.inputHash(), answer]);
     if ((await tx.execute(insert(chunk.length), values)) < chunk.length) throw new RunAgain();
   }
 };

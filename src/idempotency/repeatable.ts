@@ -9,15 +9,20 @@ const USABLE = new RegExp(idempotencyKey.pattern);
 export interface Repeatable {
   /** What a repetition has in common with it, 32 bytes. */
   callHash: Buffer;
+  /** The API key it came with. */
+  apiKeyId: string;
   /** What it is to do, 32 bytes. */
   inputHash: () => Buffer;
   /** The answer to it, as it goes out, given its output. @throws ZodError for what the contract does not allow */
   encode: (output: unknown) => string;
 }
 
+/** In place of an answer that was not kept. */
+export const NOT_KEPT = '';
+
 /** The answer to a call that was made before, thrown where it was to be made again. */
 export class Replay extends Error {
-  /** As it went out then. */
+  /** As it went out then, or `NOT_KEPT`. */
   readonly answer: string;
 
   constructor(answer: string) {
@@ -57,6 +62,7 @@ export const repeatable = ({ key, apiKeyId, operation, position, input, encode }
   let inputHash: Buffer | undefined;
   return {
     callHash: sha256(JSON.stringify([apiKeyId, operation, position, key])),
+    apiKeyId,
     inputHash: () => (inputHash ??= sha256(canonical(input()))),
     encode,
   };

@@ -2,30 +2,42 @@ import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Call } from '../procedure.ts';
+import { mayKeepAnswer, type Quota } from '../key/quotas.ts';
 import { recall, remember } from './records.ts';
-import type { Repeatable } from './repeatable.ts';
+import { NOT_KEPT, type Repeatable, Replay } from './repeatable.ts';
 
 /** Until the other one is mostly done. */
 const RETRY_AFTER_S = 1;
+
+const quotaFor = ({ apiKeyId }: Repeatable, now: Date): Quota => ({ keyId: apiKeyId, now });
+const sizeOf = (answer: string): number => Buffer.byteLength(answer);
+
+/** Makes the output of a write, in its transaction. */
+type Work<Output> = (tx: Transaction) => Promise<Output>;
 
 /** Writes, each in a transaction of its own. One that may be repeated is done once: what it answers is stored with it. */
 export class Writes {
   readonly #db: Database;
   readonly #now: () => Date;
+  /** Whether what is kept for repetitions of changes is bounded. */
+  readonly #isBounded: boolean;
   /** The repeatable calls under way in this process. */
   readonly #running = new Set<string>();
 
-  constructor(db: Database, now: () => Date) {
+  constructor(db: Database, now: () => Date, isBounded: boolean) {
     this.#db = db;
     this.#now = now;
+    this.#isBounded = isBounded;
   }
 
   /**
-   * Does `work`, which makes the output, in one transaction.
-   * @throws Replay where it was done before, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, whatever `work` and
-   * `Database.transaction` throw
+   * Does `work`, which makes the output, in one transaction. A change has `look`, which makes its output of what is stored: if
+   * the key has had much kept today, that is what a repetition is answered. What publishes records has none: its answers are
+   * no larger than what it leaves for good.
+   * @throws Replay where it was done before, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, whatever `work`, `look`
+   * and `Database.transaction` throw
    */
-  do<Output>({ deadline, repeatable }: Call, work: (tx: Transaction) => Promise<Output>): Promise<Output> {
+  do<Output>({ deadline, repeatable }: Call, work: Work<Output>, look?: Work<Output>): Promise<Output> {
     if (!repeatable) return this.#db.transaction(work, deadline);
     return this.alone(repeatable, () =>
       this.#db.transaction(
@@ -33,9 +45,15 @@ export class Writes {
           const now = this.#now();
           const memory = await recall(tx, [repeatable], now);
           const objection = memory.objectionTo(repeatable);
+          if (look && objection instanceof Replay && objection.answer === NOT_KEPT) {
+            throw new Replay(repeatable.encode(await look(tx)));
+          }
           if (objection) throw objection;
           const output = await work(tx);
-          await remember(tx, [{ call: repeatable, output }], memory, now);
+          const answer = repeatable.encode(output);
+          const isKept =
+            !look || !this.#isBounded || (await mayKeepAnswer(tx, quotaFor(repeatable, now), sizeOf(answer)));
+          await remember(tx, [{ call: repeatable, answer: isKept ? answer : NOT_KEPT }], memory, now);
           return output;
         },
         deadline,

@@ -88,9 +88,10 @@ export const updateImagePost = <Output>(
   { id, tagNames, images, ...changes }: UpdateInput,
   call: Call<Caller>,
   view: (post: ContentRecord<ImagePostColumns>) => Output,
-): Promise<Output> =>
-  writes.do(call, async (tx) => {
-    const { userId } = call.caller;
+): Promise<Output> => {
+  const { userId } = call.caller;
+  const look = async (tx: Transaction): Promise<Output> => view(await readRecord(tx, tags, imageKind, id, userId));
+  const change = async (tx: Transaction): Promise<Output> => {
     const post = await lockOwnPost(tx, id, userId);
     const given = Object.fromEntries(
       Object.entries(Object.assign(changes, imageMembers(images))).filter(([, value]) => value !== undefined),
@@ -113,8 +114,10 @@ export const updateImagePost = <Output>(
       }
       await updateRow(tx, imageKind.entity, id, update);
     }
-    return view(await readRecord(tx, tags, imageKind, id, userId));
-  });
+    return look(tx);
+  };
+  return writes.do(call, change, look);
+};
 
 interface OwnPost {
   author_id: Bytes;

@@ -1,4 +1,4 @@
-import { DAILY_GAME_TYPES, DAILY_TAGS } from '../../contract/limits.ts';
+import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract/limits.ts';
 import type { Transaction } from '../db/connection.ts';
 import { insertInto, insertValues } from '../db/insert.ts';
 import type { Dialect } from '../db/dialect.ts';
@@ -16,6 +16,9 @@ const quotas = {
   tags: { most: DAILY_TAGS, words: 'new tags' },
   'game types': { most: DAILY_GAME_TYPES, words: 'new types of games' },
 } as const;
+
+/** What of them is stored for a while only, in bytes. */
+const ANSWERS = 'answers';
 
 /** Whose quota it is, and when: days are those of UTC. */
 export interface Quota {
@@ -44,19 +47,17 @@ const exceeded = (what: keyof typeof quotas, made: number, more: number, now: Da
   });
 };
 
-/**
- * Counts things that a key makes, in the transaction that makes them, so that nobody makes more, on however many instances.
- * It locks the count of the key until the transaction ends.
- * @throws AppError QUOTA_EXCEEDED
- */
-export const countMade = async (
+const dayOf = (now: Date): string => now.toISOString().slice(0, DATE_LENGTH);
+
+/** Adds to the count of a key, which it locks until the transaction ends, and returns what it is then. */
+const add = async (
   tx: Transaction,
   { keyId, now }: Quota,
-  what: keyof typeof quotas,
+  what: keyof typeof quotas | typeof ANSWERS,
   more: number,
-): Promise<void> => {
+): Promise<number> => {
   const id = storedIdToBytes(keyId);
-  const day = now.toISOString().slice(0, DATE_LENGTH);
+  const day = dayOf(now);
   await insertValues(tx, addition(tx.dialect), [[id, day, what, more]]);
   const [row] = await tx.read<{ n: number }>('SELECT n FROM key_quotas WHERE key_id = ? AND day = ? AND what = ?', [
     id,
@@ -64,7 +65,36 @@ export const countMade = async (
     what,
   ]);
   const n = row?.n ?? 0;
-  if (n > quotas[what].most) throw exceeded(what, n - more, more, now);
   // The first of the day. Those of the days before are of no use any more.
   if (n === more) await tx.execute('DELETE FROM key_quotas WHERE key_id = ? AND day < ?', [id, day]);
+  return n;
+};
+
+/**
+ * Counts things that a key makes, in the transaction that makes them, so that nobody makes more, on however many instances.
+ * It locks the count of the key until the transaction ends.
+ * @throws AppError QUOTA_EXCEEDED
+ */
+export const countMade = async (
+  tx: Transaction,
+  quota: Quota,
+  what: keyof typeof quotas,
+  more: number,
+): Promise<void> => {
+  const n = await add(tx, quota, what, more);
+  if (n > quotas[what].most) throw exceeded(what, n - more, more, quota.now);
+};
+
+/**
+ * Whether an answer of so many bytes may be kept for the key, counted likewise. One for which there is no room is not counted.
+ */
+export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {
+  if ((await add(tx, quota, ANSWERS, bytes)) <= DAILY_KEPT_ANSWERS) return true;
+  await tx.execute('UPDATE key_quotas SET n = n - ? WHERE key_id = ? AND day = ? AND what = ?', [
+    bytes,
+    storedIdToBytes(quota.keyId),
+    dayOf(quota.now),
+    ANSWERS,
+  ]);
+  return false;
 };

@@ -1,4 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import type { Calls } from '../call/calls.ts';
 import type { Context } from '../context.ts';
 import { AppError } from '../errors.ts';
@@ -17,6 +18,12 @@ const INSTRUCTIONS =
 const noValidator = {
   getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: 'not asked for' }),
 };
+
+const isMembers = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a tool is called with. The SDK's own schema makes its arguments anew, and drops a member `__proto__` on the way. */
+const ToolParameters = z.looseObject({ name: z.string(), arguments: z.custom<object>(isMembers).optional() });
 
 type Handler = Parameters<Server['_wrapHandler']>[1];
 
@@ -70,17 +77,21 @@ export const serverFactory = (calls: Calls, { config, log }: Pick<Context, 'conf
         throw protocolError(error, visitor, surroundings);
       }
     });
-    server.setRequestHandler('tools/call', async ({ params }, { mcpReq: { signal, _meta } }) => {
-      const { name, arguments: input = {} } = params;
-      const id = idOf(name);
-      if (id === undefined) {
-        const unknown = new AppError('PROCEDURE_NOT_FOUND', { hint: '`tools/list` has the names of all tools.' });
-        // The protocol takes it for a fault of the parameters.
-        throw protocolError(unknown, visitor, surroundings, ProtocolErrorCode.InvalidParams);
-      }
-      const call = { procedure: calls.find(id), input, meta: _meta };
-      return toolCalls.make(call, visitor.visit(id, signal));
-    });
+    server.setRequestHandler(
+      'tools/call',
+      { params: ToolParameters },
+      async (params, { mcpReq: { signal, _meta } }) => {
+        const { name, arguments: input = {} } = params;
+        const id = idOf(name);
+        if (id === undefined) {
+          const unknown = new AppError('PROCEDURE_NOT_FOUND', { hint: '`tools/list` has the names of all tools.' });
+          // The protocol takes it for a fault of the parameters.
+          throw protocolError(unknown, visitor, surroundings, ProtocolErrorCode.InvalidParams);
+        }
+        const call = { procedure: calls.find(id), input, meta: _meta };
+        return toolCalls.make(call, visitor.visit(id, signal));
+      },
+    );
     return server;
   };
 };

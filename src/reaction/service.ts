@@ -223,7 +223,10 @@ const toggleOnce = async (
   const fresh = toggles.filter(isNew);
   if (fresh.length === 0) return objections as Result[];
   const outputs = await outputsOf(tx, fresh);
-  const made = fresh.map(({ repeatable }, index): Made => ({ call: repeatable, output: outputs[index]!.output }));
+  const made = fresh.map(({ repeatable }, index): Made => ({
+    call: repeatable,
+    answer: repeatable.encode(outputs[index]!.output),
+  }));
   await remember(tx, made, memory, now);
   const done = outputs.values();
   return objections.map((objection) => objection ?? done.next().value!);

@@ -127,11 +127,14 @@ const tell = (issues: readonly Issue[]): string => {
 /** A value as a line of its kind. @throws BadLine */
 export const parseAs = <Kind extends LineKind>(kind: Kind, value: object): LineOf<Kind> => {
   const { data, error } = lineSchemas[kind].safeParse(value);
-  if (error) throw new BadLine(tell(issuesOf(error.issues)));
+  // The members of a line stand where those of an input do in its envelope.
+  if (error)
+    throw new BadLine(tell(issuesOf(error.issues.map((issue) => ({ ...issue, path: ['json', ...issue.path] })))));
   return data as LineOf<Kind>;
 };
 
-export const isLineKind = (kind: unknown): kind is LineKind => typeof kind === 'string' && kind in lineSchemas;
+export const isLineKind = (kind: unknown): kind is LineKind =>
+  typeof kind === 'string' && Object.hasOwn(lineSchemas, kind);
 
 /** A line that cannot be imported: the message says why. */
 export class BadLine extends Error {}

@@ -136,9 +136,10 @@ export const updateUser = <Output>(
   changes: Changes,
   call: Call<Caller>,
   view: (user: UserColumns) => Output,
-): Promise<Output> =>
-  writes.do(call, async (tx) => {
-    const id = call.caller.userId;
+): Promise<Output> => {
+  const id = call.caller.userId;
+  const look = async (tx: Transaction): Promise<Output> => view(await readUser(tx, id));
+  const change = async (tx: Transaction): Promise<Output> => {
     const given: Partial<UserRow> = Object.fromEntries(
       Object.entries(changes).filter(([, value]) => value !== undefined),
     );
@@ -151,8 +152,10 @@ export const updateUser = <Output>(
       const { nickname } = given;
       if (nickname !== undefined) await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }
-    return view(await readUser(tx, id));
-  });
+    return look(tx);
+  };
+  return writes.do(call, change, look);
+};
 
 /** What a search is billed at most. */
 const MOST_BILLED_MS = 250;

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
 import { suspendUser, unsuspendUser } from '../../src/care/users.ts';
 import { Database } from '../../src/db/database.ts';
 import { insertRows } from '../../src/db/insert.ts';
@@ -21,6 +22,7 @@ import { startApp, type TestApp } from '../support/app.ts';
 import { runCommand } from '../support/command.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { runCli, startCli } from '../support/program.ts';
+import { anyCharacter } from '../support/property.ts';
 
 const UNTIL = new Date('2026-04-01');
 const ALL: ExportOptions = { parts, since: undefined };
@@ -415,6 +417,86 @@ describe('an import', () => {
     );
     expect(wet.told.at(-1)).toBe(`${lines.length + 1}: comes after the last line of the export`);
     expect(wet).toMatchObject({ users: 2195, games: 53, images: 10, bad: 13 });
+    await expectRightCounters(db);
+  });
+
+  /** What every object inherits, and what none may be called. */
+  const INHERITED = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__'];
+
+  test.each(INHERITED)('with a line of the kind %s tells of it', async (kind) => {
+    const text = textOf([lines[0]!, JSON.stringify({ kind, id: STRANGER }), ...lines.slice(1)]);
+    const { told, users } = await imported(db, text, { skipBad: true });
+    expect(told).toEqual(['2: /kind must be user, game, image, audience or end']);
+    expect(users).toBe(2200);
+  });
+
+  test.each([
+    ['__proto__', '/__proto__ is not a member of this input'],
+    ['constructor', '/constructor is not a member of this input'],
+  ])('with a member %s tells of it, wherever it is', async (member, fault) => {
+    const text = textOf([
+      lines[0]!,
+      lines[1]!.replace('{', `{"${member}":{"admin":true},`),
+      changed(lines[2]!, { socialLinks: JSON.parse('{"__proto__":"@maru"}') }),
+      ...lines.slice(3, 20),
+      '{"kind":"end"}',
+    ]);
+    const { told } = await imported(db, text, { skipBad: true });
+    expect(told).toEqual([`2: ${fault}`, '3: /socialLinks/__proto__ is not a usable name: no member may have it']);
+    expect(await countRows(db, 'users')).toBe(17);
+  });
+
+  test('stores each line or tells what is wrong with it, whatever it holds', async () => {
+    const author = JSON.parse(lines[1]!).id as string;
+    const valid = [lines[1]!, lines[FIRST_GAME]!, lines.at(-2)!]
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .concat({ kind: 'audience', of: 'game', id: STRANGER, likes: [author] });
+    const names = [...new Set(valid.flatMap((line) => [...Object.keys(line), ...INHERITED]))];
+    const name = fc.oneof(fc.constantFrom(...names), fc.string({ unit: anyCharacter, maxLength: 5 }));
+    const { value } = fc.letrec<{ value: unknown; object: unknown }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom<unknown>(...names, ...valid.flatMap((line) => Object.values(line)), null, true, -1, 2 ** 32),
+        fc.string({ unit: anyCharacter, maxLength: 300 }),
+        fc.array(tie('value'), { maxLength: 3 }),
+        tie('object'),
+      ),
+      object: fc.array(fc.tuple(name, tie('value')), { maxLength: 3 }).map((entries) => Object.fromEntries(entries)),
+    }));
+    const changes = fc.array(fc.tuple(name, value), { maxLength: 3 });
+    const line = fc.oneof(
+      { weight: 4, arbitrary: fc.tuple(fc.constantFrom(...valid), changes) },
+      { weight: 1, arbitrary: fc.tuple(fc.constant({}), changes) },
+    );
+    const text = fc.oneof(
+      {
+        weight: 8,
+        arbitrary: line.map(([whole, more]) =>
+          // `fromEntries` makes a member `__proto__` where an assignment would not.
+          JSON.stringify(Object.fromEntries([...Object.entries({ ...whole, id: newId(UNTIL) }), ...more])),
+        ),
+      },
+      { weight: 1, arbitrary: value.map((one) => JSON.stringify(one) ?? 'undefined') },
+    );
+    await imported(db, textOf(lines.slice(0, 3)));
+    await fc.assert(
+      fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 10 }), async (some) => {
+        const file = some.filter((one) => !one.includes('"kind":"end"'));
+        const { told, users, games, images, existing, ...rest } = await imported(
+          db,
+          textOf([lines[0]!, ...file, '{"kind":"end"}']),
+          { skipBad: true },
+        );
+        const faulty = new Set(told.map((one) => Number.parseInt(one, 10) - 2));
+        const audiences = file.filter((one, at) => !faulty.has(at) && one.includes('"kind":"audience"'));
+        expect(users + games + images + existing + audiences.length + faulty.size).toBe(file.length);
+        expect([
+          rest.bad,
+          told.filter((one) => !/^\d+: (\/|is not JSON|names the user |tells of the )/.test(one)),
+        ]).toEqual([faulty.size, []]);
+      }),
+      { numRuns: 60, seed: 1 },
+    );
     await expectRightCounters(db);
   });
 

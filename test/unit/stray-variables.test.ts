@@ -43,6 +43,11 @@ test.each([
   expect(saidOf(name)).toMatch(expected);
 });
 
+test.each(['constructor', 'CONSTRUCTOR', '__proto__', 'toString', 'hasOwnProperty'])(
+  'what is called %s is none of ours',
+  (name) => expect(saidOf(name)).toBeUndefined(),
+);
+
 test('what others set is none of ours, nor is what we read', () => {
   const others =
     'PATH HOME HOSTNAME HOSTTYPE LOGNAME USER SHELL PWD OLDPWD LANG LC_ALL TERM TZ SHLVL TMPDIR EDITOR POST COST NODE_ENV ' +

@@ -65,6 +65,8 @@ const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(
 /** Runs statements on a file by a program of its own. */
 const alter = (file: string, sql: string): void => {
   const opened = new DatabaseSync(file);
+  // Who attacks may change what SQLite has written of the schema.
+  opened.enableDefensive(false);
   opened.exec(sql);
   opened.close();
 };
@@ -217,7 +219,7 @@ describe('backup', () => {
   const disk = mountSmallDisk(1);
   (disk ? test : test.skip)('on a full disk says so, and leaves nothing', async () => {
     copyFileSync(original, database);
-    alter(database, 'CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(3000000))');
+    alter(database, 'UPDATE users SET bio = zeroblob(3000000)');
     expect(await run('backup', join(disk!.folder, 'copy.db'))).toEqual(
       refusal(/No room in .*: 3\.\d MiB are needed, \d\.\d MiB are free\. Nothing was changed\.\n$/),
     );
@@ -320,7 +322,7 @@ describe('restore', () => {
     const on = (name: string): string => join(disk!.folder, name);
     const restored = () =>
       runCommand(['restore', at('copy.db')], { env: { DATABASE_URL: `sqlite:${on('content.db')}` } });
-    alter(at('copy.db'), 'CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(3000000))');
+    alter(at('copy.db'), 'UPDATE users SET bio = zeroblob(3000000)');
     const full = refusal(/^error: No room in .*: 3\.\d MiB are needed, \d\.\d MiB are free\. Nothing was changed\.\n$/);
 
     // What there is fits, and a part of the copy.
@@ -356,6 +358,102 @@ describe('restore', () => {
     const kept = readdirSync(disk!.folder).find((name) => name.includes('before-restore')) ?? '';
     expect(usersIn(on(kept))).toEqual(['Hedy']);
     expect(readdirSync(disk!.folder).toSorted()).toEqual(['content.db', kept, 'filler']);
+  });
+
+  /** What makes every later profile tell the hashes of all keys. */
+  const LEAK = `CREATE TRIGGER leak AFTER UPDATE ON users BEGIN
+    UPDATE users SET bio = (SELECT group_concat(hex(key_hash)) FROM api_keys) WHERE id = NEW.id; END`;
+  /** Has the schema of a table say something else of it. */
+  const rewrite = (table: string, from: string, to: string): string =>
+    `PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET sql = replace(sql, '${from}', '${to}') WHERE name = '${table}'`;
+
+  test.each<[what: string, sql: string, fault: string]>([
+    ['a trigger', LEAK, 'the trigger "leak" of "users" is none of this service\'s'],
+    ['a view', 'CREATE VIEW "a b" AS SELECT * FROM api_keys', 'the view "a b" is none of this service\'s'],
+    ['a table', 'CREATE TABLE notes (id)', 'the table "notes" is none of this service\'s'],
+    [
+      'a virtual table',
+      'CREATE VIRTUAL TABLE words USING fts5(word)',
+      'the table "words" is none of this service\'s; the table "words_data" is none of this service\'s; ' +
+        'the table "words_idx" is none of this service\'s; and 3 more',
+    ],
+    [
+      'an index',
+      'CREATE UNIQUE INDEX one_each ON games (author_id)',
+      'the index "one_each" of "games" is none of this service\'s',
+    ],
+    [
+      'an index on less than ours',
+      'DROP INDEX tags_slug; CREATE INDEX tags_slug ON tags (slug)',
+      'the index "tags_slug" of "tags" is not as the migrations make it',
+    ],
+    ['no index', 'DROP INDEX tags_slug', 'the index "tags_slug" of "tags" is missing'],
+    [
+      'another column',
+      'ALTER TABLE users ADD COLUMN is_admin integer',
+      'the table "users" is not as the migrations make it',
+    ],
+    [
+      'a generated column',
+      'ALTER TABLE users ADD COLUMN told AS (hex(id))',
+      'the table "users" is not as the migrations make it',
+    ],
+    [
+      'a check',
+      rewrite('tags', '"slug" varchar(200) NOT NULL', '"slug" varchar(200) NOT NULL CHECK (length(slug) < 9)'),
+      'the table "tags" is not as the migrations make it',
+    ],
+    [
+      'another collation',
+      rewrite('tags', '"slug" varchar(200) NOT NULL', '"slug" varchar(200) NOT NULL COLLATE NOCASE'),
+      'the table "tags" is not as the migrations make it',
+    ],
+    [
+      'keywords that are none',
+      rewrite('idempotency_records', '"answer" text NOT NULL', '"answer" text "NOT" "NULL"'),
+      'the table "idempotency_records" is not as the migrations make it',
+    ],
+    [
+      'no foreign key',
+      rewrite('api_keys', 'ON DELETE CASCADE', 'ON DELETE NO ACTION'),
+      'the table "api_keys" is not as the migrations make it',
+    ],
+    [
+      'a migration left out',
+      `DELETE FROM migrations WHERE name = '${migrations[2]!.name}'`,
+      `the migration ${migrations[2]!.name} was left out`,
+    ],
+  ])('of a backup that has %s names it and changes nothing', async (_, sql, fault) => {
+    alter(at('copy.db'), sql);
+    const before = places();
+    const refused = {
+      code: 1,
+      stdout: '',
+      stderr: `error: ${at('copy.db')} is not what this service makes: ${fault}. Nothing was changed. If you know what it is and trust the rest, take it out of a copy of the file first.\n`,
+    };
+    expect(await run('restore', '--check', at('copy.db'))).toEqual(refused);
+    expect(await run('restore', at('copy.db'))).toEqual(refused);
+    expect(places()).toEqual(before);
+    expect(usersIn(database)).toEqual(['Grace']);
+    // A backup of such a database is one, and says so.
+    const env = { DATABASE_URL: `sqlite:${at('copy.db')}` };
+    expect(await runCommand(['backup', at('again.db')], { env })).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('warning: restore will refuse this backup'),
+    });
+  });
+
+  test('of what SQLite keeps beside the tables is accepted, and of each version', async () => {
+    alter(at('copy.db'), 'ANALYZE');
+    expect(await run('restore', '--check', at('copy.db'))).toMatchObject({ code: 0 });
+    const env = { DATABASE_URL: `sqlite:${at('copy.db')}` };
+    for (const { name } of migrations.slice(0, -1).toReversed()) {
+      await runCommand(['migrate', '--down', '--to', name], { env });
+      expect([name, await run('restore', '--check', at('copy.db'))]).toMatchObject([name, { code: 0 }]);
+    }
+    await runCommand(['migrate'], { env });
+    expect(await run('restore', at('copy.db'))).toMatchObject({ code: 0 });
   });
 
   test.each([

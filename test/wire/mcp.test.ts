@@ -316,6 +316,23 @@ describe('over HTTP', () => {
       expect(answer.error.message).toMatch(/^[A-Z][^{}[\]\n]+$/);
     });
 
+    test.each([
+      ['at the top', '{"limit":1,"page":1,"__proto__":{"search":"x"}}', '/__proto__'],
+      ['within', '{"limit":1,"page":1,"tagSlugs":[{"__proto__":1}]}', '/tagSlugs/0'],
+      ['alone', '{"__proto__":{"limit":1,"page":1}}', '/__proto__'],
+    ])('whose arguments have a member __proto__ %s is refused as by the API', async (_, input, path) => {
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"game_list","arguments":${input}}}`;
+      const { result } = (await (await post(body)).json()) as { result: CallToolResult };
+      expect(result.isError).toBe(true);
+      const direct = await app.http.post('/api/trpc/game.list').set(JSON_TYPE).send(`{"json":${input}}`);
+      const { issues, reason } = (contentOf(result) as typeof direct.body).error.json.data;
+      expect({ issues, reason }).toEqual({
+        issues: direct.body.error.json.data.issues,
+        reason: 'VALIDATION_FAILED',
+      });
+      expect(issues).toContainEqual(expect.objectContaining({ path }));
+    });
+
     test('is answered under its id', async () => {
       const answered = async (id: string | number) =>
         ((await (await post(message('ping', {}, id))).json()) as { id: unknown }).id;

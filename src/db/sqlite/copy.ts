@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { SqliteConnection } from './binding.ts';
 import { logOf } from './identity.ts';
+import { OBJECTS, type SchemaObject } from './objects.ts';
 import { ReadingThreads } from './threads.ts';
 
 /** Where a file says that it is written by way of a log, and how: https://sqlite.org/fileformat.html */
@@ -56,6 +57,8 @@ export interface Inspection {
   faults: string[];
   /** The names of the migrations applied to it, oldest first. None: it is no database of the service. */
   migrations: string[];
+  /** All that its schema holds. */
+  objects: SchemaObject[];
 }
 
 interface Orphans {
@@ -70,15 +73,17 @@ export const inspect = async (source: string): Promise<Inspection> => {
   try {
     const pages = await read<{ integrity_check: string }>('PRAGMA integrity_check(3)');
     const broken = pages.map(({ integrity_check: words }) => words).filter((words) => words !== 'ok');
-    if (broken.length > 0) return { faults: broken, migrations: [] };
+    if (broken.length > 0) return { faults: broken, migrations: [], objects: [] };
     const orphans = await read<Orphans>(
       'SELECT "table", COUNT(*) AS count FROM pragma_foreign_key_check GROUP BY "table" ORDER BY "table"',
     );
-    const tables = await read("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'");
-    const applied = tables.length === 0 ? [] : await read<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+    const objects = await read<SchemaObject>(OBJECTS);
+    const isOurs = objects.some(({ type, name }) => type === 'table' && name === 'migrations');
+    const applied = isOurs ? await read<{ name: string }>('SELECT name FROM migrations ORDER BY id') : [];
     return {
       faults: orphans.map(({ table, count }) => `${count} rows of ${table} refer to rows that are missing`),
       migrations: applied.map(({ name }) => name),
+      objects,
     };
   } finally {
     await threads.close();

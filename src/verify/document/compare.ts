@@ -82,7 +82,7 @@ const differencesOfMembers = (before: Shape, now: Shape, way: Way): Difference[]
   const names = new Set([...Object.keys(before.members), ...Object.keys(now.members)]);
   return [...names].flatMap((name): Difference[] => {
     const path = [name];
-    const [was, is] = [name in before.members, name in now.members];
+    const [was, is] = [Object.hasOwn(before.members, name), Object.hasOwn(now.members, name)];
     const [wasRequired, isRequired] = [before.required.has(name), now.required.has(name)];
     if (way === 'request') {
       if (!is) return [{ path, expected: 'the member', came: NOTHING, breaks: now.others === false }];

@@ -1,0 +1,66 @@
+import { excerptOf } from '../../../contract/index.ts';
+
+/** A table, index, trigger or view, as `sqlite_schema` has it. */
+export interface SchemaObject {
+  type: string;
+  name: string;
+  /** The table that it belongs to. */
+  table: string;
+  /** The statement that made it; null for an index that a table brings along. */
+  sql: string | null;
+}
+
+/** Reads everything that a file's schema holds. */
+export const OBJECTS = 'SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema ORDER BY rowid';
+
+const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[\p{L}\p{N}_$]+|\S/gu;
+const PLAIN_NAME = /^"([a-z][a-z0-9_]*)"$/;
+
+/**
+ * A statement as its words: SQLite quotes names when it changes a table, and TypeORM when it makes one. Ours are in lower case,
+ * and keywords in capitals, so that a quoted keyword, which is none, stays another word.
+ */
+const wordsOf = (sql: string): string =>
+  Array.from(sql.matchAll(TOKEN), ([word]) => PLAIN_NAME.exec(word)?.[1] ?? word).join(' ');
+
+/** What SQLite itself keeps beside the tables, once it has been told to look at them. */
+const OWN_TO_SQLITE = new Map(
+  [
+    'CREATE TABLE sqlite_sequence(name,seq)',
+    'CREATE TABLE sqlite_stat1(tbl,idx,stat)',
+    'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)',
+  ].map((sql) => [/TABLE (\w+)/.exec(sql)?.[1] ?? '', wordsOf(sql)]),
+);
+
+const isOwnToSqlite = ({ type, name, sql }: SchemaObject): boolean =>
+  type === 'table' && sql !== null && OWN_TO_SQLITE.get(name) === wordsOf(sql);
+
+/** Whether a table brings it along. SQLite opens no file that has one without such a table. */
+const isBroughtAlong = ({ type, name, sql }: SchemaObject): boolean =>
+  type === 'index' && sql === null && name.startsWith('sqlite_autoindex_');
+
+const TYPES = ['table', 'index', 'trigger', 'view'];
+
+const titleOf = ({ type, name, table }: SchemaObject): string =>
+  !TYPES.includes(type)
+    ? `the entry ${excerptOf(name)}`
+    : type === 'table' || type === 'view'
+      ? `the ${type} ${excerptOf(name)}`
+      : `the ${type} ${excerptOf(name)} of ${excerptOf(table)}`;
+
+/** What of a schema is missing, is not to be there, or is not as it is to be; in words. */
+export const schemaFaults = (found: readonly SchemaObject[], expected: readonly SchemaObject[]): string[] => {
+  const keyOf = ({ type, name, table }: SchemaObject): string => JSON.stringify([type, name, table]);
+  const isCompared = (object: SchemaObject): boolean => !isBroughtAlong(object) && !isOwnToSqlite(object);
+  const missing = new Map(expected.filter(isCompared).map((object) => [keyOf(object), object]));
+  const faults: string[] = [];
+  for (const object of found.filter(isCompared)) {
+    const due = missing.get(keyOf(object));
+    missing.delete(keyOf(object));
+    if (!due) faults.push(`${titleOf(object)} is none of this service's`);
+    else if (wordsOf(due.sql ?? '') !== wordsOf(object.sql ?? '')) {
+      faults.push(`${titleOf(object)} is not as the migrations make it`);
+    }
+  }
+  return [...faults, ...[...missing.values()].map((object) => `${titleOf(object)} is missing`)];
+};
