@@ -17,6 +17,7 @@ import { OverloadProtection } from './overload/overload-protection.ts';
 import { KeyUses, sweepUses } from './key/uses.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { type Limits, openLimits } from './limits/limits.ts';
+import { Publisher } from './content/publisher.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from './search/indexing/indexer.ts';
@@ -54,6 +55,7 @@ export interface Context {
   /** Decides which calls run, wait, and are refused. */
   overload: OverloadProtection;
   toggles: Toggles;
+  publisher: Publisher;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
   sweeper: Sweeper;
@@ -96,6 +98,7 @@ export const openContext = async (
     limits: config.quotas && (await openLimits(config.quotas, config, log, observer)),
     writes,
     toggles: new Toggles(db, writes, now),
+    publisher: new Publisher(db, writes, now),
     gameViews: viewCounts(db.background, log, gameKind),
     imageViews: viewCounts(db.background, log, imageKind),
     sweeper: new Sweeper(
