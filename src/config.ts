@@ -110,6 +110,11 @@ const variables = z.object({
   REDIS_URL: redisUrl.optional(),
   REDIS_TIMEOUT_MS: wholeNumber(1, 1000).default(5),
   REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
+  MAX_QUEUE_MS: z
+    .literal('off', { error: 'must be off or a whole number' })
+    .transform(() => undefined)
+    .or(wholeNumber(0, 60_000))
+    .default(1000),
   AUDIT_RETENTION_DAYS: wholeNumber(1, 36_500).default(365),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
@@ -223,6 +228,8 @@ export interface Config {
   redisTimeoutMs: number;
   /** How long the work for a request may take. */
   requestTimeoutMs: number;
+  /** How long a call may wait for its turn, in milliseconds; undefined: calls neither wait nor are refused. */
+  maxQueueMs: number | undefined;
   /** For how many days privileged acts are remembered. */
   auditRetentionDays: number;
   /** How long callers may still come when it has been told to stop, and says so. */
@@ -297,6 +304,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     redisUrl: data.REDIS_URL,
     redisTimeoutMs: data.REDIS_TIMEOUT_MS,
     requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
+    maxQueueMs: data.MAX_QUEUE_MS,
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,
     shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,

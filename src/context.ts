@@ -13,10 +13,11 @@ import type { WriteBehind } from './db/write-behind.ts';
 import { sweepRecords } from './idempotency/records.ts';
 import type { Observer } from './observer.ts';
 import { Writes } from './idempotency/writes.ts';
-import { Lanes } from './admission/lanes.ts';
+import { OverloadProtection } from './overload/overload-protection.ts';
 import { KeyUses, sweepUses } from './key/uses.ts';
 import { KeyVerifier } from './key/verifier.ts';
 import { type Limits, openLimits } from './limits/limits.ts';
+import { Publisher } from './content/publisher.ts';
 import { Toggles } from './reaction/service.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from './search/indexing/indexer.ts';
@@ -51,9 +52,10 @@ export interface Context {
   /** What callers are held to; undefined for nothing. */
   limits: Limits | undefined;
   writes: Writes;
-  /** Which calls begin, and which are refused for want of room. */
-  lanes: Lanes;
+  /** Decides which calls run, wait, and are refused. */
+  overload: OverloadProtection;
   toggles: Toggles;
+  publisher: Publisher;
   gameViews: WriteBehind<number>;
   imageViews: WriteBehind<number>;
   sweeper: Sweeper;
@@ -96,6 +98,7 @@ export const openContext = async (
     limits: config.quotas && (await openLimits(config.quotas, config, log, observer)),
     writes,
     toggles: new Toggles(db, writes, now),
+    publisher: new Publisher(db, writes, now),
     gameViews: viewCounts(db.background, log, gameKind),
     imageViews: viewCounts(db.background, log, imageKind),
     sweeper: new Sweeper(
@@ -106,7 +109,7 @@ export const openContext = async (
       ],
       log,
     ),
-    lanes: new Lanes(undefined, observer?.admission),
+    overload: new OverloadProtection(config.maxQueueMs, observer?.overload),
     observer,
     stopping: new AbortController(),
   };

@@ -12,12 +12,17 @@ export class Deadline {
   /** Hears of each statement that was run within this time, and how long it took, in milliseconds, with waiting. */
   observe: ((sql: string, ms: number) => void) | undefined;
   #error: AppError | undefined;
+  readonly #ms: number | undefined;
+  #since = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #listeners = new Set<Listener>();
 
   /** Without `ms`, milliseconds from now, it ends only when it is told to. */
   constructor(ms?: number) {
-    if (ms !== undefined) this.#timer = setTimeout(() => this.end(), ms).unref();
+    this.#ms = ms;
+    if (ms === undefined) return;
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => this.end(), ms).unref();
   }
 
   /**
@@ -63,6 +68,11 @@ export class Deadline {
     return this.#error;
   }
 
+  /** The milliseconds until it ends. */
+  get leftMs(): number {
+    return this.#ms === undefined ? Number.POSITIVE_INFINITY : this.#since + this.#ms - performance.now();
+  }
+
   /** @throws AppError TIMEOUT, or what it ended with, when it has ended */
   assert(): void {
     if (this.#error) throw this.#error;
@@ -106,7 +116,9 @@ export class Deadline {
 
   /** Has it end as long from now as it had at first. */
   restart(): void {
-    if (!this.#error) this.#timer?.refresh();
+    if (this.#error) return;
+    this.#since = performance.now();
+    this.#timer?.refresh();
   }
 
   /** Has it never end, for work that is done. */

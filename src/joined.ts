@@ -31,12 +31,12 @@ const join = (one: Observer, other: Observer): Observer => ({
     replayed: both(one.calls, other.calls, 'replayed'),
     shared: both(one.calls, other.calls, 'shared'),
   },
-  admission: {
-    lane: (name, usage) => {
-      const [a, b] = [one.admission.lane(name, usage), other.admission.lane(name, usage)];
+  overload: {
+    limiter: (name, usage) => {
+      const [a, b] = [one.overload.limiter(name, usage), other.overload.limiter(name, usage)];
       return { began: both(a, b, 'began'), refused: both(a, b, 'refused') };
     },
-    refusedAtGate: both(one.admission, other.admission, 'refusedAtGate'),
+    shed: both(one.overload, other.overload, 'shed'),
   },
   database: {
     pool: (name, usage) => {

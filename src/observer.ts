@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { AdmissionObserver } from './admission/observer.ts';
 import type { DatabaseObserver } from './db/observer.ts';
 import type { AppError } from './errors.ts';
 import type { RedisObserver } from './limits/observer.ts';
+import type { OverloadObserver } from './overload/observer.ts';
 
 /** Does a part of the work on something, so that whatever it begins is known to belong to that. */
 type Within = <T>(work: () => T) => T;
@@ -47,7 +47,7 @@ export interface CallObserver {
 export interface Observer {
   requests: RequestObserver;
   calls: CallObserver;
-  admission: AdmissionObserver;
+  overload: OverloadObserver;
   database: DatabaseObserver;
   redis?: RedisObserver | undefined;
   /** A caller was refused by a limit. */

@@ -9,7 +9,7 @@ import { closeContext, type Context, openContext } from './context.ts';
 import { Deadline } from './deadline.ts';
 import { createDemo, type Demo } from './demo/records.ts';
 import { errorDocs } from './http/errors.ts';
-import { Gate } from './http/gate.ts';
+import { LoadShedder } from './http/load-shedder.ts';
 import { Listener } from './http/listener.ts';
 import { joined } from './joined.ts';
 import { createLog, prettyLines } from './log.ts';
@@ -195,15 +195,15 @@ const answer = async (
   const app = createApp(context, spaces);
   const headersOf = securityHeaders(config.corsOrigins);
   const docs = errorDocs(config);
-  const { lanes, observer } = context;
-  const gate = new Gate({ lanes, headersOf, docs, log, observer });
+  const { overload, observer } = context;
+  const shedder = new LoadShedder({ overload, headersOf, docs, log, observer });
   const prototypes = app;
   const listener = new Listener(app, {
     prototypes,
     headers: headersOf(),
     docs,
     log,
-    gate,
+    shedder,
     observer: observer?.requests,
   });
   const port = await listen(listener, config);

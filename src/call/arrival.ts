@@ -1,6 +1,7 @@
 import type { Deadline } from '../deadline.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Note } from '../limits/rates.ts';
+import type { ConcurrencyLimiter } from '../overload/concurrency-limiter.ts';
 
 /** What is known of a request before its body is read, whichever door it came through. All its calls share it. */
 export interface Arrival {
@@ -12,6 +13,8 @@ export interface Arrival {
   address: string;
   /** How long the work on it may take. */
   deadline: Deadline;
+  /** Of a batch: the limiters that admitted one of its calls, which do not refuse the others. */
+  admittedBy?: Set<ConcurrencyLimiter>;
   /** Hears who calls, before it is known whether they may. */
   learn: (caller: Caller | undefined) => void;
   /** Hears how the caller stands to its limits. */

@@ -11,7 +11,9 @@ import type { Arrival } from './arrival.ts';
 import { assertAccess, identify } from './access.ts';
 import { hasMoreValues, inputOf, type Sent } from './envelope.ts';
 import { adviceOn, repeatableOf } from './repeats.ts';
-import type { Lanes } from '../admission/lanes.ts';
+import { callerOf } from '../overload/caller.ts';
+import type { Work } from '../overload/concurrency-limiter.ts';
+import type { OverloadProtection } from '../overload/overload-protection.ts';
 import type { Account, Rates } from '../limits/rates.ts';
 import { type CallObserver, type CallWatch, unwatched } from '../observer.ts';
 import type { Call } from '../procedure.ts';
@@ -61,21 +63,27 @@ export class Calls {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
   readonly #uses: KeyUses;
-  readonly #lanes: Lanes;
+  readonly #overload: OverloadProtection;
   readonly #frame: Frame;
   readonly #rates: Rates | undefined;
   readonly #observer: CallObserver | undefined;
   readonly #shared: SharedReads<Buffer>;
 
   constructor(
-    { keys, keyUses, lanes, limits, observer }: Pick<Context, 'keys' | 'keyUses' | 'lanes' | 'limits' | 'observer'>,
+    {
+      keys,
+      keyUses,
+      overload,
+      limits,
+      observer,
+    }: Pick<Context, 'keys' | 'keyUses' | 'overload' | 'limits' | 'observer'>,
     procedures: Procedures,
     frame: Frame,
   ) {
     this.#procedures = procedures;
     this.#keys = keys;
     this.#uses = keyUses;
-    this.#lanes = lanes;
+    this.#overload = overload;
     this.#frame = frame;
     this.#rates = limits?.rates;
     this.#observer = observer?.calls;
@@ -153,15 +161,16 @@ export class Calls {
 
   #make(admitted: Admitted, sent: Sent, { input, position }: { input: unknown; position: number }): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
-    const { deadline, address } = arrival;
-    const { lane, cost } = this.#lanes.placeOf(procedure, input, caller !== undefined);
-    if (procedure.effect === 'write') return lane.run(cost, deadline, () => this.#write(admitted, sent, position));
+    const { deadline, address, authorization, admittedBy } = arrival;
+    const { limiter, cost } = this.#overload.placeOf(procedure, input);
+    const work: Work = { caller: callerOf(caller && authorization, address), cost, deadline, admittedBy };
+    if (procedure.effect === 'write') return limiter.run(work, () => this.#write(admitted, sent, position));
     const read = (time: Deadline): Promise<Buffer> =>
       this.#handle(procedure, sent, { caller, address, deadline: time });
-    if (!isShared(admitted)) return deadline.race(lane.run(cost, deadline, () => read(deadline)));
-    // Whoever is left without callers while it waits finds out when it begins.
-    const enter = (work: () => Promise<Buffer>): Promise<Buffer> => lane.run(cost, undefined, work);
-    return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), deadline, enter, read));
+    if (!isShared(admitted)) return deadline.race(limiter.run(work, () => read(deadline)));
+    const enter = (run: () => Promise<void>): Promise<void> => limiter.run({ ...work, isShared: true }, run);
+    const asked = { caller: work.caller, deadline };
+    return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), asked, enter, read));
   }
 
   /** What is sent, as far as it tells the one lane from the other. @throws AppError MALFORMED_JSON */

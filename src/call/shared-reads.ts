@@ -3,31 +3,39 @@ import { Deadline } from '../deadline.ts';
 
 /** A read that is to be done within its time. */
 type Run<T> = (deadline: Deadline) => Promise<T>;
-/** Does a piece of work when there is room for it. May refuse it, by rejecting, before it has begun. */
-type Enter<T> = (work: () => Promise<T>) => Promise<T>;
+/** Does a piece of work in its turn. May refuse it, by rejecting, before it has begun. */
+type Enter = (work: () => Promise<void>) => Promise<void>;
+
+/** Who asks for a read, and until when. */
+interface Asker {
+  caller: string;
+  deadline: Deadline;
+}
 
 /** Equal reads that wait for the run that answers them all. */
 class Group<T> {
-  /** Where it was asked for first, which its run belongs to. */
-  readonly asked = new AsyncResource('SHARED_READ');
-  readonly enter: Enter<T>;
+  /** The context of the first call, which the run belongs to. */
+  readonly context = new AsyncResource('SHARED_READ');
   readonly run: Run<T>;
   readonly deadlines: Deadline[] = [];
+  /** A place in the queue for each caller: the first of them to be reached begins the run. */
+  readonly entries = new Map<string, Enter>();
+  refused = 0;
+  isBegun = false;
   settle!: (answer: Promise<T>) => void;
   readonly answer = new Promise<T>((resolve) => {
     this.settle = resolve;
   });
 
-  constructor(enter: Enter<T>, run: Run<T>) {
-    this.enter = enter;
+  constructor(run: Run<T>) {
     this.run = run;
   }
 }
 
 /**
- * Answers equal reads that wait together with one run. Reads wait while their equal runs, or for room; a group takes
- * members only until its own run begins, so no answer is older than its request: what was stored before somebody asked,
- * they see. Nothing is kept once it is answered. There are never more groups than requests under way.
+ * Answers equal reads that wait together with one run (single flight). Reads wait while their equal runs, or in the queue; a
+ * group takes members only until its own run begins, so no answer is older than its request: what was stored before a call,
+ * it sees. Nothing is kept once it is answered. There are never more groups than requests under way.
  */
 export class SharedReads<T> {
   /** By their keys. */
@@ -35,34 +43,44 @@ export class SharedReads<T> {
   readonly #running = new Set<string>();
   readonly #note: ((outcome: 'made' | 'joined') => void) | undefined;
 
-  /** `note` hears of each read whether it is made or takes the answer to another. */
+  /** `note` is told of each read whether it is made or takes the answer to another. */
   constructor(note?: (outcome: 'made' | 'joined') => void) {
     this.#note = note;
   }
 
   /**
-   * The answer of `run`, once `enter` lets it begin, or of the equal one that waits under the same key. Rejects as these
-   * do; who joins a group shares its lot.
+   * The answer of `run`, once `enter` lets it begin, or of the equal one that waits under the same key. Rejects as these do.
+   * No caller waits behind another one's place in the queue: each has its own.
    */
-  answer(key: string, deadline: Deadline, enter: Enter<T>, run: Run<T>): Promise<T> {
+  answer(key: string, { caller, deadline }: Asker, enter: Enter, run: Run<T>): Promise<T> {
     const joined = this.#waiting.get(key);
     this.#note?.(joined ? 'joined' : 'made');
-    if (joined) {
-      joined.deadlines.push(deadline);
-      return joined.answer;
-    }
-    const group = new Group(enter, run);
-    group.deadlines.push(deadline);
+    const group = joined ?? new Group(run);
     this.#waiting.set(key, group);
-    if (!this.#running.has(key)) this.#start(key, group);
+    group.deadlines.push(deadline);
+    if (!group.entries.has(caller)) {
+      group.entries.set(caller, enter);
+      if (!this.#running.has(key)) this.#enter(key, group, enter);
+    }
     return group.answer;
   }
 
-  #start(key: string, group: Group<T>): void {
-    const answer = group.asked.runInAsyncScope(() => group.enter(() => this.#run(key, group)));
-    group.settle(answer);
-    // One that is refused never runs.
-    answer.catch(() => this.#close(key, group));
+  #enter(key: string, group: Group<T>, enter: Enter): void {
+    const begin = async (): Promise<void> => {
+      if (group.isBegun) return;
+      group.isBegun = true;
+      const answer = this.#run(key, group);
+      group.settle(answer);
+      await answer;
+    };
+    group.context
+      .runInAsyncScope(() => enter(begin))
+      .catch((error: unknown) => {
+        group.refused += 1;
+        if (group.isBegun || group.refused < group.entries.size) return;
+        this.#close(key, group);
+        group.settle(Promise.reject(error));
+      });
   }
 
   async #run(key: string, group: Group<T>): Promise<T> {
@@ -76,7 +94,7 @@ export class SharedReads<T> {
       if (group.deadlines.length > 1) deadline.close();
       this.#running.delete(key);
       const next = this.#waiting.get(key);
-      if (next) this.#start(key, next);
+      if (next) for (const enter of next.entries.values()) this.#enter(key, next, enter);
     }
   }
 

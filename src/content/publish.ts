@@ -1,33 +1,18 @@
 import { atOnce } from '../db/at-once.ts';
 import type { Parameter, Transaction } from '../db/connection.ts';
-import { padded, placeholders } from '../db/in-list.ts';
 import { type Increment, incrementAll } from '../db/increment.ts';
 import { insertInto, insertValues } from '../db/insert.ts';
-import { bySize, onceFor } from '../db/texts.ts';
-import { type Bytes, listToDb, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
-import { AppError } from '../errors.ts';
-import { countMade, type Quota } from '../key/quotas.ts';
+import { onceFor } from '../db/texts.ts';
+import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../db/values.ts';
+import type { CountMade } from '../key/quotas.ts';
 import { type Document, keyOf, labelsOf } from '../search/document.ts';
 import { noteDocuments, type NoteDocuments } from '../search/tail.ts';
 import { searchText } from '../search/text.ts';
-import {
-  byOwnSlug,
-  findTags,
-  makeMissingTags,
-  MERGED,
-  resolvedSlugs,
-  slugsOf,
-  SOUGHT_TAG,
-  type SoughtTag,
-  spellingsOf,
-  type Tag,
-} from '../tag/service.ts';
+import { byOwnSlug, findTags, makeMissingTags, resolvedSlugs, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addAndCountNew, addToCounters } from './counters.ts';
 import type { ContentRow } from './entity.ts';
 import type { ContentKind } from './kind.ts';
-import type { ContentRecord } from './records.ts';
 import { tally } from './tally.ts';
-import type { ViewerColumns } from './viewer.ts';
 
 /** A record to publish. */
 export interface Draft<Columns extends object = object> {
@@ -119,7 +104,7 @@ export interface Publishing {
 }
 
 /** A record as it is stored. */
-interface Stored<Columns extends object = object> {
+export interface Stored<Columns extends object = object> {
   id: Bytes;
   row: ReturnType<typeof rowOf<Columns>>;
   tags: Tag[];
@@ -199,18 +184,18 @@ const linksOf = ({ typeColumn }: ContentKind, records: readonly TaggedRecord[]):
   return links;
 };
 
-/** Counts new records. Those of new types count for the quota. @throws AppError QUOTA_EXCEEDED */
+/** Counts new records; `countMade` counts their new types. */
 const countRecords = async (
   tx: Transaction,
   additions: ReadonlyMap<string, number>,
-  quota: Quota | undefined,
+  countMade: CountMade | undefined,
 ): Promise<void> => {
-  if (!quota) {
+  if (!countMade) {
     await addToCounters(tx, additions);
     return;
   }
   const made = await addAndCountNew(tx, additions);
-  if (made > 0) await countMade(tx, quota, 'game types', made);
+  if (made > 0) await countMade('game types', made);
 };
 
 /**
@@ -220,18 +205,18 @@ const countRecords = async (
  * ones by slug, the count of new ones before them), `counters` by name, the count of new ones after them. What is counted is locked before rows that refer to it are inserted: these share-lock
  * it, and two who share a lock cannot both go on to change the row.
  */
-const store = async <Columns extends object>(
+export const store = async <Columns extends object>(
   tx: Transaction,
   kind: ContentKind,
   publications: readonly Publication<Columns>[],
   spellings: ReadonlyMap<string, string>,
   tags: Map<string, Tag>,
   {
-    quota,
+    countMade,
     replaces = false,
     note = noteDocuments,
     also = () => Promise.resolve(),
-  }: Publishing & { quota?: Quota | undefined } = {},
+  }: Publishing & { countMade?: CountMade | undefined } = {},
 ): Promise<Stored<Columns>[]> => {
   const slugs = publications.map(({ draft }) => resolvedSlugs(tags, slugsOf(draft.tagNames)));
   const tagCounts = tally(slugs.flat());
@@ -244,7 +229,7 @@ const store = async <Columns extends object>(
     },
     ...countTags(kind, tags, tagCounts),
   ]);
-  await makeMissingTags(tx, kind, spellings, tagCounts, tags, quota);
+  await makeMissingTags(tx, kind, spellings, tagCounts, tags, countMade);
 
   const records = storedOf(publications, slugs, byOwnSlug(tags.values()));
   const insertRecords = (): Promise<unknown> =>
@@ -252,9 +237,9 @@ const store = async <Columns extends object>(
   const insertLinks = (): Promise<unknown> => insertValues(tx, linkInsertion(kind), linksOf(kind, records));
   const noteRecords = (): Promise<unknown> => note(tx, kind.search, records.map(documentOf), replaces);
   // Only its types are counters that a call can make.
-  const typeQuota = kind.typeColumn === undefined ? undefined : quota;
+  const countTypes = kind.typeColumn === undefined ? undefined : countMade;
   const count = (): Promise<unknown> =>
-    countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), typeQuota);
+    countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), countTypes);
   const writes = [insertRecords, insertLinks, also, noteRecords, count];
   // Of one, each is ready at once, and what it takes is told by itself.
   if (publications.length === 1) for (const write of writes) await write();
@@ -262,7 +247,7 @@ const store = async <Columns extends object>(
   return records;
 };
 
-const spellingsIn = (drafts: readonly Draft[]): ReadonlyMap<string, string> =>
+export const spellingsIn = (drafts: readonly Draft[]): ReadonlyMap<string, string> =>
   spellingsOf(drafts.flatMap(({ tagNames }) => tagNames));
 
 /** Stores new records of any authors with their tags and everything that counts them. */
@@ -289,65 +274,4 @@ export const tagsForHidden = async (
   return publications.map(({ draft }) =>
     resolvedSlugs(tags, slugsOf(draft.tagNames)).map((slug) => bySlug.get(slug) as Tag),
   );
-};
-
-interface AuthorColumns {
-  nickname: string;
-  avatar: string | null;
-  suspended_at: string | null;
-}
-
-/** What an author did to a record that is new. */
-const UNTOUCHED: ViewerColumns = { favorited: 0, reaction: null };
-
-const authorAndTags = bySize(
-  (n) => `SELECT u.nickname, u.avatar, u.suspended_at, ${SOUGHT_TAG}
-  FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) ${MERGED} WHERE u.id = ?`,
-);
-
-/** With more tags than these, the author's columns had better not be repeated beside each of them. */
-const MAX_JOINED_TAGS = 32;
-
-const readAuthorAndTags = async (
-  tx: Transaction,
-  authorId: Bytes,
-  slugs: readonly string[],
-): Promise<{ author: AuthorColumns; tags: Map<string, Tag> }> => {
-  const isJoined = slugs.length > 0 && slugs.length <= MAX_JOINED_TAGS;
-  const among = padded(slugs);
-  const rows = isJoined
-    ? await tx.read<AuthorColumns & SoughtTag>(authorAndTags(among.length), [...among, authorId])
-    : await tx.read<AuthorColumns & SoughtTag>('SELECT nickname, avatar, suspended_at FROM users WHERE id = ?', [
-        authorId,
-      ]);
-  const [author] = rows;
-  // Keys go with their user.
-  if (!author) throw new AppError('KEY_UNKNOWN');
-  // Since the key was recognised. Whoever hides or deletes what a user has published goes by it.
-  if (author.suspended_at !== null) throw new AppError('USER_SUSPENDED');
-  if (!isJoined) return { author, tags: await findTags(tx, slugs) };
-  const tags = rows
-    .filter(({ sought }) => sought !== null)
-    .map(({ sought, id, name, slug }) => [sought, { id, name, slug }] as const);
-  return { author, tags: new Map(tags) };
-};
-
-/**
- * Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. What they
- * make that is new counts for `quota`. @throws AppError QUOTA_EXCEEDED
- */
-export const publish = async <Columns extends object>(
-  tx: Transaction,
-  kind: ContentKind,
-  authorId: string,
-  drafts: readonly Draft<Columns>[],
-  now: Date,
-  quota?: Quota,
-): Promise<ContentRecord<Columns>[]> => {
-  const publications = drafts.map((draft) => ({ id: draft.id ?? newId(now), authorId, createdAt: now, draft }));
-  const spellings = spellingsIn(drafts);
-  const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
-  const stored = await store(tx, kind, publications, spellings, found, { quota });
-  const authorColumns = { author_nickname: author.nickname, author_avatar: author.avatar };
-  return stored.map(({ row, tags }) => ({ row: Object.assign(row, authorColumns), tags, viewing: UNTOUCHED }));
 };

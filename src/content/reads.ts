@@ -20,12 +20,6 @@ import { Statistics } from './list/statistics.ts';
 import { Totals } from './list/totals.ts';
 import { readViewings, type Viewing } from './viewer.ts';
 
-/**
- * Lists that are read at the same time: more than records, since one may take long. As many searches, which take longer,
- * and are not to hold up the lists.
- */
-const RUNNING_LISTS = 4;
-
 interface RecordRequest {
   id: string;
   viewerId: string | undefined;
@@ -43,7 +37,6 @@ export class ContentReads<Summary, Whole extends Summary> {
   readonly #sources: Omit<ListSources, 'reader'>;
   readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
   readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
-  readonly #searches: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
 
   constructor(db: Database, tags: TagDictionary, search: SearchIndex, kind: ContentKind) {
     this.#db = db;
@@ -56,14 +49,11 @@ export class ContentReads<Summary, Whole extends Summary> {
       run: (requests, deadline) => this.#readRecords(requests, deadline),
       note: noteOf('records'),
     });
-    const lists = (what: string): Coalescer<ListRequest, ListPage<ContentRecord<Summary>>> =>
-      new Coalescer({
-        run: (requests, deadline) => this.#readLists(requests, deadline),
-        maxRunning: RUNNING_LISTS,
-        note: noteOf(what),
-      });
-    this.#lists = lists('lists');
-    this.#searches = lists('searches');
+    this.#lists = new Coalescer({
+      run: (requests, deadline) => this.#readLists(requests, deadline),
+      maxRunning: 1,
+      note: noteOf('lists'),
+    });
   }
 
   /** A whole record. @throws AppError the kind's NOT_FOUND */
@@ -78,8 +68,7 @@ export class ContentReads<Summary, Whole extends Summary> {
     const parsed = parseQuery(this.#kind, query);
     const { limit, page, cursor, filters } = parsed;
     const request = { query: parsed, viewerId: caller?.userId };
-    const reads = parsed.terms.length > 0 ? this.#searches : this.#lists;
-    return reads.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
+    return this.#lists.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
   }
 
   async #readRecords(

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 interface Options<Request, Result> {
   /** Answers requests, in their order. The deadline is that of those that asked for it with one, all together. */
   run(requests: Request[], deadline: Deadline | undefined): Promise<Result[]>;
-  /** Batches that may be under way at the same time. */
+  /** Batches of one group that may be under way at the same time. */
   maxRunning?: number;
   /** Requests in a batch. */
   maxBatch?: number;
@@ -16,8 +16,8 @@ interface Options<Request, Result> {
 interface Waiting<Request, Result> {
   request: Request;
   deadline: Deadline | undefined;
-  /** Where it was asked for, if that was before its batch begins. */
-  asked?: AsyncResource;
+  /** The context of the request, if its batch begins later. */
+  context?: AsyncResource;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
@@ -33,17 +33,21 @@ const ownError = (error: unknown): unknown => {
   return error instanceof Error ? new Error(error.message, { cause: error }) : error;
 };
 
+/** Requests that may share a batch. */
+interface Group<Request, Result> {
+  readonly waiting: Waiting<Request, Result>[];
+  /** Batches under way. */
+  running: number;
+}
+
 /**
- * Answers requests that wait for the database together. While few batches are under way a request is sent at once, alone;
- * beyond, those that wait go out as one. A batch starts after each of its requests has arrived, so that no answer is older
- * than its request.
+ * Answers requests of a group that wait for the database together. While few of its batches are under way a request is sent at
+ * once, alone; beyond, those that wait go out as one. A batch starts after each of its requests has arrived, so that no
+ * answer is older than its request.
  */
 export class Coalescer<Request, Result> {
   readonly #options: Options<Request, Result> & { maxRunning: number; maxBatch: number };
-  /** By what may share a batch, in the order of arrival. */
-  readonly #groups = new Map<string, Waiting<Request, Result>[]>();
-  #waiting = 0;
-  #running = 0;
+  readonly #groups = new Map<string, Group<Request, Result>>();
 
   constructor(options: Options<Request, Result>) {
     this.#options = { maxRunning: MAX_RUNNING, maxBatch: MAX_BATCH, ...options };
@@ -54,23 +58,21 @@ export class Coalescer<Request, Result> {
    * not sent; a batch is given up when it has ended for each that shares it.
    * @throws AppError OVERLOADED when too many wait, TIMEOUT when its deadline ended, and what the batch failed with
    */
-  load(request: Request, deadline?: Deadline, group = ''): Promise<Result> {
-    if (this.#waiting >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
+  load(request: Request, deadline?: Deadline, name = ''): Promise<Result> {
+    const group = this.#groups.get(name) ?? { waiting: [], running: 0 };
+    if (group.waiting.length >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
+    this.#groups.set(name, group);
     return new Promise((resolve, reject) => {
-      if (this.#running < this.#options.maxRunning) {
-        void this.#run([{ request, deadline, resolve, reject }]);
-        return;
+      if (group.running < this.#options.maxRunning) {
+        void this.#run(name, group, [{ request, deadline, resolve, reject }]);
+      } else {
+        group.waiting.push({ request, deadline, context: new AsyncResource('COALESCER'), resolve, reject });
       }
-      const waiting = { request, deadline, asked: new AsyncResource('COALESCER'), resolve, reject };
-      const members = this.#groups.get(group);
-      if (members) members.push(waiting);
-      else this.#groups.set(group, [waiting]);
-      this.#waiting += 1;
     });
   }
 
-  async #run(batch: readonly Waiting<Request, Result>[]): Promise<void> {
-    this.#running += 1;
+  async #run(name: string, group: Group<Request, Result>, batch: readonly Waiting<Request, Result>[]): Promise<void> {
+    group.running += 1;
     this.#options.note?.(batch.length);
     const deadline = Deadline.ofAll(batch.map((waiting) => waiting.deadline));
     try {
@@ -83,28 +85,22 @@ export class Coalescer<Request, Result> {
       for (const waiting of batch) waiting.reject(batch.length === 1 ? error : ownError(error));
     } finally {
       if (batch.length > 1) deadline?.close();
-      this.#running -= 1;
-      this.#startNext();
+      group.running -= 1;
+      this.#startNext(name, group);
     }
   }
 
-  #startNext(): void {
-    for (;;) {
-      const [next] = this.#groups;
-      if (!next) return;
-      const [group, members] = next;
-      this.#groups.delete(group);
-      const batch = members.splice(0, this.#options.maxBatch);
-      // What is left has to let the other groups pass.
-      if (members.length > 0) this.#groups.set(group, members);
-      this.#waiting -= batch.length;
+  #startNext(name: string, group: Group<Request, Result>): void {
+    while (group.waiting.length > 0) {
+      const batch = group.waiting.splice(0, this.#options.maxBatch);
       const wanted = batch.filter(({ deadline }) => !deadline?.error);
       for (const waiting of batch) if (waiting.deadline?.error) waiting.reject(waiting.deadline.error);
       const [first] = wanted;
       if (!first) continue;
-      // It belongs to whoever has waited longest, and not to the one whose batch has just ended.
-      void first.asked?.runInAsyncScope(() => this.#run(wanted));
+      // It belongs to the request that has waited longest, not to the one whose batch has just ended.
+      void first.context?.runInAsyncScope(() => this.#run(name, group, wanted));
       return;
     }
+    if (group.running === 0) this.#groups.delete(name);
   }
 }

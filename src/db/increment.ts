@@ -76,7 +76,9 @@ export const incrementAll = async (tx: Transaction, increments: readonly Increme
   if (updates.length === 0) return;
   const parts = updates.flat();
   const combinations = parts.reduce((n, { parameters }) => n * parameters.where.length, 1);
-  if (tx.dialect.updatesTables && parts.length === updates.length && combinations <= MOST_COMBINATIONS) {
+  // Rows of the second table would be locked between those of the first.
+  const isInOrder = parts.slice(0, -1).every(({ parameters }) => parameters.where.length === 1);
+  if (tx.dialect.updatesTables && isInOrder && parts.length === updates.length && combinations <= MOST_COMBINATIONS) {
     await execute(tx, parts);
   } else {
     for (const part of parts) await execute(tx, [part]);

@@ -10,7 +10,7 @@ import {
 import { type Scope, scopes } from '../../contract/index.ts';
 import { gameKind } from '../game/kind.ts';
 import { imageKind } from '../image/kind.ts';
-import { publish } from '../content/publish.ts';
+import { publish } from '../content/publisher.ts';
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { gameDraft } from '../game/service.ts';

@@ -1,7 +1,7 @@
 import { V7Generator } from 'uuidv7';
 import { exampleGame, exampleUser } from '../../contract/examples.ts';
 import { scopes, type Scope } from '../../contract/index.ts';
-import { publish } from '../content/publish.ts';
+import { publish } from '../content/publisher.ts';
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { updateRow } from '../db/update.ts';

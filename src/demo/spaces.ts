@@ -195,8 +195,8 @@ export class SandboxSpaces implements Spaces {
   }
 
   async #make(): Promise<Space> {
-    const { config, log, now, lanes, observer, stopping } = this.#main;
-    const context = { ...(await openContext(config, log, now)), lanes, observer, stopping };
+    const { config, log, now, overload, observer, stopping } = this.#main;
+    const context = { ...(await openContext(config, log, now)), overload, observer, stopping };
     try {
       const { db, tags, search, reads } = context;
       const { snapshot, firstId } = await this.#upToDate();

@@ -8,7 +8,7 @@ import { gameSummaryView, gameView } from './view.ts';
 export const gameHandlers = (c: Context): Handlers<Contract['game']> => ({
   list: async (input, call) => pageView(input, await games.listGames(c, input, call), gameSummaryView),
   getById: async ({ id }, call) => gameView(await games.getGame(c, id, call)),
-  create: (input, call) => games.createGames(c, [input], call, ([game]) => gameView(game!)),
+  create: (input, call) => games.createGame(c, input, call, gameView),
   batchCreate: (input, call) => games.createGames(c, input.games, call, (made) => ({ items: made.map(gameView) })),
   toggleFavorite: ({ gameId }, call) => games.toggleGameFavorite(c, gameId, call, (state) => ({ gameId, ...state })),
   toggleReaction: ({ gameId, type }, call) =>

@@ -1,7 +1,8 @@
 import { type Contract, type InputOf, MAX_COUNTED_TYPES, timeRangeDays } from '../../contract/index.ts';
 import { gameKind } from './kind.ts';
 import type { ListPage } from '../content/list/list.ts';
-import { type Draft, publish } from '../content/publish.ts';
+import type { Draft } from '../content/publish.ts';
+import { publish } from '../content/publisher.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import { noteView } from '../content/view-counts.ts';
 import type { Context } from '../context.ts';
@@ -67,6 +68,17 @@ export const getGame = async (
   const game = await reads.games.get(id, call);
   noteView(limits?.views, gameViews, id, call);
   return game;
+};
+
+/** Publishes a game; `view` makes the output of it. */
+export const createGame = <Output>(
+  { publisher, limits, now }: Context,
+  input: GameInput,
+  call: Call<Caller>,
+  view: (record: ContentRecord<GameColumns>) => Output,
+): Promise<Output> => {
+  const quota = limits && quotaOf(call.caller, now());
+  return publisher.create(gameKind, { draft: gameDraft(input), quota, view }, call);
 };
 
 /** Publishes games, all or none; `view` makes the output of them, in the order of the inputs. */

@@ -3,15 +3,16 @@ import { once } from 'node:events';
 import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../contract/index.ts';
-import { Door } from './door.ts';
+import { AcceptScheduler } from './accept-scheduler.ts';
 import { defaultEdge, type Edge } from './edge.ts';
 import { type ErrorDocs, errorDocs } from './errors.ts';
-import type { Gate } from './gate.ts';
+import type { LoadShedder } from './load-shedder.ts';
 import { healthPaths } from './health.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
 import type { RequestObserver } from '../observer.ts';
+import { callerOf } from '../overload/caller.ts';
 import { Unsent } from './unsent.ts';
 
 /**
@@ -50,6 +51,10 @@ const bornWith = ({ request, response }: Prototypes) => {
   };
 };
 
+/** Whence a request comes, as far as trusted proxies tell: Express' requests know. */
+const addressOf = (request: IncomingMessage): string =>
+  (request as { ip?: string }).ip ?? request.socket.remoteAddress ?? '';
+
 interface Options {
   /** Those of an Express app. */
   prototypes?: Prototypes;
@@ -58,8 +63,8 @@ interface Options {
   /** The addresses of the pages about errors. */
   docs?: ErrorDocs;
   log?: Logger;
-  /** Refuses what there is no room for. */
-  gate?: Gate;
+  /** Refuses early what would wait too long. */
+  shedder?: LoadShedder;
   observer?: RequestObserver | undefined;
   edge?: Partial<Edge>;
 }
@@ -72,8 +77,7 @@ export class Listener {
   readonly #server: Server;
   readonly #edge: Edge;
   readonly #log: Logger | undefined;
-  readonly #gate: Gate | undefined;
-  readonly #door: Door;
+  readonly #scheduler: AcceptScheduler;
   readonly #running = new Set<ServerResponse>();
   readonly #unsent: Unsent;
   #stopping = false;
@@ -85,17 +89,17 @@ export class Listener {
       headers = [],
       docs = errorDocs({ publicUrl: undefined }),
       log,
-      gate,
+      shedder,
       observer,
       edge: changed,
     }: Options = {},
   ) {
     const edge = { ...defaultEdge, ...changed };
     const refusals = new Refusals({ edge, headers, docs, log, observer });
-    const begin = (request: IncomingMessage, response: ServerResponse, waitedMs: number): void => {
+    const begin = (request: IncomingMessage, response: ServerResponse, caller: () => string): void => {
       // Nobody waits for it any more.
       if (response.destroyed) return;
-      if (!gate?.refuses(request, response, waitedMs)) app(request, response);
+      if (!shedder?.refuses(request, response, caller)) app(request, response);
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
@@ -107,14 +111,17 @@ export class Listener {
       });
       request.url = fromPath(request.url ?? '');
       if (this.#stopping) response.setHeader('Connection', 'close');
-      // Whoever looks after the service is heard at once.
-      if (healthPaths.has(request.url)) app(request, response);
-      else if (watch) this.#door.hear((waitedMs) => watch.within(() => begin(request, response, waitedMs)));
-      else this.#door.hear((waitedMs) => begin(request, response, waitedMs));
+      // Health checks do not wait.
+      if (healthPaths.has(request.url)) {
+        app(request, response);
+        return;
+      }
+      const caller = (): string => callerOf(request.headers.authorization, addressOf(request));
+      const beginNow = (): void => begin(request, response, caller);
+      this.#scheduler.schedule(caller, watch ? () => watch.within(beginNow) : beginNow);
     };
     this.#edge = edge;
     this.#log = log;
-    this.#gate = gate;
     this.#unsent = new Unsent(edge);
     // Node itself would refuse a missing Host with an empty reply: the app does it.
     this.#server = createServer(
@@ -129,7 +136,7 @@ export class Listener {
       },
       answer,
     );
-    this.#door = new Door(this.#server);
+    this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
@@ -147,11 +154,7 @@ export class Listener {
     this.#server.listen({ port, host, backlog: BACKLOG });
     await once(this.#server, 'listening');
     const sweep = setInterval(() => this.#sweep(), this.#edge.sweepMs).unref();
-    this.#gate?.open();
-    this.#server.once('close', () => {
-      clearInterval(sweep);
-      this.#gate?.close();
-    });
+    this.#server.once('close', () => clearInterval(sweep));
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -166,7 +169,7 @@ export class Listener {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
     // The kernel resets who is not in yet.
-    await this.#door.whenEmpty(Math.min(DRAIN_MS, timeoutMs));
+    await this.#scheduler.whenIdle(Math.min(DRAIN_MS, timeoutMs));
     const closed = once(this.#server, 'close');
     // Node's own way for HTTP would also close each connection that is silent at this moment, under a next request.
     NetServer.prototype.close.call(this.#server);

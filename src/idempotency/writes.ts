@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Call } from '../procedure.ts';
 import { mayKeepAnswer, type Quota } from '../key/quotas.ts';
-import { recall, remember } from './records.ts';
+import { type Made, recall, remember } from './records.ts';
 import { NOT_KEPT, type Repeatable, Replay } from './repeatable.ts';
 
 /** Until the other one is mostly done. */
@@ -14,6 +14,37 @@ const sizeOf = (answer: string): number => Buffer.byteLength(answer);
 
 /** Makes the output of a write, in its transaction. */
 type Work<Output> = (tx: Transaction) => Promise<Output>;
+
+/** What came of a call: its output, or why it was not done. */
+export type Result = { output: unknown } | Replay | AppError;
+
+/**
+ * Does those of some calls, which may be repeated, that were not done before, in one transaction, and stores their answers
+ * with them. `make` does them, and may refuse some.
+ */
+export const doOnce = async <C extends { repeatable: Repeatable }>(
+  tx: Transaction,
+  calls: readonly C[],
+  now: Date,
+  make: (tx: Transaction, fresh: readonly C[], now: Date) => Promise<readonly Result[]>,
+): Promise<Result[]> => {
+  const memory = await recall(
+    tx,
+    calls.map(({ repeatable }) => repeatable),
+    now,
+  );
+  const objections = calls.map(({ repeatable }) => memory.objectionTo(repeatable));
+  const fresh = calls.filter((_, index) => objections[index] === undefined);
+  if (fresh.length === 0) return objections as Result[];
+  const results = await make(tx, fresh, now);
+  const made = fresh.flatMap(({ repeatable: call }, index): Made[] => {
+    const result = results[index]!;
+    return 'output' in result ? [{ call, answer: call.encode(result.output) }] : [];
+  });
+  if (made.length > 0) await remember(tx, made, memory, now);
+  const done = results.values();
+  return objections.map((objection) => objection ?? done.next().value!);
+};
 
 /** Writes, each in a transaction of its own. One that may be repeated is done once: what it answers is stored with it. */
 export class Writes {

@@ -8,7 +8,7 @@ import { imagePostSummaryView, imagePostView } from './view.ts';
 export const imageHandlers = (c: Context): Handlers<Contract['image']> => ({
   list: async (input, call) => pageView(input, await posts.listImagePosts(c, input, call), imagePostSummaryView),
   getById: async ({ id }, call) => imagePostView(await posts.getImagePost(c, id, call)),
-  create: (input, call) => posts.createImagePosts(c, [input], call, ([post]) => imagePostView(post!)),
+  create: (input, call) => posts.createImagePost(c, input, call, imagePostView),
   batchCreate: (input, call) =>
     posts.createImagePosts(c, input.posts, call, (made) => ({ items: made.map(imagePostView) })),
   update: (input, call) => posts.updateImagePost(c, input, call, imagePostView),

@@ -2,7 +2,8 @@ import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
 import type { ListPage } from '../content/list/list.ts';
-import { countTags, type Draft, insertTagLinks, joinTagIds, publish, recordSearchText } from '../content/publish.ts';
+import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/publish.ts';
+import { publish } from '../content/publisher.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
 import { noteView } from '../content/view-counts.ts';
 import type { Context } from '../context.ts';
@@ -11,7 +12,7 @@ import { incrementAll } from '../db/increment.ts';
 import { updateRow } from '../db/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import { type Quota, quotaOf } from '../key/quotas.ts';
+import { counterOf, type Quota, quotaOf } from '../key/quotas.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
 import type { FavoriteState, Reaction, ReactionState } from '../reaction/service.ts';
@@ -58,6 +59,17 @@ export const getImagePost = async (
   const post = await reads.images.get(id, call);
   noteView(limits?.views, imageViews, id, call);
   return post;
+};
+
+/** Publishes an image post; `view` makes the output of it. */
+export const createImagePost = <Output>(
+  { publisher, limits, now }: Context,
+  input: ImagePostInput,
+  call: Call<Caller>,
+  view: (record: ContentRecord<ImagePostColumns>) => Output,
+): Promise<Output> => {
+  const quota = limits && quotaOf(call.caller, now());
+  return publisher.create(imageKind, { draft: imagePostDraft(input), quota, view }, call);
 };
 
 /** Publishes image posts, all or none; `view` makes the output of them, in the order of the inputs. */
@@ -156,7 +168,7 @@ const replaceTags = async (
   // Those that stay are locked with the others: see the order of locks in content/publish.ts.
   const existing = byOwnSlug([...tags.values(), ...earlier]);
   await incrementAll(tx, countTags(imageKind, existing, counts));
-  await makeMissingTags(tx, imageKind, spellings, counts, tags, quota);
+  await makeMissingTags(tx, imageKind, spellings, counts, tags, counterOf(tx, quota));
   const bySlug = byOwnSlug(tags.values());
   const wanted = slugs.map((slug) => bySlug.get(slug) as Tag);
   const key = storedIdToBytes(id);

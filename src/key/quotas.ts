@@ -85,6 +85,13 @@ export const countMade = async (
   if (n > quotas[what].most) throw exceeded(what, n - more, more, quota.now);
 };
 
+/** Counts things that a key makes, of which there are some more. @throws AppError QUOTA_EXCEEDED */
+export type CountMade = (what: keyof typeof quotas, more: number) => Promise<void>;
+
+/** Counts for the quota of a key; undefined where nobody has one. */
+export const counterOf = (tx: Transaction, quota: Quota | undefined): CountMade | undefined =>
+  quota && ((what, more) => countMade(tx, quota, what, more));
+
 /**
  * Whether an answer of so many bytes may be kept for the key, counted likewise. One for which there is no room is not counted.
  */

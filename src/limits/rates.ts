@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { LookUp } from '../key/verifier.ts';
 import type { Buckets, Claim, Outcome, Policy, Refusal, Standing } from './buckets.ts';
-import { classOf, costOf } from '../admission/cost.ts';
+import { classOf, costOf } from './call-class.ts';
 import { networkOf } from './owner.ts';
 import { type Policies, policiesOf, type Quotas } from './policies.ts';
 

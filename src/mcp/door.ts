@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { refusalCost } from '../admission/pace.ts';
+import { refusalCost } from '../overload/retry-throttle.ts';
 import type { Arrival } from '../call/arrival.ts';
 import type { Calls } from '../call/calls.ts';
 import { parseJson } from '../call/envelope.ts';
@@ -60,7 +60,7 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
  * the next, so that any worker may answer.
  */
 export const mcp = (calls: Calls, context: Context): RequestHandler => {
-  const { config, lanes, limits, log } = context;
+  const { config, overload, limits, log } = context;
   const surroundings = { log, docs: errorDocs(config) };
   const bodies = new Bodies();
   let loading: Promise<Exchange> | undefined;
@@ -87,7 +87,7 @@ export const mcp = (calls: Calls, context: Context): RequestHandler => {
       traceId: locals.traceId,
       noteFailure: (reason) => {
         locals.reason = reason;
-        return reason === 'OVERLOADED' ? lanes.pace.turn(socket, refusalCost.late) : undefined;
+        return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
       },
       end: () => undefined,
     }),

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Context } from '../context.ts';
 import type { Observer } from '../observer.ts';
 import { version } from '../version.ts';
-import { admissionMetrics } from './admission.ts';
+import { overloadMetrics } from './overload.ts';
 import { callMetrics } from './calls.ts';
 import type { NameOf } from './catalogue.ts';
 import { Counters, register } from './cells.ts';
@@ -25,7 +25,7 @@ export class Metrics {
   readonly observer: Observer = {
     requests: requestMetrics(this.#registry),
     calls: callMetrics(this.#registry),
-    admission: admissionMetrics(this.#registry),
+    overload: overloadMetrics(this.#registry),
     database: databaseMetrics(this.#registry),
     limited: (policy) => {
       this.#limited.at(policy).n += 1;

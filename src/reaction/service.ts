@@ -1,6 +1,7 @@
 import type { ContentKind } from '../content/kind.ts';
 import { Orphaned, type Parameter, type Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
+import { GroupCommit } from '../db/group-commit.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { padded, placeholders } from '../db/in-list.ts';
 import { type Insert, insertInto, insertValues } from '../db/insert.ts';
@@ -8,11 +9,9 @@ import { bySize, onceFor } from '../db/texts.ts';
 import { type Bytes, countFromDb, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from '../key/verifier.ts';
-import { type Made, recall, remember } from '../idempotency/records.ts';
-import type { Repeatable, Replay } from '../idempotency/repeatable.ts';
-import type { Writes } from '../idempotency/writes.ts';
+import type { Repeatable } from '../idempotency/repeatable.ts';
+import { doOnce, type Result, type Writes } from '../idempotency/writes.ts';
 import type { Call } from '../procedure.ts';
-import { Groups } from './groups.ts';
 
 export type Reaction = 'like' | 'dislike';
 /** What a user can set on a record. A reaction takes the place of the other one. */
@@ -202,34 +201,9 @@ const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[]): Promi
   return outcomes;
 };
 
-/** What came of a toggle: the output, or why it was not done. */
-type Result = { output: unknown } | Replay | AppError;
-
 const outputsOf = async (tx: Transaction, toggles: readonly Toggle[]): Promise<{ output: unknown }[]> => {
   const outcomes = await toggleInOrder(tx, toggles);
   return toggles.map(({ view }, index) => ({ output: view(outcomes[index]!) }));
-};
-
-/** Does toggles that may be repeated, but those that were done before. */
-const toggleOnce = async (
-  tx: Transaction,
-  toggles: readonly (Toggle & { repeatable: Repeatable })[],
-  now: Date,
-): Promise<Result[]> => {
-  const calls = toggles.map(({ repeatable }) => repeatable);
-  const memory = await recall(tx, calls, now);
-  const objections = calls.map(memory.objectionTo);
-  const isNew = (_: unknown, index: number): boolean => objections[index] === undefined;
-  const fresh = toggles.filter(isNew);
-  if (fresh.length === 0) return objections as Result[];
-  const outputs = await outputsOf(tx, fresh);
-  const made = fresh.map(({ repeatable }, index): Made => ({
-    call: repeatable,
-    answer: repeatable.encode(outputs[index]!.output),
-  }));
-  await remember(tx, made, memory, now);
-  const done = outputs.values();
-  return objections.map((objection) => objection ?? done.next().value!);
 };
 
 const isRepeatable = (toggle: Toggle): toggle is Toggle & { repeatable: Repeatable } => toggle.repeatable !== undefined;
@@ -255,13 +229,13 @@ export interface ReactionState {
 /** Favorites and reactions. Those of one record that meet are stored together. */
 export class Toggles {
   readonly #writes: Writes;
-  readonly #groups: Groups<Toggle, Result>;
+  readonly #groups: GroupCommit<Toggle, Result>;
 
   constructor(db: Database, writes: Writes, now: () => Date) {
     this.#writes = writes;
-    this.#groups = new Groups((toggles, deadline) =>
+    this.#groups = new GroupCommit((toggles, deadline) =>
       toggles.every(isRepeatable)
-        ? db.transaction((tx) => toggleOnce(tx, toggles, now()), deadline, { isRepeatable: true })
+        ? db.transaction((tx) => doOnce(tx, toggles, now(), outputsOf), deadline, { isRepeatable: true })
         : db.transaction((tx): Promise<Result[]> => outputsOf(tx, toggles), deadline),
     );
   }

@@ -2,7 +2,7 @@ import type { ContentKind } from '../content/kind.ts';
 import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../db/in-list.ts';
 import { storedIdToBytes } from '../db/values.ts';
-import { countMade, type Quota } from '../key/quotas.ts';
+import type { CountMade } from '../key/quotas.ts';
 import { normalise } from '../search/text.ts';
 import { slugOf } from './slug.ts';
 
@@ -72,7 +72,7 @@ export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]>
  * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were.
  * Slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the
  * first wins; the others begin anew, since others may lock it and what they have locked in the opposite order.
- * With `quota`, they count for it.
+ * `countMade` counts them.
  * @throws RunAgain when others made one meanwhile, AppError QUOTA_EXCEEDED
  */
 export const makeMissingTags = async (
@@ -81,11 +81,11 @@ export const makeMissingTags = async (
   spellings: ReadonlyMap<string, string>,
   counts: ReadonlyMap<string, number>,
   found: Map<string, Tag>,
-  quota?: Quota,
+  countMade?: CountMade,
 ): Promise<void> => {
   const missing = [...spellings].filter(([slug]) => !found.has(slug));
   if (missing.length === 0) return;
-  if (quota) await countMade(tx, quota, 'tags', missing.length);
+  await countMade?.('tags', missing.length);
   for (const chunk of chunksOf(missing)) {
     const made = await tx.execute(
       `${tx.dialect.insertIgnore} INTO tags (slug, name, ${countColumn}) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { serverAddresses } from '../db/address.ts';
 import type { Observer } from '../observer.ts';
 import { version } from '../version.ts';
-import { admissionTraces } from './admission.ts';
+import { overloadTraces } from './overload.ts';
 import { callTraces } from './calls.ts';
 import { preciseNow } from './clock.ts';
 import { databaseTraces, type Target } from './database.ts';
@@ -51,7 +51,7 @@ export class Traces {
     this.observer = {
       requests: requestTraces(scope, publicUrl),
       calls: callTraces(scope),
-      admission: admissionTraces(scope),
+      overload: overloadTraces(scope),
       database: databaseTraces(scope, this.#target),
       redis: redisUrl === undefined ? undefined : redisTraces(scope, redisUrl),
       limited: (policy) => {

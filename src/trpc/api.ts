@@ -4,7 +4,7 @@ import { sentText } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { AppError } from '../errors.ts';
-import { refusalCost } from '../admission/pace.ts';
+import { refusalCost } from '../overload/retry-throttle.ts';
 import { Bodies } from '../http/body.ts';
 import { queryText, sendToGet } from './get.ts';
 import { withPlace } from './place.ts';
@@ -23,10 +23,10 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, { log, lanes, limits, config }: Context): RequestHandler => {
+export const api = (calls: Calls, { log, overload, limits, config }: Context): RequestHandler => {
   const { requestTimeoutMs } = config;
   const bodies = new Bodies();
-  const batch = answerBatch(calls, bodies, { log, lanes, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
+  const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
 
   const admit = async (id: string, request: Request, response: Response, arrival: Arrival): Promise<Admitted> => {
     const procedure = calls.find(id);
@@ -42,7 +42,7 @@ export const api = (calls: Calls, { log, lanes, limits, config }: Context): Requ
     try {
       return await calls.perform(admitted, sentText(text));
     } catch (error) {
-      if (isOverload(error)) await lanes.pace.turn(request.socket, refusalCost.late);
+      if (isOverload(error)) await overload.retries.turn(request.socket, refusalCost.late);
       throw text === '' ? withPlace(error, admitted.procedure, request) : error;
     }
   };

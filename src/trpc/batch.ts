@@ -13,7 +13,8 @@ import { failureOf, type Surroundings, toAppError } from '../http/errors.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../http/guard.ts';
 import { sendJson } from '../http/reply.ts';
-import { refusalCost } from '../admission/pace.ts';
+import type { ConcurrencyLimiter } from '../overload/concurrency-limiter.ts';
+import { refusalCost } from '../overload/retry-throttle.ts';
 import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
 
 /**
@@ -76,7 +77,7 @@ interface Watched extends Admitted {
   watch: CallWatch;
 }
 
-interface Options extends Pick<Context, 'lanes'>, Surroundings {
+interface Options extends Pick<Context, 'overload'>, Surroundings {
   /** For the work on a batch. */
   timeoutMs: number;
 }
@@ -86,7 +87,7 @@ interface Options extends Pick<Context, 'lanes'>, Surroundings {
  * fails by itself.
  */
 export const answerBatch =
-  (calls: Calls, bodies: Bodies, { lanes, timeoutMs, ...surroundings }: Options, held = new HeldAnswers()) =>
+  (calls: Calls, bodies: Bodies, { overload, timeoutMs, ...surroundings }: Options, held = new HeldAnswers()) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
@@ -100,7 +101,7 @@ export const answerBatch =
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
-    const arrival = arrivalOf(request, response, timeoutMs);
+    const arrival = { ...arrivalOf(request, response, timeoutMs), admittedBy: new Set<ConcurrencyLimiter>() };
     const admit = async (id: string): Promise<Admitted> => {
       const procedure = calls.find(id);
       assertMethodOf(request, response, procedure);
@@ -168,7 +169,7 @@ export const answerBatch =
     try {
       await Promise.all([inTurn(lists, LISTS_AT_ONCE, answerAt), ...others.map(answerAt)]);
       const isRefused = replies.every(({ status }) => status === 503);
-      if (isRefused) await lanes.pace.turn(request.socket, refusalCost.late);
+      if (isRefused) await overload.retries.turn(request.socket, refusalCost.late);
       send(request, response, replies);
     } finally {
       answers.release();

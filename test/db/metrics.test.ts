@@ -9,6 +9,7 @@ import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { anonymousCall } from '../support/call.ts';
 import { engine } from '../support/database.ts';
 import { type Sample, samplesOf, sumsBy } from '../support/metrics.ts';
+import { fill } from '../support/overload.ts';
 
 // What is measured of calls and of what they ask the database, on each engine.
 
@@ -125,29 +126,30 @@ describe('metrics', () => {
     expect(Object.values(failed)).toEqual([1]);
   });
 
-  test('what is refused for want of room is counted by its lane, and as a call', async () => {
+  test('what is refused because of overload is counted by its class, and as a call', async () => {
     const procedure = procedures.find((one) => one.id === 'user.me')!;
-    const { lane } = app.context.lanes.placeOf(procedure, undefined, true);
+    const crowded = await startApp({ settings: { MAX_QUEUE_MS: '0' }, observer: metrics.observer });
+    const { limiter } = crowded.context.overload.placeOf(procedure, undefined);
+    const { key } = await crowded.aUser();
     let end!: () => void;
-    const ended = new Promise<void>((resolve) => (end = resolve));
-    const room = Number.MAX_SAFE_INTEGER;
-    const crowd = Array.from({ length: 400 }, () => lane.run(room, undefined, () => ended).catch(() => undefined));
-    const call = () => app.fail('user.me', {}, 503, user.key);
+    const full = fill(limiter, new Promise<void>((resolve) => (end = resolve)));
+    const call = () => crowded.fail('user.me', {}, 503, key);
     const calls = () => rises('calls_total', ['procedure', 'reason'], call);
     const shed = await rises('shed_total', ['place'], calls);
     expect(shed).toEqual({ gate: 1 });
     expect(await calls()).toEqual({ 'user.me OVERLOADED': 1 });
-    // In a batch, the gate cannot tell.
+    // The path of a batch does not tell.
     const batch = () =>
-      app.http.post('/api/trpc/user.me,user.me?batch=1').set('Authorization', `Bearer ${user.key}`).send({});
+      crowded.http.post('/api/trpc/user.me,user.me?batch=1').set('Authorization', `Bearer ${key}`).send({});
     expect(await rises('shed_total', ['place'], async () => expect((await batch()).status).toBe(503))).toEqual({
       'user.record': 2,
     });
     const usage = await look();
-    expect(sumsBy(usage, 'lane_running', 'lane')).toEqual({ 'user.record': 64 });
-    expect(sumsBy(usage, 'lane_waiting', 'lane')['user.record']).toBeGreaterThan(0);
+    expect(sumsBy(usage, 'lane_running', 'lane')['user.record']).toBeGreaterThan(1000);
+    expect(sumsBy(usage, 'lane_waiting', 'lane')['user.record']).toBe(0);
     end();
-    await Promise.all(crowd);
+    await full;
+    await crowded.stop();
     expect(sumsBy(await look(), 'lane_running', 'lane')).toEqual({});
   });
 
@@ -185,7 +187,7 @@ test('an observer finds the statements of a call in its context, and each call i
       replayed: nothing,
       shared: nothing,
     },
-    admission: { lane: () => ({ began: nothing, refused: nothing }), refusedAtGate: nothing },
+    overload: { limiter: () => ({ began: nothing, refused: nothing }), shed: nothing },
     database: {
       pool: () => ({
         waited: nothing,

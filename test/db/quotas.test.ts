@@ -37,6 +37,25 @@ const count = async (sql: string): Promise<number> => {
 
 const UNTIL_MIDNIGHT_S = 2.5 * 3600;
 
+test('creations that meet count for their own keys', async () => {
+  const other = await app.aUser();
+  for (let made = 0; made < DAILY_TAGS; made += 2000) {
+    await app.call('game.batchCreate', gamesWithTags(made, Math.min(2000, DAILY_TAGS - made)), user.key);
+  }
+  const create = (tagNames: string[], { key }: TestUser) =>
+    app.send('game.create', { title: 'meeting', tagNames }, key);
+  const replies = await Promise.all([
+    create(tags(0, 2), user),
+    create(tags(1e6, 2), other),
+    create(tags(2e6, 1), user),
+    create(tags(0, 3), user),
+    create(tags(3e6, 1), other),
+  ]);
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 429, 200, 200]);
+  expect(await count('tags')).toBe(DAILY_TAGS + 3);
+  await expectExactCounts(app.context.db);
+});
+
 test('the tags: to the last one, and no more until midnight', async () => {
   for (let made = 0; made < DAILY_TAGS - 10; made += 2000) {
     await app.call('game.batchCreate', gamesWithTags(made, Math.min(2000, DAILY_TAGS - 10 - made)), user.key);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';
-import { publish } from '../../src/content/publish.ts';
+import { publish } from '../../src/content/publisher.ts';
 import { Database } from '../../src/db/database.ts';
 import { idFromBytes, timeFromDb } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { gameKind } from '../../src/game/kind.ts';
-import { publish } from '../../src/content/publish.ts';
+import { publish } from '../../src/content/publisher.ts';
 import { atOnce } from '../../src/db/at-once.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';

@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemActor } from '../../src/audit/acts.ts';
+import { suspendUser } from '../../src/care/users.ts';
 import { gameKind } from '../../src/game/kind.ts';
+import { gameDraft } from '../../src/game/service.ts';
 import { storeLastUses } from '../../src/key/service.ts';
 import { idFromBytes, storedIdToBytes, timeFromDb } from '../../src/db/values.ts';
 import { Toggles } from '../../src/reaction/service.ts';
@@ -7,6 +11,7 @@ import { callOf } from '../support/call.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { engine } from '../support/database.ts';
+import { isReplay, repeating } from '../support/repeating.ts';
 
 // How writes are stored: in few statements, in one order of locks.
 
@@ -176,6 +181,82 @@ describe('toggles of one record that are done together', () => {
       );
       for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
     }
+  });
+});
+
+describe('creations that meet', () => {
+  const sent = (n: number): string => `meeting ${n}`;
+  /** Creates games all at once, each by its author, and returns what came of them. */
+  const createAll = (authors: readonly TestUser[], tagNames: (n: number) => string[]) =>
+    Promise.all(
+      authors.map(({ key }, n) =>
+        app.send('game.create', { title: sent(n), gameType: 'MEET', tagNames: tagNames(n) }, key),
+      ),
+    );
+  const sixteen = <T>(value: (n: number) => T): T[] => Array.from({ length: 16 }, (_, n) => value(n));
+
+  test.each([
+    ['one author with the same tags', () => sixteen(() => users[0]!), () => ['meeting', 'popular']],
+    ['many authors with the same tags', () => sixteen((n) => users[n % 8]!), () => ['meeting', 'popular']],
+    ['many authors with tags of their own', () => sixteen((n) => users[n % 8]!), (n: number) => [`own ${n}`]],
+  ])('of %s are all stored, in fewer transactions, and answered as they are read', async (_, authors, tagNames) => {
+    await app.context.keys.flush();
+    let replies: Awaited<ReturnType<typeof createAll>> = [];
+    const transactions = await transactionsOf(async () => (replies = await createAll(authors(), tagNames)));
+    expect(replies.map(({ status }) => status)).toEqual(sixteen(() => 200));
+    expect(transactions.length).toBeLessThan(16);
+    for (const [n, { body }] of replies.entries()) {
+      const game = body.result.data.json;
+      expect(game).toMatchObject({ title: sent(n), author: { id: authors()[n]!.id } });
+      expect(await app.call('game.getById', { id: game.id }, authors()[n]!.key)).toEqual(game);
+    }
+  });
+
+  test('fail alone: an author who is gone or suspended', async () => {
+    const [gone, suspended] = [await app.aUser(), await app.aUser()];
+    const { db } = app.context;
+    await db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
+    await suspendUser(db, suspended.id, systemActor(), { hide: false });
+    const authors = [users[0]!, users[1]!, gone, suspended, users[2]!];
+    const outcomes = await Promise.allSettled(
+      authors.map(({ id }, n) =>
+        app.context.publisher.create(
+          gameKind,
+          { draft: gameDraft({ title: sent(n), isFree: true, tagNames: ['of some'] }), quota: undefined, view: asIs },
+          callOf(id),
+        ),
+      ),
+    );
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled', value: { row: { title: sent(0) } } },
+      { status: 'fulfilled', value: { row: { title: sent(1) } } },
+      { reason: { reason: 'KEY_UNKNOWN' } },
+      { reason: { reason: 'USER_SUSPENDED' } },
+      { status: 'fulfilled', value: { row: { title: sent(4) } } },
+    ]);
+  });
+
+  test('are done once for each Idempotency-Key, with whatever they are stored together', async () => {
+    const [first, again] = [randomUUID(), randomUUID()];
+    const send = (n: number, key: string) =>
+      app.send('game.create', { title: sent(n) }, users[n % 8]!.key, repeating(key));
+    const earlier = await send(0, again);
+    const replies = await Promise.all([send(1, first), send(2, randomUUID()), send(0, again), send(1, first)]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 409]);
+    expect([isReplay(replies[2]!), replies[2]!.body]).toEqual([true, earlier.body]);
+    expect(await send(1, first)).toMatchObject({ status: 200, body: replies[0]!.body });
+  });
+
+  test('of one that the database refuses are stored but for that one', async () => {
+    const create = (n: number, title = sent(n)) =>
+      app.context.publisher.create(
+        gameKind,
+        { draft: gameDraft({ title, isFree: true }), quota: undefined, view: ({ row }) => row.title },
+        callOf(users[n]!.id),
+      );
+    // No column takes a text that is none.
+    const outcomes = await Promise.allSettled([create(0), create(1), create(2, null as never), create(3)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   });
 });
 

@@ -15,13 +15,11 @@ import { closeContext, type Context, openContext } from '../../src/context.ts';
 import { spaceOn, type Spaces } from '../../src/demo/spaces.ts';
 import type { Edge } from '../../src/http/edge.ts';
 import { errorDocs } from '../../src/http/errors.ts';
-import { Gate } from '../../src/http/gate.ts';
 import { Listener } from '../../src/http/listener.ts';
+import { LoadShedder } from '../../src/http/load-shedder.ts';
 import { securityHeaders } from '../../src/http/security.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { createKey, revokeKey } from '../../src/key/service.ts';
-import type { Patience } from '../../src/admission/lane.ts';
-import { Lanes } from '../../src/admission/lanes.ts';
 import { createLog } from '../../src/log.ts';
 import { suspendUser } from '../../src/care/users.ts';
 import { systemActor } from '../../src/audit/acts.ts';
@@ -114,8 +112,6 @@ interface Options {
   edge?: Partial<Edge>;
   /** How long a request may take: tests crowd a machine that is busy with others, and none is to end for that. */
   requestTimeoutMs?: number;
-  /** How long calls may wait for room: what the tests do at once is no overload, however slow the machine. */
-  patience?: Patience;
   /** Other settings, as environment variables. */
   settings?: Record<string, string>;
   /** Watches it. */
@@ -146,7 +142,6 @@ export const startApp = async ({
   reach = (url) => Promise.resolve(url),
   edge = {},
   requestTimeoutMs = 25_000,
-  patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000, standingMs: 20_000 },
   settings = {},
   observer,
 }: Options = {}): Promise<TestApp> => {
@@ -159,20 +154,21 @@ export const startApp = async ({
     REDIS_TIMEOUT_MS: String(redisTimeoutMs),
     LOG_LEVEL: 'silent',
     REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
+    // What tests do at once is no overload, however slow the machine.
+    MAX_QUEUE_MS: '20000',
     ...settings,
   };
   const config = readConfig(environment);
   let logged = '';
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
-  const lanes = new Lanes(patience, observer?.admission);
-  const context = { ...(await openContext(config, log, now, observer)), lanes };
+  const context = await openContext(config, log, now, observer);
   await context.db.migrate();
   const observed = observe(createApp(context, sandbox ? soleSpace(context) : undefined));
   const headersOf = securityHeaders(config.corsOrigins);
   const docs = errorDocs(config);
-  const gate = new Gate({ lanes, headersOf, docs, log, observer });
+  const shedder = new LoadShedder({ overload: context.overload, headersOf, docs, log, observer });
   const requests = observer?.requests;
-  const listener = new Listener(observed.listener, { headers: headersOf(), docs, edge, gate, observer: requests });
+  const listener = new Listener(observed.listener, { headers: headersOf(), docs, edge, shedder, observer: requests });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 

@@ -268,15 +268,15 @@ describe('the rest', () => {
     ).toEqual([]);
   });
 
-  test('admission and limits know neither HTTP nor the tables', () => {
+  test('overload protection and limits know neither HTTP nor the tables', () => {
     expect(
       broken(
-        'src/admission/ and src/limits/ go by what they are told; hand them what they need as a parameter.',
+        'src/overload/ and src/limits/ go by what they are told; hand them what they need as a parameter.',
         ({ importer, imported, isOurs, isTypeOnly }) =>
-          isIn(importer, 'src/admission', 'src/limits') &&
+          isIn(importer, 'src/overload', 'src/limits') &&
           isOurs &&
           !isTypeOnly &&
-          !isIn(imported, 'src/admission', 'src/limits', 'contract') &&
+          !isIn(imported, 'src/overload', 'src/limits', 'contract') &&
           !isFile(imported, 'src/errors.ts', 'src/deadline.ts'),
       ),
     ).toEqual([]);

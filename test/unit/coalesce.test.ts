@@ -48,18 +48,18 @@ describe('requests', () => {
     expect(await Promise.all(answers)).toEqual(names(102).map((name) => `answer to ${name}`));
   });
 
-  test('share a batch with their group only, and groups go in the order of arrival', async () => {
+  test('share a batch with their group only, and wait for no other group', async () => {
     const { coalescer, batches, sent } = aDatabase();
-    const answers = [coalescer.load('x'), coalescer.load('y')];
-    for (const name of ['a1', 'b1', 'a2', 'b2']) answers.push(coalescer.load(name, undefined, name.slice(0, 1)));
-    for (let index = 0; index < 4; index += 1) {
-      batches[index]!.answer();
-      await settle();
-    }
-    expect(sent().slice(2)).toEqual([
-      ['a1', 'a2'],
-      ['b1', 'b2'],
-    ]);
+    const requests = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'b4'];
+    const answers = requests.map((name) => coalescer.load(name, undefined, name.charAt(0)));
+    expect(sent()).toEqual([['a1'], ['a2'], ['b1'], ['b2']]);
+    batches[2]!.answer();
+    await settle();
+    expect(sent().slice(4)).toEqual([['b3', 'b4']]);
+    for (const batch of batches) batch.answer();
+    await settle();
+    expect(sent().slice(5)).toEqual([['a3', 'a4']]);
+    batches[5]!.answer();
     await Promise.all(answers);
   });
 

@@ -3,10 +3,10 @@ import { expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
 import { SharedReads } from '../../src/call/shared-reads.ts';
 
-const forever = new Deadline();
+const forever = { caller: 'a', deadline: new Deadline() };
 
-/** Room for everyone. */
-const enter = (work: () => Promise<number>): Promise<number> => work();
+/** Lets everything run at once. */
+const enter = (work: () => Promise<void>): Promise<void> => work();
 
 /** Reads of a value that changes: each sees what it is when it begins, and ends when it is told to. */
 const aStore = () => {
@@ -50,7 +50,7 @@ test('a group takes members until there is room for its run', async () => {
   const shared = new SharedReads<number>();
   let admit!: () => void;
   const room = new Promise<void>((resolve) => (admit = resolve));
-  const waitForRoom = (work: () => Promise<number>): Promise<number> => room.then(work);
+  const waitForRoom = (work: () => Promise<void>): Promise<void> => room.then(work);
   const first = shared.answer('list', forever, waitForRoom, store.read);
   store.write();
   const second = shared.answer('list', forever, waitForRoom, store.read);
@@ -90,7 +90,7 @@ test('what nobody waits for any more is not read', async () => {
   const answers = deadlines.map((deadline) =>
     shared.answer(
       'list',
-      deadline,
+      { caller: 'a', deadline },
       (work) => room.then(work),
       async () => (runs += 1),
     ),
@@ -111,4 +111,35 @@ test('a read that fails fails for all who waited for it, and for nobody else', a
   expect(await first).toBe(1);
   expect(await Promise.allSettled(failing)).toMatchObject([{ reason: new Error('no') }, { reason: new Error('no') }]);
   expect(await shared.answer('list', forever, enter, async () => 2)).toBe(2);
+});
+
+test('a caller that joins keeps its own place in the queue', async () => {
+  const store = aStore();
+  const shared = new SharedReads<number>();
+  const places = new Map<string, () => void>();
+  const enterAs = (name: string) => (work: () => Promise<void>) =>
+    new Promise<void>((resolve) => places.set(name, resolve)).then(work);
+  const ask = (caller: string) =>
+    shared.answer('list', { caller, deadline: forever.deadline }, enterAs(caller), store.read);
+  const answers = [ask('greedy'), ask('lone'), ask('lone')];
+  expect([...places.keys()]).toEqual(['greedy', 'lone']);
+  places.get('lone')!();
+  await turn();
+  await store.finishOne();
+  expect(await Promise.all(answers)).toEqual([0, 0, 0]);
+  places.get('greedy')!();
+  await turn();
+  expect(store.running).toHaveLength(0);
+});
+
+test('a group fails only when each of its callers is refused', async () => {
+  const shared = new SharedReads<number>();
+  const refuse = () => Promise.reject(new Error('no room'));
+  const ask = (caller: string, place: (work: () => Promise<void>) => Promise<void>) =>
+    shared.answer('list', { caller, deadline: forever.deadline }, place, async () => 1);
+  expect(await Promise.all([ask('a', refuse), ask('b', enter)])).toEqual([1, 1]);
+  expect(await Promise.allSettled([ask('a', refuse), ask('b', refuse)])).toMatchObject([
+    { status: 'rejected' },
+    { status: 'rejected' },
+  ]);
 });

@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { expect, test } from '@jest/globals';
 import { AppError } from '../../src/errors.ts';
-import { admissionTraces } from '../../src/traces/admission.ts';
+import { overloadTraces } from '../../src/traces/overload.ts';
 import { databaseTraces } from '../../src/traces/database.ts';
 import { end, Scope } from '../../src/traces/scope.ts';
 
@@ -42,7 +42,7 @@ test.each([
 test.each([
   [0, {}],
   [12.34, { 'content_gateway.waited_ms': 12.3 }],
-])('a call that waited %d ms for room', (ms, attributes) => {
-  const [call] = traced((scope) => admissionTraces(scope).lane('game.write', unasked).began(ms));
+])('a call that waited %d ms in the queue', (ms, attributes) => {
+  const [call] = traced((scope) => overloadTraces(scope).limiter('game.write', unasked).began(ms));
   expect(call?.attributes).toEqual(attributes);
 });

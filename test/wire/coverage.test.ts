@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ProcedureMetadata, procedures, type Reason } from '../../contract/index.ts';
 import { demoKeyIn } from '../support/demo.ts';
 import { startApp, type TestApp } from '../support/app.ts';
+import { occupy } from '../support/overload.ts';
 import { engine } from '../support/database.ts';
 import { withDatabase } from '../support/load.ts';
 import { type Proxy, startProxy } from '../support/proxy.ts';
@@ -94,10 +95,7 @@ describe('a service that is busy', () => {
     // Long enough to start in, on a machine that is busy itself; all wait for it together.
     app = await startApp({ requestTimeoutMs: 2000 });
     const { key } = await app.aUser();
-    const { lanes } = app.context;
-    for (const lane of new Set(procedures.flatMap((procedure) => lanes.allOf(procedure)))) {
-      void lane.run(Number.MAX_SAFE_INTEGER, undefined, () => gone);
-    }
+    void occupy(app.context, procedures, gone);
     failures = await askAll(app, key, { status: 503, reason: 'TIMEOUT', retryAfter: /^1$/ });
   });
   afterAll(async () => {

@@ -3,13 +3,16 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { docsOf, type ErrorResponse, errorOf, procedures, type Reason, reasons } from '../../contract/index.ts';
 import type { Explanation } from '../../src/site/errors/explanations.ts';
 import { startApp, type TestApp } from '../support/app.ts';
+import { occupy } from '../support/overload.ts';
 import { sendRaw, writeRaw } from '../support/raw-http.ts';
 
 // Every failure names the page that explains it, however it came about, and the page explains it.
 
 const PUBLIC_URL = 'https://api.example.com/base';
-const local = await startApp({ sandbox: true });
-const published = await startApp({ sandbox: true, settings: { PUBLIC_URL } });
+/** Calls that cannot run at once are refused. */
+const MAX_QUEUE_MS = '0';
+const local = await startApp({ sandbox: true, settings: { MAX_QUEUE_MS } });
+const published = await startApp({ sandbox: true, settings: { PUBLIC_URL, MAX_QUEUE_MS } });
 afterAll(() => Promise.all([local.stop(), published.stop()]));
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -21,21 +24,19 @@ const dataOf = (body: unknown): Data => (body as ErrorResponse).error.json.data;
 const post = async (app: TestApp, path: string, more: Record<string, string> = {}, body = '{}'): Promise<unknown> =>
   (await sendRaw(app.url, path, { headers: { ...JSON_TYPE, ...more }, body })).body;
 
-/** Fills the lanes of an operation, so that it refuses calls before they come to it. */
-const crowded = async <T>({ context: { lanes } }: TestApp, id: string, work: () => Promise<T>): Promise<T> => {
-  const procedure = procedures.find((one) => one.id === id);
-  if (!procedure) throw new Error(`there is no ${id}`);
+/** Does `work` while nothing else of an operation can run, nor wait. */
+const crowded = async <T>({ context }: TestApp, id: string, work: () => Promise<T>): Promise<T> => {
   const over = new EventEmitter();
-  const ended = once(over, 'end');
-  const running: Promise<unknown>[] = [];
-  for (const lane of lanes.allOf(procedure)) {
-    while (!lane.isFull) running.push(lane.run(1, undefined, () => ended));
-  }
+  const occupied = occupy(
+    context,
+    procedures.filter((one) => one.id === id),
+    once(over, 'end'),
+  );
   try {
     return await work();
   } finally {
     over.emit('end');
-    await Promise.all(running);
+    await occupied;
   }
 };
 

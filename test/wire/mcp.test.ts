@@ -6,7 +6,7 @@ import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextpro
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures, READ_BODY_LIMIT, scopes } from '../../contract/index.ts';
-import { defaultPatience, type Lane } from '../../src/admission/lane.ts';
+import type { ConcurrencyLimiter } from '../../src/overload/concurrency-limiter.ts';
 import { CallerLeft } from '../../src/errors.ts';
 import { sandboxKeys } from '../../src/demo/sandbox.ts';
 import { idOf, nameOf } from '../../src/mcp/tools.ts';
@@ -14,6 +14,7 @@ import { type ProcedureId, startApp, type TestApp, type TestUser } from '../supp
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { largeGame } from '../support/large-answers.ts';
 import { aClient, callTool, connect, contentOf, eras, reasonOf } from '../support/mcp.ts';
+import { fill, occupy } from '../support/overload.ts';
 import { PROGRAM, runCli, type ServeProcess, startCli, startSandbox, startServe } from '../support/program.ts';
 
 // The Model Context Protocol, spoken by the official client.
@@ -50,26 +51,24 @@ const refusalOf = async (connecting: Promise<unknown>): Promise<{ status: number
   return { status, error: (JSON.parse(text) as { error: Record<string, unknown> }).error };
 };
 
-/** The lane of the writes, or reads, of a procedure. */
-const laneOf = ({ context: { lanes } }: TestApp, id: ProcedureId): Lane => lanes.allOf(procedureOf(id))[0]!;
+/** The first limiter of a procedure. */
+const limiterOf = ({ context: { overload } }: TestApp, id: ProcedureId): ConcurrencyLimiter =>
+  overload.limitersOf(procedureOf(id))[0]!;
 const procedureOf = (id: ProcedureId) => procedures.find((one) => one.id === id)!;
 
-/** Takes up all the room of a lane, with so many more that wait, until it is told to end. */
-const fill = (lane: Lane, waiting = 0): { end: () => void; full: Promise<unknown> } => {
+/** Takes up all that a limiter lets run, until it is told to end. */
+const fillUp = (limiter: ConcurrencyLimiter): { end: () => void; full: Promise<unknown> } => {
   let end!: () => void;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const works = Array.from({ length: 1 + waiting }, () =>
-    lane.run(Number.MAX_SAFE_INTEGER, undefined, () => ended).catch(() => undefined),
-  );
-  return { end, full: Promise.all(works) };
+  return { end, full: fill(limiter, ended) };
 };
 
-/** Resolves when the next work comes to a lane, to why it fails, if it does. */
-const firstWork = (lane: Lane): Promise<{ fault: Promise<unknown> }> =>
+/** Resolves when the next work comes to a limiter, to why it fails, if it does. */
+const firstWork = (limiter: ConcurrencyLimiter): Promise<{ fault: Promise<unknown> }> =>
   new Promise((resolve) => {
-    const run = lane.run.bind(lane);
-    lane.run = (...given) => {
-      lane.run = run;
+    const run = limiter.run.bind(limiter);
+    limiter.run = (...given) => {
+      limiter.run = run;
       const work = run(...given);
       resolve({
         fault: work.then(
@@ -194,9 +193,9 @@ describe('over HTTP', () => {
   // A client of before 2026 says so in another request, which a service without sessions cannot relate to the first.
   test('a client that gives up a write before it has begun, has not written', async () => {
     const client = await connect(app.url, { key: user.key });
-    const lane = laneOf(app, 'image.create');
-    const { end, full } = fill(lane);
-    const first = firstWork(lane);
+    const limiter = limiterOf(app, 'image.create');
+    const { end, full } = fillUp(limiter);
+    const first = firstWork(limiter);
     const leaving = new AbortController();
     const input = { title: 'given up', images: ['https://images.example.com/1.webp'] };
     const call = client.callTool({ name: 'image_create', arguments: input }, { signal: leaving.signal });
@@ -438,13 +437,13 @@ describe('the limits of the API', () => {
 describe('a crowd', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ patience: { ...defaultPatience, lateMs: 20_000, standingMs: 20_000 } });
+    app = await startApp({ settings: { MAX_QUEUE_MS: '0' } });
   });
   afterAll(() => app.stop());
 
   test('at one kind of tools is refused as the API refuses it, and leaves the others alone', async () => {
     const client = await connect(app.url);
-    const { end, full } = fill(laneOf(app, 'game.list'));
+    const { end, full } = fillUp(limiterOf(app, 'game.list'));
     expect(reasonOf(await callTool(client, 'game.list', PAGE))).toBe('OVERLOADED');
     expect((await app.send('game.list', PAGE)).status).toBe(503);
     expect((await callTool(client, 'image.list', PAGE)).isError).toBeUndefined();
@@ -453,8 +452,8 @@ describe('a crowd', () => {
   });
 
   test('that takes up everything is refused before anything is done for it', async () => {
-    const lanes = new Set(procedures.flatMap((procedure) => [...app.context.lanes.allOf(procedure)]));
-    const ends = [...lanes].map((lane) => fill(lane, 300));
+    let end!: () => void;
+    const full = occupy(app.context, procedures, new Promise<void>((resolve) => (end = resolve)));
     const response = await fetch(`${app.url}/mcp`, {
       method: 'POST',
       headers: JSON_TYPE,
@@ -466,8 +465,8 @@ describe('a crowd', () => {
       id: null,
       error: { code: -32603, message: expect.any(String), data: expect.objectContaining({ reason: 'OVERLOADED' }) },
     });
-    for (const { end } of ends) end();
-    await Promise.all(ends.map(({ full }) => full));
+    end();
+    await full;
   });
 });
 

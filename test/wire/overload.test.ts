@@ -1,18 +1,17 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { BATCH_BODY_LIMIT, procedures, READ_BODY_LIMIT } from '../../contract/index.ts';
-import { defaultPatience, type Patience, STANDING_MS } from '../../src/admission/lane.ts';
 import { type Output, type ProcedureId, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { openClient } from '../support/client.ts';
+import { fill } from '../support/overload.ts';
 
-// What becomes of calls for which there is no room, and of the others. The lanes are filled with work that ends when the
+// What becomes of calls that would wait too long, and of the others. The limiters are filled with work that ends when the
 // test says so.
 
-const PATIENT: Patience = { usualMs: 20_000, shortMs: 20_000, lateMs: 20_000, standingMs: STANDING_MS };
 const SEARCH = { limit: 1, page: 1, search: 'castle' };
 const LIST = { limit: 1, page: 1 };
 
-/** Ends what fills the lanes. */
+/** Ends what fills the limiters. */
 let end: () => void;
 let ended: Promise<void>;
 beforeEach(() => {
@@ -20,23 +19,16 @@ beforeEach(() => {
 });
 afterEach(() => end());
 
-/** The lane of a call. */
-const laneOf = (app: TestApp, id: ProcedureId, input: unknown) => {
+/** Takes up all that calls like this one may run on. */
+const crowd = ({ context: { overload } }: TestApp, id: ProcedureId, input: unknown): void => {
   const procedure = procedures.find((one) => one.id === id)!;
-  return app.context.lanes.placeOf(procedure, input, false).lane;
+  void fill(overload.placeOf(procedure, input).limiter, ended);
 };
 
-/** Takes up all the room that there is for calls like this one; with so many more that wait for it. */
-const crowd = (app: TestApp, id: ProcedureId, input: unknown, waiting = 0): void => {
-  const lane = laneOf(app, id, input);
-  const room = Number.MAX_SAFE_INTEGER;
-  for (let count = 0; count < 1 + waiting; count += 1) lane.run(room, undefined, () => ended).catch(() => undefined);
-};
-
-const aService = (patience: Patience) => {
+const aService = (maxQueueMs: number) => {
   const service = {} as { app: TestApp; user: TestUser; game: Output<'game.create'> };
   beforeAll(async () => {
-    service.app = await startApp({ patience });
+    service.app = await startApp({ settings: { MAX_QUEUE_MS: String(maxQueueMs) } });
     service.user = await service.app.aUser();
     service.game = await service.app.aGame({}, service.user);
   });
@@ -53,8 +45,8 @@ const OVERLOADED = {
   },
 };
 
-describe('where there is no room for a search', () => {
-  const service = aService(defaultPatience);
+describe('while no search may wait', () => {
+  const service = aService(0);
   const batch = (ids: string, inputs: unknown) =>
     service.app.http
       .post(`/api/trpc/${ids}?batch=1`)
@@ -71,7 +63,7 @@ describe('where there is no room for a search', () => {
     ];
     for (const { status, headers, body } of replies) {
       expect([status, body]).toMatchObject([503, OVERLOADED]);
-      expect(headers['retry-after']).toMatch(/^[123]$/);
+      expect(headers['retry-after']).toMatch(/^[12]$/);
       expect(headers['x-request-id']).toBe(body.error.json.data.requestId);
       expect(headers['access-control-allow-origin']).toBe('*');
     }
@@ -85,7 +77,7 @@ describe('where there is no room for a search', () => {
       2: { json: { id: service.game.id } },
     });
     expect(status).toBe(207);
-    expect(headers['retry-after']).toMatch(/^[123]$/);
+    expect(headers['retry-after']).toMatch(/^[12]$/);
     expect(body).toMatchObject([OVERLOADED, { result: {} }, { result: {} }]);
   });
 
@@ -124,12 +116,12 @@ describe('where there is no room for a search', () => {
   });
 });
 
-describe('where there is no room to wait, either', () => {
-  const service = aService(PATIENT);
+describe('where the path tells that a call is refused', () => {
+  const service = aService(0);
 
   test('calls are refused before anything is done for them', async () => {
     const { app, game, user } = service;
-    crowd(app, 'game.getById', {}, 1000);
+    crowd(app, 'game.getById', {});
     const reply = await app.http
       .post('/api/trpc/game.getById')
       .set({ 'Content-Type': 'application/json', 'X-Request-Id': 'mine', Authorization: 'Bearer nonsense' })
@@ -150,9 +142,9 @@ describe('where there is no room to wait, either', () => {
   test('whoever asks again on the same connection is refused again, until there is room', async () => {
     const { app, game } = service;
     const client = openClient(app.url);
-    crowd(app, 'game.getById', {}, 1000);
+    crowd(app, 'game.getById', {});
     for (let count = 0; count < 3; count += 1) {
-      expect(await client.call('game.getById', { id: game.id })).toMatchObject({ status: 503, retryAfter: /[123]/ });
+      expect(await client.call('game.getById', { id: game.id })).toMatchObject({ status: 503, retryAfter: /[12]/ });
     }
     expect(await client.call('image.list', LIST)).toMatchObject({ status: 200 });
     end();
@@ -162,7 +154,7 @@ describe('where there is no room to wait, either', () => {
 });
 
 describe('a body', () => {
-  const service = aService(PATIENT);
+  const service = aService(20_000);
   const padded = (inputs: unknown, bytes: number): string => JSON.stringify(inputs).padEnd(bytes);
   const send = async (ids: string, body: string, key?: string) => {
     const reply = await fetch(`${service.app.url}/api/trpc/${ids}?batch=1`, {

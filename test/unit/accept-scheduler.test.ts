@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Door } from '../../src/http/door.ts';
+import { AcceptScheduler } from '../../src/http/accept-scheduler.ts';
 
 const CALLERS = 100;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** An HTTP server with the door, and how many had come in when it first heard a request. */
+/** An HTTP server with the scheduler, and how many connections it had accepted when it began the first request. */
 const aServer = async (work = () => {}) => {
   const seen = { connections: 0, atFirstRequest: 0, requests: 0 };
   const server = createServer((_request, response) => {
@@ -17,16 +17,16 @@ const aServer = async (work = () => {}) => {
     work();
     response.end('answer');
   });
-  const door = new Door(server);
+  const scheduler = new AcceptScheduler(server);
   server.on('connection', () => (seen.connections += 1));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { server, door, seen, port: (server.address() as AddressInfo).port };
+  return { server, scheduler, seen, port: (server.address() as AddressInfo).port };
 };
 
 const answerOf = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0]);
 
-test('lets a crowd come in before it listens to any of it, and then to all of it', async () => {
+test('accepts a crowd before it serves any of it, and then all of it', async () => {
   const { server, seen, port } = await aServer();
   const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
   for (const socket of sockets) socket.write(REQUEST);
@@ -39,7 +39,7 @@ test('lets a crowd come in before it listens to any of it, and then to all of it
   server.close();
 });
 
-test('listens first to who came last', async () => {
+test('reads first from the connections accepted last', async () => {
   const { server, port } = await aServer(() => {
     const until = performance.now() + 1;
     while (performance.now() < until);
@@ -54,12 +54,12 @@ test('listens first to who came last', async () => {
   server.close();
 });
 
-test('is empty once all who stood there are in', async () => {
-  const { server, door, seen, port } = await aServer();
+test('is idle once all connections are accepted', async () => {
+  const { server, scheduler, seen, port } = await aServer();
   const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
   for (const socket of sockets) socket.write(REQUEST);
   const answers = Promise.all(sockets.map(answerOf));
-  await door.whenEmpty(10_000);
+  await scheduler.whenIdle(10_000);
   expect(seen.connections).toBe(CALLERS);
   // Nobody is reset who came before.
   NetServer.prototype.close.call(server);
@@ -67,7 +67,7 @@ test('is empty once all who stood there are in', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('hears what comes later on the same connection, and who leaves meanwhile', async () => {
+test('serves later requests of a connection, and survives callers that leave', async () => {
   const { server, seen, port } = await aServer();
   const left = connect(port, '127.0.0.1');
   await once(left, 'connect');
@@ -84,52 +84,61 @@ test('hears what comes later on the same connection, and who leaves meanwhile', 
 });
 
 describe('requests that come all at once', () => {
-  test('are begun some at each turn, in their order, and told how long they waited', async () => {
-    const door = new Door(new NetServer());
+  const lone = () => 'lone';
+
+  test('begin some at each turn, in their order', async () => {
+    const scheduler = new AcceptScheduler(new NetServer());
     const begun: number[] = [];
-    const waited: number[] = [];
-    for (let index = 0; index < 1000; index += 1) {
-      door.hear((waitedMs) => {
-        begun.push(index);
-        waited.push(waitedMs);
-      });
-    }
+    for (let index = 0; index < 1000; index += 1) scheduler.schedule(lone, () => begun.push(index));
     const share = begun.length;
     expect(share).toBeGreaterThan(10);
     expect(share).toBeLessThan(500);
-    expect(waited.every((ms) => ms === 0)).toBe(true);
-    await sleep(20);
     while (begun.length < 1000) {
       const before = begun.length;
       await turn();
       expect(begun.length - before).toBeLessThanOrEqual(share);
     }
     expect(begun).toEqual(begun.map((_, index) => index));
-    expect(waited.at(-1)).toBeGreaterThan(0);
     // All is as before.
-    door.hear((waitedMs) => waited.push(waitedMs));
-    expect(waited.at(-1)).toBe(0);
+    await turn();
+    scheduler.schedule(lone, () => begun.push(1000));
+    expect(begun).toHaveLength(1001);
   });
 
-  test('wait while others come in, but not for all of them, nor for long', async () => {
+  test('begin in turns of their callers', async () => {
+    const scheduler = new AcceptScheduler(new NetServer());
+    let before: number | undefined;
+    let begun = 0;
+    for (let index = 0; index < 1000; index += 1)
+      scheduler.schedule(
+        () => 'greedy',
+        () => (begun += 1),
+      );
+    const atOnce = begun;
+    scheduler.schedule(lone, () => (before = begun));
+    while (begun < 1000) await turn();
+    expect(before).toBeLessThanOrEqual(atOnce + 1);
+  });
+
+  test('wait while connections are accepted, but not for all of them, nor for long', async () => {
     const server = new NetServer();
-    const door = new Door(server);
-    let isHeard = false;
+    const scheduler = new AcceptScheduler(server);
+    let isBegun = false;
     const began = performance.now();
-    let came = 0;
-    const come = (): void => {
-      came += 1;
+    let accepted = 0;
+    const accept = (): void => {
+      accepted += 1;
       server.emit('connection', { resume: () => undefined });
     };
-    come();
-    door.hear(() => (isHeard = true));
-    expect(isHeard).toBe(false);
-    while (!isHeard) {
-      come();
+    accept();
+    scheduler.schedule(lone, () => (isBegun = true));
+    expect(isBegun).toBe(false);
+    while (!isBegun) {
+      accept();
       await turn();
     }
-    expect(came).toBeGreaterThan(10);
-    expect(came).toBeLessThan(1000);
+    expect(accepted).toBeGreaterThan(10);
+    expect(accepted).toBeLessThan(1000);
     expect(performance.now() - began).toBeLessThan(1000);
   });
 });

@@ -19,10 +19,11 @@ interface Waiting<Call, Result> {
 type DoAll<Call, Result> = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly Result[]>;
 
 /**
- * Does calls that concern the same thing one after the other: one that finds nobody at work is done at once, those that
- * come meanwhile are done together as soon as it is over. What many want to lock is so locked once for all of them.
+ * Stores calls that concern the same thing one group after the other: a call that finds nothing under way is done at once,
+ * alone; those that come meanwhile are done together as soon as it is over. Rows that they all change are so locked, and
+ * commits written to the disk, once for all of them.
  */
-export class Groups<Call, Result> {
+export class GroupCommit<Call, Result> {
   readonly #doAll: DoAll<Call, Result>;
   /** Who waits, for each thing that is being worked on. */
   readonly #queues = new Map<string, Waiting<Call, Result>[]>();

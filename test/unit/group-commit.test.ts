@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
-import { Groups } from '../../src/reaction/groups.ts';
+import { GroupCommit } from '../../src/db/group-commit.ts';
 
 const forever = new Deadline();
 
 /** Groups of numbers, which are doubled; negative ones fail those they are done with. Notes what was done together. */
 const doubling = (fail = (): unknown => new Error('negative')) => {
   const done: number[][] = [];
-  const groups = new Groups<number, number>(async (calls) => {
+  const groups = new GroupCommit<number, number>(async (calls) => {
     done.push([...calls]);
     await sleep(1);
     if (calls.some((n) => n < 0)) throw fail();

@@ -1,17 +1,17 @@
 import type { Registry } from 'prom-client';
-import type { AdmissionObserver, LaneUsage } from '../admission/observer.ts';
+import type { OverloadObserver, LimiterUsage } from '../overload/observer.ts';
 import { Counters, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 
 const GATE = 'gate';
 
-/** Counts what begins, waits, and is refused for want of room. */
-export const admissionMetrics = (registry: Registry): AdmissionObserver => {
+/** Counts what begins, waits, and is refused because of overload. */
+export const overloadMetrics = (registry: Registry): OverloadObserver => {
   const shed = register(registry, new Counters('shed_total'));
   const waits = register(registry, new Histograms('lane_wait_seconds'));
   const atGate = shed.at(GATE);
-  const lanes = new Map<string, () => LaneUsage>();
-  const read = (member: keyof LaneUsage) => (set: (value: number, lane: string) => void) => {
+  const lanes = new Map<string, () => LimiterUsage>();
+  const read = (member: keyof LimiterUsage) => (set: (value: number, lane: string) => void) => {
     for (const [lane, usage] of lanes) set(usage()[member], lane);
   };
   gauge(registry, 'lane_running', read('running'));
@@ -19,7 +19,7 @@ export const admissionMetrics = (registry: Registry): AdmissionObserver => {
   gauge(registry, 'lane_waiting', read('waiting'));
 
   return {
-    lane: (name, usage) => {
+    limiter: (name, usage) => {
       lanes.set(name, usage);
       const [wait, refusals] = [waits.at(name), shed.at(name)];
       return {
@@ -29,7 +29,7 @@ export const admissionMetrics = (registry: Registry): AdmissionObserver => {
         },
       };
     },
-    refusedAtGate: () => {
+    shed: () => {
       atGate.n += 1;
     },
   };

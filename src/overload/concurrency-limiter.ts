@@ -1,0 +1,206 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+import { AdaptiveLimit } from './adaptive-limit.ts';
+import { FairQueue, type Queued } from './fair-queue.ts';
+import type { LimiterObserver, LimiterUsage } from './observer.ts';
+
+/** How long latency and throughput are observed before conclusions are drawn: so many milliseconds, and so much work. */
+const WINDOW_MS = 100;
+const WINDOW_PIECES = 8;
+/** The weights of the last window in the two averages of the throughput, of which the higher one counts. */
+const WEIGHTS = [0.5, 0.1] as const;
+/** How long work is assumed to take of which none has ended yet, in milliseconds. */
+const FIRST_LATENCY_MS = 4;
+/** The weight of the last piece of work in the mean latency. */
+const LATENCY_WEIGHT = 0.1;
+/** Of the time until a deadline, work may wait for this part. */
+const PART_OF_DEADLINE = 1 / 4;
+const MS_PER_S = 1000;
+/** By how much a `Retry-After` is prolonged at most, so that callers do not return as a crowd. */
+const JITTER = 1;
+
+/** A piece of work that wants to run. */
+export interface Work {
+  /** Whose turn it takes. */
+  caller: string;
+  /** For how many usual calls it counts. */
+  cost: number;
+  /** By when it must begin to be of use. */
+  deadline: Deadline;
+  /** Whether it is kept when that deadline ends: others wait for it as well. */
+  isShared?: boolean;
+  /** Of a batch: the limiters that admitted a part of it, which do not refuse the others. */
+  admittedBy?: Set<ConcurrencyLimiter> | undefined;
+}
+
+interface Options {
+  /** How long work may wait, in milliseconds; undefined: none waits. */
+  maxQueueMs: number | undefined;
+  /** How much work may always run, in units of cost. */
+  least?: number | undefined;
+}
+
+interface Waiting extends Queued {
+  begin: () => void;
+}
+
+/**
+ * Runs work of one class as far as it does not get in its own way, and keeps the rest in a fair queue. What would have to wait
+ * too long is refused on arrival, by the measured throughput; what waits is not refused any more.
+ */
+export class ConcurrencyLimiter {
+  readonly #maxQueueMs: number | undefined;
+  readonly #limit: AdaptiveLimit;
+  readonly #queue = new FairQueue<Waiting>();
+  readonly #observer: LimiterObserver | undefined;
+  #running = 0;
+  #isPaused = false;
+  /** The throughput while work waited; unknown until it has. */
+  #rates: [number, number] | undefined;
+  #meanMs = FIRST_LATENCY_MS;
+  /** The window: since when, what ended in it or began and ended in it, and whether work waited for some or all of it. */
+  #since = performance.now();
+  #cost = 0;
+  #pieces = 0;
+  #latencyMs = 0;
+  #isLimited = false;
+  #isSaturated = false;
+  /** When work ended, or began with nothing else running. */
+  #progressAt = 0;
+
+  /** `observe` makes what is told of the work, and may ask for the usage. */
+  constructor(
+    { maxQueueMs, least = 4 }: Options,
+    observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
+  ) {
+    this.#maxQueueMs = maxQueueMs;
+    this.#limit = new AdaptiveLimit(least);
+    this.#observer = observe?.(() => ({
+      running: this.#running,
+      capacity: this.#limit.value,
+      waiting: this.#queue.size,
+    }));
+  }
+
+  /** Whether work waits, or would have to. */
+  get isBusy(): boolean {
+    return !this.#hasRoom(1);
+  }
+
+  /** Why further work of a caller is refused now, if it is. `leftMs` is the time until its deadline. */
+  refusalOf(caller: string, cost: number, leftMs = Number.POSITIVE_INFINITY): AppError | undefined {
+    if (this.#maxQueueMs === undefined || this.#hasRoom(cost)) return undefined;
+    const rate = this.#rates ? Math.max(...this.#rates) : this.#limit.value / this.#meanMs;
+    const stalledMs = performance.now() - this.#progressAt;
+    const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
+    if (waitMs <= Math.min(this.#maxQueueMs, leftMs * PART_OF_DEADLINE)) return undefined;
+    return new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
+  }
+
+  /**
+   * Does `work` now or when its caller's turn comes.
+   * @throws AppError OVERLOADED when it would have to wait too long, what its deadline ends with while it waits, and
+   * whatever `work` throws
+   */
+  run<T>({ caller, cost, deadline, isShared = false, admittedBy }: Work, work: () => Promise<T>): Promise<T> {
+    if (deadline.error) return Promise.reject(deadline.error);
+    const isNow = this.#hasRoom(cost);
+    const refusal = admittedBy?.has(this) ? undefined : this.refusalOf(caller, cost, deadline.leftMs);
+    if (refusal) {
+      this.#observer?.refused();
+      return Promise.reject(refusal);
+    }
+    admittedBy?.add(this);
+    if (isNow) {
+      this.#observer?.began(0);
+      return this.#do(cost, work);
+    }
+    this.#isLimited = true;
+    // The work belongs to its own call, not to the one that makes room for it.
+    const context = new AsyncResource('QUEUED_CALL');
+    return new Promise((resolve, reject) => {
+      const since = performance.now();
+      const begin = (): void => {
+        forget?.();
+        this.#observer?.began(performance.now() - since);
+        this.#do(cost, work).then(resolve, reject);
+      };
+      const item: Waiting = { cost, begin: () => context.runInAsyncScope(begin) };
+      const forget = isShared
+        ? undefined
+        : deadline.onEnd((error) => {
+            this.#queue.delete(caller, item);
+            reject(error);
+          });
+      this.#queue.push(caller, item);
+    });
+  }
+
+  /** Whether all work waits for now. */
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused;
+    this.#beginNext();
+  }
+
+  /** What costs more than the limit runs alone. */
+  #hasRoom(cost: number): boolean {
+    return this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost));
+  }
+
+  #fits(cost: number): boolean {
+    return !this.#isPaused && (this.#running === 0 || this.#running + cost <= this.#limit.value);
+  }
+
+  async #do<T>(cost: number, work: () => Promise<T>): Promise<T> {
+    const began = performance.now();
+    if (this.#running === 0) this.#progressAt = began;
+    this.#running += cost;
+    try {
+      return await work();
+    } finally {
+      this.#end(cost, began);
+    }
+  }
+
+  #end(cost: number, began: number): void {
+    const now = performance.now();
+    this.#running -= cost;
+    this.#progressAt = now;
+    this.#cost += cost;
+    this.#meanMs += LATENCY_WEIGHT * (now - began - this.#meanMs);
+    // What began before is a consequence of the limit of that time.
+    if (began >= this.#since) {
+      this.#pieces += 1;
+      this.#latencyMs += now - began;
+    }
+    if (this.#queue.size === 0) this.#isSaturated = false;
+    else this.#beginNext();
+    if (now - this.#since >= WINDOW_MS && this.#pieces >= WINDOW_PIECES) this.#conclude(now);
+  }
+
+  #beginNext(): void {
+    for (;;) {
+      const next = this.#queue.shift(({ cost }) => this.#fits(cost));
+      if (!next) return;
+      next.begin();
+    }
+  }
+
+  /** Ends the window. */
+  #conclude(now: number): void {
+    const rate = this.#cost / (now - this.#since);
+    this.#limit.note({ ms: this.#latencyMs / this.#pieces, rate, isLimited: this.#isLimited });
+    if (this.#isSaturated) {
+      const [fast, slow] = this.#rates ?? [rate, rate];
+      this.#rates = [fast + WEIGHTS[0] * (rate - fast), slow + WEIGHTS[1] * (rate - slow)];
+    }
+    this.#since = now;
+    this.#pieces = 0;
+    this.#cost = 0;
+    this.#latencyMs = 0;
+    this.#isSaturated = this.#queue.size > 0;
+    this.#isLimited = this.#isSaturated;
+    this.#beginNext();
+  }
+}

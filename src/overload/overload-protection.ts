@@ -1,0 +1,73 @@
+import type { Procedure } from '../../contract/index.ts';
+import { classOf, costOf } from '../limits/call-class.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import type { OverloadObserver } from './observer.ts';
+import { RetryThrottle } from './retry-throttle.ts';
+
+/**
+ * Classes of work that have limits of their own for each router, so that a crowd in one leaves the others alone: single
+ * records, lists, searches, related records, and writes.
+ */
+type WorkClass = 'record' | 'list' | 'search' | 'related' | 'write';
+
+/**
+ * How many calls always run at once. Records are read by their keys, up to 64 in one query: fewer would leave the queries half
+ * empty. Of the others, fewer would wait for nothing.
+ */
+const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, related: 4, write: 4 };
+
+const workClassOf = (procedure: Procedure, input: unknown): WorkClass => {
+  const counted = classOf(procedure, input);
+  if (counted !== 'read') return counted;
+  if (procedure.name === 'getRelated') return 'related';
+  return procedure.answersList ? 'list' : 'record';
+};
+
+/** Decides which calls of this process run, which wait, and which are refused because they would wait too long. */
+export class OverloadProtection {
+  readonly #maxQueueMs: number | undefined;
+  readonly #observer: OverloadObserver | undefined;
+  /** By router and class. */
+  readonly #limiters = new Map<string, ConcurrencyLimiter>();
+  /** For procedures whose class does not depend on their input, by id. */
+  readonly #byProcedure = new Map<string, ConcurrencyLimiter>();
+  readonly retries = new RetryThrottle();
+
+  /** `maxQueueMs`: how long a call may wait to begin, in milliseconds; undefined: no call waits. */
+  constructor(maxQueueMs: number | undefined, observer?: OverloadObserver) {
+    this.#maxQueueMs = maxQueueMs;
+    this.#observer = observer;
+  }
+
+  /** The limiter and the cost of a call. `input` is what it sends, valid or not. */
+  placeOf(procedure: Procedure, input: unknown): { limiter: ConcurrencyLimiter; cost: number } {
+    const cost = costOf(procedure, input);
+    const known = this.#byProcedure.get(procedure.id);
+    if (known) return { limiter: known, cost };
+    const limiter = this.#limiter(procedure, workClassOf(procedure, input));
+    if (procedure.searchMember === undefined) this.#byProcedure.set(procedure.id, limiter);
+    return { limiter, cost };
+  }
+
+  /** Every limiter that calls of a procedure may belong to. */
+  limitersOf(procedure: Procedure): readonly ConcurrencyLimiter[] {
+    const classes = new Set([workClassOf(procedure, undefined)]);
+    if (procedure.searchMember !== undefined) classes.add('search');
+    return [...classes].map((workClass) => this.#limiter(procedure, workClass));
+  }
+
+  /** Whether all calls wait for now: while new connections are accepted. */
+  set isPaused(isPaused: boolean) {
+    for (const limiter of this.#limiters.values()) limiter.isPaused = isPaused;
+  }
+
+  #limiter({ router }: Procedure, workClass: WorkClass): ConcurrencyLimiter {
+    const name = `${router}.${workClass}`;
+    const known = this.#limiters.get(name);
+    if (known) return known;
+    const options = { maxQueueMs: this.#maxQueueMs, least: LEAST[workClass] };
+    const limiter = new ConcurrencyLimiter(options, (usage) => this.#observer?.limiter(name, usage));
+    this.#limiters.set(name, limiter);
+    return limiter;
+  }
+}

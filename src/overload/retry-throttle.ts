@@ -1,0 +1,58 @@
+/** For how long refused callers are told to stay away at least, in milliseconds. */
+const AWAY_MS = 1000;
+const TICK_MS = 10;
+/** What is answered in each tick, in units of 50 µs of this process' time: a tenth of it. */
+const UNITS = 20;
+
+/** The time that a refusal costs, in units: before and after authentication. */
+export const refusalCost = { early: 1, late: 4 } as const;
+
+interface Delayed {
+  cost: number;
+  refuse: () => void;
+}
+
+/**
+ * Delays the refusals of callers that ignored `Retry-After`: thousands that ask again at once would leave time for nothing but
+ * refusals. The first refusal of a connection is sent at once.
+ */
+export class RetryThrottle {
+  /** Until when callers were told to stay away, by their connections. */
+  readonly #away = new WeakMap<object, number>();
+  #delayed: Delayed[] = [];
+  #credit = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Calls `answer`, which refuses a call on a connection, now or later. */
+  refuse(connection: object, cost: number, answer: () => void): void {
+    const refuse = (): void => {
+      this.#away.set(connection, performance.now() + AWAY_MS);
+      answer();
+    };
+    if (performance.now() >= (this.#away.get(connection) ?? 0)) {
+      refuse();
+      return;
+    }
+    this.#delayed.push({ cost, refuse });
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** Resolves when a caller is to be refused. */
+  turn(connection: object, cost: number): Promise<void> {
+    return new Promise((resolve) => this.refuse(connection, cost, resolve));
+  }
+
+  #tick(): void {
+    this.#credit = Math.min(this.#credit, 0) + UNITS;
+    const index = this.#delayed.findIndex(({ cost }) => {
+      if (this.#credit <= 0) return true;
+      this.#credit -= cost;
+      return false;
+    });
+    const due = this.#delayed.splice(0, index === -1 ? this.#delayed.length : index);
+    for (const { refuse } of due) refuse();
+    if (this.#delayed.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,158 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { Deadline } from '../../src/deadline.ts';
+import { ConcurrencyLimiter, type Work } from '../../src/overload/concurrency-limiter.ts';
+
+const forever = new Deadline();
+const by = (caller: string, more: Partial<Work> = {}): Work => ({ caller, cost: 1, deadline: forever, ...more });
+/** What takes all there is. */
+const all = by('all', { cost: Number.MAX_SAFE_INTEGER });
+
+/** Work that ends when it is told to. */
+const aWorkshop = () => {
+  const begun: string[] = [];
+  const running: (() => void)[] = [];
+  return {
+    begun,
+    work: (name: string) => async () => {
+      begun.push(name);
+      await new Promise<void>((resolve) => running.push(resolve));
+      return name;
+    },
+    finishOne: async () => {
+      running.shift()?.();
+      await sleep(0);
+    },
+  };
+};
+
+describe('work', () => {
+  test('begins at once while there is room, and waits then, callers in turn', async () => {
+    const { begun, work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+    const results = [limiter.run(all, work('first'))];
+    for (const name of ['a1', 'a2', 'b1']) results.push(limiter.run(by(name.charAt(0)), work(name)));
+    expect([begun, limiter.isBusy]).toEqual([['first'], true]);
+    await finishOne();
+    expect(begun).toEqual(['first', 'a1', 'b1', 'a2']);
+    for (let count = 0; count < 3; count += 1) await finishOne();
+    expect(await Promise.all(results)).toEqual(['first', 'a1', 'a2', 'b1']);
+    expect(limiter.isBusy).toBe(false);
+  });
+
+  test('belongs to the call that asked for it, whoever makes room', async () => {
+    const { work, finishOne } = aWorkshop();
+    const call = new AsyncLocalStorage<string>();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+    const first = call.run('first', () => limiter.run(all, work('first')));
+    const second = call.run('second', () => limiter.run(by('a'), async () => call.getStore()));
+    await finishOne();
+    expect([await first, await second]).toEqual(['first', 'second']);
+  });
+
+  test('is not begun at its deadline, unless others share it', async () => {
+    const { begun, work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+    const first = limiter.run(all, work('first'));
+    const [own, shared] = [new Deadline(), new Deadline()];
+    const gone = limiter.run(by('a', { deadline: own }), work('gone'));
+    const kept = limiter.run(by('a', { deadline: shared, isShared: true }), work('kept'));
+    own.end();
+    shared.end();
+    await expect(gone).rejects.toMatchObject({ reason: 'TIMEOUT' });
+    await expect(limiter.run(by('a', { deadline: own }), work('late'))).rejects.toMatchObject({ reason: 'TIMEOUT' });
+    await finishOne();
+    await finishOne();
+    expect(await Promise.all([first, kept])).toEqual(['first', 'kept']);
+    expect(begun).toEqual(['first', 'kept']);
+  });
+
+  test('that fails leaves its place', async () => {
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 0 });
+    await expect(limiter.run(all, () => Promise.reject(new Error('fault')))).rejects.toThrow('fault');
+    expect(await limiter.run(by('a'), async () => 'fine')).toBe('fine');
+  });
+});
+
+describe('a refusal', () => {
+  test('comes at once to work that would wait too long, with the time until it may return', async () => {
+    const { work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+    const first = limiter.run(all, work('first'));
+    // Nothing is known of the throughput yet: a piece each millisecond.
+    const waiting = Array.from({ length: 1000 }, (_, n) => limiter.run(by('greedy'), async () => n));
+    const refused = await limiter.run(by('greedy'), work('refused')).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ reason: 'OVERLOADED' });
+    expect((refused as { details: { retryAfter: number } }).details.retryAfter).toBeGreaterThanOrEqual(2);
+    expect((refused as { details: { retryAfter: number } }).details.retryAfter).toBeLessThanOrEqual(4);
+    const lone = limiter.run(by('lone'), async () => 'lone');
+    await finishOne();
+    expect(await Promise.all([first, lone, ...waiting])).toHaveLength(1002);
+  });
+
+  test('comes sooner where the deadline is near', async () => {
+    const { work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+    const first = limiter.run(all, work('first'));
+    const waiting = Array.from({ length: 100 }, (_, n) => limiter.run(by('a'), async () => n));
+    const soon = new Deadline(300);
+    await expect(limiter.run(by('a', { deadline: soon }), work('refused'))).rejects.toMatchObject({
+      reason: 'OVERLOADED',
+    });
+    const later = limiter.run(by('a', { deadline: new Deadline(3000) }), async () => 'later');
+    await finishOne();
+    await Promise.all([first, later, ...waiting]);
+    soon.close();
+  });
+
+  test('comes when nothing has ended for as long as work may wait', async () => {
+    const { work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
+    const first = limiter.run(all, work('first'));
+    const waits = limiter.run(by('a'), async () => 'in time');
+    await sleep(60);
+    await expect(limiter.run(by('b'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
+    await finishOne();
+    expect(await Promise.all([first, waits])).toEqual(['first', 'in time']);
+  });
+
+  test('does not part what was admitted together', async () => {
+    const { work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
+    const admittedBy = new Set<ConcurrencyLimiter>();
+    const first = limiter.run({ ...all, admittedBy }, work('first'));
+    await sleep(60);
+    const second = limiter.run(by('batch', { admittedBy }), async () => 'second');
+    await expect(limiter.run(by('other'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
+    await finishOne();
+    expect(await Promise.all([first, second])).toEqual(['first', 'second']);
+  });
+
+  test('never comes where no work waits', async () => {
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: undefined });
+    const works = Array.from({ length: 5000 }, (_, n) => limiter.run(by('a'), () => sleep(1, n)));
+    expect(limiter.isBusy).toBe(false);
+    expect(await Promise.all(works)).toHaveLength(5000);
+  });
+});
+
+test('callers that ask again as soon as they are answered are all served, by the throughput that is measured', async () => {
+  const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+  let refused = 0;
+  let served = 0;
+  const until = performance.now() + 1500;
+  const caller = async (name: string): Promise<void> => {
+    while (performance.now() < until) {
+      await limiter
+        .run(by(name), () => sleep(5))
+        .then(
+          () => (served += 1),
+          async () => ((refused += 1), sleep(10)),
+        );
+    }
+  };
+  await Promise.all(Array.from({ length: 256 }, (_, n) => caller(`caller ${n % 16}`)));
+  expect(refused).toBe(0);
+  expect(served).toBeGreaterThan(2560);
+}, 10_000);
