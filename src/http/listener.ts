@@ -8,6 +8,7 @@ import { defaultEdge, type Edge } from './edge.ts';
 import { type ErrorDocs, errorDocs } from './errors.ts';
 import type { LoadShedder } from './load-shedder.ts';
 import { healthPaths } from './health.ts';
+import { limitIntake } from './intake.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
@@ -136,11 +137,11 @@ export class Listener {
       },
       answer,
     );
-    this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
-    this.#server.on('clientError', refusals.refuse);
+    limitIntake(this.#server, refusals.refuse);
+    this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
     // Node drops headers beyond this, and says nothing: the app has to see that there is more than it takes.
     this.#server.maxHeadersCount = MAX_HEADERS + 1;
   }

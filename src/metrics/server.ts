@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
 import { ConfigError } from '../config.ts';
+import { limitIntake } from '../http/intake.ts';
 import type { Metrics } from './metrics.ts';
 
 const PATH = '/metrics';
@@ -44,6 +45,10 @@ export const serveMetrics = async (
       }
     },
   );
+  limitIntake(server, (_fault, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
   // A worker that asked its supervisor for the port would share it.
   server.listen({ host, port, exclusive: true });
   try {

@@ -164,6 +164,20 @@ describeOnLinux('memory is not filled by', () => {
     expect(growth).toBeLessThan(150);
   });
 
+  test('16 callers that pipeline requests and read no answer', async () => {
+    const requests = 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(50_000);
+    const growth = await growthBy(async () => {
+      const attackers = await openMany(16);
+      for (const { socket } of attackers) {
+        socket.pause();
+        socket.write(requests);
+      }
+      await sleep(4000);
+      await expectService();
+    });
+    expect(growth).toBeLessThan(150);
+  });
+
   test('60 callers that do not take their answers', async () => {
     const growth = await growthBy(async () => {
       const attackers = await openMany(60);

@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { Listener } from '../../src/http/listener.ts';
+import { startApp } from '../support/app.ts';
+
+// What one connection may have the service read: requests that wait for answers.
+
+const app = await startApp();
+const sockets = new Set<Socket>();
+afterEach(() => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+});
+afterAll(() => app.stop());
+
+interface Caller {
+  socket: Socket;
+  heard(): string;
+  /** Resolves when the service closes the connection. */
+  closed: Promise<unknown>;
+}
+
+const open = async (): Promise<Caller> => {
+  const { hostname, port } = new URL(app.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  sockets.add(socket);
+  let heard = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => (heard += chunk));
+  socket.on('error', () => undefined);
+  const closed = once(socket, 'close');
+  await once(socket, 'connect');
+  return { socket, heard: () => heard, closed };
+};
+
+const heads = (text: string): string[] => text.match(/HTTP\/1\.1 \d+/g) ?? [];
+const idsOf = (text: string): string[] => [...text.matchAll(/x-request-id: ([\w-]+)/gi)].map(([, id]) => id ?? '');
+
+const BODY = '{"json":{"limit":1,"page":1}}';
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+const postTo = (id: string, name: string): string =>
+  `POST /api/trpc/${id} HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${name}\r\nContent-Type: application/json\r\n`;
+const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
+
+describe('pipelined requests', () => {
+  const requestAt = (index: number): string => {
+    const name = `r-${index}`;
+    const start = postTo('game.list', name);
+    const requests = [
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${name}\r\n\r\n`,
+      `${start}Content-Length: ${BODY.length}\r\n\r\n${BODY}`,
+      `${start}${chunked}${chunk(BODY.slice(0, 7))}${chunk(BODY.slice(7))}0\r\n\r\n`,
+      `${start}Expect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+    ];
+    return requests[index % requests.length] as string;
+  };
+  const COUNT = 1200;
+  const indices = Array.from({ length: COUNT }, (_, index) => index);
+  const sent = indices.map(requestAt).join('');
+
+  test.each([
+    ['at once', sent.length],
+    ['in small writes', 1013],
+  ])('are all answered, in order, when sent %s', async (_, size) => {
+    const { socket, heard } = await open();
+    for (let at = 0; at < sent.length; at += size) {
+      socket.write(sent.slice(at, at + size));
+      if (size < sent.length) await new Promise(setImmediate);
+    }
+    while (idsOf(heard()).length < COUNT) await once(socket, 'data');
+    expect(idsOf(heard())).toEqual(indices.map((index) => `r-${index}`));
+    expect(new Set(heads(heard()))).toEqual(new Set(['HTTP/1.1 200', 'HTTP/1.1 100']));
+  });
+
+  test('wait unread while 33 are not answered', async () => {
+    let running = 0;
+    let most = 0;
+    const begun: (() => void)[] = [];
+    const listener = new Listener((_request, response) => {
+      running += 1;
+      most = Math.max(most, running);
+      begun.push(() => {
+        running -= 1;
+        response.end('x');
+      });
+    });
+    const { hostname, port } = new URL(`http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`);
+    const socket = connect(Number(port), hostname);
+    sockets.add(socket);
+    let heard = '';
+    socket.on('data', (bytes: Buffer) => (heard += bytes.toString()));
+    socket.write('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2000));
+    while (heads(heard).length < 2000) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      for (const end of begun.splice(0)) end();
+    }
+    await listener.stop(0);
+    expect(most).toBe(33);
+  });
+});
