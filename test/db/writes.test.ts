@@ -243,8 +243,8 @@ describe('creations that meet', () => {
     const earlier = await send(0, again);
     const replies = await Promise.all([send(1, first), send(2, randomUUID()), send(0, again), send(1, first)]);
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 409]);
-    expect([isReplay(replies[2]!), replies[2]!.body]).toEqual([true, earlier.body]);
-    expect(await send(1, first)).toMatchObject({ status: 200, body: replies[0]!.body });
+    expect([isReplay(replies[2]), replies[2].body]).toEqual([true, earlier.body]);
+    expect(await send(1, first)).toMatchObject({ status: 200, body: replies[0].body });
   });
 
   test('of one that the database refuses are stored but for that one', async () => {

@@ -74,7 +74,7 @@ test('so many wait and no more, and as many again later', async () => {
 
 test('one whose time ends while it is done alone is told what came of it', async () => {
   const deadline = new Deadline(5);
-  const groups = new Groups<number, number>(async ([n = 0]) => {
+  const groups = new GroupCommit<number, number>(async ([n = 0]) => {
     await sleep(20);
     return [2 * n];
   });
@@ -84,7 +84,7 @@ test('one whose time ends while it is done alone is told what came of it', async
 
 test('one whose time ends while it waits is not done, and while it is done with others may have been', async () => {
   const done: number[][] = [];
-  const groups = new Groups<number, number>(async (calls) => {
+  const groups = new GroupCommit<number, number>(async (calls) => {
     done.push([...calls]);
     await sleep(30);
     return calls;

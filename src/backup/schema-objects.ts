@@ -1,4 +1,4 @@
-import { excerptOf } from '../../../contract/index.ts';
+import { excerptOf } from '../../contract/index.ts';
 
 /** A table, index, trigger or view, as `sqlite_schema` has it. */
 export interface SchemaObject {
