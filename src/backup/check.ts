@@ -1,7 +1,7 @@
 import type { Inspection } from '../db/sqlite/copy.ts';
 import { Database } from '../db/database.ts';
 import { IN_MEMORY } from '../db/address.ts';
-import { OBJECTS, type SchemaObject, schemaFaults } from './schema-objects.ts';
+import { OBJECTS, type SchemaObject, schemaFaults } from '../db/sqlite/schema-objects.ts';
 import { schema } from '../schema.ts';
 import { BackupError } from './errors.ts';
 

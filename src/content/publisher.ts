@@ -152,6 +152,9 @@ interface Request<Columns extends object, Output> {
 const isRepeatable = (creation: Creation): creation is Creation & { repeatable: Repeatable } =>
   creation.repeatable !== undefined;
 
+/** A group waits for a row that others lock, while the next one may find all of its rows free. */
+const OVERTAKE_MS = 100;
+
 /** Publishes records. Calls of one kind that meet are stored together: their authors, tags and totals are counters of all. */
 export class Publisher {
   readonly #writes: Writes;
@@ -159,10 +162,13 @@ export class Publisher {
 
   constructor(db: Database, writes: Writes, now: () => Date) {
     this.#writes = writes;
-    this.#groups = new GroupCommit((creations, deadline) => {
-      if (!creations.every(isRepeatable)) return db.transaction((tx) => publishEach(tx, creations, now()), deadline);
-      return db.transaction((tx) => doOnce(tx, creations, now(), publishEach), deadline, { isRepeatable: true });
-    });
+    this.#groups = new GroupCommit(
+      (creations, deadline) => {
+        if (!creations.every(isRepeatable)) return db.transaction((tx) => publishEach(tx, creations, now()), deadline);
+        return db.transaction((tx) => doOnce(tx, creations, now(), publishEach), deadline, { isRepeatable: true });
+      },
+      { overtakeMs: OVERTAKE_MS },
+    );
   }
 
   /**

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
@@ -9,6 +10,8 @@ const MAX_WAITING = 10_000;
 interface Waiting<Call, Result> {
   call: Call;
   deadline: Deadline;
+  /** The context of the call. */
+  context: AsyncResource;
   /** Whether it is being done, by itself or with others. */
   running: 'alone' | 'together' | undefined;
   resolve: (result: Result) => void;
@@ -17,6 +20,13 @@ interface Waiting<Call, Result> {
 
 /** Does some calls, all or none, and returns their results in order. */
 type DoAll<Call, Result> = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly Result[]>;
+
+/** Resolves with `work`, or after `ms`. */
+const orLate = async (work: Promise<void>, ms: number): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([work, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
+};
 
 /**
  * Stores calls that concern the same thing one group after the other: a call that finds nothing under way is done at once,
@@ -27,10 +37,13 @@ export class GroupCommit<Call, Result> {
   readonly #doAll: DoAll<Call, Result>;
   /** Who waits, for each thing that is being worked on. */
   readonly #queues = new Map<string, Waiting<Call, Result>[]>();
+  readonly #overtakeMs: number | undefined;
   #waiting = 0;
 
-  constructor(doAll: DoAll<Call, Result>) {
+  /** `overtakeMs`: after how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
+  constructor(doAll: DoAll<Call, Result>, { overtakeMs }: { overtakeMs?: number } = {}) {
     this.#doAll = doAll;
+    this.#overtakeMs = overtakeMs;
   }
 
   /**
@@ -47,6 +60,7 @@ export class GroupCommit<Call, Result> {
       const member: Waiting<Call, Result> = {
         call,
         deadline,
+        context: new AsyncResource('GROUP_COMMIT'),
         running: undefined,
         resolve: (result) => {
           forget();
@@ -73,7 +87,10 @@ export class GroupCommit<Call, Result> {
     const queue: Waiting<Call, Result>[] = [];
     this.#queues.set(key, queue);
     for (let group = [first]; group.length > 0; group = queue.splice(0, MAX_GROUP)) {
-      await this.#settle(group.filter(({ deadline }) => !deadline.error));
+      const members = group.filter(({ deadline }) => !deadline.error);
+      // What is done together belongs to the call that has waited longest.
+      const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members));
+      await (this.#overtakeMs === undefined || !settled ? settled : orLate(settled, this.#overtakeMs));
       this.#waiting -= Math.min(queue.length, MAX_GROUP);
     }
     this.#queues.delete(key);
@@ -81,7 +98,6 @@ export class GroupCommit<Call, Result> {
 
   /** Never rejects. */
   async #settle(group: readonly Waiting<Call, Result>[]): Promise<void> {
-    if (group.length === 0) return;
     for (const member of group) member.running = group.length > 1 ? 'together' : 'alone';
     const deadline = Deadline.ofAll(group.map((member) => member.deadline));
     try {

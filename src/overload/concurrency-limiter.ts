@@ -92,7 +92,7 @@ export class ConcurrencyLimiter {
   refusalOf(caller: string, cost: number, leftMs = Number.POSITIVE_INFINITY): AppError | undefined {
     if (this.#maxQueueMs === undefined || this.#hasRoom(cost)) return undefined;
     const rate = this.#rates ? Math.max(...this.#rates) : this.#limit.value / this.#meanMs;
-    const stalledMs = performance.now() - this.#progressAt;
+    const stalledMs = this.#running === 0 ? 0 : performance.now() - this.#progressAt;
     const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
     if (waitMs <= Math.min(this.#maxQueueMs, leftMs * PART_OF_DEADLINE)) return undefined;
     return new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });

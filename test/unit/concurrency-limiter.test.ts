@@ -117,6 +117,17 @@ describe('a refusal', () => {
     expect(await Promise.all([first, waits])).toEqual(['first', 'in time']);
   });
 
+  test('does not come because nothing ran before a pause', async () => {
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
+    await limiter.run(by('a'), async () => 'long ago');
+    await sleep(60);
+    limiter.isPaused = true;
+    const waits = limiter.run(by('a'), async () => 'after the pause');
+    expect(limiter.isBusy).toBe(true);
+    limiter.isPaused = false;
+    expect(await waits).toBe('after the pause');
+  });
+
   test('does not part what was admitted together', async () => {
     const { work, finishOne } = aWorkshop();
     const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
@@ -102,4 +103,26 @@ test('one whose time ends while it waits is not done, and while it is done with 
     { reason: { reason: 'OUTCOME_UNKNOWN' } },
   ]);
   expect(done).toEqual([[1], [3, 4]]);
+});
+
+test('a group that takes long is overtaken where that is allowed, and each belongs to its own call', async () => {
+  const call = new AsyncLocalStorage<string>();
+  const done: [calls: readonly number[], of: string | undefined][] = [];
+  const endings: (() => void)[] = [];
+  const groups = new GroupCommit<number, number>(
+    async (calls) => {
+      done.push([calls, call.getStore()]);
+      if (calls.includes(0)) await new Promise<void>((resolve) => endings.push(resolve));
+      return calls;
+    },
+    { overtakeMs: 10 },
+  );
+  const results = [0, 1, 2].map((n) => call.run(`call ${n}`, () => groups.do('a', n, forever)));
+  expect(await Promise.all(results.slice(1))).toEqual([1, 2]);
+  expect(done).toEqual([
+    [[0], 'call 0'],
+    [[1, 2], 'call 1'],
+  ]);
+  for (const end of endings) end();
+  expect(await results[0]).toBe(0);
 });

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { SqliteConnection } from './binding.ts';
 import { logOf } from './identity.ts';
-import { OBJECTS, type SchemaObject } from './objects.ts';
+import { OBJECTS, type SchemaObject } from './schema-objects.ts';
 import { ReadingThreads } from './threads.ts';
 
 /** Where a file says that it is written by way of a log, and how: https://sqlite.org/fileformat.html */

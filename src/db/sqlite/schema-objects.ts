@@ -1,5 +1,3 @@
-import { excerptOf } from '../../contract/index.ts';
-
 /** A table, index, trigger or view, as `sqlite_schema` has it. */
 export interface SchemaObject {
   type: string;
@@ -14,6 +12,7 @@ export interface SchemaObject {
 export const OBJECTS = 'SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema ORDER BY rowid';
 
 const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[\p{L}\p{N}_$]+|\S/gu;
+const MOST_SHOWN = 80;
 const PLAIN_NAME = /^"([a-z][a-z0-9_]*)"$/;
 
 /**
@@ -39,14 +38,18 @@ const isOwnToSqlite = ({ type, name, sql }: SchemaObject): boolean =>
 const isBroughtAlong = ({ type, name, sql }: SchemaObject): boolean =>
   type === 'index' && sql === null && name.startsWith('sqlite_autoindex_');
 
+/** A name that anybody may have given, in quotes and not longer than a line. */
+const quoted = (name: string): string =>
+  JSON.stringify(name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name);
+
 const TYPES = ['table', 'index', 'trigger', 'view'];
 
 const titleOf = ({ type, name, table }: SchemaObject): string =>
   !TYPES.includes(type)
-    ? `the entry ${excerptOf(name)}`
+    ? `the entry ${quoted(name)}`
     : type === 'table' || type === 'view'
-      ? `the ${type} ${excerptOf(name)}`
-      : `the ${type} ${excerptOf(name)} of ${excerptOf(table)}`;
+      ? `the ${type} ${quoted(name)}`
+      : `the ${type} ${quoted(name)} of ${quoted(table)}`;
 
 /** What of a schema is missing, is not to be there, or is not as it is to be; in words. */
 export const schemaFaults = (found: readonly SchemaObject[], expected: readonly SchemaObject[]): string[] => {
