@@ -104,6 +104,8 @@ try {
   const archive = run('node', [join(repository, '.ci/release.mjs'), temporary], repository).trim();
   run('tar', ['-xzf', archive, '-C', temporary], temporary);
   const release = join(temporary, 'package');
+  if (!/^ignore-scripts=true$/m.test(readFileSync(join(release, '.npmrc'), 'utf8')))
+    fail('its packages may run scripts');
   const began = performance.now();
   run('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], release);
   const packages = join(release, 'node_modules');

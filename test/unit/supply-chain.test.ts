@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
 // What is installed, and by what it is checked.
@@ -18,10 +20,11 @@ interface Description {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   allowScripts: Record<string, boolean>;
+  scripts: Record<string, string>;
 }
 
 const read = (file: string): string => readFileSync(file, 'utf8');
-const { dependencies, devDependencies, allowScripts } = JSON.parse(read('package.json')) as Description;
+const { dependencies, devDependencies, allowScripts, scripts } = JSON.parse(read('package.json')) as Description;
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 const { '': _, ...packages } = lock.packages;
 
@@ -74,10 +77,49 @@ test('every package is of one version, and its file of one hash', () => {
   expect(installed.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
 });
 
-test('no package runs a script when it is installed', () => {
-  const scripted = [...new Set(installed.filter(([, one]) => one.hasInstallScript).map(([path]) => nameOf(path)))];
-  expect(scripted.length).toBeGreaterThan(0);
-  expect(allowScripts).toEqual(Object.fromEntries(scripted.map((name) => [name, false])));
+describe('no package runs a script when it is installed', () => {
+  test('since npm 11 is told so of each that has one', () => {
+    const scripted = [...new Set(installed.filter(([, one]) => one.hasInstallScript).map(([path]) => nameOf(path)))];
+    expect(scripted.length).toBeGreaterThan(0);
+    expect(allowScripts).toEqual(Object.fromEntries(scripted.map((name) => [name, false])));
+  });
+
+  test('since .npmrc turns scripts off, for npm 10, too', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'content-gateway-scripts-'));
+    try {
+      const packed = join(folder, 'packed');
+      mkdirSync(packed);
+      const marking = (name: string) => ({
+        name,
+        version: '1.0.0',
+        scripts: Object.fromEntries(
+          ['preinstall', 'install', 'postinstall'].map((script) => [script, `touch ${join(folder, `ran-${name}`)}`]),
+        ),
+      });
+      writeFileSync(join(packed, 'package.json'), JSON.stringify(marking('packed')));
+      const description = { ...marking('project'), dependencies: { packed: 'file:packed' } };
+      writeFileSync(join(folder, 'package.json'), JSON.stringify(description));
+      const install = (): string[] => {
+        const args = ['install', '--offline', '--install-links', '--no-audit', '--no-fund', '--loglevel=error'];
+        rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
+        const env = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+        execFileSync('npm', args, { cwd: folder, env, stdio: 'pipe' });
+        expect(existsSync(join(folder, 'node_modules/packed/package.json'))).toBe(true);
+        return ['packed', 'project'].filter((name) => existsSync(join(folder, `ran-${name}`)));
+      };
+      cpSync('.npmrc', join(folder, '.npmrc'));
+      expect(install()).toEqual([]);
+      // So that it is known to be this file which does it. Npm 11 refuses those of packages by itself.
+      rmSync(join(folder, '.npmrc'));
+      expect(install()).toContain('project');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('for which npm skips what comes before and after our own scripts, too: there is none', () => {
+    expect(Object.keys(scripts).filter((name) => /^(pre|post)/.test(name))).toEqual([]);
+  });
 });
 
 test('the SBOM holds what production does, each with its licence and hash, and names no registry', () => {
