@@ -12,6 +12,8 @@ export interface Arrival {
   address: string;
   /** How long the work on it may take. */
   deadline: Deadline;
+  /** How many chunks its body came in. */
+  chunks?: () => number;
   /** Hears who calls, before it is known whether they may. */
   learn: (caller: Caller | undefined) => void;
   /** Hears how the caller stands to its limits. */
