@@ -15,6 +15,8 @@ export interface Arrival {
   deadline: Deadline;
   /** Of a batch: the limiters that admitted one of its calls, which do not refuse the others. */
   admittedBy?: Set<ConcurrencyLimiter>;
+  /** How many chunks its body came in. */
+  chunks?: () => number;
   /** Hears who calls, before it is known whether they may. */
   learn: (caller: Caller | undefined) => void;
   /** Hears how the caller stands to its limits. */

@@ -20,6 +20,9 @@ import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import { SharedReads } from './shared-reads.ts';
 
+/** The bytes of a body that are as much work as one more chunk. */
+const BYTES_PER_CHUNK = 16;
+
 /**
  * What is done with a call that may be done: parse what was sent by the contract, handle it, check and strip the reply.
  * @throws AppError VALIDATION_FAILED and whatever the handler throws
@@ -133,9 +136,9 @@ export class Calls {
     if (account) await this.#enter(account, { effect: 'read' }, deadline);
   }
 
-  /** Bills the caller for so many bytes of a body. */
-  billBody({ deadline }: Arrival, bytes: number): void {
-    deadline.bill?.(bytes / SENT_BYTES_PER_MS);
+  /** Bills the caller for so many bytes of a body, and for the chunks in which it came. */
+  billBody({ deadline, chunks }: Arrival, bytes: number): void {
+    deadline.bill?.((bytes + (chunks?.() ?? 0) * BYTES_PER_CHUNK) / SENT_BYTES_PER_MS);
   }
 
   /**

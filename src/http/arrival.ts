@@ -3,6 +3,7 @@ import { idempotencyReplayed } from '../../contract/index.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { Deadline } from '../deadline.ts';
 import { CallerLeft } from '../errors.ts';
+import { chunksOf } from './intake.ts';
 import { keyElsewhere } from '../key/mistakes.ts';
 
 /**
@@ -29,6 +30,7 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
     idempotencyKey: idempotencyKey as string | undefined,
     address: response.locals.address,
     deadline: deadlineOf(response, timeoutMs),
+    chunks: () => chunksOf(request),
     learn: (caller) => {
       response.locals.caller = caller;
     },

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { BodyCoding } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 import { Inflater } from './inflate.ts';
+import { bodyFaultOf } from './intake.ts';
 
 /** Bodies that have come in part, all together, in bytes: sixteen of the largest, or thousands of usual ones. */
 const PARTIAL_BYTES = 64 * 1024 * 1024;
@@ -80,7 +81,7 @@ export class Bodies {
   /**
    * The text of a request's body, at most `limit` bytes when unpacked; empty for none. The body is JSON, of a coding that
    * we know: `assertJson` has seen to it.
-   * @throws AppError PAYLOAD_TOO_LARGE, MALFORMED_JSON for what is not UTF-8 or broken off, OVERLOADED, and the failure of
+   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for what is not UTF-8 or broken off, OVERLOADED, and the failure of
    * the request, where it is an AppError
    */
   async read(request: Request, limit: number): Promise<string> {
@@ -99,6 +100,11 @@ export class Bodies {
       const whole = announced === undefined ? undefined : Number(announced);
       if (whole !== undefined && whole > limit) {
         reject(new AppError('PAYLOAD_TOO_LARGE'));
+        return;
+      }
+      const fault = bodyFaultOf(request);
+      if (fault) {
+        reject(fault);
         return;
       }
       const pieces = new Pieces();

@@ -22,9 +22,6 @@ const LINGER_BYTES = 16 * 1024 * 1024;
 /** llhttp's HPE_PAUSED: the callback for headers stops the parser with it. */
 const PAUSED = 21;
 
-/** Events of a server that deliver a request. */
-const REQUEST_EVENTS = ['request', 'checkContinue', 'checkExpectation'] as const;
-
 /** Node's parser of one connection, as far as it is used here. */
 interface Parser {
   onIncoming: (request: IncomingMessage, keepAlive: boolean) => number;
@@ -64,6 +61,8 @@ export const chunksOf = (request: IncomingMessage): number => counts.get(request
 /** Why the body of a request is refused, if it is. */
 export const bodyFaultOf = (request: IncomingMessage): AppError | undefined => counts.get(request)?.fault;
 
+const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
+
 const tooManyChunks = (): AppError =>
   new AppError('BAD_HTTP_REQUEST', {
     hint: `The body comes in too many chunks. Send at least ${BYTES_PER_CHUNK} bytes in each, or a \`Content-Length\`.`,
@@ -94,21 +93,16 @@ class Connection {
     this.#socket = socket;
     const { onIncoming } = parser;
     parser.onIncoming = (request, keepAlive) => {
+      this.#pending += 1;
+      if (isChunked(request)) {
+        this.#body = request;
+        this.#countChunks(request);
+      }
       const result = onIncoming(request, keepAlive);
       if (result !== 0) return result;
       if (this.#pending > MAX_PENDING) this.#isHeld = true;
       return this.#isHeld || (this.#body !== undefined && !this.#parse) ? PAUSED : result;
     };
-  }
-
-  /** Counts a request, and its chunks if its body has any. */
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    this.#pending += 1;
-    response.on('close', this.#onAnswered);
-    if (request.headers['transfer-encoding'] === undefined) return;
-    this.#body = request;
-    this.#countChunks(request);
-    this.#closeAfterEarly(request, response);
   }
 
   /** Takes over where the parser stopped. */
@@ -129,13 +123,25 @@ class Connection {
     this.#pump();
   }
 
-  readonly #onAnswered = (): void => {
+  answered(): void {
     this.#pending -= 1;
     if (this.#isHeld && this.#pending <= RESUME_PENDING) {
       this.#isHeld = false;
       this.#pump();
     }
-  };
+  }
+
+  /** Closes the connection after an answer that is given before the body has come whole. */
+  closeAfterEarly(request: IncomingMessage, response: ServerResponse): void {
+    const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => ServerResponse;
+    response.writeHead = (...given: unknown[]) => {
+      if (!request.complete) {
+        response.shouldKeepAlive = false;
+        this.#socket.destroySoon = () => this.#linger();
+      }
+      return writeHead(...given);
+    };
+  }
 
   readonly #onData = (bytes: Buffer): void => {
     if (this.#isClosing) {
@@ -207,18 +213,6 @@ class Connection {
     };
   }
 
-  /** Closes the connection after an answer that is given before the body has come whole. */
-  #closeAfterEarly(request: IncomingMessage, response: ServerResponse): void {
-    const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => ServerResponse;
-    response.writeHead = (...given: unknown[]) => {
-      if (!request.complete) {
-        response.shouldKeepAlive = false;
-        this.#socket.destroySoon = () => this.#linger();
-      }
-      return writeHead(...given);
-    };
-  }
-
   /**
    * Ends the write side and discards what still comes, so that the caller reads the answer before a reset (RFC 9112,
    * section 9.6).
@@ -238,23 +232,32 @@ class Connection {
 /**
  * Bounds what one connection makes an HTTP server do: requests that wait for answers, chunks of a body, and what comes
  * after an early answer. Node's parser finishes every read of 64 KiB otherwise, with thousands of requests or chunks.
- * To be called when the server has its listeners for requests, and before anything replaces those for connections.
- * `refuse` gets the other events `clientError`.
  */
-export const limitIntake = (server: Server, refuse: (fault: ParserFault, socket: Socket) => void): void => {
-  const connections = new WeakMap<Socket, Connection>();
-  server.on('connection', (socket: ParsedSocket) => {
-    if (socket.parser) connections.set(socket, new Connection(socket, socket.parser));
-  });
-  const begin = (request: IncomingMessage, response: ServerResponse): void => {
-    connections.get(request.socket)?.begin(request, response);
-  };
-  for (const event of REQUEST_EVENTS) {
-    if (server.listenerCount(event) > 0) server.prependListener(event, begin);
+export class Intake {
+  readonly #connections = new WeakMap<Socket, Connection>();
+
+  /**
+   * To be made before anything replaces the server's listeners for connections. `refuse` gets the events `clientError`
+   * that are not of its own making.
+   */
+  constructor(server: Server, refuse: (fault: ParserFault, socket: Socket) => void) {
+    server.on('connection', (socket: ParsedSocket) => {
+      if (socket.parser) this.#connections.set(socket, new Connection(socket, socket.parser));
+    });
+    server.on('clientError', (fault: ParserFault, socket: Socket) => {
+      const connection = fault.code === 'HPE_PAUSED' ? this.#connections.get(socket) : undefined;
+      if (connection) connection.stopped(fault);
+      else refuse(fault, socket);
+    });
   }
-  server.on('clientError', (fault: ParserFault, socket: Socket) => {
-    const connection = fault.code === 'HPE_PAUSED' ? connections.get(socket) : undefined;
-    if (connection) connection.stopped(fault);
-    else refuse(fault, socket);
-  });
-};
+
+  /** To be called for each request before it is answered. */
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    if (isChunked(request)) this.#connections.get(request.socket)?.closeAfterEarly(request, response);
+  }
+
+  /** To be called when the response to a request is closed. */
+  answered({ socket }: IncomingMessage): void {
+    this.#connections.get(socket)?.answered();
+  }
+}

@@ -8,7 +8,7 @@ import { defaultEdge, type Edge } from './edge.ts';
 import { type ErrorDocs, errorDocs } from './errors.ts';
 import type { LoadShedder } from './load-shedder.ts';
 import { healthPaths } from './health.ts';
-import { limitIntake } from './intake.ts';
+import { Intake } from './intake.ts';
 import { fromPath, inviteBody } from './quirks.ts';
 import { Refusals } from './refusals.ts';
 import type { HeaderList } from './security.ts';
@@ -104,11 +104,13 @@ export class Listener {
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
+      intake.begin(request, response);
       const watch = observer?.begin(request);
       response.once('close', () => {
         this.#running.delete(response);
         watch?.end(response.writableFinished ? response.statusCode : undefined);
         refusals.noteAnswered(request);
+        intake.answered(request);
       });
       request.url = fromPath(request.url ?? '');
       if (this.#stopping) response.setHeader('Connection', 'close');
@@ -140,7 +142,7 @@ export class Listener {
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
-    limitIntake(this.#server, refusals.refuse);
+    const intake = new Intake(this.#server, refusals.refuse);
     this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
     // Node drops headers beyond this, and says nothing: the app has to see that there is more than it takes.
     this.#server.maxHeadersCount = MAX_HEADERS + 1;

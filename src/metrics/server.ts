@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
 import { ConfigError } from '../config.ts';
-import { limitIntake } from '../http/intake.ts';
+import { Intake } from '../http/intake.ts';
 import type { Metrics } from './metrics.ts';
 
 const PATH = '/metrics';
@@ -27,7 +27,10 @@ export const serveMetrics = async (
 ): Promise<MetricsServer> => {
   const server = createServer(
     { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS, keepAliveTimeout: 2 * 60_000 },
-    ({ method, url = '' }, response) => {
+    (request, response) => {
+      const { method, url = '' } = request;
+      intake.begin(request, response);
+      response.once('close', () => intake.answered(request));
       const answer = (status: number, text: string, type = plain): void => {
         response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
         response.end(method === 'HEAD' ? '' : text);
@@ -45,7 +48,7 @@ export const serveMetrics = async (
       }
     },
   );
-  limitIntake(server, (_fault, socket) => {
+  const intake = new Intake(server, (_fault, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();
   });

@@ -55,7 +55,10 @@ export const api = (calls: Calls, { log, overload, limits, config }: Context): R
     const arrival = arrivalOf(request, response, requestTimeoutMs);
     const admitted = await admit(id, request, response, arrival);
     if (request.method === 'POST') {
-      const text = await bodies.read(request, admitted.procedure.bodyLimit);
+      const text = await bodies.read(request, admitted.procedure.bodyLimit).catch((error: unknown) => {
+        calls.billBody(arrival, 0);
+        throw error;
+      });
       calls.billBody(arrival, text.length);
       watch.sent(Buffer.byteLength(text));
       arrival.deadline.restart();

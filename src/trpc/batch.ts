@@ -44,7 +44,12 @@ const readInputs = async (
   limit: number,
   onRead: (bytes: number) => void,
 ): Promise<Record<string, unknown>> => {
-  const text = request.method === 'POST' ? await bodies.read(request, limit) : queryText(request);
+  const read = (): Promise<string> =>
+    bodies.read(request, limit).catch((error: unknown) => {
+      onRead(0);
+      throw error;
+    });
+  const text = request.method === 'POST' ? await read() : queryText(request);
   onRead(text.length);
   const inputs = text === '' ? {} : parseJson(text);
   if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { Listener } from '../../src/http/listener.ts';
 import { startApp } from '../support/app.ts';
 
-// What one connection may have the service read: requests that wait for answers.
+// What one connection may have the service read: requests that wait for answers, and the chunks of a body.
 
 const app = await startApp();
 const sockets = new Set<Socket>();
@@ -28,7 +28,7 @@ const open = async (): Promise<Caller> => {
   let heard = '';
   socket.setEncoding('utf8').on('data', (chunk: string) => (heard += chunk));
   socket.on('error', () => undefined);
-  const closed = once(socket, 'close');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   await once(socket, 'connect');
   return { socket, heard: () => heard, closed };
 };
@@ -96,5 +96,76 @@ describe('pipelined requests', () => {
     }
     await listener.stop(0);
     expect(most).toBe(33);
+  });
+});
+
+describe('a body in chunks', () => {
+  const start = `${postTo('game.list', 'chunks')}${chunked}`;
+
+  test('is refused if they are too many for its bytes', async () => {
+    const { socket, heard } = await open();
+    socket.write(`${start}${chunk(' ').repeat(20_000)}`);
+    await once(socket, 'end');
+    expect(heads(heard())).toEqual(['HTTP/1.1 400']);
+    expect(heard()).toContain('"reason":"BAD_HTTP_REQUEST"');
+    expect(heard()).toContain('too many chunks');
+    expect(heard()).toMatch(/connection: close/i);
+  });
+
+  test.each([
+    ['1000 of one byte', 1, 1000],
+    ['16 Ki of 64 bytes', 64, 16 * 1024],
+  ])('is read: %s', async (_, size, count) => {
+    const { key } = await app.aUser();
+    const { socket, heard } = await open();
+    const padding = chunk(' '.repeat(size)).repeat(count - 1);
+    const last = chunk('{}'.padEnd(size));
+    const head = postTo('game.create', 'chunks').replace('Host', `Authorization: Bearer ${key}\r\nHost`);
+    socket.write(`${head}${chunked}${padding}${last}0\r\n\r\n`);
+    while (!heard().includes('"reason"')) await once(socket, 'data');
+    expect(heard()).toContain('"reason":"VALIDATION_FAILED"');
+    expect(heard()).not.toMatch(/connection: close/i);
+  });
+
+  test.each([
+    ['404', postTo('no.such', 'early'), 64],
+    ['401', postTo('user.me', 'early'), 64],
+    ['413', postTo('game.list', 'early'), 16_384],
+  ])('that is answered early with %s is not read on', async (status, head, size) => {
+    const { socket, heard, closed } = await open();
+    const block = chunk('x'.repeat(size)).repeat(Math.ceil(131_072 / size));
+    socket.write(`${head}${chunked}${block}`);
+    while (!heard().includes('"reason"')) await once(socket, 'data');
+    expect(heads(heard())).toEqual([`HTTP/1.1 ${status}`]);
+    expect(heard()).toMatch(/connection: close/i);
+    // It takes some more, so that the caller gets to read the answer, and then no more.
+    const began = performance.now();
+    const more = Buffer.from(block.repeat(16));
+    let sent = 0;
+    const send = (): void => {
+      while (!socket.destroyed && sent < 256 * 1024 * 1024) {
+        sent += more.length;
+        if (!socket.write(more)) {
+          socket.once('drain', send);
+          return;
+        }
+      }
+    };
+    send();
+    await closed;
+    expect(performance.now() - began).toBeLessThan(9000);
+    expect(heads(heard())).toHaveLength(1);
+  });
+
+  test('that is sent whole before the answer is read gets its answer', async () => {
+    const { socket, heard, closed } = await open();
+    socket.pause();
+    socket.write(`${start}${chunk('x'.repeat(16_384)).repeat(512)}0\r\n\r\n`);
+    await once(socket, 'drain');
+    socket.resume();
+    await once(socket, 'end');
+    expect(heads(heard())).toEqual(['HTTP/1.1 413']);
+    socket.end();
+    await closed;
   });
 });

@@ -159,7 +159,7 @@ describeOnLinux('memory is not filled by', () => {
       for (const { socket } of attackers) socket.write(`${startOfWrite()}Transfer-Encoding: chunked\r\n\r\n${pieces}`);
       for (const { socket } of attackers) socket.write('0\r\n\r\n');
       await until(() => reasonsOf(attackers)['none'] === undefined);
-      expect(reasonsOf(attackers)).toEqual({ MALFORMED_JSON: 1 });
+      expect(reasonsOf(attackers)).toEqual({ BAD_HTTP_REQUEST: 1 });
     });
     expect(growth).toBeLessThan(150);
   });
