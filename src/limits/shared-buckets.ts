@@ -14,6 +14,7 @@ import {
   type Standing,
 } from './buckets.ts';
 import type { LocalBuckets } from './local-buckets.ts';
+import { siteOf } from './owner.ts';
 import { type Redis, scriptOf } from './redis.ts';
 
 /** How long what has been done may wait to be told. */
@@ -121,6 +122,6 @@ export class SharedBuckets implements Buckets {
   }
 
   #nameOf({ policy, owner }: Claim): string {
-    return this.#redis.nameOf(policy.name, owner);
+    return this.#redis.nameOf(policy.name, owner, siteOf(owner));
   }
 }

@@ -127,7 +127,7 @@ export const mcp = (calls: Calls, context: Context): RequestHandler => {
 
   return async (request, response) => {
     let message: Loose = {};
-    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(request.ip ?? ''));
+    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(response.locals.address));
     try {
       await answer(request, response, (heard) => (message = heard));
     } catch (error) {

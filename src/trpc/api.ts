@@ -84,7 +84,7 @@ export const api = (calls: Calls, { log, lanes, limits, config }: Context): Requ
       next();
       return;
     }
-    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(request.ip ?? ''));
+    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(response.locals.address));
     if (request.url.length > path.length && request.query['batch'] === '1') {
       await batch(path.slice(API.length), request, response);
     } else await single(path.slice(API.length), request, response);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { UNKNOWN_KEYS } from '../../contract/index.ts';
+import { SITE_FACTOR, UNKNOWN_KEYS } from '../../contract/index.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { makeCertificates } from '../support/certificates.ts';
@@ -79,6 +79,30 @@ describe('two instances', () => {
     await startTwo('anonymous=20');
     expect(countOf(await readMany(200), 200)).toBe(20);
     for (const app of apps) expect((await read(app)).headers.get('ratelimit')).toMatch(/^"anonymous";r=0;t=(60|59)$/);
+  });
+
+  test('hold all networks of a /48 to eight times the rate of one, together', async () => {
+    await startTwo('anonymous=5');
+    const enter = async (n: number): Promise<boolean> => {
+      const { rates } = apps[n % apps.length]!.context.limits!;
+      const account = rates.accountOf(undefined, `2001:db8:1:${n.toString(16)}::1`, () => undefined);
+      try {
+        await rates.enter(account, 'read');
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const began = performance.now();
+    const passed = (await Promise.all(Array.from({ length: 300 }, (_, n) => enter(n)))).filter(Boolean).length;
+    expect(passed).toBeGreaterThanOrEqual(SITE_FACTOR * 5);
+    expect(passed).toBeLessThanOrEqual(
+      SITE_FACTOR * 5 + Math.ceil(((performance.now() - began) * SITE_FACTOR * 5) / 60_000),
+    );
+    const keys = (await redis.command('KEYS *')).split('\r\n').filter((line) => line.includes('anonymous'));
+    // All in one slot of a cluster, which runs no script over several.
+    expect(new Set(keys.map((key) => key.slice(0, key.indexOf('}')))).size).toBe(1);
+    expect(keys).toHaveLength(passed + 1);
   });
 
   test('look for so many unknown keys together', async () => {
