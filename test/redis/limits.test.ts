@@ -165,6 +165,75 @@ describe('two instances', () => {
   });
 });
 
+describe('a bucket that holds what we never wrote', () => {
+  const keysOf = async (kind: string): Promise<string[]> =>
+    (await redis.command('KEYS *')).split('\r\n').filter((line) => line.endsWith(`:${kind}`));
+  const far = String(Date.now() * 1000 + 3_600_000_000);
+
+  test.each([
+    ['inf', 'SET KEY inf'],
+    ['infinity below', 'SET KEY -inf'],
+    ['1e400', 'SET KEY 1e400'],
+    ['not a number', 'SET KEY nan'],
+    ['a word', 'SET KEY word'],
+    ['an hour from now', `SET KEY ${far}`],
+    ['thousands of years from now', 'SET KEY 9e18'],
+    ['a list', 'RPUSH KEY 1'],
+    ['a hash', 'HSET KEY a 1'],
+    ['a stream', 'XADD KEY * a 1'],
+  ])('begins anew: %s', async (_, command) => {
+    await start('anonymous=20');
+    await read(apps[0]!);
+    const { rates } = apps[0]!.context.limits!;
+    rates.bill(
+      rates.accountOf(undefined, '127.0.0.1', () => undefined),
+      10_000,
+    );
+    await sleep(200);
+    const keys = [...(await keysOf('anonymous')), ...(await keysOf('work'))];
+    expect(keys).toHaveLength(2);
+    for (const key of keys) {
+      await redis.command(`DEL ${key}`);
+      expect(await redis.command(command.replace('KEY', key))).not.toMatch(/^-/);
+    }
+    const statuses: number[] = [];
+    for (let n = 0; n < 25; n += 1) statuses.push((await read(apps[0]!)).status);
+    expect(countOf(statuses.slice(0, 20), 200)).toBe(20);
+    expect(countOf(statuses, 429)).toBeGreaterThan(0);
+    await sleep(100);
+    expect(warnings).toEqual([]);
+    // The work of a read is soon worked off.
+    expect(await redis.command(`TYPE ${keys[1]}`)).toMatch(/^\+(?:string|none)\r\n$/);
+    expect(await redis.command(`TYPE ${keys[0]}`)).toBe('+string\r\n');
+    expect(await redis.command(`PTTL ${keys[0]}`)).toMatch(/^:[1-9]/);
+  });
+
+  test('does not stay for ever: one that is full gets its time to live back', async () => {
+    await start('anonymous=1');
+    await read(apps[0]!);
+    const [key] = await keysOf('anonymous');
+    await redis.command(`PERSIST ${key}`);
+    expect((await read(apps[0]!)).status).toBe(429);
+    expect(await redis.command(`PTTL ${key}`)).toMatch(/^:[1-9]/);
+  });
+
+  test('takes nobody off Redis where work is added to it', async () => {
+    await start('on');
+    const { rates } = apps[0]!.context.limits!;
+    const account = rates.accountOf('a key', '', () => undefined);
+    rates.bill(account, 10_000);
+    await sleep(200);
+    const [key] = await keysOf('work');
+    await redis.command(`DEL ${key}`);
+    await redis.command(`RPUSH ${key} 1`);
+    rates.bill(account, 10_000);
+    await sleep(200);
+    expect(await redis.command(`TYPE ${key}`)).toBe('+string\r\n');
+    expect(await redis.command(`PTTL ${key}`)).toMatch(/^:[1-9]/);
+    expect(warnings).toEqual([]);
+  });
+});
+
 describe('without their Redis', () => {
   /** Reads until `isOver`, and returns how long each took, in milliseconds. @throws Error if one is not answered by 200 */
   const readOn = async (reads: number): Promise<number[]> => {
