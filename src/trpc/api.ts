@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { AppError } from '../errors.ts';
 import { refusalCost } from '../admission/pace.ts';
-import { Bodies } from '../http/body.ts';
+import type { Bodies } from '../http/body.ts';
 import { queryText, sendToGet } from './get.ts';
 import { withPlace } from './place.ts';
 import { arrivalOf } from '../http/arrival.ts';
@@ -23,9 +23,8 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, { log, lanes, limits, config }: Context): RequestHandler => {
+export const api = (calls: Calls, bodies: Bodies, { log, lanes, limits, config }: Context): RequestHandler => {
   const { requestTimeoutMs } = config;
-  const bodies = new Bodies();
   const batch = answerBatch(calls, bodies, { log, lanes, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
 
   const admit = async (id: string, request: Request, response: Response, arrival: Arrival): Promise<Admitted> => {
