@@ -198,3 +198,8 @@ export const DAILY_GAME_TYPES = 200;
 export const DAILY_KEPT_ANSWERS = 16 * MIB;
 /** Seconds in which the views of a record from one address count once: who comes back later has come again. */
 export const VIEW_SECONDS = 3600;
+/**
+ * How many times the rates of one network (a /64) all networks of an IPv6 site (a /48) have together: a site has 65 536 of
+ * them, and one that many people share is not held to the rate of a household.
+ */
+export const SITE_FACTOR = 8;

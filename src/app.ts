@@ -9,6 +9,7 @@ import { api } from './trpc/api.ts';
 import { mcp } from './mcp/door.ts';
 import { MCP_PATH } from './http/json-rpc.ts';
 import { site } from './site/site.ts';
+import { Bodies } from './http/body.ts';
 import { errorDocs, errorHandler } from './http/errors.ts';
 import { wellFormed } from './http/guard.ts';
 import { health } from './http/health.ts';
@@ -24,10 +25,10 @@ export const callsOf = (c: Context): Calls => {
   return new Calls(c, procedures, tsRestFrame(procedures));
 };
 
-/** The doors for calls of the procedures. */
-const doors = (c: Context): RequestHandler => {
+/** The doors for calls of the procedures. What limits the bodies that arrive counts over all of them. */
+const doors = (bodies: Bodies, c: Context): RequestHandler => {
   const calls = callsOf(c);
-  const [viaTrpc, viaMcp] = [api(calls, c), mcp(calls, c)];
+  const [viaTrpc, viaMcp] = [api(calls, bodies, c), mcp(calls, bodies, c)];
   return (request, response, next) => (request.path === MCP_PATH ? viaMcp : viaTrpc)(request, response, next);
 };
 
@@ -47,7 +48,8 @@ export const createApp = (c: Context, spaces?: Spaces): Express => {
   app.use(requestLog(c.log, c.config, c.observer));
   app.use(security(c.config.corsOrigins));
   app.use(wellFormed);
-  app.use(spaces ? sandbox(spaces, doors, docs) : doors(c));
+  const bodies = new Bodies();
+  app.use(spaces ? sandbox(spaces, (space) => doors(bodies, space), docs) : doors(bodies, c));
   app.use(withCommonHeaders);
   app.use(health(c));
   app.use(site(c));

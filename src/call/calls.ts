@@ -42,9 +42,9 @@ export interface Admitted {
 /** From this length on a key is kept as its digest, in characters. */
 const LONG_KEY = 200;
 
-/** Equal for equal calls. */
+/** Equal for equal calls only: it says which form it has, since a caller may send the digest of another's text. */
 const keyOf = ({ id }: Procedure, text: string): string =>
-  `${id} ${text.length > LONG_KEY ? createHash('sha256').update(text).digest('base64') : text}`;
+  text.length > LONG_KEY ? `${id} sha256 ${createHash('sha256').update(text).digest('base64')}` : `${id} text ${text}`;
 
 /** @throws AppError VALIDATION_FAILED for what is far larger than any input: each of its faults would take time to find */
 const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {

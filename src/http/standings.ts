@@ -3,7 +3,10 @@ import type { Policy, Standing } from '../limits/buckets.ts';
 
 const MS = 1000;
 /** The unit of a quota, where it is no number of requests. */
-const units: Readonly<Record<string, string>> = { work: ';qu="milliseconds"' };
+const units: Readonly<Record<string, string>> = {
+  work: ';qu="milliseconds"',
+  'work-48': ';qu="milliseconds"',
+};
 
 const items = new Map<Policy, string>();
 

@@ -1,25 +1,59 @@
-/** An address longer than any there is would be a proxy's invention. */
-const LONGEST_ADDRESS = 64;
-const MAPPED = '::ffff:';
-const GROUPS = 8;
+import { isIPv4, isIPv6 } from 'node:net';
 
-/** The groups of an IPv6 address, an IPv4 address at its end as two. */
-const groupsOf = (part: string): string[] => (part === '' ? [] : part.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split(':'));
+/** The one bucket of all that is no address: only a proxy can have invented it. */
+const UNKNOWN = 'unknown';
+const GROUPS = 8;
+const BITS = 16;
+/** What is before an IPv4 address that is written as IPv6. */
+const MAPPED = [0, 0, 0, 0, 0, 0xff_ff];
+/** `192.0.2.1:1024`, as some proxies write it. */
+const IPV4_WITH_PORT = /^([\d.]+):\d{1,5}$/;
+/** `[2001:db8::1]` and `[2001:db8::1]:1024` */
+const IPV6_IN_BRACKETS = /^\[([^\]]+)\](?::\d{1,5})?$/;
+const ZONE = /%.+$/;
+const NETWORK = /^([\da-f]+:[\da-f]+:[\da-f]+):[\da-f]+::\/64$/;
+
+const groupsOf = (part: string): number[] =>
+  part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+
+/** An IPv4 address as the two groups that it takes up in an IPv6 address. */
+const pairOf = (dotted: string): string => {
+  const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number);
+  return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+};
+
+/** The eight groups of a valid IPv6 address. */
+const allGroups = (address: string): number[] => {
+  const [before = '', after] = address.replace(/[\d.]+\.\d+$/, pairOf).split('::');
+  const first = groupsOf(before);
+  if (after === undefined) return first;
+  const last = groupsOf(after);
+  return [...first, ...Array<number>(GROUPS - first.length - last.length).fill(0), ...last];
+};
+
+const dottedOf = (groups: readonly number[]): string =>
+  groups.flatMap((group) => [group >> (BITS / 2), group & 0xff]).join('.');
 
 /**
  * What is one household as far as addresses tell: an IPv4 address, or the first 64 bits of an IPv6 address, of which each
- * network has as many as it likes below.
+ * network has as many as it likes below. One address is one network however it is written, with a port or without.
  */
 export const networkOf = (address: string): string => {
-  if (!address.includes(':')) return address.slice(0, LONGEST_ADDRESS);
-  if (address.startsWith(MAPPED) && address.includes('.')) return address.slice(MAPPED.length);
-  const [plain = ''] = address.slice(0, LONGEST_ADDRESS).split('%', 1);
-  const [before = '', after] = plain.split('::');
-  const [first, last] = [groupsOf(before), groupsOf(after ?? '')];
-  const zeros = Array<string>(Math.max(0, GROUPS - first.length - last.length)).fill('0');
-  const groups = after === undefined ? first : [...first, ...zeros, ...last];
+  if (isIPv4(address)) return address;
+  const [, withoutPort = ''] = IPV4_WITH_PORT.exec(address) ?? [];
+  if (isIPv4(withoutPort)) return withoutPort;
+  const plain = (IPV6_IN_BRACKETS.exec(address)?.[1] ?? address).replace(ZONE, '');
+  if (!isIPv6(plain)) return UNKNOWN;
+  const groups = allGroups(plain);
+  if (MAPPED.every((group, index) => groups[index] === group)) return dottedOf(groups.slice(MAPPED.length));
   return `${groups
     .slice(0, GROUPS / 2)
-    .map((group) => Number.parseInt(group, 16).toString(16))
+    .map((group) => group.toString(16))
     .join(':')}::/64`;
+};
+
+/** The site (a /48) that an IPv6 network belongs to, of which it may have 65 536; undefined for other owners. */
+export const siteOf = (owner: string): string | undefined => {
+  const prefix = NETWORK.exec(owner)?.[1];
+  return prefix === undefined ? undefined : `${prefix}::/48`;
 };

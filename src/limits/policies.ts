@@ -1,4 +1,4 @@
-import { RATE_SECONDS, rates, type RateName, UNKNOWN_KEYS } from '../../contract/limits.ts';
+import { RATE_SECONDS, rates, type RateName, SITE_FACTOR, UNKNOWN_KEYS } from '../../contract/limits.ts';
 import type { Policy } from './buckets.ts';
 
 /** The quota of each rate. */
@@ -17,6 +17,9 @@ export const policiesOf = (quotas: Quotas): Policies => ({
   work: policy('work', quotas.work),
   keys: policy('keys', UNKNOWN_KEYS),
 });
+
+/** What all networks of an IPv6 site are held to together. */
+export const sitePolicyOf = ({ name, quota }: Policy): Policy => policy(`${name}-48`, SITE_FACTOR * quota);
 
 const MOST = 1_000_000;
 const NAMES = Object.keys(rates) as RateName[];

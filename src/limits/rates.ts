@@ -2,8 +2,8 @@ import { AppError } from '../errors.ts';
 import type { LookUp } from '../key/verifier.ts';
 import type { Buckets, Claim, Outcome, Policy, Refusal, Standing } from './buckets.ts';
 import { classOf, costOf } from './call-class.ts';
-import { networkOf } from './owner.ts';
-import { type Policies, policiesOf, type Quotas } from './policies.ts';
+import { networkOf, siteOf } from './owner.ts';
+import { type Policies, policiesOf, type Quotas, sitePolicyOf } from './policies.ts';
 
 /** Hears how a caller stands to a policy. */
 export type Note = (standing: Standing) => void;
@@ -34,17 +34,33 @@ const refused = ({ policy: { name, quota, seconds }, roomInMs }: Refusal): AppEr
     hint: `The limit \`${name}\` is ${quota} in ${seconds} seconds. There is room again in ${inSeconds(roomInMs)}.`,
   });
 
-/** Holds callers to their rates: each by its key, or by the network it calls from. */
+/** Leaves those of IPv6 sites out that are not tighter than those of the networks, each of which comes before its site's. */
+const telling = (standings: readonly Standing[], sites: ReadonlyMap<Policy, Policy>): readonly Standing[] =>
+  standings.filter((standing, index) => {
+    const before = standings[index - 1];
+    return !before || sites.get(before.policy) !== standing.policy || standing.left < before.left;
+  });
+
+/** Holds callers to their rates: each by its key, or by the network it calls from, and by the site of that. */
 export class Rates {
   readonly policies: Policies;
+  /** Those of IPv6 sites, by those of their networks. */
+  readonly #sitePolicies: ReadonlyMap<Policy, Policy>;
   readonly #buckets: Buckets;
   readonly #onRefusal: ((policy: string) => void) | undefined;
 
   /** `onRefusal` hears which policy refused a caller. */
   constructor(quotas: Quotas, buckets: Buckets, onRefusal?: (policy: string) => void) {
     this.policies = policiesOf(quotas);
+    const { anonymous, search, work, keys } = this.policies;
+    this.#sitePolicies = new Map([anonymous, search, work, keys].map((policy) => [policy, sitePolicyOf(policy)]));
     this.#buckets = buckets;
     this.#onRefusal = onRefusal;
+  }
+
+  /** Every policy that may refuse a caller. */
+  get allPolicies(): readonly Policy[] {
+    return [...Object.values(this.policies), ...this.#sitePolicies.values()];
   }
 
   /** The account of a key or, without one, of an address. */
@@ -81,7 +97,7 @@ export class Rates {
 
   /** Charges milliseconds of work that was done. */
   bill({ owner }: Account, ms: number): void {
-    this.#buckets.add({ policy: this.policies.work, owner, cost: ms });
+    this.#add({ policy: this.policies.work, owner, cost: ms });
   }
 
   /** How an address stands from which somebody calls who is not known yet. */
@@ -95,7 +111,7 @@ export class Rates {
     const claim: Claim = { policy: this.policies.keys, owner: account.owner, cost: 1 };
     return {
       begin: () => this.#charge(account, [claim]),
-      wasRight: () => this.#buckets.add({ ...claim, cost: -1 }),
+      wasRight: () => this.#add({ ...claim, cost: -1 }),
     };
   }
 
@@ -104,15 +120,26 @@ export class Rates {
     return isKnown ? this.policies.read : this.policies.anonymous;
   }
 
+  /** A claim, and the same of the site that its owner belongs to. */
+  #withSite(claim: Claim): Claim[] {
+    const owner = siteOf(claim.owner);
+    const policy = owner === undefined ? undefined : this.#sitePolicies.get(claim.policy);
+    return owner === undefined || policy === undefined ? [claim] : [claim, { ...claim, policy, owner }];
+  }
+
+  #add(claim: Claim): void {
+    for (const one of this.#withSite(claim)) this.#buckets.add(one);
+  }
+
   #charge(account: Account, claims: readonly Claim[]): void | Promise<void> {
-    const outcome = this.#buckets.take(claims);
+    const outcome = this.#buckets.take(claims.flatMap((claim) => this.#withSite(claim)));
     // A promise would take as long as all else where memory answers at once.
     if (outcome instanceof Promise) return outcome.then((later) => this.#settle(account, later));
     this.#settle(account, outcome);
   }
 
   #settle({ note }: Account, { standings, refusal }: Outcome): void {
-    for (const standing of standings) note(standing);
+    for (const standing of telling(standings, this.#sitePolicies)) note(standing);
     if (!refusal) return;
     this.#onRefusal?.(refusal.policy.name);
     throw refused(refusal);

@@ -89,10 +89,13 @@ export class Redis {
     return this.#isThere;
   }
 
-  /** The name under which something is kept, of which nothing can be read from it. What shares `owner` stays together. */
-  nameOf(kind: string, owner: string): string {
-    const hidden = createHash('sha256').update(this.#secret).update(owner).digest('base64url').slice(0, 22);
-    return `${PREFIX}:{${hidden}}:${kind}`;
+  /**
+   * The name under which something is kept, of which nothing can be read from it. What shares `owner`, or what it is part
+   * `of`, stays together.
+   */
+  nameOf(kind: string, owner: string, of = owner): string {
+    const name = `${PREFIX}:{${this.#hide(of)}}:${kind}`;
+    return of === owner ? name : `${name}:${this.#hide(owner)}`;
   }
 
   /** What a script returns; undefined when Redis is away, or does not answer in time. */
@@ -119,6 +122,10 @@ export class Redis {
     this.#isThere = false;
     clearTimeout(this.#probe);
     if (this.#client.isOpen) this.#client.destroy();
+  }
+
+  #hide(text: string): string {
+    return createHash('sha256').update(this.#secret).update(text).digest('base64url').slice(0, 22);
   }
 
   async #connect(): Promise<void> {

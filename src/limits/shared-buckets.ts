@@ -14,6 +14,7 @@ import {
   type Standing,
 } from './buckets.ts';
 import type { LocalBuckets } from './local-buckets.ts';
+import { siteOf } from './owner.ts';
 import { type Redis, scriptOf } from './redis.ts';
 
 /** How long what has been done may wait to be told. */
@@ -22,17 +23,36 @@ const DELAY_MS = 20;
 const MICROSECONDS = 1000;
 
 /**
+ * Tells how long a bucket takes to run out, in microseconds. What no instance can have written is removed, and the bucket
+ * begins anew: other types, no number, and more than `most`. Whatever stays has its time to live.
+ */
+const READ = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local function read(key, most)
+  local value = redis.pcall('GET', key)
+  if not value then return 0 end
+  local backlog = type(value) == 'string' and (tonumber(value) or 0) - now
+  if backlog and backlog > 0 and backlog <= most then
+    if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, math.ceil(backlog / 1000)) end
+    return backlog
+  end
+  redis.call('DEL', key)
+  return 0
+end
+`;
+
+/**
  * Takes from the buckets of KEYS, all or none. Of each it is told in microseconds how long it is to run out at most, and how
  * much longer it does by what is taken. Answers whether they were taken, and how long each would have run before.
  */
-const TAKE = scriptOf(`
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
+const TAKE = scriptOf(`${READ}
 local answer = {1}
 for i, key in ipairs(KEYS) do
-  local backlog = math.max(0, (tonumber(redis.call('GET', key)) or 0) - now)
+  local full = tonumber(ARGV[2 * i - 1])
+  local backlog = read(key, ${MOST_DEBT} * full)
   answer[i + 1] = backlog
-  if backlog + ARGV[2 * i] > tonumber(ARGV[2 * i - 1]) then answer[1] = 0 end
+  if backlog + ARGV[2 * i] > full then answer[1] = 0 end
 end
 if answer[1] == 1 then
   for i, key in ipairs(KEYS) do
@@ -46,11 +66,9 @@ return answer
 `);
 
 /** Adds to the bucket of KEYS, up to a limit: microseconds both. */
-const ADD = scriptOf(`
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
-local backlog = math.max(0, (tonumber(redis.call('GET', KEYS[1])) or 0) - now)
-backlog = math.min(math.max(0, backlog + ARGV[2]), tonumber(ARGV[1]))
+const ADD = scriptOf(`${READ}
+local most = tonumber(ARGV[1])
+local backlog = math.min(math.max(0, read(KEYS[1], most) + ARGV[2]), most)
 if backlog > 0 then
   redis.call('SET', KEYS[1], string.format('%.0f', now + backlog), 'PX', math.ceil(backlog / 1000))
 else
@@ -121,6 +139,6 @@ export class SharedBuckets implements Buckets {
   }
 
   #nameOf({ policy, owner }: Claim): string {
-    return this.#redis.nameOf(policy.name, owner);
+    return this.#redis.nameOf(policy.name, owner, siteOf(owner));
   }
 }

@@ -5,7 +5,7 @@ import type { Calls } from '../call/calls.ts';
 import { parseJson } from '../call/envelope.ts';
 import type { Context } from '../context.ts';
 import { arrivalOf } from '../http/arrival.ts';
-import { Bodies } from '../http/body.ts';
+import type { Bodies } from '../http/body.ts';
 import { errorDocs, failureOf } from '../http/errors.ts';
 import { assertJson, assertMethod } from '../http/guard.ts';
 import { asJsonRpc } from '../http/json-rpc.ts';
@@ -59,10 +59,9 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
  * The door for the Model Context Protocol: POST brings one message, and is answered in JSON. Nothing is kept from one to
  * the next, so that any worker may answer.
  */
-export const mcp = (calls: Calls, context: Context): RequestHandler => {
+export const mcp = (calls: Calls, bodies: Bodies, context: Context): RequestHandler => {
   const { config, overload, limits, log } = context;
   const surroundings = { log, docs: errorDocs(config) };
-  const bodies = new Bodies();
   let loading: Promise<Exchange> | undefined;
 
   /** The SDK takes a while to load, and many services need none of it. */
@@ -127,7 +126,7 @@ export const mcp = (calls: Calls, context: Context): RequestHandler => {
 
   return async (request, response) => {
     let message: Loose = {};
-    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(request.ip ?? ''));
+    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(response.locals.address));
     try {
       await answer(request, response, (heard) => (message = heard));
     } catch (error) {

@@ -41,7 +41,7 @@ export class Metrics {
   watch({ db, keys, keyUses, tags, gameViews, imageViews, limits }: Context): void {
     const registry = this.#registry;
     gauge(registry, 'build_info', (set) => set(1, version, process.version, db.dialect.engine));
-    for (const { name } of Object.values(limits?.rates.policies ?? {})) this.#limited.at(name);
+    for (const { name } of limits?.rates.allPolicies ?? []) this.#limited.at(name);
 
     const buffers = Object.entries({
       game_views: gameViews,

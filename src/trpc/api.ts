@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import type { Arrival } from '../call/arrival.ts';
 import { AppError } from '../errors.ts';
 import { refusalCost } from '../overload/retry-throttle.ts';
-import { Bodies } from '../http/body.ts';
+import type { Bodies } from '../http/body.ts';
 import { queryText, sendToGet } from './get.ts';
 import { withPlace } from './place.ts';
 import { arrivalOf } from '../http/arrival.ts';
@@ -23,9 +23,8 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, { log, overload, limits, config }: Context): RequestHandler => {
+export const api = (calls: Calls, bodies: Bodies, { log, overload, limits, config }: Context): RequestHandler => {
   const { requestTimeoutMs } = config;
-  const bodies = new Bodies();
   const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
 
   const admit = async (id: string, request: Request, response: Response, arrival: Arrival): Promise<Admitted> => {
@@ -87,7 +86,7 @@ export const api = (calls: Calls, { log, overload, limits, config }: Context): R
       next();
       return;
     }
-    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(request.ip ?? ''));
+    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(response.locals.address));
     if (request.url.length > path.length && request.query['batch'] === '1') {
       await batch(path.slice(API.length), request, response);
     } else await single(path.slice(API.length), request, response);

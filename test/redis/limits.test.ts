@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { UNKNOWN_KEYS } from '../../contract/index.ts';
+import { SITE_FACTOR, UNKNOWN_KEYS } from '../../contract/index.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { makeCertificates } from '../support/certificates.ts';
@@ -81,6 +81,30 @@ describe('two instances', () => {
     for (const app of apps) expect((await read(app)).headers.get('ratelimit')).toMatch(/^"anonymous";r=0;t=(60|59)$/);
   });
 
+  test('hold all networks of a /48 to eight times the rate of one, together', async () => {
+    await startTwo('anonymous=5');
+    const enter = async (n: number): Promise<boolean> => {
+      const { rates } = apps[n % apps.length]!.context.limits!;
+      const account = rates.accountOf(undefined, `2001:db8:1:${n.toString(16)}::1`, () => undefined);
+      try {
+        await rates.enter(account, 'read');
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const began = performance.now();
+    const passed = (await Promise.all(Array.from({ length: 300 }, (_, n) => enter(n)))).filter(Boolean).length;
+    expect(passed).toBeGreaterThanOrEqual(SITE_FACTOR * 5);
+    expect(passed).toBeLessThanOrEqual(
+      SITE_FACTOR * 5 + Math.ceil(((performance.now() - began) * SITE_FACTOR * 5) / 60_000),
+    );
+    const keys = (await redis.command('KEYS *')).split('\r\n').filter((line) => line.includes('anonymous'));
+    // All in one slot of a cluster, which runs no script over several.
+    expect(new Set(keys.map((key) => key.slice(0, key.indexOf('}')))).size).toBe(1);
+    expect(keys).toHaveLength(passed + 1);
+  });
+
   test('look for so many unknown keys together', async () => {
     await startTwo('on');
     const began = performance.now();
@@ -138,6 +162,75 @@ describe('two instances', () => {
       expect(Number(text.slice(1))).toBeGreaterThan(0);
     }
     socket.destroy();
+  });
+});
+
+describe('a bucket that holds what we never wrote', () => {
+  const keysOf = async (kind: string): Promise<string[]> =>
+    (await redis.command('KEYS *')).split('\r\n').filter((line) => line.endsWith(`:${kind}`));
+  const far = String(Date.now() * 1000 + 3_600_000_000);
+
+  test.each([
+    ['inf', 'SET KEY inf'],
+    ['infinity below', 'SET KEY -inf'],
+    ['1e400', 'SET KEY 1e400'],
+    ['not a number', 'SET KEY nan'],
+    ['a word', 'SET KEY word'],
+    ['an hour from now', `SET KEY ${far}`],
+    ['thousands of years from now', 'SET KEY 9e18'],
+    ['a list', 'RPUSH KEY 1'],
+    ['a hash', 'HSET KEY a 1'],
+    ['a stream', 'XADD KEY * a 1'],
+  ])('begins anew: %s', async (_, command) => {
+    await start('anonymous=20');
+    await read(apps[0]!);
+    const { rates } = apps[0]!.context.limits!;
+    rates.bill(
+      rates.accountOf(undefined, '127.0.0.1', () => undefined),
+      10_000,
+    );
+    await sleep(200);
+    const keys = [...(await keysOf('anonymous')), ...(await keysOf('work'))];
+    expect(keys).toHaveLength(2);
+    for (const key of keys) {
+      await redis.command(`DEL ${key}`);
+      expect(await redis.command(command.replace('KEY', key))).not.toMatch(/^-/);
+    }
+    const statuses: number[] = [];
+    for (let n = 0; n < 25; n += 1) statuses.push((await read(apps[0]!)).status);
+    expect(countOf(statuses.slice(0, 20), 200)).toBe(20);
+    expect(countOf(statuses, 429)).toBeGreaterThan(0);
+    await sleep(100);
+    expect(warnings).toEqual([]);
+    // The work of a read is soon worked off.
+    expect(await redis.command(`TYPE ${keys[1]}`)).toMatch(/^\+(?:string|none)\r\n$/);
+    expect(await redis.command(`TYPE ${keys[0]}`)).toBe('+string\r\n');
+    expect(await redis.command(`PTTL ${keys[0]}`)).toMatch(/^:[1-9]/);
+  });
+
+  test('does not stay for ever: one that is full gets its time to live back', async () => {
+    await start('anonymous=1');
+    await read(apps[0]!);
+    const [key] = await keysOf('anonymous');
+    await redis.command(`PERSIST ${key}`);
+    expect((await read(apps[0]!)).status).toBe(429);
+    expect(await redis.command(`PTTL ${key}`)).toMatch(/^:[1-9]/);
+  });
+
+  test('takes nobody off Redis where work is added to it', async () => {
+    await start('on');
+    const { rates } = apps[0]!.context.limits!;
+    const account = rates.accountOf('a key', '', () => undefined);
+    rates.bill(account, 10_000);
+    await sleep(200);
+    const [key] = await keysOf('work');
+    await redis.command(`DEL ${key}`);
+    await redis.command(`RPUSH ${key} 1`);
+    rates.bill(account, 10_000);
+    await sleep(200);
+    expect(await redis.command(`TYPE ${key}`)).toBe('+string\r\n');
+    expect(await redis.command(`PTTL ${key}`)).toMatch(/^:[1-9]/);
+    expect(warnings).toEqual([]);
   });
 });
 

@@ -19,6 +19,8 @@ export interface RedisServer {
   url: string;
   port: number;
   child: ChildProcess;
+  /** Has it do a command, of words without blanks, and returns what it answers, as it comes. */
+  command: (text: string) => Promise<string>;
   /** Kills it. */
   kill: () => Promise<void>;
   /** Starts it again, empty, on the same port. */
@@ -83,6 +85,15 @@ export const startRedis = async ({
     url: `${tls ? 'rediss' : 'redis'}://${password === undefined ? '' : `:${password}@`}localhost:${port}`,
     port,
     child: await start(),
+    command: async (text) => {
+      const socket = connect(port, '127.0.0.1');
+      let answer = '';
+      socket.on('data', (data) => (answer += data.toString()));
+      // It closes the connection when it has answered.
+      socket.write(`${text}\r\nQUIT\r\n`);
+      await once(socket, 'close');
+      return answer.replace(/\+OK\r\n$/, '');
+    },
     kill: async () => {
       const { child } = server;
       if (!running.has(child)) return;

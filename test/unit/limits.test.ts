@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
+import { SITE_FACTOR, UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
 import { AppError } from '../../src/errors.ts';
 import { Standings } from '../../src/http/standings.ts';
 import { MOST_DEBT, type Policy, type Standing } from '../../src/limits/buckets.ts';
 import { LocalBuckets } from '../../src/limits/local-buckets.ts';
-import { networkOf } from '../../src/limits/owner.ts';
+import { networkOf, siteOf } from '../../src/limits/owner.ts';
 import { parseQuotas, QuotaError } from '../../src/limits/policies.ts';
 import { Rates } from '../../src/limits/rates.ts';
 import { FirstViews } from '../../src/limits/views.ts';
@@ -123,9 +123,32 @@ describe('the network of an address', () => {
     ['::1', '0:0:0:0::/64'],
     ['::', '0:0:0:0::/64'],
     ['1:2:3:4:5:6::', '1:2:3:4::/64'],
-    ['', ''],
-    ['unknown', 'unknown'],
-    ['x'.repeat(1000), 'x'.repeat(64)],
+    ['192.0.2.1:1024', '192.0.2.1'],
+    ['[2001:db8:1:2::1]', '2001:db8:1:2::/64'],
+    ['[2001:db8:1:2::1]:1024', '2001:db8:1:2::/64'],
+    ['[fe80::1%eth0]:1024', 'fe80:0:0:0::/64'],
+    ['::FFFF:192.0.2.1', '192.0.2.1'],
+    ['::ffff:c000:201', '192.0.2.1'],
+    ['::FFFF:C000:0201', '192.0.2.1'],
+    ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
+    ['[::ffff:192.0.2.1]:1024', '192.0.2.1'],
+    ['::ffff:192.0.2.1%eth0', '192.0.2.1'],
+    ['::ffff:0:192.0.2.1', '0:0:0:0::/64'],
+    ...[
+      '',
+      'unknown',
+      'x',
+      'x'.repeat(1000),
+      '192.0.2.01',
+      '192.0.2.1:',
+      '192.0.2.1:1024:1',
+      '192.0.2.1.5',
+      '1',
+      '0x7f.1',
+    ].map((text) => [text, 'unknown'] as const),
+    ...['[192.0.2.1]', '[2001:db8::1', '2001:db8::1]', '2001:db8:::1', '1:2:3:4:5:6:7:8:1024', '%', '::1%', '[]:1'].map(
+      (text) => [text, 'unknown'] as const,
+    ),
   ])('%s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
@@ -134,6 +157,16 @@ describe('the network of an address', () => {
     const of = ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'].map(networkOf);
     expect(of[0]).toBe(of[1]);
     expect(of[0]).not.toBe(of[2]);
+  });
+
+  test.each([
+    ['2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['0:0:0:0::/64', '0:0:0::/48'],
+    ['192.0.2.1', undefined],
+    ['unknown', undefined],
+    ['0198c0de-0000-7000-8000-000000000000', undefined],
+  ])('%s is of the site %s', (network, site) => {
+    expect(siteOf(network)).toBe(site);
   });
 });
 
@@ -204,6 +237,37 @@ describe('the rates of a caller', () => {
     expect(countOf(() => rates.enter(accountOf(undefined, '2001:db8::1'), 'read'))).toBe(3);
     expect(countOf(() => rates.enter(accountOf(undefined, '2001:db8::2'), 'read'))).toBe(0);
     expect(countOf(() => rates.enter(accountOf(undefined), 'read'))).toBe(3);
+  });
+
+  test('of all networks of a /48 together are eight times those of one', () => {
+    const networks = Array.from({ length: 100 }, (_, n) => `2001:db8:1:${n.toString(16)}::1`);
+    const enter = (address: string) => refusalOf(() => rates.enter(accountOf(undefined, address), 'read'));
+    const passed = networks.flatMap((address) => Array.from({ length: 3 }, () => enter(address))).filter((one) => !one);
+    expect(passed).toHaveLength(SITE_FACTOR * quotas.anonymous);
+    expect(enter(networks.at(-1)!)?.details).toMatchObject({
+      retryAfter: 3,
+      hint: expect.stringContaining('`anonymous-48` is 24 in 60 seconds'),
+    });
+    expect(noted.at(-2)).toMatchObject({ policy: { name: 'anonymous-48' }, left: 0 });
+    expect(enter('2001:db8:2::1')).toBeUndefined();
+    expect(enter('192.0.2.1')).toBeUndefined();
+    rates.bill(accountOf(undefined, '2001:db8:2::1'), 9000);
+    expect(enter('2001:db8:2:1::1')?.details.hint).toContain('`work-48`');
+  });
+
+  test('of a /48 are told only when they are the tighter ones', () => {
+    const names = () => new Set(noted.map(({ policy: { name } }) => name));
+    const enter = (address: string) => refusalOf(() => rates.enter(accountOf(undefined, address), 'read'));
+    for (let n = 0; n < 3; n += 1) enter('2001:db8::1');
+    expect(names()).toEqual(new Set(['anonymous', 'work']));
+    for (let n = 1; n < 7; n += 1) for (let k = 0; k < 3; k += 1) enter(`2001:db8:0:${n}::1`);
+    noted = [];
+    enter('2001:db8:0:8::1');
+    expect(names()).toEqual(new Set(['anonymous', 'work']));
+    enter('2001:db8:0:9::1');
+    expect(noted).toContainEqual(
+      expect.objectContaining({ policy: expect.objectContaining({ name: 'anonymous-48' }), left: 1 }),
+    );
   });
 
   test('a refusal says which, and when there is room', () => {
@@ -320,15 +384,32 @@ describe('a view', () => {
     ).toBe(1);
   });
 
+  test('counts once in whatever form a proxy writes the address', () => {
+    const forms = [
+      '192.0.2.1',
+      '192.0.2.1:1024',
+      '192.0.2.1:1025',
+      '::ffff:192.0.2.1',
+      '::FFFF:C000:0201',
+      '[::ffff:c000:201]:1',
+    ];
+    expect(
+      countOf(
+        new FirstViews(undefined, clock),
+        forms.map((form) => [form, 'a'] as const),
+      ),
+    ).toBe(1);
+  });
+
   test('is forgotten when there are too many', () => {
     const views = new FirstViews(undefined, clock, 2);
     expect(
       countOf(views, [
-        ['1', 'a'],
-        ['2', 'a'],
-        ['3', 'a'],
-        ['3', 'a'],
-        ['1', 'a'],
+        ['192.0.2.1', 'a'],
+        ['192.0.2.2', 'a'],
+        ['192.0.2.3', 'a'],
+        ['192.0.2.3', 'a'],
+        ['192.0.2.1', 'a'],
       ]),
     ).toBe(4);
   });

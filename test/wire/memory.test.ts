@@ -152,6 +152,20 @@ describeOnLinux('memory is not filled by', () => {
     expect(growth).toBeLessThan(220);
   });
 
+  test('300 large bodies that do not end, at two doors', async () => {
+    const growth = await growthBy(async () => {
+      const attackers = await openMany(300);
+      for (const [index, { socket }] of attackers.entries()) {
+        const start = index % 2 === 0 ? startOfWrite() : startOfWrite().replace('/api/trpc/game.create', '/mcp');
+        socket.write(`${start}Content-Length: ${MIB}\r\n\r\n${' '.repeat(MIB - 1)}`);
+      }
+      // The doors have one room together.
+      await until(() => (reasonsOf(attackers)['OVERLOADED'] ?? 0) >= 300 - 64);
+      await expectService(MIB / 2);
+    });
+    expect(growth).toBeLessThan(220);
+  });
+
   test('bodies of tiny pieces', async () => {
     const growth = await growthBy(async () => {
       const pieces = '1\r\n \r\n'.repeat(MIB / 2);

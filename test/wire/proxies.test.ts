@@ -67,3 +67,24 @@ test('without TLS no HSTS is sent, and what is no HTTP is logged with its addres
   await once(socket, 'close');
   expect((await addresses(PATHS.length + 1)).at(-1)).toBe('127.0.0.1');
 });
+
+test('a caller is one, whatever port and form of its address a proxy writes', async () => {
+  served = await startServe({ url: database.url, env: { TRUST_PROXY: '1', RATE_LIMIT: 'anonymous=5' } });
+  const forms = [
+    (n: number) => `192.0.2.10:${1024 + n}`,
+    (n: number) => `[::ffff:192.0.2.10]:${1024 + n}`,
+    () => '::FFFF:C000:020A',
+    () => '192.0.2.10',
+  ];
+  const replies = await Promise.all(
+    Array.from({ length: 100 }, (_, n) =>
+      fetch(`${served.base}/api/trpc/game.getTypeStats`, {
+        headers: { 'X-Forwarded-For': `203.0.113.${n}, ${forms[n % forms.length]!(n)}` },
+      }),
+    ),
+  );
+  const statuses = replies.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(90);
+  const other = { headers: { 'X-Forwarded-For': '192.0.2.11:1024' } };
+  expect((await fetch(`${served.base}/api/trpc/game.getTypeStats`, other)).status).toBe(200);
+});
