@@ -252,6 +252,7 @@ export const sandboxOf = (config: Config): Config => ({
   workers: 1,
   // Tests call as often as they like.
   quotas: undefined,
+  maxQueueMs: undefined,
   redisUrl: undefined,
   sandbox: true,
 });

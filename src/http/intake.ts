@@ -12,8 +12,9 @@ const FREE_CHUNKS = 1024;
 const BYTES_PER_CHUNK = 16;
 /** The parser gets the bytes of a chunked body in slices of this size. */
 const SLICE_BYTES = 2048;
-/** A slice with more chunks is the last one that the connection gets in a turn of the event loop. */
+/** A slice with more chunks is the last one that the connection gets in a turn of the event loop. The next are smaller. */
 const DENSE_SLICE = 64;
+const SMALL_SLICE_BYTES = 512;
 
 /** Limits of the lingering close. */
 const LINGER_MS = 10_000;
@@ -84,6 +85,7 @@ class Connection {
   #isParsing = false;
   /** Whether the next slice waits for the next turn. */
   #isYielding = false;
+  #sliceBytes = SLICE_BYTES;
   /** Whether the rest is discarded without parsing. */
   #isClosing = false;
   #isHeld = false;
@@ -147,11 +149,19 @@ class Connection {
     if (this.#isClosing) {
       this.#discarded += bytes.length;
       if (this.#discarded > LINGER_BYTES) this.#socket.destroy();
+      else this.#discardLater();
       return;
     }
     this.#rest = this.#rest ? Buffer.concat([this.#rest, bytes]) : bytes;
     this.#pump();
   };
+
+  /** One read in a turn: libuv would make 32. */
+  #discardLater(): void {
+    const socket = this.#socket;
+    socket.pause();
+    setImmediate(() => socket.resume());
+  }
 
   /** Node resumes the socket for reasons of its own. */
   readonly #onResume = (): void => {
@@ -179,18 +189,19 @@ class Connection {
   #parseSlice(rest: Buffer, parse: (bytes: Buffer) => void): void {
     const body = this.#body;
     const before = body ? chunksOf(body) : 0;
-    const length = body ? SLICE_BYTES : rest.length;
+    const length = body ? this.#sliceBytes : rest.length;
     this.#rest = rest.length > length ? rest.subarray(length) : undefined;
     this.#socket.parser?.resume();
     parse(rest.subarray(0, length));
     if (!body) return;
     if (body.complete && this.#body === body) this.#body = undefined;
     if (bodyFaultOf(body)) this.#isHeld = true;
-    else if (chunksOf(body) - before > DENSE_SLICE) this.#yield();
+    else if (chunksOf(body) - before > (DENSE_SLICE * length) / SLICE_BYTES) this.#yield();
   }
 
   #yield(): void {
     this.#isYielding = true;
+    this.#sliceBytes = SMALL_SLICE_BYTES;
     setImmediate(() => {
       this.#isYielding = false;
       this.#pump();
