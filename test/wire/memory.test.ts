@@ -194,26 +194,30 @@ describeOnLinux('connections are not kept for', () => {
 test.each([
   ['after=delay;ms=15000', { 200: 64, 503: 236 }],
   ['before=delay;ms=1000', { 200: 300 }],
-])('300 sandbox spaces, with a slow call in each: %s', async (fault, expected) => {
-  const sandbox = await startSandbox();
-  const statuses: Record<number, number> = {};
-  const call = async (name: string): Promise<void> => {
-    const response = await fetch(`${sandbox.base}/api/trpc/game.list`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'X-Sandbox-Space': name, 'X-Sandbox-Fault': fault },
-      body: '{"json":{"limit":1,"page":1}}',
-    });
-    await response.arrayBuffer();
-    statuses[response.status] = (statuses[response.status] ?? 0) + 1;
-  };
-  const calls: Promise<void>[] = [];
-  for (let index = 0; index < 300; index += 1) {
-    calls.push(call(`space-${index}`));
-    await sleep(20);
-  }
-  await Promise.all(calls);
-  expect(statuses).toEqual(expected);
-  const { peakMebibytes = 0 } = (await usageOf(sandbox.child.pid ?? 0)) ?? {};
-  expect(peakMebibytes).toBeLessThan(600);
-  expect(await sandbox.stop()).toBe(0);
-}, 120_000);
+])(
+  '300 sandbox spaces, with a slow call in each: %s',
+  async (fault, expected) => {
+    const sandbox = await startSandbox();
+    const statuses: Record<number, number> = {};
+    const call = async (name: string): Promise<void> => {
+      const response = await fetch(`${sandbox.base}/api/trpc/game.list`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-Sandbox-Space': name, 'X-Sandbox-Fault': fault },
+        body: '{"json":{"limit":1,"page":1}}',
+      });
+      await response.arrayBuffer();
+      statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+    };
+    const calls: Promise<void>[] = [];
+    for (let index = 0; index < 300; index += 1) {
+      calls.push(call(`space-${index}`));
+      await sleep(20);
+    }
+    await Promise.all(calls);
+    expect(statuses).toEqual(expected);
+    const { peakMebibytes = 0 } = (await usageOf(sandbox.child.pid ?? 0)) ?? {};
+    expect(peakMebibytes).toBeLessThan(600);
+    expect(await sandbox.stop()).toBe(0);
+  },
+  120_000,
+);
