@@ -7,6 +7,12 @@ import type { Metrics } from './metrics.ts';
 const PATH = '/metrics';
 /** How long whoever scrapes may take to ask. */
 const TIMEOUT_MS = 5000;
+/** How long a connection may stand still while it is answered. */
+const IDLE_MS = 30_000;
+/** How often Node looks for who took too long to ask. */
+const CHECK_MS = 1000;
+/** Connections at a time: a few that scrape, and people who look. */
+const MOST_CONNECTIONS = 200;
 
 const plain = 'text/plain; charset=utf-8';
 
@@ -25,7 +31,12 @@ export const serveMetrics = async (
   log: Logger,
 ): Promise<MetricsServer> => {
   const server = createServer(
-    { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS, keepAliveTimeout: 2 * 60_000 },
+    {
+      requestTimeout: TIMEOUT_MS,
+      headersTimeout: TIMEOUT_MS,
+      keepAliveTimeout: 2 * 60_000,
+      connectionsCheckingInterval: CHECK_MS,
+    },
     ({ method, url = '' }, response) => {
       const answer = (status: number, text: string, type = plain): void => {
         response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
@@ -44,6 +55,8 @@ export const serveMetrics = async (
       }
     },
   );
+  server.maxConnections = MOST_CONNECTIONS;
+  server.timeout = IDLE_MS;
   // A worker that asked its supervisor for the port would share it.
   server.listen({ host, port, exclusive: true });
   try {
