@@ -8,6 +8,12 @@ import type { Metrics } from './metrics.ts';
 const PATH = '/metrics';
 /** How long whoever scrapes may take to ask. */
 const TIMEOUT_MS = 5000;
+/** How long a connection may stand still while it is answered. */
+const IDLE_MS = 30_000;
+/** How often Node looks for who took too long to ask. */
+const CHECK_MS = 1000;
+/** Connections at a time: a few that scrape, and people who look. */
+const MOST_CONNECTIONS = 200;
 
 const plain = 'text/plain; charset=utf-8';
 
@@ -26,7 +32,12 @@ export const serveMetrics = async (
   log: Logger,
 ): Promise<MetricsServer> => {
   const server = createServer(
-    { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS, keepAliveTimeout: 2 * 60_000 },
+    {
+      requestTimeout: TIMEOUT_MS,
+      headersTimeout: TIMEOUT_MS,
+      keepAliveTimeout: 2 * 60_000,
+      connectionsCheckingInterval: CHECK_MS,
+    },
     (request, response) => {
       const { method, url = '' } = request;
       intake.begin(request, response);
@@ -52,6 +63,8 @@ export const serveMetrics = async (
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();
   });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.timeout = IDLE_MS;
   // A worker that asked its supervisor for the port would share it.
   server.listen({ host, port, exclusive: true });
   try {

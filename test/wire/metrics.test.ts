@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { procedures, reasons } from '../../contract/index.ts';
@@ -240,6 +240,21 @@ test.each([
   const { code, stdout, stderr } = await runCli(['serve'], { env });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain(`error: METRICS_PORT "${env.METRICS_PORT}" ${fault}`);
+});
+
+test('connections to its port that say nothing are closed in time, and never too many', async () => {
+  let closed = 0;
+  const sockets = Array.from({ length: 300 }, () =>
+    connect(port, '127.0.0.1')
+      .resume()
+      .on('error', () => undefined)
+      .on('close', () => (closed += 1)),
+  );
+  await sleep(1000);
+  expect(closed).toBeGreaterThanOrEqual(100);
+  await sleep(9000);
+  expect(closed).toBe(sockets.length);
+  expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(200);
 });
 
 test('stops with the service', async () => {
