@@ -3,6 +3,7 @@ import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { AdaptiveLimit } from './adaptive-limit.ts';
 import { FairQueue, type Queued } from './fair-queue.ts';
+import { LiveClock } from './live-clock.ts';
 import type { LimiterObserver, LimiterUsage } from './observer.ts';
 
 /** How long latency and throughput are observed before conclusions are drawn: so many milliseconds, and so much work. */
@@ -39,6 +40,7 @@ interface Options {
   maxQueueMs: number | undefined;
   /** How much work may always run, in units of cost. */
   least?: number | undefined;
+  clock?: LiveClock;
 }
 
 interface Waiting extends Queued {
@@ -66,7 +68,8 @@ export class ConcurrencyLimiter {
   #latencyMs = 0;
   #isLimited = false;
   #isSaturated = false;
-  /** When work ended, or began with nothing else running. */
+  readonly #clock: LiveClock;
+  /** When work ended, or began with nothing else running, by that clock. */
   #progressAt = 0;
 
   /** `observe` makes what is told of the work, and may ask for the usage. */
@@ -75,6 +78,7 @@ export class ConcurrencyLimiter {
     observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
   ) {
     this.#maxQueueMs = maxQueueMs;
+    this.#clock = clock;
     this.#limit = new AdaptiveLimit(least);
     this.#observer = observe?.(() => ({
       running: this.#running,
@@ -92,7 +96,7 @@ export class ConcurrencyLimiter {
   refusalOf(caller: string, cost: number, leftMs = Number.POSITIVE_INFINITY): AppError | undefined {
     if (this.#maxQueueMs === undefined || this.#hasRoom(cost)) return undefined;
     const rate = this.#rates ? Math.max(...this.#rates) : this.#limit.value / this.#meanMs;
-    const stalledMs = this.#running === 0 ? 0 : performance.now() - this.#progressAt;
+    const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
     const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
     if (waitMs <= Math.min(this.#maxQueueMs, leftMs * PART_OF_DEADLINE)) return undefined;
     return new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
@@ -154,7 +158,7 @@ export class ConcurrencyLimiter {
 
   async #do<T>(cost: number, work: () => Promise<T>): Promise<T> {
     const began = performance.now();
-    if (this.#running === 0) this.#progressAt = began;
+    if (this.#running === 0) this.#progressAt = this.#clock.ms;
     this.#running += cost;
     try {
       return await work();
@@ -166,7 +170,7 @@ export class ConcurrencyLimiter {
   #end(cost: number, began: number): void {
     const now = performance.now();
     this.#running -= cost;
-    this.#progressAt = now;
+    this.#progressAt = this.#clock.ms;
     this.#cost += cost;
     this.#meanMs += LATENCY_WEIGHT * (now - began - this.#meanMs);
     // What began before is a consequence of the limit of that time.

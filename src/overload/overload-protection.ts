@@ -1,6 +1,7 @@
 import type { Procedure } from '../../contract/index.ts';
 import { classOf, costOf } from '../limits/call-class.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { LiveClock } from './live-clock.ts';
 import type { OverloadObserver } from './observer.ts';
 import { RetryThrottle } from './retry-throttle.ts';
 
@@ -27,6 +28,7 @@ const workClassOf = (procedure: Procedure, input: unknown): WorkClass => {
 export class OverloadProtection {
   readonly #maxQueueMs: number | undefined;
   readonly #observer: OverloadObserver | undefined;
+  readonly #clock = new LiveClock();
   /** By router and class. */
   readonly #limiters = new Map<string, ConcurrencyLimiter>();
   /** For procedures whose class does not depend on their input, by id. */
@@ -65,7 +67,7 @@ export class OverloadProtection {
     const name = `${router}.${workClass}`;
     const known = this.#limiters.get(name);
     if (known) return known;
-    const options = { maxQueueMs: this.#maxQueueMs, least: LEAST[workClass] };
+    const options = { maxQueueMs: this.#maxQueueMs, least: LEAST[workClass], clock: this.#clock };
     const limiter = new ConcurrencyLimiter(options, (usage) => this.#observer?.limiter(name, usage));
     this.#limiters.set(name, limiter);
     return limiter;

@@ -111,10 +111,19 @@ describe('a refusal', () => {
     const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
     const first = limiter.run(all, work('first'));
     const waits = limiter.run(by('a'), async () => 'in time');
-    await sleep(60);
+    await sleep(200);
     await expect(limiter.run(by('b'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
     await finishOne();
     expect(await Promise.all([first, waits])).toEqual(['first', 'in time']);
+  });
+
+  test('does not come because this process stood still', async () => {
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 300 });
+    const first = limiter.run(all, () => sleep(10));
+    const until = performance.now() + 600;
+    while (performance.now() < until);
+    const waits = limiter.run(by('a'), async () => 'afterwards');
+    expect(await Promise.all([first, waits])).toEqual([undefined, 'afterwards']);
   });
 
   test('does not come because nothing ran before a pause', async () => {
@@ -133,7 +142,7 @@ describe('a refusal', () => {
     const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
     const admittedBy = new Set<ConcurrencyLimiter>();
     const first = limiter.run({ ...all, admittedBy }, work('first'));
-    await sleep(60);
+    await sleep(200);
     const second = limiter.run(by('batch', { admittedBy }), async () => 'second');
     await expect(limiter.run(by('other'), work('refused'))).rejects.toMatchObject({ reason: 'OVERLOADED' });
     await finishOne();
