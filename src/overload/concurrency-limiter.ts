@@ -74,7 +74,7 @@ export class ConcurrencyLimiter {
 
   /** `observe` makes what is told of the work, and may ask for the usage. */
   constructor(
-    { maxQueueMs, least = 4 }: Options,
+    { maxQueueMs, least = 4, clock = new LiveClock() }: Options,
     observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
   ) {
     this.#maxQueueMs = maxQueueMs;
