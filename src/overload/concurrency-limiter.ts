@@ -11,6 +11,8 @@ const WINDOW_MS = 100;
 const WINDOW_PIECES = 8;
 /** The weights of the last window in the two averages of the throughput, of which the higher one counts. */
 const WEIGHTS = [0.5, 0.1] as const;
+/** For how long a throughput is taken to hold on, in milliseconds. */
+const RATES_VALID_MS = 10_000;
 /** How long work is assumed to take of which none has ended yet, in milliseconds. */
 const FIRST_LATENCY_MS = 4;
 /** The weight of the last piece of work in the mean latency. */
@@ -60,6 +62,7 @@ export class ConcurrencyLimiter {
   #isPaused = false;
   /** The throughput while work waited; unknown until it has. */
   #rates: [number, number] | undefined;
+  #ratesAt = 0;
   #meanMs = FIRST_LATENCY_MS;
   /** The window: since when, what ended in it or began and ended in it, and whether work waited for some or all of it. */
   #since = performance.now();
@@ -94,8 +97,10 @@ export class ConcurrencyLimiter {
 
   /** Why further work of a caller is refused now, if it is. `leftMs` is the time until its deadline. */
   refusalOf(caller: string, cost: number, leftMs = Number.POSITIVE_INFINITY): AppError | undefined {
-    if (this.#maxQueueMs === undefined || this.#hasRoom(cost)) return undefined;
-    const rate = this.#rates ? Math.max(...this.#rates) : this.#limit.value / this.#meanMs;
+    // What would begin but for a pause is not refused: pauses are short.
+    if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
+    const isKnown = this.#rates && this.#clock.ms - this.#ratesAt < RATES_VALID_MS;
+    const rate = isKnown ? Math.max(...this.#rates!) : this.#limit.value / this.#meanMs;
     const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
     const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
     if (waitMs <= Math.min(this.#maxQueueMs, leftMs * PART_OF_DEADLINE)) return undefined;
@@ -149,11 +154,12 @@ export class ConcurrencyLimiter {
 
   /** What costs more than the limit runs alone. */
   #hasRoom(cost: number): boolean {
-    return this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost));
+    if (this.#maxQueueMs === undefined) return true;
+    return this.#queue.size === 0 && !this.#isPaused && this.#fits(cost);
   }
 
   #fits(cost: number): boolean {
-    return !this.#isPaused && (this.#running === 0 || this.#running + cost <= this.#limit.value);
+    return this.#running === 0 || this.#running + cost <= this.#limit.value;
   }
 
   async #do<T>(cost: number, work: () => Promise<T>): Promise<T> {
@@ -184,7 +190,7 @@ export class ConcurrencyLimiter {
   }
 
   #beginNext(): void {
-    for (;;) {
+    while (!this.#isPaused) {
       const next = this.#queue.shift(({ cost }) => this.#fits(cost));
       if (!next) return;
       next.begin();
@@ -196,6 +202,7 @@ export class ConcurrencyLimiter {
     const rate = this.#cost / (now - this.#since);
     this.#limit.note({ ms: this.#latencyMs / this.#pieces, rate, isLimited: this.#isLimited });
     if (this.#isSaturated) {
+      this.#ratesAt = this.#clock.ms;
       const [fast, slow] = this.#rates ?? [rate, rate];
       this.#rates = [fast + WEIGHTS[0] * (rate - fast), slow + WEIGHTS[1] * (rate - slow)];
     }

@@ -128,10 +128,10 @@ describe('a refusal', () => {
 
   test('does not come because nothing ran before a pause', async () => {
     const limiter = new ConcurrencyLimiter({ maxQueueMs: 50 });
-    await limiter.run(by('a'), async () => 'long ago');
-    await sleep(60);
+    await limiter.run(by('a'), () => sleep(300));
     limiter.isPaused = true;
-    const waits = limiter.run(by('a'), async () => 'after the pause');
+    // By that latency, it would have to wait for seconds.
+    const waits = limiter.run(by('a', { cost: 11 }), async () => 'after the pause');
     expect(limiter.isBusy).toBe(true);
     limiter.isPaused = false;
     expect(await waits).toBe('after the pause');
