@@ -1,8 +1,8 @@
 /**
  * A crowd in a process of its own, so that whoever measures beside it has an event loop for itself:
  *   node crowd.mjs <service> <connections> <milliseconds> [obedient]
- * Each connection searches again and again, 50 ms after it was answered, or not before it may when it is obedient. Writes a
- * line of JSON at the end: `{statuses, connected, failed, refusedMs, admittedMs}`. Plain JavaScript, since Node 20 runs
+ * Each connection asks for related games again and again, 50 ms after it was answered, or not before it may when it is
+ * obedient. Writes a line of JSON at the end: `{statuses, connected, failed, refusedMs, admittedMs}`. Plain JavaScript, since Node 20 runs
  * it as it is.
  */
 import { Agent, request } from 'node:http';
@@ -15,16 +15,19 @@ const statuses = {};
 const times = { admitted: [], refused: [] };
 let [failed, connected, stopped] = [0, 0, false];
 
-const words = ['game', 'test', 'moon', 'star', 'ra', 'go', 'の', '海', '伝説', 'dragon'];
+const listed = await fetch(`${base}/api/trpc/game.list`, {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ json: { limit: 100, page: 1 } }),
+});
+const ids = (await listed.json()).result.data.json.items.map(({ id }) => id);
 
 /** Resolves with how long to stay away, milliseconds. */
-const search = (agent, n) =>
+const ask = (agent, n) =>
   new Promise((resolve) => {
-    const body = JSON.stringify({
-      json: { limit: 20, page: 1, search: `${words[n % words.length]} ${words[(n * 7 + 3) % words.length]}` },
-    });
+    const body = JSON.stringify({ json: { gameId: ids[n % ids.length] } });
     const at = performance.now();
-    const asked = request(`${base}/api/trpc/game.list`, {
+    const asked = request(`${base}/api/trpc/game.getRelated`, {
       method: 'POST',
       agent,
       headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) },
@@ -54,7 +57,7 @@ const search = (agent, n) =>
 const agents = Array.from({ length: connections }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
 const run = async (agent, first) => {
   for (let n = first; !stopped; n += 13) {
-    const awayMs = await search(agent, n);
+    const awayMs = await ask(agent, n);
     await sleep(Math.max(awayMs, REST_MS));
   }
 };
