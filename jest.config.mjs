@@ -98,6 +98,7 @@ const LONG = [
   'db/metrics',
   'db/plans',
   'db/prepared',
+  'db/quotas',
   'db/reconcile',
   'db/released',
   'db/schema',

@@ -39,9 +39,9 @@ const UNTIL_MIDNIGHT_S = 2.5 * 3600;
 
 test('creations that meet count for their own keys', async () => {
   const other = await app.aUser();
-  for (let made = 0; made < DAILY_TAGS; made += 2000) {
-    await app.call('game.batchCreate', gamesWithTags(made, Math.min(2000, DAILY_TAGS - made)), user.key);
-  }
+  await app.call('game.batchCreate', gamesWithTags(0, 3), user.key);
+  // As if the others had been made today.
+  await app.context.db.transaction((tx) => tx.execute("UPDATE key_quotas SET n = ? WHERE what = 'tags'", [DAILY_TAGS]));
   const create = (tagNames: string[], { key }: TestUser) =>
     app.send('game.create', { title: 'meeting', tagNames }, key);
   const replies = await Promise.all([
@@ -52,7 +52,7 @@ test('creations that meet count for their own keys', async () => {
     create(tags(3e6, 1), other),
   ]);
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 429, 200, 200]);
-  expect(await count('tags')).toBe(DAILY_TAGS + 3);
+  expect(await count('tags')).toBe(3 + 3);
   await expectExactCounts(app.context.db);
 });
 
