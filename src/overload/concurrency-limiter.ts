@@ -125,7 +125,8 @@ export class ConcurrencyLimiter {
       this.#observer?.began(0);
       return this.#do(cost, work);
     }
-    this.#isLimited = true;
+    // A burst has a window of its own: the time before says nothing of the throughput.
+    if (!this.#isLimited && !this.#isPaused) this.#startWindow(performance.now(), true);
     // The work belongs to its own call, not to the one that makes room for it.
     const context = new AsyncResource('QUEUED_CALL');
     return new Promise((resolve, reject) => {
@@ -206,12 +207,16 @@ export class ConcurrencyLimiter {
       const [fast, slow] = this.#rates ?? [rate, rate];
       this.#rates = [fast + WEIGHTS[0] * (rate - fast), slow + WEIGHTS[1] * (rate - slow)];
     }
+    this.#startWindow(now, this.#queue.size > 0);
+    this.#beginNext();
+  }
+
+  #startWindow(now: number, isLimited: boolean): void {
     this.#since = now;
     this.#pieces = 0;
     this.#cost = 0;
     this.#latencyMs = 0;
-    this.#isSaturated = this.#queue.size > 0;
-    this.#isLimited = this.#isSaturated;
-    this.#beginNext();
+    this.#isLimited = isLimited;
+    this.#isSaturated = isLimited;
   }
 }
