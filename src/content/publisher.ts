@@ -7,10 +7,10 @@ import { type Bytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts
 import { AppError } from '../errors.ts';
 import type { Repeatable } from '../idempotency/repeatable.ts';
 import { doOnce, type Result, type Writes } from '../idempotency/writes.ts';
-import { counterOf, type Quota } from '../key/quotas.ts';
+import { type CountMade, counterOf, type Quota } from '../key/quotas.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
-import { findTags, MERGED, SOUGHT_TAG, type SoughtTag, type Tag } from '../tag/service.ts';
+import { findTags, MERGED, slugsOf, SOUGHT_TAG, type SoughtTag, type Tag } from '../tag/service.ts';
 import type { ContentKind } from './kind.ts';
 import { type Draft, spellingsIn, store, type Stored } from './publish.ts';
 import type { ContentRecord } from './records.ts';
@@ -113,7 +113,38 @@ const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<M
   return new Map(rows.map((row) => [idFromBytes(row.id), row]));
 };
 
-/** Stores the records of several calls together. @throws NotTogether where something new counts for somebody's quota */
+/**
+ * Counts the new tags of several calls, each for the first key that uses it. Quotas are locked in one order. What is beyond a
+ * quota, and new types, of which there are few, are left to calls by themselves. @throws NotTogether
+ */
+const counterOfAll = (
+  tx: Transaction,
+  creations: readonly Creation[],
+  found: ReadonlyMap<string, Tag>,
+): CountMade | undefined => {
+  if (creations.every(({ quota }) => quota === undefined)) return undefined;
+  return async (what) => {
+    if (what !== 'tags') throw new NotTogether();
+    const claimed = new Set<string>();
+    const made = new Map<string, { quota: Quota; n: number }>();
+    for (const { draft, quota } of creations) {
+      const own = slugsOf(draft.tagNames).filter((slug) => !found.has(slug) && !claimed.has(slug));
+      for (const slug of own) claimed.add(slug);
+      if (quota && own.length > 0) {
+        made.set(quota.keyId, { quota, n: own.length + (made.get(quota.keyId)?.n ?? 0) });
+      }
+    }
+    try {
+      for (const [, { quota, n }] of [...made].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+        await counterOf(tx, quota)?.('tags', n);
+      }
+    } catch (error) {
+      throw error instanceof AppError && error.reason === 'QUOTA_EXCEEDED' ? new NotTogether() : error;
+    }
+  };
+};
+
+/** Stores the records of several calls together. @throws NotTogether */
 const publishTogether = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<Result[]> => {
   const { kind } = creations[0]!;
   const authors = await readAuthors(tx, new Set(creations.map(({ authorId }) => authorId)));
@@ -123,10 +154,8 @@ const publishTogether = async (tx: Transaction, creations: readonly Creation[], 
   const spellings = spellingsIn(accepted.map(({ draft }) => draft));
   const tags = await findTags(tx, [...spellings.keys()]);
   const publications = accepted.map(({ authorId, draft }) => ({ id: newId(now), authorId, createdAt: now, draft }));
-  const isCounted = accepted.some(({ quota }) => quota !== undefined);
-  const stored = await store(tx, kind, publications, spellings, tags, {
-    countMade: isCounted ? () => Promise.reject(new NotTogether()) : undefined,
-  });
+  const countMade = counterOfAll(tx, accepted, new Map(tags));
+  const stored = await store(tx, kind, publications, spellings, tags, { countMade });
   const outputs = accepted.map(({ authorId, view }, index) => ({
     output: view(recordOf(stored[index]!, authors.get(authorId)!) as ContentRecord<never>),
   }));

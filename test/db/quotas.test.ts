@@ -56,6 +56,26 @@ test('creations that meet count for their own keys', async () => {
   await expectExactCounts(app.context.db);
 });
 
+test('creations that meet and make tags are counted for the key that came first, and stored together', async () => {
+  const authors = await Promise.all(Array.from({ length: 8 }, () => app.aUser()));
+  let transactions = 0;
+  const { db } = app.context;
+  const original = db.transaction;
+  db.transaction = ((...given: never[]) => {
+    transactions += 1;
+    return Reflect.apply(original, db, given) as unknown;
+  }) as never;
+  const replies = await Promise.all(
+    authors.map(({ key }, n) => app.send('game.create', { title: 'x', tagNames: ['of all', `own ${n}`] }, key)),
+  );
+  db.transaction = original;
+  expect(replies.map(({ status }) => status)).toEqual(authors.map(() => 200));
+  expect(transactions).toBeLessThan(authors.length);
+  const made = await db.read<{ n: number }>("SELECT n FROM key_quotas WHERE what = 'tags' ORDER BY n");
+  expect(made.map(({ n }) => n)).toEqual([1, 1, 1, 1, 1, 1, 1, 2]);
+  await expectExactCounts(db);
+});
+
 test('the tags: to the last one, and no more until midnight', async () => {
   for (let made = 0; made < DAILY_TAGS - 10; made += 2000) {
     await app.call('game.batchCreate', gamesWithTags(made, Math.min(2000, DAILY_TAGS - 10 - made)), user.key);
