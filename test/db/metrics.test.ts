@@ -146,7 +146,7 @@ describe('metrics', () => {
     });
     const usage = await look();
     expect(sumsBy(usage, 'lane_running', 'lane')['user.record']).toBeGreaterThan(1000);
-    expect(sumsBy(usage, 'lane_waiting', 'lane')['user.record']).toBe(0);
+    expect(sumsBy(usage, 'lane_waiting', 'lane')['user.record'] ?? 0).toBe(0);
     end();
     await full;
     await crowded.stop();
