@@ -181,8 +181,15 @@ interface Request<Columns extends object, Output> {
 const isRepeatable = (creation: Creation): creation is Creation & { repeatable: Repeatable } =>
   creation.repeatable !== undefined;
 
-/** A group waits for a row that others lock, while the next one may find all of its rows free. */
+/** A group may wait for a row that others lock: then the next one goes on, and soon each call of the group by itself. */
 const OVERTAKE_MS = 100;
+const SPLIT_MS = 500;
+
+const sizeOf = ({ draft }: Creation): number =>
+  Object.values(draft.columns).reduce(
+    (size: number, value: unknown) => size + (typeof value === 'string' ? value.length : 0),
+    0,
+  );
 
 /** Publishes records. Calls of one kind that meet are stored together: their authors, tags and totals are counters of all. */
 export class Publisher {
@@ -196,7 +203,7 @@ export class Publisher {
         if (!creations.every(isRepeatable)) return db.transaction((tx) => publishEach(tx, creations, now()), deadline);
         return db.transaction((tx) => doOnce(tx, creations, now(), publishEach), deadline, { isRepeatable: true });
       },
-      { overtakeMs: OVERTAKE_MS },
+      { overtakeMs: OVERTAKE_MS, splitMs: SPLIT_MS, sizeOf },
     );
   }
 

@@ -4,6 +4,8 @@ import { AppError } from '../errors.ts';
 
 /** Calls done together. */
 const MAX_GROUP = 64;
+/** The size of calls done together: servers take statements of 16 MiB at most. */
+const MAX_SIZE = 1024 * 1024;
 /** Calls that wait, for whatever they concern. */
 const MAX_WAITING = 10_000;
 
@@ -18,8 +20,23 @@ interface Waiting<Call, Result> {
   reject: (error: unknown) => void;
 }
 
+/** Where groups may meet rows that others lock, and how large they may be. */
+interface Options<Call> {
+  /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
+  overtakeMs?: number;
+  /** After how many milliseconds a group is given up, and its calls are done each by itself. */
+  splitMs?: number;
+  /** The size of a call, in characters or bytes; calls of `MAX_SIZE` together are a full group. */
+  sizeOf?: (call: Call) => number;
+}
+
 /** Does some calls, all or none, and returns their results in order. */
 type DoAll<Call, Result> = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly Result[]>;
+
+const halvesOf = <T>(items: readonly T[]): T[][] => {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
+};
 
 /** Resolves with `work`, or after `ms`. */
 const orLate = async (work: Promise<void>, ms: number): Promise<void> => {
@@ -37,13 +54,12 @@ export class GroupCommit<Call, Result> {
   readonly #doAll: DoAll<Call, Result>;
   /** Who waits, for each thing that is being worked on. */
   readonly #queues = new Map<string, Waiting<Call, Result>[]>();
-  readonly #overtakeMs: number | undefined;
+  readonly #options: Options<Call>;
   #waiting = 0;
 
-  /** `overtakeMs`: after how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
-  constructor(doAll: DoAll<Call, Result>, { overtakeMs }: { overtakeMs?: number } = {}) {
+  constructor(doAll: DoAll<Call, Result>, options: Options<Call> = {}) {
     this.#doAll = doAll;
-    this.#overtakeMs = overtakeMs;
+    this.#options = options;
   }
 
   /**
@@ -86,20 +102,37 @@ export class GroupCommit<Call, Result> {
   async #work(key: string, first: Waiting<Call, Result>): Promise<void> {
     const queue: Waiting<Call, Result>[] = [];
     this.#queues.set(key, queue);
-    for (let group = [first]; group.length > 0; group = queue.splice(0, MAX_GROUP)) {
+    const { overtakeMs } = this.#options;
+    for (let group = [first]; group.length > 0; group = this.#take(queue)) {
       const members = group.filter(({ deadline }) => !deadline.error);
       // What is done together belongs to the call that has waited longest.
       const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members));
-      await (this.#overtakeMs === undefined || !settled ? settled : orLate(settled, this.#overtakeMs));
-      this.#waiting -= Math.min(queue.length, MAX_GROUP);
+      await (overtakeMs === undefined || !settled ? settled : orLate(settled, overtakeMs));
     }
     this.#queues.delete(key);
+  }
+
+  /** The calls of the next group, at least one where one waits. */
+  #take(queue: Waiting<Call, Result>[]): Waiting<Call, Result>[] {
+    const { sizeOf = () => 0 } = this.#options;
+    let size = 0;
+    const end = queue.findIndex(
+      ({ call }, index) => index === MAX_GROUP || ((size += sizeOf(call)) > MAX_SIZE && index > 0),
+    );
+    const group = queue.splice(0, end === -1 ? queue.length : end);
+    this.#waiting -= group.length;
+    return group;
   }
 
   /** Never rejects. */
   async #settle(group: readonly Waiting<Call, Result>[]): Promise<void> {
     for (const member of group) member.running = group.length > 1 ? 'together' : 'alone';
     const deadline = Deadline.ofAll(group.map((member) => member.deadline));
+    const { splitMs } = this.#options;
+    // One of them may wait for what others lock.
+    const slow = new AppError('TIMEOUT');
+    const timer =
+      splitMs === undefined || group.length === 1 ? undefined : setTimeout(() => deadline?.end(slow), splitMs);
     try {
       const results = await this.#doAll(
         group.map(({ call }) => call),
@@ -108,9 +141,11 @@ export class GroupCommit<Call, Result> {
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
     } catch (error) {
       // What we refuse ourselves concerns them all; anything else may be the fault of one.
-      if (group.length === 1 || error instanceof AppError) for (const { reject } of group) reject(error);
-      else for (const member of group) await this.#settle([member]);
+      if (error === slow) await Promise.all(group.map((member) => this.#settle([member])));
+      else if (group.length === 1 || error instanceof AppError) for (const { reject } of group) reject(error);
+      else for (const half of halvesOf(group)) await this.#settle(half);
     } finally {
+      clearTimeout(timer);
       if (group.length > 1) deadline?.close();
     }
   }

@@ -50,7 +50,7 @@ test('one that fails does not fail those it was done with', async () => {
   const { done, groups } = doubling();
   const outcomes = await Promise.allSettled([1, 2, -3, 4].map((n) => groups.do('a', n, forever)));
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
-  expect(done).toEqual([[1], [2, -3, 4], [2], [-3], [4]]);
+  expect(done).toEqual([[1], [2, -3, 4], [2, -3], [2], [-3], [4]]);
 });
 
 test('what the service refuses by itself, as when it is overloaded, is not tried for each', async () => {
@@ -125,4 +125,36 @@ test('a group that takes long is overtaken where that is allowed, and each belon
   ]);
   for (const end of endings) end();
   expect(await results[0]).toBe(0);
+});
+
+test('a group that takes too long is given up, and each of its calls done by itself', async () => {
+  const done: number[][] = [];
+  const groups = new GroupCommit<number, number>(
+    async (calls, deadline) => {
+      done.push([...calls]);
+      if (calls.includes(1)) await new Promise((_, reject) => deadline!.onEnd(reject));
+      else await sleep(5);
+      return calls;
+    },
+    { overtakeMs: 10, splitMs: 30 },
+  );
+  const own = new Deadline(200);
+  const results = [groups.do('a', 0, forever), groups.do('a', 1, own), groups.do('a', 2, new Deadline(10_000))];
+  expect(await Promise.all([results[0], results[2]])).toEqual([0, 2]);
+  await expect(results[1]).rejects.toMatchObject({ reason: 'TIMEOUT' });
+  expect(done).toEqual([[0], [1, 2], [1], [2]]);
+});
+
+test('large calls are not all done together', async () => {
+  const done: number[] = [];
+  const groups = new GroupCommit<number, number>(
+    async (calls) => {
+      done.push(calls.length);
+      await sleep(1);
+      return calls;
+    },
+    { sizeOf: () => 400 * 1024 },
+  );
+  await Promise.all(Array.from({ length: 7 }, (_, n) => groups.do('a', n, forever)));
+  expect(done).toEqual([1, 2, 2, 2]);
 });
