@@ -12,10 +12,10 @@ import { RetryThrottle } from './retry-throttle.ts';
 type WorkClass = 'record' | 'list' | 'search' | 'related' | 'write';
 
 /**
- * How many calls always run at once. Records are read by their keys, up to 64 in one query: fewer would leave the queries half
- * empty. Of the others, fewer would wait for nothing.
+ * How many calls always run at once. Records are read by their keys, up to 64 in one query, and writes that meet are stored by 64
+ * in one transaction: fewer would leave these half empty. Of the others, fewer would wait for nothing.
  */
-const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, related: 4, write: 4 };
+const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, related: 4, write: 64 };
 
 const workClassOf = (procedure: Procedure, input: unknown): WorkClass => {
   const counted = classOf(procedure, input);
