@@ -182,7 +182,10 @@ test('statements belong to the call that asked for them, also in a crowd', () =>
     const own = statements.map(({ name }) => name).filter((name) => name === 'INSERT games' || name === 'COMMIT');
     // Creations that meet are stored together, by the one that has waited longest, and again where others made a tag.
     if (own.length > 0) committed += 1;
-    expect([n, [...new Set(own)]]).toEqual([n, own.length > 0 && statuses[n] === 200 ? ['INSERT games', 'COMMIT'] : []]);
+    expect([n, [...new Set(own)]]).toEqual([
+      n,
+      own.length > 0 && statuses[n] === 200 ? ['INSERT games', 'COMMIT'] : [],
+    ]);
   }
   expect(committed).toBeGreaterThan(0);
   // All of a trace hang together, and nothing is recorded that belongs to no request.
