@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { copyDatabase, inspect } from '../db/sqlite/copy.ts';
-import { checkInspection, strangersIn } from './check.ts';
+import { checkInspection, schemaFaultsIn } from './check.ts';
 import { BackupError, faultOf } from './errors.ts';
 import { companionsOf, isSame, withPartial } from './partial.ts';
 
@@ -15,8 +15,8 @@ export interface BackupOptions {
   /** The migrations that this version knows. */
   known: readonly string[];
   onProgress: (done: number, total: number) => void;
-  /** Hears of what is in the database that the service did not make, for which `restore` refuses the backup; in words. */
-  onStrangers: (strangers: readonly string[]) => void;
+  /** Is told, in words, of each thing in the schema that the migrations do not make: `restore` refuses a backup of it. */
+  onSchemaFaults: (schemaFaults: readonly string[]) => void;
 }
 
 export interface BackupResult {
@@ -50,7 +50,7 @@ const checkTarget = ({ database, file, isForced }: BackupOptions): void => {
  * it is there. Others may read and write the database meanwhile. @throws BackupError
  */
 export const backUp = async (options: BackupOptions): Promise<BackupResult> => {
-  const { isForced, known, onProgress, onStrangers } = options;
+  const { isForced, known, onProgress, onSchemaFaults } = options;
   const [database, file] = [resolve(options.database), resolve(options.file)];
   const source = statSync(database, { throwIfNoEntry: false });
   if (!source) throw new BackupError(`There is no database at ${database}.`);
@@ -61,9 +61,9 @@ export const backUp = async (options: BackupOptions): Promise<BackupResult> => {
       await copyDatabase(database, partial.path, onProgress);
       const inspection = await inspect(partial.path);
       checkInspection(inspection, database, known);
-      const strangers = await strangersIn(inspection);
+      const schemaFaults = await schemaFaultsIn(inspection);
       partial.publish(isForced);
-      if (strangers.length > 0) onStrangers(strangers);
+      if (schemaFaults.length > 0) onSchemaFaults(schemaFaults);
       return { file, bytes: statSync(file).size, migration: inspection.migrations.at(-1) ?? '' };
     });
   } catch (error) {

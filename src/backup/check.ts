@@ -24,7 +24,7 @@ export const checkInspection = ({ faults, migrations }: Inspection, what: string
 };
 
 /** What the schema of a file holds that the migrations applied to it do not make, and what it lacks of that; in words. */
-export const strangersIn = async ({ migrations, objects }: Inspection): Promise<string[]> => {
+export const schemaFaultsIn = async ({ migrations, objects }: Inspection): Promise<string[]> => {
   const db = await Database.open(`sqlite:${IN_MEMORY}`, schema);
   try {
     await db.migrate(migrations.at(-1));
@@ -43,7 +43,7 @@ export const strangersIn = async ({ migrations, objects }: Inspection): Promise<
  * @throws BackupError
  */
 export const checkSchema = async (inspection: Inspection, what: string): Promise<void> => {
-  const faults = await strangersIn(inspection);
+  const faults = await schemaFaultsIn(inspection);
   if (faults.length === 0) return;
   const rest = faults.length - SHOWN;
   const told = [...faults.slice(0, SHOWN), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');

@@ -57,8 +57,8 @@ const printBackup = ({ file, bytes, migration }: BackupResult, sizeOf: (bytes: n
   note(`Backed up and checked: ${sizeOf(bytes)}, tables as of ${migration}.`);
 };
 
-const warnOfStrangers = (strangers: readonly string[]): void =>
-  note(`warning: restore will refuse this backup, for what is in the database: ${strangers.join('; ')}.`);
+const warnOfSchemaFaults = (schemaFaults: readonly string[]): void =>
+  note(`warning: restore will refuse this backup, for what is in the database: ${schemaFaults.join('; ')}.`);
 
 export const backupCommand = (): Command =>
   new Command('backup')
@@ -80,7 +80,7 @@ export const backupCommand = (): Command =>
       );
       const { backUp, sizeOf, known } = await load();
       const result = await withCopyProgress(database, (onProgress) =>
-        backUp({ database, file, isForced: force, known, onProgress, onStrangers: warnOfStrangers }),
+        backUp({ database, file, isForced: force, known, onProgress, onSchemaFaults: warnOfSchemaFaults }),
       );
       if (json) printJsonLines([result]);
       else printBackup(result, sizeOf);

@@ -8,6 +8,7 @@ import type { OverloadProtection } from '../overload/overload-protection.ts';
 import { refusalCost } from '../overload/retry-throttle.ts';
 import { type ErrorDocs, errorReply } from './errors.ts';
 import { asJsonRpc, MCP_PATH } from './json-rpc.ts';
+import { bodyHeaders } from './reply.ts';
 import { requestIdOf } from './request-log.ts';
 import type { HeaderList } from './security.ts';
 
@@ -92,10 +93,7 @@ export class LoadShedder {
       ...Object.entries(headers).flat(),
       'X-Request-Id',
       requestId,
-      'Content-Type',
-      'application/json; charset=utf-8',
-      'Content-Length',
-      String(Buffer.byteLength(text)),
+      ...bodyHeaders(text),
     ]);
     response.end(text);
     this.#count();

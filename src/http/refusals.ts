@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { AppError } from '../errors.ts';
 import type { Edge } from './edge.ts';
 import { type ErrorDocs, errorReply } from './errors.ts';
+import { bodyHeaders } from './reply.ts';
 import type { HeaderList } from './security.ts';
 import type { RequestObserver } from '../observer.ts';
 
@@ -103,10 +104,7 @@ export class Refusals {
       ...headers,
       'X-Request-Id',
       requestId,
-      'Content-Type',
-      'application/json; charset=utf-8',
-      'Content-Length',
-      String(Buffer.byteLength(text)),
+      ...bodyHeaders(text),
       'Date',
       new Date().toUTCString(),
       'Connection',

@@ -20,6 +20,14 @@ export const withCommonHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** The headers of a body of JSON, names and values in turn. */
+export const bodyHeaders = (body: string | Buffer, type = 'application/json; charset=utf-8'): string[] => [
+  'Content-Type',
+  type,
+  'Content-Length',
+  String(Buffer.byteLength(body)),
+];
+
 /** From this length on a text is encoded once, before it is sent, not measured and encoded while it waits to be taken. */
 const LONG_TEXT = 64 * 1024;
 
@@ -32,16 +40,9 @@ export const sendJson = (
   status: number,
   json: string | Buffer,
   headers: readonly string[] = [],
-  type = 'application/json; charset=utf-8',
+  type?: string,
 ): void => {
   const body = json.length < LONG_TEXT || typeof json !== 'string' ? json : Buffer.from(json);
-  response.writeHead(status, [
-    ...commonHeaders(response),
-    ...headers,
-    'Content-Type',
-    type,
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-  ]);
+  response.writeHead(status, [...commonHeaders(response), ...headers, ...bodyHeaders(body, type)]);
   response.end(body);
 };

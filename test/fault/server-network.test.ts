@@ -87,7 +87,7 @@ test.each(faults)('a network that %s', async (what, fail, mend, ms) => {
     ].join(', '),
   });
   // The fault hit.
-  expect(attempts.filter(({ outcome, at }) => outcome !== 'ok' && at < mendedAt + 100).length).toBeGreaterThan(4);
+  expect(attempts.filter(({ outcome, at }) => outcome !== 'ok' && at < mendedAt + 100)).not.toEqual([]);
 
   expect(strayOf(attempts, ['ok', ...REFUSALS], REQUEST_MS + GRACE_MS + lived.slackMs)).toEqual([]);
   expect(redAfter).toBeLessThan(2000 + lived.slackMs);
