@@ -14,6 +14,9 @@ const positive = (text) => {
   throw new InvalidArgumentError('It must be a number above 0.');
 };
 
+/** One folder more. */
+const folder = (path, before = []) => [...before, path];
+
 /** One set of variables more. */
 const variables = (text, before = []) => {
   if (text.split(' ').every((pair) => /^[A-Z_][A-Z0-9_]*=/.test(pair))) return [...before, text];
@@ -63,7 +66,12 @@ export const readOptions = (operations) => {
         .choices(['mariadb', 'sqlite'])
         .default('mariadb'),
     )
-    .option('--before <folder>', 'of --crowd, --fairness and --traces: another version, built, to set beside this one')
+    .addOption(
+      new Option(
+        '--before <folder>',
+        'of --crowd, --fairness and --traces: another version, built, to set beside this one; repeatable, not for --traces',
+      ).argParser(folder),
+    )
     .addOption(
       new Option(
         '--env <variables>',

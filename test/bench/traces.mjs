@@ -25,7 +25,7 @@ export const measureTraces = async (options) => {
   const sampled = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' };
   const text = await measureCost(options, {
     kindsOf: () => [
-      ...(options.before === undefined ? [] : [{ name: 'before', root: options.before }]),
+      ...(options.before ?? []).slice(0, 1).map((root) => ({ name: 'before', root })),
       { name: 'off' },
       { name: '1 %', env: { ...on, ...sampled } },
       { name: 'all', env: on },

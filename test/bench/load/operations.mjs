@@ -7,6 +7,7 @@ const DRAWS = 5000;
 const TOGGLED_GAMES = 2000;
 const PAGES = 300;
 const SEARCHED_TAGS = 16;
+const POPULAR_TAGS = 100;
 const BATCHES = 50;
 const LISTS_OF_A_BATCH = 20;
 const MIXED = 20_000;
@@ -43,7 +44,7 @@ export const listInputs = ({ tags, types }) => {
   return [...inputs.values()];
 };
 
-/** A game to publish, with three tags that exist. */
+/** A game to publish, with three tags that exist, popular ones more often. */
 const gameInput = ({ tags, types }, random) => {
   const draw = zipf(tags);
   const names = new Set();
@@ -81,6 +82,10 @@ export const operationsOf = (samples) => {
   const draw = zipf(listInputs(samples));
   const anonymous = (inputs) => inputs.map((input) => ({ input }));
   const games = several(500, () => gameInput(samples, random));
+  const tagged = (tagsOf) => games.map((game, index) => ({ ...game, tagNames: tagsOf(index).map(({ name }) => name) }));
+  const rare = tags.slice(POPULAR_TAGS);
+  const rarelyTagged = tagged((index) => [0, 1].map((n) => rare[(2 * index + n) % rare.length]));
+  const equallyTagged = tagged(() => tags.slice(0, 2));
   const batches = several(4, (index) => ({ games: games.slice(index * 100, index * 100 + 100) }));
   const words = [...searches.map(({ search }) => search), ...tags.slice(0, SEARCHED_TAGS).map(({ name }) => name)];
   const by = (key, inputs) => inputs.map((input) => ({ input, key }));
@@ -119,6 +124,8 @@ export const operationsOf = (samples) => {
       connections: [32],
     },
     create: { procedure: 'game.create', calls: by(keys[0], games), isWrite: true, servers: ['bare', 'peers'] },
+    createRareTags: { procedure: 'game.create', calls: by(keys[0], rarelyTagged), isWrite: true, servers: [] },
+    createSameTags: { procedure: 'game.create', calls: by(keys[0], equallyTagged), isWrite: true, servers: [] },
     batchCreate100: {
       procedure: 'game.batchCreate',
       calls: by(keys[0], batches),

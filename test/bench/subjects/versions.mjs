@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { startDelay } from '../machine/delay.mjs';
 import { startSeeded, startSeededSqlite } from '../machine/seeded.mjs';
 import { startServer } from '../machine/servers.mjs';
@@ -8,10 +8,10 @@ const COMMON = { TRUST_PROXY: '1' };
 
 const variablesOf = (text) => Object.fromEntries(text.split(' ').map((pair) => pair.split(/=(.*)/s, 2)));
 
-/** What is to be set side by side: this version first, that of `--before`, and this one with each `--env`. */
-const kindsOf = ({ before, env = [] }) => [
+/** What is to be set side by side: this version first, those of `--before`, and this one with each `--env`. */
+const kindsOf = ({ before = [], env = [] }) => [
   { name: 'now' },
-  ...(before === undefined ? [] : [{ name: 'before', root: resolve(before) }]),
+  ...before.map((folder) => ({ name: basename(resolve(folder)), root: resolve(folder) })),
   ...env.map((text) => ({ name: text, env: variablesOf(text) })),
 ];
 
