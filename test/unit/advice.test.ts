@@ -237,6 +237,7 @@ describe('an excerpt', () => {
 
 test('of a credential nothing is said but what kind of mistake it is', () => {
   const key = keyOfWord('credential');
+  const partsOfKey = Array.from({ length: key.length - 8 }, (_, index) => key.slice(index + 4, index + 9));
   const part = fc.constantFrom(
     key,
     key.slice(4),
@@ -269,7 +270,7 @@ test('of a credential nothing is said but what kind of mistake it is', () => {
       for (const text of [credentialMistake(parts.join('')), keyMistake(parts.join(''))]) {
         expect(text).toMatch(/^[`A-Z].*\.$/);
         expect(text).not.toContain('\ue000');
-        for (let at = 4; at + 5 <= key.length; at += 1) expect(text).not.toContain(key.slice(at, at + 5));
+        expect(partsOfKey.filter((secret) => text.includes(secret))).toEqual([]);
       }
     }),
     1000,
