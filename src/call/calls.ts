@@ -149,7 +149,7 @@ export class Calls {
    */
   async perform(admitted: Admitted, sent: Sent, position = 0): Promise<Buffer> {
     const { procedure, account, arrival } = admitted;
-    const input = this.#telling(procedure, sent);
+    const input = this.#inputThatTells(procedure, sent);
     const charging = account && this.#rates?.chargeInput(account, procedure, input);
     if (charging) await charging;
     const answer = await this.#make(admitted, sent, { input, position });
@@ -176,8 +176,8 @@ export class Calls {
     return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), asked, enter, read));
   }
 
-  /** What is sent, as far as it tells the one lane from the other. @throws AppError MALFORMED_JSON */
-  #telling({ searchMember, recordsMember }: Procedure, sent: Sent): unknown {
+  /** The input, where the class or the cost of the call depends on it. @throws AppError MALFORMED_JSON */
+  #inputThatTells({ searchMember, recordsMember }: Procedure, sent: Sent): unknown {
     const member = searchMember ?? recordsMember;
     return member !== undefined && sent.mayHave(member) ? inputOf(sent.parse()) : undefined;
   }

@@ -81,8 +81,8 @@ export class Bodies {
   /**
    * The text of a request's body, at most `limit` bytes when unpacked; empty for none. The body is JSON, of a coding that
    * we know: `assertJson` has seen to it.
-   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for what is not UTF-8 or broken off, OVERLOADED, and the failure of
-   * the request, where it is an AppError
+   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for what is not UTF-8 or broken
+   * off, OVERLOADED, and the failure of the request, where it is an AppError
    */
   async read(request: Request, limit: number): Promise<string> {
     const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
