@@ -1,5 +1,7 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type Reason, UNKNOWN_KEYS } from '../../contract/index.ts';
+import { type Reason, SENT_BYTES_PER_MS, UNKNOWN_KEYS } from '../../contract/index.ts';
 import { generateKey } from '../../src/key/format.ts';
 import { reasonOf } from '../support/published.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -304,6 +306,29 @@ describe('the account of work', () => {
     // The body, the transaction, the answer.
     expect(billed).toHaveLength(3);
     expect(billed[1]).toBeGreaterThan(1);
+  });
+
+  test('is charged for each chunk of a body as for sixteen bytes', async () => {
+    await start('read=1000,work=1000000');
+    const { key } = await app.aUser();
+    const body = JSON.stringify({ json: LIST });
+    const billed: number[] = [];
+    app.context.limits!.rates.bill = (_, ms) => void billed.push(ms);
+    const billOf = async (headers: Record<string, string | number>, size: number): Promise<number | undefined> => {
+      billed.length = 0;
+      const url = `${app.url}/api/trpc/game.list`;
+      const given = { ...bearer({ key }), 'Content-Type': 'application/json', ...headers };
+      const sent = httpRequest(url, { method: 'POST', headers: given });
+      for (let at = 0; at < body.length; at += size) sent.write(body.slice(at, at + size));
+      sent.end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      await once(response.resume(), 'end');
+      expect(response.statusCode).toBe(200);
+      return billed[0];
+    };
+    const { length } = body;
+    expect(await billOf({ 'Content-Length': length }, length)).toBe(length / SENT_BYTES_PER_MS);
+    expect(await billOf({ 'Transfer-Encoding': 'chunked' }, 1)).toBe((length + 16 * length) / SENT_BYTES_PER_MS);
   });
 });
 
