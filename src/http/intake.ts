@@ -32,12 +32,22 @@ interface Parser {
 interface ParsedSocket extends Socket {
   parser?: Parser | null;
   _paused?: boolean;
+  _handle?: { reading: boolean; readStart: () => void } | null;
 }
 
 /** Whether Node has stopped reading until the caller takes its answers. */
 const awaitsReader = (socket: ParsedSocket): boolean =>
   // oxlint-disable-next-line no-underscore-dangle -- Node's name
   socket._paused === true;
+
+/** Has a socket read again that Node had stopped while its parser consumed it: its streams would wait for a read under way. */
+const startReading = (socket: ParsedSocket): void => {
+  // oxlint-disable-next-line no-underscore-dangle -- Node's name
+  const handle = socket._handle;
+  if (!handle || handle.reading) return;
+  handle.reading = true;
+  handle.readStart();
+};
 
 /** What Node says when its parser stops. */
 export interface ParserFault extends Error {
@@ -122,6 +132,7 @@ class Connection {
     // Node stops consuming the socket for a listener of this event.
     socket.on('data', this.#onData);
     socket.on('resume', this.#onResume);
+    startReading(socket);
     this.#pump();
   }
 
@@ -262,9 +273,17 @@ export class Intake {
     });
   }
 
-  /** To be called for each request before it is answered. */
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    if (isChunked(request)) this.#connections.get(request.socket)?.closeAfterEarly(request, response);
+  /**
+   * To be called for each request; `answer` answers it. A chunked body is parsed before that as far as it has come: an answer
+   * before its end closes the connection.
+   */
+  begin(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+    if (!isChunked(request)) {
+      answer();
+      return;
+    }
+    this.#connections.get(request.socket)?.closeAfterEarly(request, response);
+    process.nextTick(answer);
   }
 
   /** To be called when the response to a request is closed. */

@@ -104,7 +104,6 @@ export class Listener {
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
-      intake.begin(request, response);
       const watch = observer?.begin(request);
       response.once('close', () => {
         this.#running.delete(response);
@@ -112,16 +111,19 @@ export class Listener {
         refusals.noteAnswered(request);
         intake.answered(request);
       });
-      request.url = fromPath(request.url ?? '');
+      const path = fromPath(request.url ?? '');
+      request.url = path;
       if (this.#stopping) response.setHeader('Connection', 'close');
-      // Health checks do not wait.
-      if (healthPaths.has(request.url)) {
-        app(request, response);
-        return;
-      }
-      const caller = (): string => callerOf(request.headers.authorization, addressOf(request));
-      const beginNow = (): void => begin(request, response, caller);
-      this.#scheduler.schedule(caller, watch ? () => watch.within(beginNow) : beginNow);
+      intake.begin(request, response, () => {
+        // Health checks do not wait.
+        if (healthPaths.has(path)) {
+          app(request, response);
+          return;
+        }
+        const caller = (): string => callerOf(request.headers.authorization, addressOf(request));
+        const beginNow = (): void => begin(request, response, caller);
+        this.#scheduler.schedule(caller, watch ? () => watch.within(beginNow) : beginNow);
+      });
     };
     this.#edge = edge;
     this.#log = log;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { ConfigError } from '../config.ts';
 import { Intake } from '../http/intake.ts';
@@ -39,26 +39,27 @@ export const serveMetrics = async (
       connectionsCheckingInterval: CHECK_MS,
     },
     (request, response) => {
-      const { method, url = '' } = request;
-      intake.begin(request, response);
       response.once('close', () => intake.answered(request));
-      const answer = (status: number, text: string, type = plain): void => {
-        response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
-        response.end(method === 'HEAD' ? '' : text);
-      };
-      if (url.split('?', 1)[0] !== PATH) answer(404, `Metrics are at ${PATH}.\n`);
-      else if (method !== 'GET' && method !== 'HEAD') answer(405, 'Ask by GET.\n');
-      else {
-        metrics.text().then(
-          (text) => answer(200, text, metrics.type),
-          (error: unknown) => {
-            log.error({ err: error }, 'the metrics could not be read');
-            answer(500, 'The metrics could not be read; the log says why.\n');
-          },
-        );
-      }
+      intake.begin(request, response, () => serve(request, response));
     },
   );
+  const serve = ({ method, url = '' }: IncomingMessage, response: ServerResponse): void => {
+    const answer = (status: number, text: string, type = plain): void => {
+      response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
+      response.end(method === 'HEAD' ? '' : text);
+    };
+    if (url.split('?', 1)[0] !== PATH) answer(404, `Metrics are at ${PATH}.\n`);
+    else if (method !== 'GET' && method !== 'HEAD') answer(405, 'Ask by GET.\n');
+    else {
+      metrics.text().then(
+        (text) => answer(200, text, metrics.type),
+        (error: unknown) => {
+          log.error({ err: error }, 'the metrics could not be read');
+          answer(500, 'The metrics could not be read; the log says why.\n');
+        },
+      );
+    }
+  };
   const intake = new Intake(server, (_fault, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();

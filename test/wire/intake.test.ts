@@ -157,6 +157,28 @@ describe('a body in chunks', () => {
     expect(heads(heard())).toHaveLength(1);
   });
 
+  test.each([
+    ['an early answer', postTo('no.such', 'r-0')],
+    ['a health check', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: r-0\r\n'],
+  ])('that comes whole with its request leaves the connection open after %s', async (_, head) => {
+    const { socket, heard } = await open();
+    socket.write(`${head}${chunked}${chunk(BODY)}0\r\n\r\n`);
+    while (idsOf(heard()).length < 1) await once(socket, 'data');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: r-1\r\n\r\n');
+    while (idsOf(heard()).length < 2) await once(socket, 'data');
+    expect(heard()).not.toMatch(/connection: close/i);
+  });
+
+  test('behind a large answer does not keep the service from seeing the end of the connection', async () => {
+    const { socket, heard, closed } = await open();
+    const large = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\nX-Request-Id: r-0\r\n\r\n';
+    socket.write(large.repeat(3) + `${start}${chunk(BODY)}0\r\n\r\n`.repeat(2));
+    while (idsOf(heard()).length < 5) await once(socket, 'data');
+    socket.end();
+    await closed;
+    expect(new Set(heads(heard()))).toEqual(new Set(['HTTP/1.1 200']));
+  });
+
   test('that is sent whole before the answer is read gets its answer', async () => {
     const { socket, heard, closed } = await open();
     socket.pause();

@@ -31,6 +31,7 @@ const PATIENCE_MS = 30_000;
 const SILENCE_MS = 60;
 const TICK_MS = 20;
 const MOST_FAULTS = 10;
+const IS_CHUNKED = /\r\ntransfer-encoding: *chunked\r\n/i;
 /** Bytes of a request that a fault shows. */
 const SHOWN = 400;
 
@@ -43,6 +44,8 @@ class Exchange {
   readonly #reader = new ReplyReader();
   readonly #timer: NodeJS.Timeout;
   #answered = 0;
+  /** Whether the last reply was the last of this connection, since it came before the end of a body in chunks. */
+  #isCutShort = false;
   #isOver = false;
   #isWildSent = false;
   #isWildDone = false;
@@ -122,6 +125,7 @@ class Exchange {
       if (!reply) return false;
       checkReplyTo(one.request, one.id, reply, note);
       this.#answered += 1;
+      this.#isCutShort = reply.headers['connection'] === 'close' && IS_CHUNKED.test(one.bytes.toString('latin1'));
       this.#tally.requests += 1;
       return true;
     }
@@ -156,7 +160,9 @@ class Exchange {
     if (this.#isOver) return;
     this.#tally.slowestMs = Math.max(this.#tally.slowestMs, performance.now() - this.#lastByteAt);
     const { asked, wild } = this.#conversation;
-    if (this.#answered < asked.length) {
+    if (this.#isCutShort) {
+      this.#tally.abandoned += asked.length - this.#answered;
+    } else if (this.#answered < asked.length) {
       this.#fail(`the connection was closed before the answer to ${asked[this.#answered]?.id}`);
     } else if (this.#reader.rest.length > 0 && !this.#isWildDone && !this.#hasHungUp) {
       this.#fail('the connection was closed within a reply');
