@@ -114,13 +114,13 @@ export class Listener {
       const path = fromPath(request.url ?? '');
       request.url = path;
       if (this.#stopping) response.setHeader('Connection', 'close');
+      const caller = (): string => callerOf(request.headers.authorization, addressOf(request));
       intake.begin(request, response, () => {
         // Health checks do not wait.
         if (healthPaths.has(path)) {
           app(request, response);
           return;
         }
-        const caller = (): string => callerOf(request.headers.authorization, addressOf(request));
         const beginNow = (): void => begin(request, response, caller);
         this.#scheduler.schedule(caller, watch ? () => watch.within(beginNow) : beginNow);
       });
