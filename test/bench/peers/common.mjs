@@ -55,3 +55,9 @@ export const newGameRow = (input, tags, user) => {
     extra_info: JSON.stringify(extra),
   };
 };
+
+/** The total of a list, as counted. */
+export const exactly = (total) => ({ total, totalRelation: 'eq' });
+
+/** The total of a list of which no more than `most` and one were counted. */
+export const atMost = (total, most) => (total > most ? { total: most, totalRelation: 'gte' } : exactly(total));

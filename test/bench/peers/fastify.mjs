@@ -5,7 +5,7 @@ import { Kysely, MysqlDialect } from 'kysely';
 import { z } from 'zod';
 import { openPool, viewCounter } from '../subjects/store.mjs';
 import { game, gamePage, gameSummary, idBytes, userProfile } from '../subjects/wire.mjs';
-import { hashOf, newGameRow, rangeStart, slugsOf, sortColumns, tagsByGame } from './common.mjs';
+import { atMost, exactly, hashOf, newGameRow, rangeStart, slugsOf, sortColumns, tagsByGame } from './common.mjs';
 import { FavoriteState, Game, GameIdInput, GameInput, GamePage, IdInput, ListInput, Profile } from './schemas.mjs';
 
 const MOST_COUNTED = 10_000;
@@ -32,14 +32,14 @@ const filtered = (input, tagIds) => {
 
 const counter = async (name) => {
   const row = await db.selectFrom('counters').select('n').where('name', '=', name).executeTakeFirst();
-  return { total: row?.n ?? 0, isBounded: false };
+  return exactly(row?.n ?? 0);
 };
 
 const count = async (input, tags) => {
   const filters = tags.length + (input.gameType === undefined ? 0 : 1) + (input.timeRange === 'all' ? 0 : 1);
   if (filters === 0) return counter('games');
   if (filters === 1 && input.gameType !== undefined) return counter(`games:${input.gameType}`);
-  if (filters === 1 && tags.length === 1) return { total: tags[0].game_count, isBounded: false };
+  if (filters === 1 && tags.length === 1) return exactly(tags[0].game_count);
   const ids = tags.map((tag) => tag.id);
   const { total } = await db
     .selectFrom(
@@ -50,7 +50,7 @@ const count = async (input, tags) => {
     )
     .select(({ fn }) => fn.countAll().as('total'))
     .executeTakeFirstOrThrow();
-  return { total, isBounded: true };
+  return atMost(total, MOST_COUNTED);
 };
 
 const recordColumns = [
@@ -107,14 +107,14 @@ const list = async (input) => {
     .innerJoin('users as u', 'u.id', 'r.author_id')
     .select(recordColumns);
   for (const column of columns) query = query.orderBy(`p.${column}`, direction);
-  const [rows, { total, isBounded }] = await Promise.all([query.execute(), count(input, tags)]);
+  const [rows, total] = await Promise.all([query.execute(), count(input, tags)]);
   const shown = rows.slice(0, input.limit);
   const found = await tagsOf(
     db,
     shown.map((row) => row.id),
   );
   const items = shown.map((row) => gameSummary(row, found.get(row.id.toString('hex')) ?? []));
-  return gamePage(input, items, rows, total, isBounded);
+  return gamePage(input, items, rows, total);
 };
 
 const findGame = async (on, id, viewer) => {

@@ -6,7 +6,7 @@ import { drizzle } from 'drizzle-orm/mysql2';
 import superjson from 'superjson';
 import { openPool, viewCounter } from '../subjects/store.mjs';
 import { game, gamePage, gameSummary, idBytes, userProfile } from '../subjects/wire.mjs';
-import { hashOf, newGameRow, rangeStart, slugsOf, sortColumns, tagsByGame } from './common.mjs';
+import { atMost, exactly, hashOf, newGameRow, rangeStart, slugsOf, sortColumns, tagsByGame } from './common.mjs';
 import { FavoriteState, Game, GameIdInput, GameInput, GamePage, IdInput, ListInput, Profile } from './schemas.mjs';
 import { apiKeys, counters, gameFavorites, gameReactions, games, gameTags, tags, users } from './tables.mjs';
 
@@ -30,7 +30,7 @@ const conditions = (input, tagIds) => [
 
 const counter = async (name) => {
   const [row] = await db.select({ n: counters.n }).from(counters).where(eq(counters.name, name));
-  return { total: row?.n ?? 0, isBounded: false };
+  return exactly(row?.n ?? 0);
 };
 
 const countGames = async (input, found) => {
@@ -40,7 +40,7 @@ const countGames = async (input, found) => {
   );
   if (filters.length === 0) return counter('games');
   if (filters.length === 1 && input.gameType !== undefined) return counter(`games:${input.gameType}`);
-  if (filters.length === 1 && found.length === 1) return { total: found[0].game_count, isBounded: false };
+  if (filters.length === 1 && found.length === 1) return exactly(found[0].game_count);
   const matches = db
     .select({ id: games.id })
     .from(games)
@@ -48,7 +48,7 @@ const countGames = async (input, found) => {
     .limit(MOST_COUNTED + 1)
     .as('matches');
   const [{ total }] = await db.select({ total: count() }).from(matches);
-  return { total, isBounded: true };
+  return atMost(total, MOST_COUNTED);
 };
 
 const summaryColumns = {
@@ -110,14 +110,14 @@ const list = async (input) => {
     .innerJoin(games, eq(games.id, page.id))
     .innerJoin(users, eq(users.id, games.author_id))
     .orderBy(...columns.map((column) => order(page[column])));
-  const [rows, { total, isBounded }] = await Promise.all([query, countGames(input, found)]);
+  const [rows, total] = await Promise.all([query, countGames(input, found)]);
   const shown = rows.slice(0, input.limit);
   const tagLists = await tagsOf(
     db,
     shown.map((row) => row.id),
   );
   const items = shown.map((row) => gameSummary(row, tagLists.get(row.id.toString('hex')) ?? []));
-  return gamePage(input, items, rows, total, isBounded);
+  return gamePage(input, items, rows, total);
 };
 
 const findGame = async (on, id, viewer) => {
