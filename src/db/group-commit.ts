@@ -129,10 +129,13 @@ export class GroupCommit<Call, Result> {
     for (const member of group) member.running = group.length > 1 ? 'together' : 'alone';
     const deadline = Deadline.ofAll(group.map((member) => member.deadline));
     const { splitMs } = this.#options;
+    let isSlow = false;
     // One of them may wait for what others lock.
-    const slow = new AppError('TIMEOUT');
-    const timer =
-      splitMs === undefined || group.length === 1 ? undefined : setTimeout(() => deadline?.end(slow), splitMs);
+    const giveUp = (): void => {
+      isSlow = true;
+      deadline?.end();
+    };
+    const timer = splitMs === undefined || group.length === 1 ? undefined : setTimeout(giveUp, splitMs);
     try {
       const results = await this.#doAll(
         group.map(({ call }) => call),
@@ -141,7 +144,7 @@ export class GroupCommit<Call, Result> {
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
     } catch (error) {
       // What we refuse ourselves concerns them all; anything else may be the fault of one.
-      if (error === slow) await Promise.all(group.map((member) => this.#settle([member])));
+      if (isSlow && error === deadline?.error) await Promise.all(group.map((member) => this.#settle([member])));
       else if (group.length === 1 || error instanceof AppError) for (const { reject } of group) reject(error);
       else for (const half of halvesOf(group)) await this.#settle(half);
     } finally {
