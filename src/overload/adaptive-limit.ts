@@ -4,7 +4,7 @@ const MOST = 1024;
  * How long work may wait in the database and in this process while it counts as running, in milliseconds: enough to keep both
  * busy, and little beside what callers may wait. What must wait longer waits in the queue, where callers take turns.
  */
-const TARGET_MS = 20;
+const TARGET_MS = 8;
 /** Work of one class does not take equally long: so much more than the base is no sign of waiting. */
 const VARIATION = 1.5;
 /** The weight of the last sample in the average of the throughput. */

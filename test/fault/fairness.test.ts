@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { scopes } from '../../contract/index.ts';
 import { createKey } from '../../src/key/service.ts';
 import { createUser } from '../../src/user/service.ts';
@@ -11,7 +11,7 @@ import { runCli, type ServeProcess, startServe } from '../support/program.ts';
 
 // Ordinary concurrency is not refused, and one caller with many connections does not hold up another with one.
 
-const SECONDS = 3;
+const SECONDS = 2;
 const GREEDY = 128;
 
 // Two processes share the machine with these callers; where a third one does, it is measured again.
@@ -22,7 +22,7 @@ let served: ServeProcess;
 let keys: string[];
 let games: string[];
 
-beforeEach(async () => {
+beforeAll(async () => {
   database = await createDatabase();
   keys = await withDatabase(database.url, async (db) => {
     await db.migrate();
@@ -41,7 +41,7 @@ beforeEach(async () => {
   games = [...(await storedGames(database.url))];
   served = await startServe({ url: database.url, env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off' } });
 });
-afterEach(async () => {
+afterAll(async () => {
   await served.stop('SIGKILL');
   await database.drop();
 });
