@@ -199,9 +199,14 @@ export class Publisher {
   constructor(db: Database, writes: Writes, now: () => Date) {
     this.#writes = writes;
     this.#groups = new GroupCommit(
-      (creations, deadline) => {
-        if (!creations.every(isRepeatable)) return db.transaction((tx) => publishEach(tx, creations, now()), deadline);
-        return db.transaction((tx) => doOnce(tx, creations, now(), publishEach), deadline, { isRepeatable: true });
+      (creations, deadline, onCommit) => {
+        const isOnce = creations.every(isRepeatable);
+        const work = async (tx: Transaction): Promise<Result[]> => {
+          const stored = await (isOnce ? doOnce(tx, creations, now(), publishEach) : publishEach(tx, creations, now()));
+          onCommit();
+          return stored;
+        };
+        return db.transaction(work, deadline, { isRepeatable: isOnce });
       },
       { overtakeMs: OVERTAKE_MS, splitMs: SPLIT_MS, sizeOf },
     );

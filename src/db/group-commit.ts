@@ -24,14 +24,26 @@ interface Waiting<Call, Result> {
 interface Options<Call> {
   /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
   overtakeMs?: number;
-  /** After how many milliseconds a group is given up, and its calls are done each by itself. */
+  /**
+   * After how many milliseconds a group is given up, unless it commits, and its calls are done each by itself. Where calls
+   * usually take so long, later.
+   */
   splitMs?: number;
   /** The size of a call, in characters or bytes; calls of `MAX_SIZE` together are a full group. */
   sizeOf?: (call: Call) => number;
 }
 
-/** Does some calls, all or none, and returns their results in order. */
-type DoAll<Call, Result> = (calls: readonly Call[], deadline: Deadline | undefined) => Promise<readonly Result[]>;
+/** Does some calls, all or none, and returns their results in order. It says when nothing is left but to commit. */
+type DoAll<Call, Result> = (
+  calls: readonly Call[],
+  deadline: Deadline | undefined,
+  onCommit: () => void,
+) => Promise<readonly Result[]>;
+
+/** A group that takes so many times as long as usual waits for something. */
+const SLOW = 4;
+/** The weight of the last group in what is usual. */
+const WEIGHT = 1 / 8;
 
 const halvesOf = <T>(items: readonly T[]): T[][] => {
   const middle = Math.ceil(items.length / 2);
@@ -56,6 +68,8 @@ export class GroupCommit<Call, Result> {
   readonly #queues = new Map<string, Waiting<Call, Result>[]>();
   readonly #options: Options<Call>;
   #waiting = 0;
+  /** How long calls take that are done, in milliseconds. */
+  #usualMs = 0;
 
   constructor(doAll: DoAll<Call, Result>, options: Options<Call> = {}) {
     this.#doAll = doAll;
@@ -135,12 +149,18 @@ export class GroupCommit<Call, Result> {
       isSlow = true;
       deadline?.end();
     };
-    const timer = splitMs === undefined || group.length === 1 ? undefined : setTimeout(giveUp, splitMs);
+    const timer =
+      splitMs === undefined || group.length === 1
+        ? undefined
+        : setTimeout(giveUp, Math.max(splitMs, SLOW * this.#usualMs));
+    const began = performance.now();
     try {
       const results = await this.#doAll(
         group.map(({ call }) => call),
         deadline,
+        () => clearTimeout(timer),
       );
+      this.#usualMs += WEIGHT * (performance.now() - began - this.#usualMs);
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
     } catch (error) {
       // What we refuse ourselves concerns them all; anything else may be the fault of one.

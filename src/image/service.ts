@@ -15,7 +15,8 @@ import { AppError } from '../errors.ts';
 import { counterOf, type Quota, quotaOf } from '../key/quotas.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
-import type { FavoriteState, Reaction, ReactionState } from '../reaction/service.ts';
+import type { FavoriteState, ReactionState } from '../reaction/service.ts';
+import type { Reaction } from '../reaction/toggle.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
 import {

@@ -125,6 +125,20 @@ describe('round trips', () => {
     const rows = await db.read('SELECT 1 FROM game_favorites WHERE game_id = ?', [storedIdToBytes(gameId)]);
     expect(rows).toHaveLength(users.length);
   });
+
+  test('of toggles of several games that meet: one more than of one', async () => {
+    const games = await Promise.all(users.map(() => app.aGame()));
+    const { db, toggles } = app.context;
+    const toggleAll = (): Promise<unknown> =>
+      Promise.all(users.map(({ id }, n) => toggles.favorite(gameKind, games[n]!.id, callOf(id), asIs)));
+    for (const rows of [users.length, 0]) {
+      const transactions = await transactionsOf(toggleAll);
+      expect(transactions.map((statements) => statements.length)).toEqual([3, 4]);
+      const ids = games.map(({ id }) => storedIdToBytes(id));
+      const stored = `SELECT 1 FROM game_favorites WHERE game_id IN (${ids.map(() => '?').join(', ')})`;
+      expect(await db.read(stored, ids)).toHaveLength(rows);
+    }
+  });
 });
 
 describe('toggles of one record that are done together', () => {
@@ -181,6 +195,72 @@ describe('toggles of one record that are done together', () => {
       );
       for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
     }
+  });
+});
+
+describe('toggles of several records that are done together', () => {
+  test('each see the state of their own record, and one that is not there fails alone', async () => {
+    const [a, b, c] = [await app.aGame(), await app.aGame(), await app.aGame()];
+    const [one, other] = [users[0]!.id, users[1]!.id];
+    const unknown = one;
+    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const outcomes = await Promise.allSettled([
+      toggles.favorite(gameKind, a.id, callOf(one), asIs),
+      toggles.favorite(gameKind, b.id, callOf(one), asIs),
+      toggles.favorite(gameKind, c.id, callOf(one), asIs),
+      toggles.favorite(gameKind, unknown, callOf(one), asIs),
+      toggles.favorite(gameKind, b.id, callOf(other), asIs),
+      toggles.react(gameKind, c.id, 'like', callOf(other), asIs),
+      toggles.react(gameKind, b.id, 'dislike', callOf(one), asIs),
+      toggles.favorite(gameKind, c.id, callOf(one), asIs),
+      toggles.react(gameKind, unknown, 'like', callOf(one), asIs),
+      toggles.react(gameKind, c.id, 'like', callOf(one), asIs),
+    ]);
+    const notFound = { status: 'rejected', reason: { reason: 'GAME_NOT_FOUND' } };
+    const done = (value: object): object => ({ status: 'fulfilled', value });
+    expect(outcomes).toMatchObject([
+      done({ favorited: true, favoriteCount: 1 }),
+      done({ favorited: true, favoriteCount: 1 }),
+      done({ favorited: true, favoriteCount: 1 }),
+      notFound,
+      done({ favorited: true, favoriteCount: 2 }),
+      done({ reaction: 'like', likeCount: 1, dislikeCount: 0 }),
+      done({ reaction: 'dislike', likeCount: 0, dislikeCount: 1 }),
+      done({ favorited: false, favoriteCount: 0 }),
+      notFound,
+      done({ reaction: 'like', likeCount: 2, dislikeCount: 0 }),
+    ]);
+    const states = await Promise.all([a, b, c].map(({ id }) => app.call('game.getById', { id }, users[0]!.key)));
+    expect(states).toMatchObject([
+      { favoriteCount: 1, likeCount: 0, dislikeCount: 0, viewer: { favorited: true, reaction: null } },
+      { favoriteCount: 2, likeCount: 0, dislikeCount: 1, viewer: { favorited: true, reaction: 'dislike' } },
+      { favoriteCount: 0, likeCount: 2, dislikeCount: 0, viewer: { favorited: false, reaction: 'like' } },
+    ]);
+    await expectExactCounts(app.context.db);
+  });
+
+  test('all hear that theirs is unknown where none is there', async () => {
+    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const unknown = users.map(({ id }) => id);
+    const outcomes = await Promise.allSettled(
+      unknown.map((id) => toggles.react(gameKind, id, 'like', callOf(users[0]!.id), asIs)),
+    );
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { reason: 'GAME_NOT_FOUND' } });
+  });
+
+  test('are stored but for one whose user is gone', async () => {
+    const gone = await app.aUser();
+    await app.context.db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
+    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const games = await Promise.all([1, 2, 3, 4].map(() => app.aGame()));
+    const outcomes = await Promise.allSettled(
+      [users[0]!, users[1]!, gone, users[2]!].map(({ id }, n) =>
+        toggles.favorite(gameKind, games[n]!.id, callOf(id), asIs),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: { reason: 'KEY_UNKNOWN' } });
+    await expectExactCounts(app.context.db);
   });
 });
 

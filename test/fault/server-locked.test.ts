@@ -160,6 +160,11 @@ describe('a row that another session has locked', () => {
     const gameId = await call('game.create', { title: 'held' });
     await hold(gameId);
     const writers = startWriters(served.base, key, { count: 4, obedient: false });
+    const free = await Promise.all([1, 2, 3, 4].map((n) => call('game.create', { title: `free ${n}` })));
+    const togglers = startReaders(
+      served.base,
+      free.map((id) => ({ procedure: 'game.toggleFavorite' as const, input: { gameId: id }, key })),
+    );
     const live = await startLiveness(`${served.base}/healthz`);
     // More than there are connections to write on.
     const clients = Array.from({ length: 24 }, () => openClient(served.base, key, { patienceMs: 20_000 }));
@@ -172,7 +177,7 @@ describe('a row that another session has locked', () => {
     );
     const heldWaits = await untilWaiting((count) => count <= 5, 1000).catch((error: Error) => error.message);
     await other.query('COMMIT');
-    await writers.stop();
+    await Promise.all([writers.stop(), togglers.stop()]);
     const { slackMs } = await live.stop();
     for (const client of clients) client.close();
 
@@ -180,7 +185,7 @@ describe('a row that another session has locked', () => {
     noteResult({
       fault: 'a row locked by another session, 24 wait',
       rounds: 1,
-      load: '4 writers of other rows',
+      load: '4 writers and 4 togglers of other rows',
       ...checked,
       seen: `slowest answer ${Math.round(Math.max(...endings.map(({ ms }) => ms)))} ms`,
     });
@@ -190,6 +195,9 @@ describe('a row that another session has locked', () => {
     expect(heldWaits).toEqual(expect.any(Number));
     // The others went on all the while.
     expect(strayOf(writers.attempts, ['ok'], REQUEST_MS)).toEqual([]);
+    expect(strayOf(togglers.attempts, ['ok'], REQUEST_MS / 2 + slackMs)).toEqual([]);
+    // They meet the row in one group for each of those who wait for it, and for half a second.
+    expect(togglers.attempts.length).toBeGreaterThan(100);
     expect(checked).toMatchObject({ lost: 0, duplicated: 0 });
     expect(checked.longestOutageMs).toBeLessThan(REQUEST_MS / 2 + slackMs);
     await withDatabase(database.url, expectExactCounts);

@@ -145,6 +145,29 @@ test('a group that takes too long is given up, and each of its calls done by its
   expect(done).toEqual([[0], [1, 2], [1], [2]]);
 });
 
+test('a group that commits, or takes as long as calls usually do, is not given up', async () => {
+  const done: number[][] = [];
+  let ms = { work: 5, commit: 60 };
+  const groups = new GroupCommit<number, number>(
+    async (calls, deadline, onCommit) => {
+      done.push([...calls]);
+      await deadline!.race(sleep(ms.work));
+      onCommit();
+      await deadline!.race(sleep(ms.commit));
+      return calls;
+    },
+    { splitMs: 40 },
+  );
+  const all = async (): Promise<number> => {
+    done.length = 0;
+    await Promise.all([1, 2, 3].map((n) => groups.do('a', n, forever)));
+    return done.length;
+  };
+  expect(await all()).toBe(2);
+  ms = { work: 60, commit: 0 };
+  for (let round = 0; round < 5; round += 1) expect(await all()).toBe(2);
+});
+
 test('large calls are not all done together', async () => {
   const done: number[] = [];
   const groups = new GroupCommit<number, number>(

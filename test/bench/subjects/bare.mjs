@@ -67,9 +67,9 @@ const toggleFavorite = ({ gameId }, user) =>
     const [stored] = await execute(connection, toggle.lock, [user, id]);
     const favorited = stored.user_id === null;
     if (favorited) await execute(connection, toggle.add, [user, id]);
-    else await execute(connection, toggle.remove, [id, user]);
+    else await execute(connection, toggle.remove, [user, id]);
     const favoriteCount = stored.favorite_count + (favorited ? 1 : -1);
-    await execute(connection, toggle.store, [favoriteCount, stored.like_count, stored.dislike_count, id]);
+    await execute(connection, toggle.store, [favoriteCount, id]);
     return { gameId, favorited, favoriteCount };
   });
 

@@ -99,11 +99,11 @@ export const addViews = (n) =>
   `UPDATE games SET view_count = view_count + CASE id ${cases(n)} ELSE 0 END WHERE id IN (${placeholders(n)})`;
 
 export const toggle = {
-  lock: `SELECT r.favorite_count, r.like_count, r.dislike_count, m.user_id, 'favorite' AS mark
+  lock: `SELECT r.id, r.favorite_count, r.like_count, r.dislike_count, m.user_id, 'favorite' AS mark
     FROM games r LEFT JOIN game_favorites m ON m.game_id = r.id AND m.user_id IN (?) WHERE r.id = ? FOR UPDATE`,
-  remove: 'DELETE FROM game_favorites WHERE game_id = ? AND user_id IN (?)',
+  remove: 'DELETE FROM game_favorites WHERE (user_id = ? AND game_id = ?)',
   add: 'INSERT INTO game_favorites (user_id, game_id) VALUES (?, ?)',
-  store: 'UPDATE games SET favorite_count = ?, like_count = ?, dislike_count = ? WHERE id = ?',
+  store: 'UPDATE games SET favorite_count = ? WHERE id IN (?)',
 };
 
 export const create = {
