@@ -40,12 +40,14 @@ const HEAD = [
   'p99 ms',
   'refused p50',
   '/healthz p99',
+  'worst',
+  'arriving: p99',
   'server µs',
   'database µs',
 ];
 const RATIO_HEAD = ['now : this, answered/s', 'p99', 'server µs', 'database µs'];
 const RATIOS = ['perSecond', 'p99', 'serverUs', 'databaseUs'];
-const MEASURES = [...RATIOS, 'p50', 'refusedPerSecond', 'refusedP50', 'healthMs'];
+const MEASURES = [...RATIOS, 'p50', 'refusedPerSecond', 'refusedP50', 'healthMs', 'healthWorstMs', 'arrivalMs'];
 
 /** One turn of a crowd; another process asks `/healthz` meanwhile. */
 const visit = async ({ load, beside, callers }, version, set, connections, { seconds, obedient, oneCaller }) => {
@@ -57,10 +59,16 @@ const visit = async ({ load, beside, callers }, version, set, connections, { sec
   const own = callers.get(version);
   const [turn, health] = await Promise.all([
     takeTurn({ ...common, callers: oneCaller ? own.slice(0, 1) : own, tolerant: true, obedient }),
-    beside.watchHealth({ port: server.port, milliseconds }),
+    beside.watchHealth({ port: server.port, milliseconds, warmUpMs }),
   ]);
   demandRunning(version);
-  return { ...turn, healthMs: health.p99, healthFailed: health.failed };
+  return {
+    ...turn,
+    healthMs: health.p99,
+    healthWorstMs: health.worst,
+    arrivalMs: health.arriving.p99,
+    healthFailed: health.failed + health.arriving.failed,
+  };
 };
 
 const summaryOf = (turns) => ({
@@ -80,6 +88,8 @@ const rowOf = (name, connections, version, level, ratios, withRatios) => [
   figure(level.p99),
   figure(level.refusedP50),
   figure(level.healthMs) + (level.healthFailed > 0 ? `, ${level.healthFailed} failed` : ''),
+  figure(level.healthWorstMs),
+  figure(level.arrivalMs),
   figure(level.serverUs),
   figure(level.databaseUs),
   ...(withRatios ? RATIOS.map((measure) => (ratios ? figure(ratios[measure]) : '')) : []),

@@ -197,19 +197,23 @@ const askHealth = (port) =>
     socket.write(HEALTH);
   });
 
-/** Asks `/healthz` at a steady pace, however long the answers take. */
-const watchHealth = async ({ port, milliseconds }) => {
-  const asked = [];
-  const deadline = performance.now() + milliseconds;
-  await new Promise((resolve) => {
-    const timer = setInterval(() => {
-      if (performance.now() < deadline) asked.push(askHealth(port));
-      else resolve(clearInterval(timer));
-    }, HEALTH_EVERY_MS);
-  });
-  const times = await Promise.all(asked);
+const healthOf = (times) => {
   const good = times.filter((ms) => ms !== undefined);
   return { asked: times.length, failed: times.length - good.length, ...summaryOf(good) };
+};
+
+/** Asks `/healthz` at a steady pace, however long the answers take; while a crowd arrives, that counts by itself. */
+const watchHealth = async ({ port, milliseconds, warmUpMs = 0 }) => {
+  const [early, asked] = [[], []];
+  const began = performance.now();
+  await new Promise((resolve) => {
+    const timer = setInterval(() => {
+      const ms = performance.now() - began;
+      if (ms > milliseconds) resolve(clearInterval(timer));
+      else (ms < warmUpMs ? early : asked).push(askHealth(port));
+    }, HEALTH_EVERY_MS);
+  });
+  return { ...healthOf(await Promise.all(asked)), arriving: healthOf(await Promise.all(early)) };
 };
 
 const orders = {

@@ -50,7 +50,8 @@ export const toolText = (name, input) =>
  *   It resolves with `requests` that ended, out of them `answered` (2xx), `refused` (429, 503) and `other`, `statuses`,
  *   and `whole`, these three with the warm-up; `perSecond` and the latencies `p50`, `p99` and `worst` in milliseconds of
  *   what was answered; `refusedPerSecond`, `refusedP50` and `refusedP99`
- * - `watchHealth({port, milliseconds})` asks `/healthz` on new connections: `asked`, `failed`, `p50`, `p99`, `worst`
+ * - `watchHealth({port, milliseconds, warmUpMs})` asks `/healthz` on new connections: `asked`, `failed`, `p50`, `p99`,
+ *   `worst`, and the same of the time of `warmUpMs` as `arriving`
  * - `stop()` ends it, or else it ends with this process
  */
 export const startLoad = () => {
