@@ -22,7 +22,10 @@ interface Waiting<Call, Result> {
 
 /** Where groups may meet rows that others lock, and how large they may be. */
 interface Options<Call> {
-  /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
+  /**
+   * After how many milliseconds the next group no longer waits for the one under way; nor does it once that commits. Without, it
+   * always waits.
+   */
   overtakeMs?: number;
   /**
    * After how many milliseconds a group is given up, unless it commits, and its calls are done each by itself. Where calls
@@ -49,6 +52,8 @@ const halvesOf = <T>(items: readonly T[]): T[][] => {
   const middle = Math.ceil(items.length / 2);
   return [items.slice(0, middle), items.slice(middle)];
 };
+
+const ignore = (): void => undefined;
 
 /** Resolves with `work`, or after `ms`. */
 const orLate = async (work: Promise<void>, ms: number): Promise<void> => {
@@ -120,8 +125,10 @@ export class GroupCommit<Call, Result> {
     for (let group = [first]; group.length > 0; group = this.#take(queue)) {
       const members = group.filter(({ deadline }) => !deadline.error);
       // What is done together belongs to the call that has waited longest.
-      const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members));
-      await (overtakeMs === undefined || !settled ? settled : orLate(settled, overtakeMs));
+      let onCommit: () => void = ignore;
+      const commits = new Promise<void>((resolve) => (onCommit = resolve));
+      const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members, onCommit));
+      await (overtakeMs === undefined || !settled ? settled : orLate(Promise.race([settled, commits]), overtakeMs));
     }
     this.#queues.delete(key);
   }
@@ -139,7 +146,7 @@ export class GroupCommit<Call, Result> {
   }
 
   /** Never rejects. */
-  async #settle(group: readonly Waiting<Call, Result>[]): Promise<void> {
+  async #settle(group: readonly Waiting<Call, Result>[], onCommit = ignore): Promise<void> {
     for (const member of group) member.running = group.length > 1 ? 'together' : 'alone';
     const deadline = Deadline.ofAll(group.map((member) => member.deadline));
     const { splitMs } = this.#options;
@@ -158,7 +165,10 @@ export class GroupCommit<Call, Result> {
       const results = await this.#doAll(
         group.map(({ call }) => call),
         deadline,
-        () => clearTimeout(timer),
+        () => {
+          clearTimeout(timer);
+          onCommit();
+        },
       );
       this.#usualMs += WEIGHT * (performance.now() - began - this.#usualMs);
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);

@@ -127,6 +127,23 @@ test('a group that takes long is overtaken where that is allowed, and each belon
   expect(await results[0]).toBe(0);
 });
 
+test('a group that commits is overtaken where that is allowed', async () => {
+  const happened: string[] = [];
+  const groups = new GroupCommit<number, number>(
+    async (calls, _, onCommit) => {
+      happened.push(`${calls.join()} begin`);
+      await sleep(1);
+      onCommit();
+      await sleep(20);
+      happened.push(`${calls.join()} are stored`);
+      return calls;
+    },
+    { overtakeMs: 10_000 },
+  );
+  expect(await Promise.all([1, 2, 3].map((n) => groups.do('a', n, forever)))).toEqual([1, 2, 3]);
+  expect(happened).toEqual(['1 begin', '2,3 begin', '1 are stored', '2,3 are stored']);
+});
+
 test('a group that takes too long is given up, and each of its calls done by itself', async () => {
   const done: number[][] = [];
   const groups = new GroupCommit<number, number>(
