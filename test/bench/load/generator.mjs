@@ -204,7 +204,8 @@ const healthOf = (times) => {
 
 /** Asks `/healthz` at a steady pace, however long the answers take; while a crowd arrives, that counts by itself. */
 const watchHealth = async ({ port, milliseconds, warmUpMs = 0 }) => {
-  const [early, asked] = [[], []];
+  const early = [];
+  const asked = [];
   const began = performance.now();
   await new Promise((resolve) => {
     const timer = setInterval(() => {
