@@ -14,6 +14,8 @@ const OPERATIONS = [
   'toggleFavorite',
   'hotToggle',
   'create',
+  'createRareTags',
+  'createSameTags',
   'batchCreate100',
   'equalList',
   'page500',
