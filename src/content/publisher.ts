@@ -1,12 +1,12 @@
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { GroupCommit } from '../db/group-commit.ts';
+import { AMONG_LOCKS, GroupCommit } from '../db/group-commit.ts';
 import { inList, padded, placeholders } from '../db/in-list.ts';
 import { bySize } from '../db/texts.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { Repeatable } from '../idempotency/repeatable.ts';
-import { doOnce, type Result, type Writes } from '../idempotency/writes.ts';
+import { doTogether, type Result, type Writes } from '../idempotency/writes.ts';
 import { type CountMade, counterOf, type Quota } from '../key/quotas.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
@@ -178,13 +178,6 @@ interface Request<Columns extends object, Output> {
   view: (record: ContentRecord<Columns>) => Output;
 }
 
-const isRepeatable = (creation: Creation): creation is Creation & { repeatable: Repeatable } =>
-  creation.repeatable !== undefined;
-
-/** A group may wait for a row that others lock: then the next one goes on, and soon each call of the group by itself. */
-const OVERTAKE_MS = 100;
-const SPLIT_MS = 500;
-
 const sizeOf = ({ draft }: Creation): number =>
   Object.values(draft.columns).reduce(
     (size: number, value: unknown) => size + (typeof value === 'string' ? value.length : 0),
@@ -199,16 +192,8 @@ export class Publisher {
   constructor(db: Database, writes: Writes, now: () => Date) {
     this.#writes = writes;
     this.#groups = new GroupCommit(
-      (creations, deadline, onCommit) => {
-        const isOnce = creations.every(isRepeatable);
-        const work = async (tx: Transaction): Promise<Result[]> => {
-          const stored = await (isOnce ? doOnce(tx, creations, now(), publishEach) : publishEach(tx, creations, now()));
-          onCommit();
-          return stored;
-        };
-        return db.transaction(work, deadline, { isRepeatable: isOnce });
-      },
-      { overtakeMs: OVERTAKE_MS, splitMs: SPLIT_MS, sizeOf },
+      (creations, deadline, onCommit) => doTogether(db, creations, { now, deadline, onCommit }, publishEach),
+      { ...AMONG_LOCKS, sizeOf },
     );
   }
 

@@ -22,11 +22,10 @@ interface Waiting<Call, Result> {
 
 /** Where groups may meet rows that others lock, and how large they may be. */
 interface Options<Call> {
-  /**
-   * After how many milliseconds the next group no longer waits for the one under way; nor does it once that commits. Without, it
-   * always waits.
-   */
+  /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
   overtakeMs?: number;
+  /** With `overtakeMs`: whether the next group begins while one commits, which helps where groups seldom share rows. */
+  isPipelined?: boolean;
   /**
    * After how many milliseconds a group is given up, unless it commits, and its calls are done each by itself. Where calls
    * usually take so long, later.
@@ -36,6 +35,9 @@ interface Options<Call> {
   sizeOf?: (call: Call) => number;
 }
 
+/** For groups that may wait for a row that others lock: the next group goes on, and soon each call of the group by itself. */
+export const AMONG_LOCKS = { overtakeMs: 100, splitMs: 500 } as const;
+
 /** Does some calls, all or none, and returns their results in order. It says when nothing is left but to commit. */
 type DoAll<Call, Result> = (
   calls: readonly Call[],
@@ -43,9 +45,9 @@ type DoAll<Call, Result> = (
   onCommit: () => void,
 ) => Promise<readonly Result[]>;
 
-/** A group that takes so many times as long as usual waits for something. */
+/** The multiple of the usual duration from which a group counts as waiting for a lock. */
 const SLOW = 4;
-/** The weight of the last group in what is usual. */
+/** The weight of the last group in the moving average of durations. */
 const WEIGHT = 1 / 8;
 
 const halvesOf = <T>(items: readonly T[]): T[][] => {
@@ -73,7 +75,7 @@ export class GroupCommit<Call, Result> {
   readonly #queues = new Map<string, Waiting<Call, Result>[]>();
   readonly #options: Options<Call>;
   #waiting = 0;
-  /** How long calls take that are done, in milliseconds. */
+  /** The moving average of the durations of groups that succeeded, in milliseconds. */
   #usualMs = 0;
 
   constructor(doAll: DoAll<Call, Result>, options: Options<Call> = {}) {
@@ -121,14 +123,15 @@ export class GroupCommit<Call, Result> {
   async #work(key: string, first: Waiting<Call, Result>): Promise<void> {
     const queue: Waiting<Call, Result>[] = [];
     this.#queues.set(key, queue);
-    const { overtakeMs } = this.#options;
+    const { overtakeMs, isPipelined = false } = this.#options;
     for (let group = [first]; group.length > 0; group = this.#take(queue)) {
       const members = group.filter(({ deadline }) => !deadline.error);
       // What is done together belongs to the call that has waited longest.
       let onCommit: () => void = ignore;
       const commits = new Promise<void>((resolve) => (onCommit = resolve));
       const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members, onCommit));
-      await (overtakeMs === undefined || !settled ? settled : orLate(Promise.race([settled, commits]), overtakeMs));
+      const isPassed = isPipelined && settled ? Promise.race([settled, commits]) : settled;
+      await (overtakeMs === undefined || !isPassed ? isPassed : orLate(isPassed, overtakeMs));
     }
     this.#queues.delete(key);
   }

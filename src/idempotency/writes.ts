@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
+import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Call } from '../procedure.ts';
 import { mayKeepAnswer, type Quota } from '../key/quotas.ts';
@@ -22,7 +23,7 @@ export type Result = { output: unknown } | Replay | AppError;
  * Does those of some calls, which may be repeated, that were not done before, in one transaction, and stores their answers
  * with them. `make` does them, and may refuse some.
  */
-export const doOnce = async <C extends { repeatable: Repeatable }>(
+const doOnce = async <C extends { repeatable: Repeatable }>(
   tx: Transaction,
   calls: readonly C[],
   now: Date,
@@ -44,6 +45,29 @@ export const doOnce = async <C extends { repeatable: Repeatable }>(
   if (made.length > 0) await remember(tx, made, memory, now);
   const done = results.values();
   return objections.map((objection) => objection ?? done.next().value!);
+};
+
+const isRepeatable = <C extends { repeatable: Repeatable | undefined }>(
+  call: C,
+): call is C & { repeatable: Repeatable } => call.repeatable !== undefined;
+
+/**
+ * Does a group of calls in one transaction, and calls `onCommit` before its COMMIT. Either all of them may be repeated, and then
+ * are done once, or none. @throws whatever `make` and `Database.transaction` throw
+ */
+export const doTogether = <C extends { repeatable: Repeatable | undefined }>(
+  db: Database,
+  calls: readonly C[],
+  { now, deadline, onCommit }: { now: () => Date; deadline: Deadline | undefined; onCommit: () => void },
+  make: (tx: Transaction, calls: readonly C[], now: Date) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> => {
+  const isOnce = calls.every(isRepeatable);
+  const work = async (tx: Transaction): Promise<readonly Result[]> => {
+    const results = await (isOnce ? doOnce(tx, calls, now(), make) : make(tx, calls, now()));
+    onCommit();
+    return results;
+  };
+  return db.transaction(work, deadline, { isRepeatable: isOnce });
 };
 
 /** Writes, each in a transaction of its own. One that may be repeated is done once: what it answers is stored with it. */

@@ -1,17 +1,14 @@
 import type { ContentKind } from '../content/kind.ts';
-import { Orphaned, type Transaction } from '../db/connection.ts';
+import { Orphaned } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { GroupCommit } from '../db/group-commit.ts';
+import { AMONG_LOCKS, GroupCommit } from '../db/group-commit.ts';
 import { idToBytes } from '../db/values.ts';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import type { Repeatable } from '../idempotency/repeatable.ts';
-import { doOnce, type Result, type Writes } from '../idempotency/writes.ts';
+import { doTogether, type Result, type Writes } from '../idempotency/writes.ts';
 import type { Caller } from '../key/verifier.ts';
 import type { Call } from '../procedure.ts';
 import { type Outcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
-
-const isRepeatable = (toggle: Toggle): toggle is Toggle & { repeatable: Repeatable } => toggle.repeatable !== undefined;
 
 /** The record was locked: of what a mark refers to, it can be but the user who was deleted meanwhile. */
 const toCaller = (error: unknown): never => {
@@ -31,10 +28,6 @@ export interface ReactionState {
   dislikeCount: number;
 }
 
-/** A record may be locked by others: then the next group goes on, and soon each record of the group by itself. */
-const OVERTAKE_MS = 100;
-const SPLIT_MS = 500;
-
 /** Those that may be repeated are done by themselves: whether all of a transaction is may decide what becomes of it. */
 const groupOf = (toggle: Toggle): string => (toggle.repeatable ? `${tableOf(toggle)} once` : tableOf(toggle));
 
@@ -51,17 +44,11 @@ export class Toggles {
     const together = new GroupCommit<readonly Toggle[], readonly Result[]>(
       async (parts, deadline, onCommit) => {
         const toggles = parts.flat();
-        const isOnce = toggles.every(isRepeatable);
-        const work = async (tx: Transaction): Promise<Result[]> => {
-          const done = await (isOnce ? doOnce(tx, toggles, now(), toggleInOrder) : toggleInOrder(tx, toggles));
-          onCommit();
-          return done;
-        };
-        const results = await db.transaction(work, deadline, { isRepeatable: isOnce });
+        const results = await doTogether(db, toggles, { now, deadline, onCommit }, toggleInOrder);
         let taken = 0;
         return parts.map(({ length }) => results.slice(taken, (taken += length)));
       },
-      { overtakeMs: OVERTAKE_MS, splitMs: SPLIT_MS },
+      { ...AMONG_LOCKS, isPipelined: true },
     );
     this.#ofRecord = new GroupCommit((toggles, deadline) =>
       together.do(groupOf(toggles[0]!), toggles, deadline ?? new Deadline()),

@@ -39,20 +39,20 @@ const countColumns = { favorite: 'favorite_count', like: 'like_count', dislike: 
 
 type Statement = (n: number) => string;
 
-/** The table of a mark, and its statements. */
+/** A table of favorites or reactions, and its statements, each for `n` users, marks or records. */
 interface MarkTable {
   hasType: boolean;
-  /** Locks a record before anything that hangs on it is touched, and reads the marks of so many users. */
+  /** Locks one record before the rows that refer to it, and reads the marks of `n` users. */
   lockOne: Statement;
-  /** Locks so many records in the order of their ids: the one order in which transactions never deadlock. */
+  /** Locks `n` records in the order of their ids, so that transactions never deadlock. */
   lockAll: Statement;
-  /** Reads so many marks: user and record of each. */
+  /** Reads `n` marks by the user and record of each. */
   read: Statement;
   remove: Statement;
   insert: Insert;
   /** The counts of its marks. */
   counts: readonly (keyof Counts)[];
-  /** Stores these counts of so many records. */
+  /** Stores these counts of `n` records. */
   storeCounts: Statement;
 }
 
@@ -156,7 +156,7 @@ const lockRecord = async (tx: Transaction, table: MarkTable, toggles: readonly T
 
 type Pair = readonly [user: Bytes, record: Bytes];
 
-/** Parts of a list of marks, each with the parameters for so many. */
+/** Splits pairs into chunks, each with its statement size and its parameters. */
 const partsOfPairs = (pairs: readonly Pair[]): { n: number; parameters: Bytes[] }[] =>
   partsOf(pairs).map((part) => {
     const among = padded(part);

@@ -138,7 +138,7 @@ test('a group that commits is overtaken where that is allowed', async () => {
       happened.push(`${calls.join()} are stored`);
       return calls;
     },
-    { overtakeMs: 10_000 },
+    { overtakeMs: 10_000, isPipelined: true },
   );
   expect(await Promise.all([1, 2, 3].map((n) => groups.do('a', n, forever)))).toEqual([1, 2, 3]);
   expect(happened).toEqual(['1 begin', '2,3 begin', '1 are stored', '2,3 are stored']);
