@@ -42,12 +42,22 @@ const HEAD = [
   '/healthz p99',
   'worst',
   'arriving: p99',
+  '/healthz',
   'server µs',
   'database µs',
 ];
 const RATIO_HEAD = ['now : this, answered/s', 'p99', 'server µs', 'database µs'];
 const RATIOS = ['perSecond', 'p99', 'serverUs', 'databaseUs'];
-const MEASURES = [...RATIOS, 'p50', 'refusedPerSecond', 'refusedP50', 'healthMs', 'healthWorstMs', 'arrivalMs'];
+const MEASURES = [
+  ...RATIOS,
+  'p50',
+  'refusedPerSecond',
+  'refusedP50',
+  'healthMs',
+  'healthWorstMs',
+  'earlyP99',
+  'arrivalMs',
+];
 
 /** One turn of a crowd; another process asks `/healthz` meanwhile. */
 const visit = async ({ load, beside, callers }, version, set, connections, { seconds, obedient, oneCaller }) => {
@@ -89,6 +99,7 @@ const rowOf = (name, connections, version, level, ratios, withRatios) => [
   figure(level.refusedP50),
   figure(level.healthMs) + (level.healthFailed > 0 ? `, ${level.healthFailed} failed` : ''),
   figure(level.healthWorstMs),
+  figure(level.earlyP99),
   figure(level.arrivalMs),
   figure(level.serverUs),
   figure(level.databaseUs),

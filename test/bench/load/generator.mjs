@@ -40,7 +40,8 @@ const summaryOf = (latencies) => {
 };
 
 /**
- * Loads a server for a while, as `startLoad` in load.mjs describes. Replies of the first `warmUpMs` count only for `whole`.
+ * Loads a server for a while, as `startLoad` in load.mjs describes. Replies of the first `warmUpMs` count only for `whole`, and
+ * requests that were sent in them have latencies of their own.
  */
 const load = (order) =>
   new Promise((resolve, reject) => {
@@ -48,7 +49,9 @@ const load = (order) =>
     const { callers, tolerant = false, obedient = false } = order;
     const requests = sets.get(set);
     const identities = callers?.map(identityOf);
-    const latencies = { answered: [], refused: [], other: [] };
+    const latencies = { answered: [], refused: [] };
+    const early = [];
+    const ended = { answered: 0, refused: 0, other: 0 };
     const whole = { answered: 0, refused: 0, other: 0 };
     const inTime = { answered: 0, refused: 0, other: 0 };
     const statuses = {};
@@ -63,16 +66,18 @@ const load = (order) =>
       if (now - began < warmUpMs) return;
       last = now;
       statuses[status] = (statuses[status] ?? 0) + 1;
+      ended[kind] += 1;
       if (now <= deadline) inTime[kind] += 1;
-      latencies[kind].push(ms);
+      if (now - ms - began >= warmUpMs) latencies[kind]?.push(ms);
+      else if (kind === 'answered') early.push(ms);
     };
     const isOver = () => performance.now() >= deadline || sent >= count;
     const finish = () => {
       clearTimeout(grace);
       // After a warm-up as many requests are under way when the time begins as when it ends; without one, none are.
       const seconds = (warmUpMs > 0 ? milliseconds - warmUpMs : last - began) / 1000;
-      const counted = warmUpMs > 0 ? inTime.answered : latencies.answered.length;
-      const [answered, refused, other] = Object.values(latencies).map(({ length }) => length);
+      const counted = warmUpMs > 0 ? inTime.answered : ended.answered;
+      const { answered, refused, other } = ended;
       const ofRefused = summaryOf(latencies.refused);
       resolve({
         requests: answered + refused + other,
@@ -82,6 +87,7 @@ const load = (order) =>
         whole,
         perSecond: counted / seconds,
         ...summaryOf(latencies.answered),
+        earlyP99: summaryOf(early).p99,
         refusedPerSecond: (warmUpMs > 0 ? inTime.refused : refused) / seconds,
         refusedP50: ofRefused.p50,
         refusedP99: ofRefused.p99,

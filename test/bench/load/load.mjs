@@ -49,7 +49,7 @@ export const toolText = (name, input) =>
  *   `tolerant`: statuses other than 2xx, 429 and 503, and lost connections, are counted, where else it rejects.
  *   It resolves with `requests` that ended, out of them `answered` (2xx), `refused` (429, 503) and `other`, `statuses`,
  *   and `whole`, these three with the warm-up; `perSecond` and the latencies `p50`, `p99` and `worst` in milliseconds of
- *   what was answered; `refusedPerSecond`, `refusedP50` and `refusedP99`
+ *   what was answered, and `earlyP99` of what was sent in `warmUpMs`; `refusedPerSecond`, `refusedP50` and `refusedP99`
  * - `watchHealth({port, milliseconds, warmUpMs})` asks `/healthz` on new connections: `asked`, `failed`, `p50`, `p99`,
  *   `worst`, and the same of the time of `warmUpMs` as `arriving`
  * - `stop()` ends it, or else it ends with this process
