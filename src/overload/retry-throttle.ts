@@ -1,8 +1,8 @@
 /** For how long refused callers are told to stay away at least, in milliseconds. */
 const AWAY_MS = 1000;
 const TICK_MS = 10;
-/** What is answered in each tick, in units of 50 µs of this process' time: a tenth of it. */
-const UNITS = 20;
+/** What is answered in each tick, in units of 125 µs of this process' time: less than a tenth of it. */
+const UNITS = 6;
 
 /** The time that a refusal costs, in units: before and after authentication. */
 export const refusalCost = { early: 1, late: 4 } as const;
