@@ -13,6 +13,8 @@ export interface Arrival {
   address: string;
   /** How long the work on it may take. */
   deadline: Deadline;
+  /** For how long it waited before any work on it, in milliseconds. */
+  waitedMs?: number;
   /** Of a batch: the limiters that admitted one of its calls, which do not refuse the others. */
   admittedBy?: Set<ConcurrencyLimiter>;
   /** How many chunks its body came in. */

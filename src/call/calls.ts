@@ -18,7 +18,7 @@ import type { Account, Rates } from '../limits/rates.ts';
 import { type CallObserver, type CallWatch, unwatched } from '../observer.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
-import { SharedReads } from './shared-reads.ts';
+import { type Enter, SharedReads } from './shared-reads.ts';
 
 /** The bytes of a body that are as much work as one more chunk. */
 const BYTES_PER_CHUNK = 16;
@@ -164,14 +164,14 @@ export class Calls {
 
   #make(admitted: Admitted, sent: Sent, { input, position }: { input: unknown; position: number }): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
-    const { deadline, address, authorization, admittedBy } = arrival;
+    const { deadline, address, authorization, admittedBy, waitedMs } = arrival;
     const { limiter, cost } = this.#overload.placeOf(procedure, input);
-    const work: Work = { caller: callerOf(caller && authorization, address), cost, deadline, admittedBy };
+    const work: Work = { caller: callerOf(caller && authorization, address), cost, deadline, waitedMs, admittedBy };
     if (procedure.effect === 'write') return limiter.run(work, () => this.#write(admitted, sent, position));
     const read = (time: Deadline): Promise<Buffer> =>
       this.#handle(procedure, sent, { caller, address, deadline: time });
     if (!isShared(admitted)) return deadline.race(limiter.run(work, () => read(deadline)));
-    const enter = (run: () => Promise<void>): Promise<void> => limiter.run({ ...work, isShared: true }, run);
+    const enter: Enter = (run, untilBegun) => limiter.run({ ...work, untilBegun }, run);
     const asked = { caller: work.caller, deadline };
     return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), asked, enter, read));
   }

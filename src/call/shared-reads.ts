@@ -1,16 +1,20 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
 
 /** A read that is to be done within its time. */
 type Run<T> = (deadline: Deadline) => Promise<T>;
-/** Does a piece of work in its turn. May refuse it, by rejecting, before it has begun. */
-type Enter = (work: () => Promise<void>) => Promise<void>;
+/** Does a piece of work in its turn, unless it has begun elsewhere before. May refuse it, by rejecting, until then. */
+export type Enter = (work: () => Promise<void>, untilBegun: Deadline) => Promise<void>;
 
 /** Who asks for a read, and until when. */
 interface Asker {
   caller: string;
   deadline: Deadline;
 }
+
+/** What places in the queue end with whose run has begun by another. Made once, since errors note where they are made. */
+const begun = new AppError('TIMEOUT');
 
 /** Equal reads that wait for the run that answers them all. */
 class Group<T> {
@@ -21,7 +25,8 @@ class Group<T> {
   /** A place in the queue for each caller: the first of them to be reached begins the run. */
   readonly entries = new Map<string, Enter>();
   refused = 0;
-  isBegun = false;
+  /** Ends when the run begins. */
+  readonly untilBegun = new Deadline();
   settle!: (answer: Promise<T>) => void;
   readonly answer = new Promise<T>((resolve) => {
     this.settle = resolve;
@@ -67,17 +72,17 @@ export class SharedReads<T> {
 
   #enter(key: string, group: Group<T>, enter: Enter): void {
     const begin = async (): Promise<void> => {
-      if (group.isBegun) return;
-      group.isBegun = true;
+      if (group.untilBegun.error) return;
+      group.untilBegun.end(begun);
       const answer = this.#run(key, group);
       group.settle(answer);
       await answer;
     };
     group.context
-      .runInAsyncScope(() => enter(begin))
+      .runInAsyncScope(() => enter(begin, group.untilBegun))
       .catch((error: unknown) => {
         group.refused += 1;
-        if (group.isBegun || group.refused < group.entries.size) return;
+        if (group.untilBegun.error || group.refused < group.entries.size) return;
         this.#close(key, group);
         group.settle(Promise.reject(error));
       });

@@ -12,14 +12,24 @@ const ACCEPT_MS = 100;
 const SERVE_MS = 40;
 /** How many accepted connections are read from at each turn of the event loop, the latest first. */
 const OPENED_AT_ONCE = 32;
-/** How many requests begin at each turn. */
+/** How many requests begin at each turn, and for how long, in milliseconds: what is dear must not make it long. */
 const BEGUN_AT_ONCE = 96;
+const BEGIN_MS = 8;
+
+/** For how long requests that begin are counted before a rate is concluded, in milliseconds. */
+const WINDOW_MS = 100;
+/** The weight of the last window in the rate. */
+const WEIGHT = 0.5;
 
 /** A turn in which nothing was done but to look, in milliseconds. */
 const SHORT_TURN_MS = 0.1;
 
+/** Begins a request that waited for so long, in milliseconds. */
+type Begin = (waitedMs: number) => void;
+
 interface Waiting extends Queued {
-  begin: () => void;
+  since: number;
+  begin: Begin;
 }
 
 /**
@@ -40,8 +50,14 @@ export class AcceptScheduler {
   /** Since when requests are served, or connections accepted, and how many had been accepted before. */
   #since = 0;
   #acceptedBefore = 0;
-  /** How many requests began in this turn. */
+  /** How many requests began in this turn, and how long that took, in milliseconds. */
   #begun = 0;
+  #begunMs = 0;
+  /** The rate at which requests begin while others wait, for each millisecond; unknown until they have for a window. */
+  #rate: number | undefined;
+  /** The window: since when, and how many requests began. */
+  #windowSince = 0;
+  #windowBegun = 0;
   #isLooking = false;
 
   /** Takes the connections of `server` before it does. `onPhase` is told whether requests are served from now on. */
@@ -59,14 +75,21 @@ export class AcceptScheduler {
   }
 
   /** Begins a request, now or when its caller's turn comes. */
-  schedule(caller: () => string, begin: () => void): void {
+  schedule(caller: () => string, begin: Begin): void {
     this.#lookSoon();
-    if (this.#isServing && this.#waiting.size === 0 && this.#begun < BEGUN_AT_ONCE) {
-      this.#begun += 1;
-      begin();
+    if (this.#isServing && this.#waiting.size === 0 && this.#hasTime) {
+      this.#begin(begin);
       return;
     }
-    this.#waiting.push(caller(), { cost: 1, begin });
+    const since = performance.now();
+    if (this.#waiting.size === 0) this.#startWindow(since);
+    this.#waiting.push(caller(), { cost: 1, since, begin });
+  }
+
+  /** How long a further request of a caller would wait to begin, in milliseconds, as far as that is known. */
+  waitMs(caller: () => string): number {
+    if (this.#waiting.size === 0 || this.#rate === undefined) return 0;
+    return this.#waiting.costUntil(caller(), 1) / this.#rate;
   }
 
   /** Resolves when no connection was accepted for the length of a short turn, or after `ms`. */
@@ -109,23 +132,52 @@ export class AcceptScheduler {
     this.#seen = this.#accepted;
     const now = performance.now();
     this.#begun = 0;
+    this.#begunMs = 0;
     const ms = now - this.#since;
     const isOver = this.#isServing
       ? ms > SERVE_MS
       : !isCrowd || ms > ACCEPT_MS || this.#accepted - this.#acceptedBefore > MOST_ACCEPTED;
     if (isOver) this.#change(!this.#isServing, now);
     if (this.#isServing) this.#serve();
-    if (this.#held.length > 0 || this.#waiting.size > 0) this.#lookSoon();
+    this.#noteRate(now);
+    if (this.#begun > 0 || this.#held.length > 0 || this.#waiting.size > 0) this.#lookSoon();
     else if (!this.#isServing) this.#change(true, now);
   };
 
   #serve(): void {
     for (const socket of this.#held.splice(-OPENED_AT_ONCE).toReversed()) this.#open(socket);
-    while (this.#begun < BEGUN_AT_ONCE) {
+    while (this.#hasTime) {
       const next = this.#waiting.shift();
       if (!next) return;
-      this.#begun += 1;
-      next.begin();
+      this.#begin(next.begin, performance.now() - next.since);
+    }
+  }
+
+  /** Whether another request may begin in this turn. */
+  get #hasTime(): boolean {
+    return this.#begun < BEGUN_AT_ONCE && this.#begunMs < BEGIN_MS;
+  }
+
+  #begin(begin: Begin, waitedMs = 0): void {
+    const began = performance.now();
+    begin(waitedMs);
+    this.#begunMs += performance.now() - began;
+    this.#begun += 1;
+    this.#windowBegun += 1;
+  }
+
+  #startWindow(now: number): void {
+    this.#windowSince = now;
+    this.#windowBegun = 0;
+  }
+
+  #noteRate(now: number): void {
+    const ms = now - this.#windowSince;
+    if (this.#waiting.size === 0) this.#rate = undefined;
+    else if (ms >= WINDOW_MS && this.#windowBegun > 0) {
+      const rate = this.#windowBegun / ms;
+      this.#rate = this.#rate === undefined ? rate : this.#rate + WEIGHT * (rate - this.#rate);
+      this.#startWindow(now);
     }
   }
 }

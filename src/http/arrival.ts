@@ -4,6 +4,7 @@ import type { Arrival } from '../call/arrival.ts';
 import { Deadline } from '../deadline.ts';
 import { CallerLeft } from '../errors.ts';
 import { chunksOf } from './intake.ts';
+import { waitedMsOf } from './load-shedder.ts';
 import { keyElsewhere } from '../key/mistakes.ts';
 
 /**
@@ -30,6 +31,7 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
     idempotencyKey: idempotencyKey as string | undefined,
     address: response.locals.address,
     deadline: deadlineOf(response, timeoutMs),
+    waitedMs: waitedMsOf(request),
     chunks: () => chunksOf(request),
     learn: (caller) => {
       response.locals.caller = caller;

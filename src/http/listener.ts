@@ -97,10 +97,15 @@ export class Listener {
   ) {
     const edge = { ...defaultEdge, ...changed };
     const refusals = new Refusals({ edge, headers, docs, log, observer });
-    const begin = (request: IncomingMessage, response: ServerResponse, caller: () => string): void => {
+    const begin = (
+      request: IncomingMessage,
+      response: ServerResponse,
+      caller: () => string,
+      waitedMs: number,
+    ): void => {
       // Nobody waits for it any more.
       if (response.destroyed) return;
-      if (!shedder?.refuses(request, response, caller)) app(request, response);
+      if (!shedder?.refuses(request, response, caller, waitedMs)) app(request, response);
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
@@ -121,8 +126,12 @@ export class Listener {
           app(request, response);
           return;
         }
-        const beginNow = (): void => begin(request, response, caller);
-        this.#scheduler.schedule(caller, watch ? () => watch.within(beginNow) : beginNow);
+        if (shedder?.refusesToWait(request, response, this.#scheduler.waitMs(caller))) return;
+        this.#scheduler.schedule(caller, (waitedMs) => {
+          const beginNow = (): void => begin(request, response, caller, waitedMs);
+          if (watch) watch.within(beginNow);
+          else beginNow();
+        });
       });
     };
     this.#edge = edge;

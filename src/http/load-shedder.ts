@@ -13,6 +13,12 @@ import { requestIdOf } from './request-log.ts';
 import type { HeaderList } from './security.ts';
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
+/** How long requests waited to begin, in milliseconds, where they did. */
+const waits = new WeakMap<IncomingMessage, number>();
+
+/** For how long a request waited before anything was done for it, in milliseconds. */
+export const waitedMsOf = (request: IncomingMessage): number => waits.get(request) ?? 0;
+
 /** How often refusals are logged. */
 const LOGGED_EVERY_MS = 1000;
 
@@ -61,20 +67,33 @@ export class LoadShedder {
     this.#options.overload.isPaused = !isServing;
   };
 
-  /** Whether it refuses a request of this caller, and answers it now or later. */
-  refuses(request: IncomingMessage, response: ServerResponse, caller: () => string): boolean {
-    const { url = '' } = request;
-    const end = url.indexOf('?');
-    const target = this.#targets.get(end === -1 ? url : url.slice(0, end));
-    if (!target || !METHODS.has(request.method)) return false;
+  /** Whether it refuses a request of this caller that waited for so long, in milliseconds, and answers it now or later. */
+  refuses(request: IncomingMessage, response: ServerResponse, caller: () => string, waitedMs: number): boolean {
+    if (waitedMs > 0) waits.set(request, waitedMs);
+    const target = this.#targetOf(request);
+    if (!target) return false;
     let refusal: AppError | undefined;
     for (const limiter of target.limiters) {
-      if (!limiter.isBusy) return false;
-      refusal = limiter.refusalOf(caller(), 1);
+      refusal = limiter.isBusy ? limiter.refusalOf(caller(), 1, { waitedMs }) : undefined;
       if (!refusal) return false;
     }
-    if (!refusal) return false;
-    const error = refusal;
+    return refusal !== undefined && this.#answer(request, response, target, refusal);
+  }
+
+  /** Likewise, of one that would wait so long, in milliseconds, before anything is done for it. */
+  refusesToWait(request: IncomingMessage, response: ServerResponse, ms: number): boolean {
+    const refusal = this.#options.overload.refusalOfWait(ms);
+    const target = refusal && this.#targetOf(request);
+    if (!refusal || !target) return false;
+    return this.#answer(request, response, target, refusal);
+  }
+
+  #targetOf({ url = '', method }: IncomingMessage): Target | undefined {
+    const end = url.indexOf('?');
+    return METHODS.has(method) ? this.#targets.get(end === -1 ? url : url.slice(0, end)) : undefined;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse, target: Target, error: AppError): true {
     const { retries } = this.#options.overload;
     retries.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, target, error));
     return true;

@@ -23,6 +23,10 @@ const MS_PER_S = 1000;
 /** By how much a `Retry-After` is prolonged at most, so that callers do not return as a crowd. */
 const JITTER = 1;
 
+/** The refusal of what would have to wait so long, in milliseconds. */
+export const overloadedFor = (waitMs: number): AppError =>
+  new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
+
 /** A piece of work that wants to run. */
 export interface Work {
   /** Whose turn it takes. */
@@ -31,8 +35,10 @@ export interface Work {
   cost: number;
   /** By when it must begin to be of use. */
   deadline: Deadline;
-  /** Whether it is kept when that deadline ends: others wait for it as well. */
-  isShared?: boolean;
+  /** For how long its request has waited, in milliseconds, which is a part of what it may wait. */
+  waitedMs?: number | undefined;
+  /** Of work that others wait for as well: ends when one of them has begun it, and is heeded instead of the deadline. */
+  untilBegun?: Deadline;
   /** Of a batch: the limiters that admitted a part of it, which do not refuse the others. */
   admittedBy?: Set<ConcurrencyLimiter> | undefined;
 }
@@ -60,13 +66,17 @@ export class ConcurrencyLimiter {
   readonly #observer: LimiterObserver | undefined;
   #running = 0;
   #isPaused = false;
-  /** The throughput while work waited; unknown until it has. */
+  /** The throughput while work waited, of which shared work counts for each that waited; unknown until some has. */
   #rates: [number, number] | undefined;
   #ratesAt = 0;
   #meanMs = FIRST_LATENCY_MS;
-  /** The window: since when, what ended in it or began and ended in it, and whether work waited for some or all of it. */
+  /**
+   * The window: since when, what ended in it, what left the queue for that, what began and ended in it, and whether work
+   * waited for some or all of it.
+   */
   #since = performance.now();
   #cost = 0;
+  #served = 0;
   #pieces = 0;
   #latencyMs = 0;
   #isLimited = false;
@@ -95,16 +105,24 @@ export class ConcurrencyLimiter {
     return !this.#hasRoom(1);
   }
 
-  /** Why further work of a caller is refused now, if it is. `leftMs` is the time until its deadline. */
-  refusalOf(caller: string, cost: number, leftMs = Number.POSITIVE_INFINITY): AppError | undefined {
+  /**
+   * Why further work of a caller is refused now, if it is. `leftMs` is the time until its deadline, `waitedMs` the time for
+   * which its request has waited.
+   */
+  refusalOf(
+    caller: string,
+    cost: number,
+    { leftMs = Number.POSITIVE_INFINITY, waitedMs = 0 } = {},
+  ): AppError | undefined {
     // What would begin but for a pause is not refused: pauses are short.
     if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
     const isKnown = this.#rates && this.#clock.ms - this.#ratesAt < RATES_VALID_MS;
     const rate = isKnown ? Math.max(...this.#rates!) : this.#limit.value / this.#meanMs;
     const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
     const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
-    if (waitMs <= Math.min(this.#maxQueueMs, leftMs * PART_OF_DEADLINE)) return undefined;
-    return new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
+    return waitMs <= Math.min(this.#maxQueueMs - waitedMs, leftMs * PART_OF_DEADLINE)
+      ? undefined
+      : overloadedFor(waitMs);
   }
 
   /**
@@ -112,10 +130,13 @@ export class ConcurrencyLimiter {
    * @throws AppError OVERLOADED when it would have to wait too long, what its deadline ends with while it waits, and
    * whatever `work` throws
    */
-  run<T>({ caller, cost, deadline, isShared = false, admittedBy }: Work, work: () => Promise<T>): Promise<T> {
-    if (deadline.error) return Promise.reject(deadline.error);
+  run<T>({ caller, cost, deadline, waitedMs, untilBegun, admittedBy }: Work, work: () => Promise<T>): Promise<T> {
+    const ended = deadline.error ?? untilBegun?.error;
+    if (ended) return Promise.reject(ended);
     const isNow = this.#hasRoom(cost);
-    const refusal = admittedBy?.has(this) ? undefined : this.refusalOf(caller, cost, deadline.leftMs);
+    const refusal = admittedBy?.has(this)
+      ? undefined
+      : this.refusalOf(caller, cost, { leftMs: deadline.leftMs, waitedMs });
     if (refusal) {
       this.#observer?.refused();
       return Promise.reject(refusal);
@@ -132,17 +153,16 @@ export class ConcurrencyLimiter {
     return new Promise((resolve, reject) => {
       const since = performance.now();
       const begin = (): void => {
-        forget?.();
+        forget();
         this.#observer?.began(performance.now() - since);
         this.#do(cost, work).then(resolve, reject);
       };
       const item: Waiting = { cost, begin: () => context.runInAsyncScope(begin) };
-      const forget = isShared
-        ? undefined
-        : deadline.onEnd((error) => {
-            this.#queue.delete(caller, item);
-            reject(error);
-          });
+      const forget = (untilBegun ?? deadline).onEnd((error) => {
+        this.#queue.delete(caller, item);
+        if (untilBegun) this.#served += cost;
+        reject(error);
+      });
       this.#queue.push(caller, item);
     });
   }
@@ -179,6 +199,7 @@ export class ConcurrencyLimiter {
     this.#running -= cost;
     this.#progressAt = this.#clock.ms;
     this.#cost += cost;
+    this.#served += cost;
     this.#meanMs += LATENCY_WEIGHT * (now - began - this.#meanMs);
     // What began before is a consequence of the limit of that time.
     if (began >= this.#since) {
@@ -200,10 +221,11 @@ export class ConcurrencyLimiter {
 
   /** Ends the window. */
   #conclude(now: number): void {
-    const rate = this.#cost / (now - this.#since);
-    this.#limit.note({ ms: this.#latencyMs / this.#pieces, rate, isLimited: this.#isLimited });
+    const ms = now - this.#since;
+    this.#limit.note({ ms: this.#latencyMs / this.#pieces, rate: this.#cost / ms, isLimited: this.#isLimited });
     if (this.#isSaturated) {
       this.#ratesAt = this.#clock.ms;
+      const rate = this.#served / ms;
       const [fast, slow] = this.#rates ?? [rate, rate];
       this.#rates = [fast + WEIGHTS[0] * (rate - fast), slow + WEIGHTS[1] * (rate - slow)];
     }
@@ -215,6 +237,7 @@ export class ConcurrencyLimiter {
     this.#since = now;
     this.#pieces = 0;
     this.#cost = 0;
+    this.#served = 0;
     this.#latencyMs = 0;
     this.#isLimited = isLimited;
     this.#isSaturated = isLimited;

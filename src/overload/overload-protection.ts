@@ -1,6 +1,7 @@
 import type { Procedure } from '../../contract/index.ts';
 import { classOf, costOf } from '../limits/call-class.ts';
-import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import type { AppError } from '../errors.ts';
+import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
 import { LiveClock } from './live-clock.ts';
 import type { OverloadObserver } from './observer.ts';
 import { RetryThrottle } from './retry-throttle.ts';
@@ -49,6 +50,11 @@ export class OverloadProtection {
     const limiter = this.#limiter(procedure, workClassOf(procedure, input));
     if (procedure.searchMember === undefined) this.#byProcedure.set(procedure.id, limiter);
     return { limiter, cost };
+  }
+
+  /** Why a call is refused that would wait so long, in milliseconds, before anything is done for it; undefined if it is not. */
+  refusalOfWait(ms: number): AppError | undefined {
+    return this.#maxQueueMs === undefined || ms <= this.#maxQueueMs ? undefined : overloadedFor(ms);
   }
 
   /** Every limiter that calls of a procedure may belong to. */

@@ -120,6 +120,47 @@ describe('requests that come all at once', () => {
     expect(before).toBeLessThanOrEqual(atOnce + 1);
   });
 
+  test('begin for some milliseconds at each turn, however dear they are', async () => {
+    const scheduler = new AcceptScheduler(new NetServer());
+    let begun = 0;
+    const dear = (): void => {
+      const until = performance.now() + 3;
+      while (performance.now() < until);
+      begun += 1;
+    };
+    for (let index = 0; index < 20; index += 1) scheduler.schedule(lone, dear);
+    expect(begun).toBeLessThanOrEqual(4);
+    for (let before = begun; begun < 20; before = begun) {
+      await turn();
+      expect(begun - before).toBeLessThanOrEqual(4);
+    }
+  });
+
+  test('are told how long they would wait, by what waits before them and how fast it begins', async () => {
+    const scheduler = new AcceptScheduler(new NetServer());
+    const greedy = () => 'greedy';
+    let begun = 0;
+    const add = (): void =>
+      scheduler.schedule(greedy, () => {
+        const until = performance.now() + 1;
+        while (performance.now() < until);
+        begun += 1;
+      });
+    for (let index = 0; index < 600; index += 1) add();
+    // Nothing is known of the rate yet.
+    expect(scheduler.waitMs(greedy)).toBe(0);
+    while (begun < 300) await turn();
+    const [waitMs, since, left] = [scheduler.waitMs(greedy), performance.now(), 600 - begun];
+    expect(scheduler.waitMs(lone)).toBeLessThan(waitMs / 10);
+    while (begun < 600) await turn();
+    const tookMs = performance.now() - since;
+    expect(left).toBeGreaterThan(200);
+    // The machine may do something else meanwhile.
+    expect(waitMs).toBeGreaterThan(tookMs / 10);
+    expect(waitMs).toBeLessThan(tookMs * 10);
+    expect(scheduler.waitMs(greedy)).toBe(0);
+  });
+
   test('wait while connections are accepted, but not for all of them, nor for long', async () => {
     const server = new NetServer();
     const scheduler = new AcceptScheduler(server);

@@ -51,13 +51,13 @@ describe('work', () => {
     expect([await first, await second]).toEqual(['first', 'second']);
   });
 
-  test('is not begun at its deadline, unless others share it', async () => {
+  test('is not begun at its deadline, unless others wait for it as well', async () => {
     const { begun, work, finishOne } = aWorkshop();
     const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
     const first = limiter.run(all, work('first'));
-    const [own, shared] = [new Deadline(), new Deadline()];
+    const [own, shared, untilBegun] = [new Deadline(), new Deadline(), new Deadline()];
     const gone = limiter.run(by('a', { deadline: own }), work('gone'));
-    const kept = limiter.run(by('a', { deadline: shared, isShared: true }), work('kept'));
+    const kept = limiter.run(by('a', { deadline: shared, untilBegun }), work('kept'));
     own.end();
     shared.end();
     await expect(gone).rejects.toMatchObject({ reason: 'TIMEOUT' });
@@ -66,6 +66,25 @@ describe('work', () => {
     await finishOne();
     expect(await Promise.all([first, kept])).toEqual(['first', 'kept']);
     expect(begun).toEqual(['first', 'kept']);
+  });
+
+  test('that others wait for as well leaves the queue when one of them has begun it', async () => {
+    const { begun, work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+    const untilBegun = new Deadline();
+    const first = limiter.run(all, work('first'));
+    const begin = async () => {
+      untilBegun.end();
+      return work('shared')();
+    };
+    const [one, ...others] = ['a', 'b', 'c'].map((name) => limiter.run(by(name, { untilBegun }), begin));
+    const refused = Promise.allSettled(others);
+    await finishOne();
+    expect((await refused).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(limiter.run(by('d', { untilBegun }), begin)).rejects.toMatchObject({ reason: 'TIMEOUT' });
+    expect([begun, limiter.isBusy]).toEqual([['first', 'shared'], false]);
+    await finishOne();
+    expect(await Promise.all([first, one])).toEqual(['first', 'shared']);
   });
 
   test('that fails leaves its place', async () => {
@@ -136,6 +155,61 @@ describe('a refusal', () => {
     limiter.isPaused = false;
     expect(await waits).toBe('after the pause');
   });
+
+  test('comes sooner where the request has waited before', async () => {
+    const { work, finishOne } = aWorkshop();
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 1000 });
+    const first = limiter.run(all, work('first'));
+    // Nothing is known of the throughput yet: a piece each millisecond.
+    const waiting = Array.from({ length: 500 }, (_, n) => limiter.run(by('a'), async () => n));
+    await expect(limiter.run(by('a', { waitedMs: 600 }), work('refused'))).rejects.toMatchObject({
+      reason: 'OVERLOADED',
+    });
+    const sooner = limiter.run(by('a', { waitedMs: 400 }), async () => 'sooner');
+    await finishOne();
+    expect(await Promise.all([first, sooner, ...waiting])).toHaveLength(502);
+  });
+
+  test('counts what others have begun as served', async () => {
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 500 });
+    let refused = 0;
+    const until = performance.now() + 1500;
+    // A run takes 4 ms, one after the other, and serves 20 callers: 800 callers wait for 160 ms, and not for 3.2 s.
+    let runs: Promise<unknown> = Promise.resolve();
+    const run = (): Promise<unknown> => (runs = runs.then(() => sleep(4)));
+    const isKnownAt = performance.now() + 700;
+    const asked = new Map<number, { untilBegun: Deadline; done: Promise<unknown>; settle: (done: unknown) => void }>();
+    const groupOf = (kind: number) => {
+      const known = asked.get(kind);
+      if (known) return known;
+      let settle!: (done: unknown) => void;
+      const done = new Promise<unknown>((resolve) => (settle = resolve));
+      const group = { untilBegun: new Deadline(), done, settle };
+      asked.set(kind, group);
+      return group;
+    };
+    const caller = async (index: number): Promise<void> => {
+      while (performance.now() < until) {
+        const group = groupOf(index % 40);
+        const begin = async () => {
+          asked.delete(index % 40);
+          group.untilBegun.end();
+          group.settle(await run());
+        };
+        const { untilBegun, done } = group;
+        await limiter
+          .run(by(`caller ${index}`, { untilBegun }), begin)
+          .catch(async ({ reason }: { reason: string }) => {
+            if (reason === 'OVERLOADED') {
+              if (performance.now() > isKnownAt) refused += 1;
+              await sleep(5);
+            } else await done;
+          });
+      }
+    };
+    await Promise.all(Array.from({ length: 800 }, (_, index) => caller(index)));
+    expect(refused).toBe(0);
+  }, 10_000);
 
   test('does not part what was admitted together', async () => {
     const { work, finishOne } = aWorkshop();
