@@ -9,9 +9,9 @@ const TARGET_MS = 8;
 const VARIATION = 1.5;
 /** The weight of the last sample in the average of the throughput. */
 const WEIGHT = 0.5;
-/** After so many samples the base is measured anew, with few at once. */
+/** After so many samples the base is measured anew, with this part of what always may run. */
 const PROBE_EVERY = 64;
-const PROBE_LIMIT = 2;
+const PROBED_PART = 1 / 2;
 
 /** What was observed for a while. */
 export interface WorkSample {
@@ -42,9 +42,14 @@ export class AdaptiveLimit {
     this.#limit = least;
   }
 
-  /** In units of cost. */
+  /** How much may run now, in units of cost. */
   get value(): number {
-    return this.#isProbing ? PROBE_LIMIT : this.#limit;
+    return this.#isProbing ? this.#least * PROBED_PART : this.#limit;
+  }
+
+  /** How much may run but for the moments in which the base is measured. */
+  get usual(): number {
+    return this.#limit;
   }
 
   get #isProbing(): boolean {

@@ -117,7 +117,7 @@ export class ConcurrencyLimiter {
     // What would begin but for a pause is not refused: pauses are short.
     if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
     const isKnown = this.#rates && this.#clock.ms - this.#ratesAt < RATES_VALID_MS;
-    const rate = isKnown ? Math.max(...this.#rates!) : this.#limit.value / this.#meanMs;
+    const rate = isKnown ? Math.max(...this.#rates!) : this.#limit.usual / this.#meanMs;
     const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
     const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
     return waitMs <= Math.min(this.#maxQueueMs - waitedMs, leftMs * PART_OF_DEADLINE)
