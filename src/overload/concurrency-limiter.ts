@@ -19,6 +19,8 @@ const FIRST_LATENCY_MS = 4;
 const LATENCY_WEIGHT = 0.1;
 /** Of the time until a deadline, work may wait for this part. */
 const PART_OF_DEADLINE = 1 / 4;
+/** By this part of it the whole wait, with that before the request began, may be longer than the wait for this work. */
+const SLACK = 1 / 4;
 const MS_PER_S = 1000;
 /** By how much a `Retry-After` is prolonged at most, so that callers do not return as a crowd. */
 const JITTER = 1;
@@ -120,9 +122,9 @@ export class ConcurrencyLimiter {
     const rate = isKnown ? Math.max(...this.#rates!) : this.#limit.usual / this.#meanMs;
     const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
     const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
-    return waitMs <= Math.min(this.#maxQueueMs - waitedMs, leftMs * PART_OF_DEADLINE)
-      ? undefined
-      : overloadedFor(waitMs);
+    const wholeMs = this.#maxQueueMs * (1 + SLACK);
+    const mostMs = Math.min(this.#maxQueueMs, wholeMs - waitedMs, leftMs * PART_OF_DEADLINE);
+    return waitMs <= mostMs ? undefined : overloadedFor(waitMs);
   }
 
   /**

@@ -62,6 +62,18 @@ describe('the limit', () => {
     expect(throughput).toBeGreaterThan(0.95);
   });
 
+  test.each([4, 64])('is measured with half of what always may run, %i, and is known meanwhile', (least) => {
+    const limit = new AdaptiveLimit(least);
+    const work = service({ parallel: 16, ms: 4 });
+    const seen: number[] = [];
+    for (let sample = 0; sample < 100; sample += 1) {
+      limit.note({ ...work(limit.value), isLimited: true });
+      seen.push(limit.value);
+      expect(limit.usual).toBeGreaterThanOrEqual(least);
+    }
+    expect(seen.filter((value) => value === least / 2)).toHaveLength(1);
+  });
+
   test('stays while nothing waits', () => {
     const { limit, last } = settle(service({ parallel: 16, ms: 4 }));
     for (let count = 0; count < 100; count += 1) limit.note({ ms: 4, rate: 0.001, isLimited: false });

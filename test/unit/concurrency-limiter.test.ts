@@ -162,10 +162,10 @@ describe('a refusal', () => {
     const first = limiter.run(all, work('first'));
     // Nothing is known of the throughput yet: a piece each millisecond.
     const waiting = Array.from({ length: 500 }, (_, n) => limiter.run(by('a'), async () => n));
-    await expect(limiter.run(by('a', { waitedMs: 600 }), work('refused'))).rejects.toMatchObject({
+    await expect(limiter.run(by('a', { waitedMs: 900 }), work('refused'))).rejects.toMatchObject({
       reason: 'OVERLOADED',
     });
-    const sooner = limiter.run(by('a', { waitedMs: 400 }), async () => 'sooner');
+    const sooner = limiter.run(by('a', { waitedMs: 600 }), async () => 'sooner');
     await finishOne();
     expect(await Promise.all([first, sooner, ...waiting])).toHaveLength(502);
   });
