@@ -115,9 +115,11 @@ test.each([
       ].join('; '),
     });
     expect(result.connected).toBeGreaterThanOrEqual(CONNECTIONS);
-    // It was too much, and not all of it was refused.
-    expect(statuses['503']).toBeGreaterThan(CONNECTIONS / 10);
-    expect(statuses['200']).toBeGreaterThan(300);
+    const answered = statuses['200'] ?? 0;
+    expect(answered).toBeGreaterThan(300);
+    // Of all connections, only so many can be answered as are done while calls may wait.
+    const capacity = (answered / CROWD_MS) * QUEUE_MS;
+    expect(statuses['503'] ?? 0).toBeGreaterThan(CONNECTIONS - 2 * capacity);
     expect(Object.keys(statuses).filter((status) => status !== '200' && status !== '503')).toEqual([]);
     expect(failed).toBe(0);
     // As the crowd measures, which is busy itself.
