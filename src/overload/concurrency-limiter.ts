@@ -71,6 +71,8 @@ export class ConcurrencyLimiter {
   /** The throughput while work waited, of which shared work counts for each that waited; unknown until some has. */
   #rates: [number, number] | undefined;
   #ratesAt = 0;
+  /** That of the last window, whether work waited or not. */
+  #lastRate = 0;
   #meanMs = FIRST_LATENCY_MS;
   /**
    * The window: since when, what ended in it, what left the queue for that, what began and ended in it, and whether work
@@ -118,8 +120,7 @@ export class ConcurrencyLimiter {
   ): AppError | undefined {
     // What would begin but for a pause is not refused: pauses are short.
     if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
-    const isKnown = this.#rates && this.#clock.ms - this.#ratesAt < RATES_VALID_MS;
-    const rate = isKnown ? Math.max(...this.#rates!) : this.#limit.usual / this.#meanMs;
+    const rate = Math.max(...this.#knownRates());
     const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
     const waitMs = Math.max(this.#queue.costUntil(caller, cost) / rate, stalledMs);
     const wholeMs = this.#maxQueueMs * (1 + SLACK);
@@ -175,6 +176,13 @@ export class ConcurrencyLimiter {
     this.#beginNext();
   }
 
+  /** The throughputs to go by: those measured while work waited or, where there are none, the least that can be expected. */
+  #knownRates(): readonly number[] {
+    if (this.#rates && this.#clock.ms - this.#ratesAt < RATES_VALID_MS) return this.#rates;
+    const begun = this.#isSaturated ? this.#served / Math.max(performance.now() - this.#since, 1) : 0;
+    return [this.#limit.usual / this.#meanMs, begun, this.#lastRate];
+  }
+
   /** What costs more than the limit runs alone. */
   #hasRoom(cost: number): boolean {
     if (this.#maxQueueMs === undefined) return true;
@@ -225,9 +233,10 @@ export class ConcurrencyLimiter {
   #conclude(now: number): void {
     const ms = now - this.#since;
     this.#limit.note({ ms: this.#latencyMs / this.#pieces, rate: this.#cost / ms, isLimited: this.#isLimited });
+    const rate = this.#served / ms;
+    this.#lastRate = rate;
     if (this.#isSaturated) {
       this.#ratesAt = this.#clock.ms;
-      const rate = this.#served / ms;
       const [fast, slow] = this.#rates ?? [rate, rate];
       this.#rates = [fast + WEIGHTS[0] * (rate - fast), slow + WEIGHTS[1] * (rate - slow)];
     }

@@ -171,13 +171,13 @@ describe('a refusal', () => {
   });
 
   test('counts what others have begun as served', async () => {
-    const limiter = new ConcurrencyLimiter({ maxQueueMs: 500 });
+    const limiter = new ConcurrencyLimiter({ maxQueueMs: 2000 });
     let refused = 0;
-    const until = performance.now() + 1500;
-    // A run takes 4 ms, one after the other, and serves 20 callers: 800 callers wait for 160 ms, and not for 3.2 s.
+    const isKnownAt = performance.now() + 700;
+    const until = isKnownAt + 1000;
+    // A run takes 4 ms, one after the other, and serves 30 callers: 1200 callers wait for 160 ms, and not for 4.8 s.
     let runs: Promise<unknown> = Promise.resolve();
     const run = (): Promise<unknown> => (runs = runs.then(() => sleep(4)));
-    const isKnownAt = performance.now() + 700;
     const asked = new Map<number, { untilBegun: Deadline; done: Promise<unknown>; settle: (done: unknown) => void }>();
     const groupOf = (kind: number) => {
       const known = asked.get(kind);
@@ -207,7 +207,7 @@ describe('a refusal', () => {
           });
       }
     };
-    await Promise.all(Array.from({ length: 800 }, (_, index) => caller(index)));
+    await Promise.all(Array.from({ length: 1200 }, (_, index) => caller(index)));
     expect(refused).toBe(0);
   }, 10_000);
 
