@@ -126,7 +126,7 @@ export class Listener {
           app(request, response);
           return;
         }
-        if (shedder?.refusesToWait(request, response, this.#scheduler.waitMs(caller))) return;
+        if (shedder?.refusesToWait(request, response, caller, this.#scheduler.waitMs(caller))) return;
         this.#scheduler.schedule(caller, (waitedMs) => {
           const beginNow = (): void => begin(request, response, caller, waitedMs);
           if (watch) watch.within(beginNow);

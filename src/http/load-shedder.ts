@@ -72,20 +72,26 @@ export class LoadShedder {
     if (waitedMs > 0) waits.set(request, waitedMs);
     const target = this.#targetOf(request);
     if (!target) return false;
-    let refusal: AppError | undefined;
-    for (const limiter of target.limiters) {
-      refusal = limiter.isBusy ? limiter.refusalOf(caller(), 1, { waitedMs }) : undefined;
-      if (!refusal) return false;
-    }
+    const refusal = this.#refusalOf(target, caller, waitedMs);
     return refusal !== undefined && this.#answer(request, response, target, refusal);
   }
 
   /** Likewise, of one that would wait so long, in milliseconds, before anything is done for it. */
-  refusesToWait(request: IncomingMessage, response: ServerResponse, ms: number): boolean {
-    const refusal = this.#options.overload.refusalOfWait(ms);
-    const target = refusal && this.#targetOf(request);
-    if (!refusal || !target) return false;
-    return this.#answer(request, response, target, refusal);
+  refusesToWait(request: IncomingMessage, response: ServerResponse, caller: () => string, ms: number): boolean {
+    const target = ms > 0 ? this.#targetOf(request) : undefined;
+    if (!target) return false;
+    const refusal = this.#options.overload.refusalOfWait(ms) ?? this.#refusalOf(target, caller, ms);
+    return refusal !== undefined && this.#answer(request, response, target, refusal);
+  }
+
+  /** Why all limiters that a call may belong to refuse it, if they do. */
+  #refusalOf({ limiters }: Target, caller: () => string, waitedMs: number): AppError | undefined {
+    let refusal: AppError | undefined;
+    for (const limiter of limiters) {
+      refusal = limiter.isBusy ? limiter.refusalOf(caller(), 1, { waitedMs }) : undefined;
+      if (!refusal) return undefined;
+    }
+    return refusal;
   }
 
   #targetOf({ url = '', method }: IncomingMessage): Target | undefined {
