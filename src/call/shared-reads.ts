@@ -13,7 +13,7 @@ interface Asker {
   deadline: Deadline;
 }
 
-/** What places in the queue end with whose run has begun by another. Made once, since errors note where they are made. */
+/** Removes the other places of a group from the queue. A constant, since creating an error captures a stack. */
 const begun = new AppError('TIMEOUT');
 
 /** Equal reads that wait for the run that answers them all. */

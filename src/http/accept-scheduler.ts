@@ -12,11 +12,11 @@ const ACCEPT_MS = 100;
 const SERVE_MS = 40;
 /** How many accepted connections are read from at each turn of the event loop, the latest first. */
 const OPENED_AT_ONCE = 32;
-/** How many requests begin at each turn, and for how long, in milliseconds: what is dear must not make it long. */
+/** The most requests that begin in a turn, and the time in milliseconds after which no further one begins. */
 const BEGUN_AT_ONCE = 96;
 const BEGIN_MS = 8;
 
-/** For how long requests that begin are counted before a rate is concluded, in milliseconds. */
+/** The window over which the rate is measured, in milliseconds. */
 const WINDOW_MS = 100;
 /** The weight of the last window in the rate. */
 const WEIGHT = 0.5;

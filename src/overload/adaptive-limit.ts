@@ -9,8 +9,9 @@ const TARGET_MS = 8;
 const VARIATION = 1.5;
 /** The weight of the last sample in the average of the throughput. */
 const WEIGHT = 0.5;
-/** After so many samples the base is measured anew, with this part of what always may run. */
+/** The number of samples after which a probe measures the base latency again. */
 const PROBE_EVERY = 64;
+/** The concurrency of a probe, as a part of the least concurrency. */
 const PROBED_PART = 1 / 2;
 
 /** What was observed for a while. */
@@ -47,7 +48,7 @@ export class AdaptiveLimit {
     return this.#isProbing ? this.#least * PROBED_PART : this.#limit;
   }
 
-  /** How much may run but for the moments in which the base is measured. */
+  /** The limit outside of probes, in units of cost. */
   get usual(): number {
     return this.#limit;
   }

@@ -19,13 +19,13 @@ const FIRST_LATENCY_MS = 4;
 const LATENCY_WEIGHT = 0.1;
 /** Of the time until a deadline, work may wait for this part. */
 const PART_OF_DEADLINE = 1 / 4;
-/** By this part of it the whole wait, with that before the request began, may be longer than the wait for this work. */
+/** The part of the maximum queue time by which the wait in both queues, before the request began and here, may exceed it. */
 const SLACK = 1 / 4;
 const MS_PER_S = 1000;
 /** By how much a `Retry-After` is prolonged at most, so that callers do not return as a crowd. */
 const JITTER = 1;
 
-/** The refusal of what would have to wait so long, in milliseconds. */
+/** The refusal of work with this predicted wait, in milliseconds. */
 export const overloadedFor = (waitMs: number): AppError =>
   new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
 
@@ -39,7 +39,7 @@ export interface Work {
   deadline: Deadline;
   /** For how long its request has waited, in milliseconds, which is a part of what it may wait. */
   waitedMs?: number | undefined;
-  /** Of work that others wait for as well: ends when one of them has begun it, and is heeded instead of the deadline. */
+  /** Of shared work, replaces the deadline while it waits: ends when another caller's turn has begun the work. */
   untilBegun?: Deadline;
   /** Of a batch: the limiters that admitted a part of it, which do not refuse the others. */
   admittedBy?: Set<ConcurrencyLimiter> | undefined;
@@ -75,8 +75,8 @@ export class ConcurrencyLimiter {
   #lastRate = 0;
   #meanMs = FIRST_LATENCY_MS;
   /**
-   * The window: since when, what ended in it, what left the queue for that, what began and ended in it, and whether work
-   * waited for some or all of it.
+   * The window: its start, the cost that ended in it, the cost that its runs served, the work that began and ended in it, and
+   * whether work waited for some or all of it.
    */
   #since = performance.now();
   #cost = 0;
@@ -176,7 +176,7 @@ export class ConcurrencyLimiter {
     this.#beginNext();
   }
 
-  /** The throughputs to go by: those measured while work waited or, where there are none, the least that can be expected. */
+  /** The throughputs measured while work waited or, before there are any, lower bounds of the throughput. */
   #knownRates(): readonly number[] {
     if (this.#rates && this.#clock.ms - this.#ratesAt < RATES_VALID_MS) return this.#rates;
     const begun = this.#isSaturated ? this.#served / Math.max(performance.now() - this.#since, 1) : 0;

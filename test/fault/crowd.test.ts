@@ -117,7 +117,7 @@ test.each([
     expect(result.connected).toBeGreaterThanOrEqual(CONNECTIONS);
     const answered = statuses['200'] ?? 0;
     expect(answered).toBeGreaterThan(300);
-    // Of all connections, only so many can be answered as are done while calls may wait.
+    // The service answers at most what it completes within the queue time, and refuses the other connections.
     const capacity = (answered / CROWD_MS) * QUEUE_MS;
     expect(statuses['503'] ?? 0).toBeGreaterThan(CONNECTIONS - 2 * capacity);
     expect(Object.keys(statuses).filter((status) => status !== '200' && status !== '503')).toEqual([]);
