@@ -1,23 +1,23 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { unknownPath } from './advice/paths.ts';
-import { Calls } from './call/calls.ts';
-import { servedProcedures } from './call/procedures.ts';
+import { unknownPath } from './suggestions/paths.ts';
+import { Calls } from './rpc/pipeline.ts';
+import { servedProcedures } from './rpc/procedures.ts';
 import type { Context } from './context.ts';
-import type { Spaces } from './demo/spaces.ts';
+import type { Spaces } from './testkit/sandbox/spaces.ts';
 import { AppError } from './errors.ts';
-import { api } from './trpc/api.ts';
-import { mcp } from './mcp/door.ts';
-import { MCP_PATH } from './http/json-rpc.ts';
+import { api } from './rpc/trpc/api.ts';
+import { mcp } from './rpc/mcp/http.ts';
+import { MCP_PATH } from './http/message/json-rpc.ts';
 import { site } from './site/site.ts';
-import { Bodies } from './http/body.ts';
-import { errorDocs, errorHandler } from './http/errors.ts';
-import { wellFormed } from './http/guard.ts';
-import { health } from './http/health.ts';
-import { withCommonHeaders } from './http/reply.ts';
-import { requestLog } from './http/request-log.ts';
-import { sandbox } from './http/sandbox.ts';
-import { security } from './http/security.ts';
-import { tsRestFrame } from './trpc/ts-rest.ts';
+import { Bodies } from './http/message/body.ts';
+import { errorDocs, errorHandler } from './http/message/failures.ts';
+import { wellFormed } from './http/middleware/preconditions.ts';
+import { health } from './http/middleware/health.ts';
+import { withCommonHeaders } from './http/message/reply.ts';
+import { requestLog } from './http/middleware/request-log.ts';
+import { sandbox } from './testkit/sandbox/middleware.ts';
+import { security } from './http/middleware/security-headers.ts';
+import { tsRestFrame } from './rpc/validated-handler.ts';
 
 /** What makes calls of the procedures, whichever door they come through. */
 export const callsOf = (c: Context): Calls => {

@@ -1,7 +1,7 @@
 import type { InputOf, OutputOf, Route } from '../contract/index.ts';
 import type { Deadline } from './deadline.ts';
 import type { Repeatable } from './idempotency/repeatable.ts';
-import type { Caller } from './key/verifier.ts';
+import type { Caller } from './auth/verifier.ts';
 
 /** A call under way. */
 export interface Call<C extends Caller | undefined = Caller | undefined> {

@@ -6,11 +6,11 @@ import { gameEntities } from './game/entity.ts';
 import { gameKind } from './game/kind.ts';
 import { imageEntities } from './image/entity.ts';
 import { imageKind } from './image/kind.ts';
-import { apiKeyEntity, keyQuotaEntity, keyUseEntity } from './key/entity.ts';
+import { apiKeyEntity, keyQuotaEntity, keyUseEntity } from './auth/entity.ts';
 import { idempotencyEntity } from './idempotency/entity.ts';
 import type { SearchKind } from './search/document.ts';
 import { searchEntities } from './search/entity.ts';
-import { tagEntity } from './tag/entity.ts';
+import { tagEntity } from './content/tag/entity.ts';
 import { userEntity } from './user/entity.ts';
 import { userSearch } from './user/kind.ts';
 

@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { callsOf, createApp } from './app.ts';
 import { noteMigrations, systemActor } from './audit/acts.ts';
-import { type Config, ConfigError, inContainer, MAX_PORT } from './config.ts';
+import { type Config, ConfigError, inContainer, MAX_PORT } from './runtime/config.ts';
 import { describeAddress } from './db/address.ts';
 import { isDurable } from './db/durability.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Deadline } from './deadline.ts';
-import { createDemo, type Demo } from './demo/records.ts';
-import { errorDocs } from './http/errors.ts';
-import { LoadShedder } from './http/load-shedder.ts';
-import { Listener } from './http/listener.ts';
-import { joined } from './joined.ts';
-import { createLog, prettyLines } from './log.ts';
-import type { Observer } from './observer.ts';
-import { securityHeaders } from './http/security.ts';
-import type { Metrics } from './metrics/metrics.ts';
-import type { MetricsServer } from './metrics/server.ts';
-import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './workers.ts';
-import type { Traces } from './traces/traces.ts';
-import type { Spaces } from './demo/spaces.ts';
-import { sandboxWelcome, welcome } from './demo/welcome.ts';
-import { warningsOf } from './warnings.ts';
+import { createDemo, type Demo } from './testkit/sandbox/records.ts';
+import { errorDocs } from './http/message/failures.ts';
+import { LoadShedder } from './http/server/load-shedder.ts';
+import { Listener } from './http/server/http-server.ts';
+import { joined } from './telemetry/composite.ts';
+import { createLog, prettyLines } from './runtime/log.ts';
+import type { Observer } from './telemetry/hooks.ts';
+import { securityHeaders } from './http/middleware/security-headers.ts';
+import type { Metrics } from './telemetry/metrics/metrics.ts';
+import type { MetricsServer } from './http/server/metrics-server.ts';
+import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './runtime/cluster/workers.ts';
+import type { Traces } from './telemetry/tracing/traces.ts';
+import type { Spaces } from './testkit/sandbox/spaces.ts';
+import { sandboxWelcome, welcome } from './testkit/sandbox/welcome.ts';
+import { warningsOf } from './runtime/warnings.ts';
 import { version } from './version.ts';
 
 const LOG_BUFFER_BYTES = 4096;
@@ -54,19 +54,19 @@ const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> => {
 
 /** The metrics of this process, where they are wanted: a start takes long enough without them. */
 const openMetrics = async (config: Config): Promise<Metrics | undefined> =>
-  config.metrics && new (await import('./metrics/metrics.ts')).Metrics();
+  config.metrics && new (await import('./telemetry/metrics/metrics.ts')).Metrics();
 
 /** The traces of this process, likewise; a supervisor answers nobody. */
 const openTraces = async (config: Config, log: Logger): Promise<Traces | undefined> => {
   if (!config.isTracing || (config.workers > 1 && !isWorker)) return undefined;
-  return new (await import('./traces/traces.ts')).Traces(config, log);
+  return new (await import('./telemetry/tracing/traces.ts')).Traces(config, log);
 };
 
 /** @throws ConfigError for an address that cannot be had */
 const exposeMetrics = async (metrics: Metrics, context: Context): Promise<MetricsServer | undefined> => {
   const { config, log } = context;
   metrics.watch(context);
-  const { serveMetrics } = await import('./metrics/server.ts');
+  const { serveMetrics } = await import('./http/server/metrics-server.ts');
   return config.metrics && serveMetrics(metrics, config.metrics, log);
 };
 
@@ -242,7 +242,7 @@ const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> =
 const serveSandbox = async (context: Context, stopTime: StopTime): Promise<void> => {
   const stopped = stopSignal();
   // No other service has any use for it.
-  const { SandboxSpaces } = await import('./demo/spaces.ts');
+  const { SandboxSpaces } = await import('./testkit/sandbox/spaces.ts');
   const spaces = await SandboxSpaces.open(context);
   try {
     await answer(context, stopped, stopTime, (port) => announce(context, port, undefined), spaces);
@@ -334,7 +334,7 @@ export const serveMcp = async (config: Config, key: string | undefined): Promise
   try {
     await prepareDatabase(context);
     const calls = callsOf(context);
-    const { converse } = await import('./mcp/stdio.ts');
+    const { converse } = await import('./rpc/mcp/stdio.ts');
     context.indexer.start();
     context.sweeper.start();
     await converse(calls, context, { key, stopped, stopMs: () => stopTime.left });

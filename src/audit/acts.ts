@@ -1,8 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database, Lane } from '../db/database.ts';
-import { inList } from '../db/in-list.ts';
-import { insertInto, insertValues } from '../db/insert.ts';
+import { inList } from '../db/sql/in-list.ts';
+import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { type Bytes, firstIdBytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts';
 import type { AuditColumns } from './entity.ts';
 

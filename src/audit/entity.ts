@@ -1,5 +1,5 @@
 import { EntitySchema } from 'typeorm';
-import { columnTypes, idTransformer } from '../db/columns.ts';
+import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import type { Bytes } from '../db/values.ts';
 

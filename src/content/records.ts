@@ -1,8 +1,8 @@
 import type { Parameter, Reader } from '../db/connection.ts';
-import { inList } from '../db/in-list.ts';
+import { inList } from '../db/sql/in-list.ts';
 import { idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { TagDictionary, TagName } from '../tag/dictionary.ts';
+import type { TagDictionary, TagName } from './tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 import { tagIdsOf } from './tag-ids.ts';

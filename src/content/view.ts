@@ -1,6 +1,6 @@
 import { countFromDb, idFromBytes, timeFromDb } from '../db/values.ts';
 import type { SharedColumns } from './entity.ts';
-import type { ListPage } from './list/list.ts';
+import type { ListPage } from './read/list/list.ts';
 import type { ContentRecord } from './records.ts';
 import type { ViewerColumns } from './viewer.ts';
 

@@ -1,5 +1,5 @@
 import type { Reader } from '../db/connection.ts';
-import { padded } from '../db/in-list.ts';
+import { padded } from '../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../db/values.ts';
 import type { ContentKind } from './kind.ts';
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { AddressError } from '../errors.ts';
-import { readTls, type Tls, TLS_PARAMETERS } from './mysql/tls.ts';
+import { readTls, type Tls, TLS_PARAMETERS } from './tls.ts';
 
 /** Where a database server is, who logs in to it, and how the connection is secured. */
 export interface ServerAddress {

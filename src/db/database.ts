@@ -15,7 +15,7 @@ import {
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import type { DatabaseObserver, RetryCause } from './observer.ts';
-import { type Plan, planOf } from './plan.ts';
+import { type Plan, planOf } from './sql/plan.ts';
 
 /** Runs of a transaction that keeps losing to others, where no deadline bounds them. */
 const MAX_ATTEMPTS = 12;

@@ -1,7 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
 import { gameKind } from './kind.ts';
-import { columnTypes, jsonTransformer } from '../db/columns.ts';
+import { columnTypes, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 
 /** The members of `extraInfo` as they are stored; the original author has a column of its own. */

@@ -1,4 +1,4 @@
-import { readCounters } from '../content/counters.ts';
+import { readCounters } from '../content/write/counters.ts';
 import type { Reader } from '../db/connection.ts';
 
 const PREFIX = 'games:';

@@ -1,5 +1,5 @@
 import { EntitySchema } from 'typeorm';
-import { columnTypes } from '../db/columns.ts';
+import { columnTypes } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import type { Bytes } from '../db/values.ts';
 

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Call } from '../procedure.ts';
-import { mayKeepAnswer, type Quota } from '../key/quotas.ts';
+import { mayKeepAnswer, type Quota } from '../auth/quotas.ts';
 import { type Made, recall, remember } from './records.ts';
 import { NOT_KEPT, type Repeatable, Replay } from './repeatable.ts';
 

@@ -1,7 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { contentColumns, type ContentRow, linkEntities } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
-import { columnTypes } from '../db/columns.ts';
+import { columnTypes } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 
 export interface ImagePostRow extends ContentRow {

@@ -1,22 +1,22 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
 import type { ContentRow } from '../content/entity.ts';
 import { imageKind } from './kind.ts';
-import type { ListPage } from '../content/list/list.ts';
-import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/publish.ts';
-import { publish } from '../content/publisher.ts';
+import type { ListPage } from '../content/read/list/list.ts';
+import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/write/publish.ts';
+import { publish } from '../content/write/publisher.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
-import { noteView } from '../content/view-counts.ts';
+import { noteView } from '../content/write/view-counts.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/connection.ts';
-import { incrementAll } from '../db/increment.ts';
-import { updateRow } from '../db/update.ts';
+import { incrementAll } from '../db/sql/increment.ts';
+import { updateRow } from '../db/sql/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import { counterOf, type Quota, quotaOf } from '../key/quotas.ts';
-import type { Caller } from '../key/verifier.ts';
+import { counterOf, type Quota, quotaOf } from '../auth/quotas.ts';
+import type { Caller } from '../auth/verifier.ts';
 import type { Call } from '../procedure.ts';
-import type { FavoriteState, ReactionState } from '../reaction/service.ts';
-import type { Reaction } from '../reaction/toggle.ts';
+import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
+import type { Reaction } from '../content/engagement/toggle.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
 import { noteDocuments } from '../search/tail.ts';
 import {
@@ -28,7 +28,7 @@ import {
   spellingsOf,
   type Tag,
   tagsOf,
-} from '../tag/service.ts';
+} from '../content/tag/service.ts';
 import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
 import { imageColumns } from './images.ts';
 

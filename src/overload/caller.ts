@@ -1,5 +1,5 @@
 import { KEY_LENGTH } from '../../contract/index.ts';
-import { networkOf } from '../limits/owner.ts';
+import { networkOf } from '../rate-limit/client-subnet.ts';
 
 /**
  * Whose turn a call takes: its key's, or without one its network's. The key is not necessarily a valid one; only calls that

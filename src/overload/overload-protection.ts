@@ -1,5 +1,5 @@
 import type { Procedure } from '../../contract/index.ts';
-import { classOf, costOf } from '../limits/call-class.ts';
+import { classOf, costOf } from '../rate-limit/call-class.ts';
 import type { AppError } from '../errors.ts';
 import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
 import { LiveClock } from './live-clock.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Parameter, Reader } from '../db/connection.ts';
-import { inList, padded } from '../db/in-list.ts';
+import { inList, padded } from '../db/sql/in-list.ts';
 import type { Bytes } from '../db/values.ts';
 import { Block, decodeAllRising } from './block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from './document.ts';

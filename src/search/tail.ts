@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/connection.ts';
-import { insertInto, insertValues } from '../db/insert.ts';
+import { insertInto, insertValues } from '../db/sql/insert.ts';
 import type { Document, SearchKind } from './document.ts';
 
 const insertion = insertInto('search_tail', ['kind', 'replaces', 'doc_key', 'text', 'labels']);

@@ -1,8 +1,8 @@
 import express, { type RequestHandler, type Router } from 'express';
 import { LRUCache } from 'lru-cache';
 import { contract, type SentOf } from '../../contract/index.ts';
-import type { Config } from '../config.ts';
-import { readOnly } from '../http/guard.ts';
+import type { Config } from '../runtime/config.ts';
+import { readOnly } from '../http/middleware/preconditions.ts';
 import { baseOf } from './base.ts';
 import { codeBlock, escapeHtml } from './html.ts';
 import { htmlPage, rootFrom } from './page.ts';

@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
-import { etagOf } from '../http/etag.ts';
-import { readOnly } from '../http/guard.ts';
+import { etagOf } from '../http/message/etag.ts';
+import { readOnly } from '../http/middleware/preconditions.ts';
 
 const require = createRequire(import.meta.url);
 

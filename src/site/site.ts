@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import express, { type Router } from 'express';
 import type { Context } from '../context.ts';
-import { readOnly } from '../http/guard.ts';
+import { readOnly } from '../http/middleware/preconditions.ts';
 import { brandFiles } from './brand/brand.ts';
 import { documents } from './documents.ts';
 import { errorPages } from './errors/errors.ts';

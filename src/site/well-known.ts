@@ -1,6 +1,6 @@
 import express, { type Router } from 'express';
-import type { Config } from '../config.ts';
-import { readOnly } from '../http/guard.ts';
+import type { Config } from '../runtime/config.ts';
+import { readOnly } from '../http/middleware/preconditions.ts';
 import { revalidated } from './serve.ts';
 import { version } from '../version.ts';
 

@@ -1,5 +1,5 @@
 import { EntitySchema } from 'typeorm';
-import { columnTypes, idTransformer, jsonTransformer } from '../db/columns.ts';
+import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import type { Bytes } from '../db/values.ts';
 

@@ -1,7 +1,7 @@
-import { Coalescer } from '../db/coalesce.ts';
+import { Coalescer } from '../db/batching/batch-loader.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { inList } from '../db/in-list.ts';
+import { inList } from '../db/sql/in-list.ts';
 import { idFromBytes, storedIdToBytes } from '../db/values.ts';
 import type { UserColumns } from './entity.ts';
 

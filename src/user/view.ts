@@ -1,6 +1,6 @@
 import type { Contract, OutputOf } from '../../contract/index.ts';
 import { countFromDb, idFromBytes, timeFromDb } from '../db/values.ts';
-import type { Caller } from '../key/verifier.ts';
+import type { Caller } from '../auth/verifier.ts';
 import type { UserColumns, UserSummaryColumns } from './entity.ts';
 
 type UserProfile = OutputOf<Contract['user']['getProfile']>;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { IDEMPOTENCY_HOURS, type Reason, scopes } from '../../contract/index.ts';
-import { createKey } from '../../src/key/service.ts';
+import { createKey } from '../../src/auth/service.ts';
 import { type ProcedureId, type Reply, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { anInput, idMember, isReplay, repeating, type Write, writes } from '../support/repeating.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';
-import { type Draft, type Publication, publishAll } from '../../src/content/publish.ts';
+import { type Draft, type Publication, publishAll } from '../../src/content/write/publish.ts';
 import { newId } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
 import { imagePostDraft } from '../../src/image/service.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { normalise } from '../../src/search/text.ts';
-import { slugOf } from '../../src/tag/slug.ts';
+import { slugOf } from '../../src/content/tag/slug.ts';
 import { type Input, type Output, startApp } from '../support/app.ts';
 import { engine } from '../support/database.ts';
 

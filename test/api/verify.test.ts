@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, test } from '@jest/globals';
 import { procedures, scopes } from '../../contract/index.ts';
-import { differenceOf } from '../../src/verify/findings/finding.ts';
-import { anySeed } from '../../src/verify/seed.ts';
-import { verify } from '../../src/verify/verify.ts';
-import { generateKey } from '../../src/key/format.ts';
+import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts';
+import { anySeed } from '../../src/testkit/conformance/seed.ts';
+import { verify } from '../../src/testkit/conformance/verify.ts';
+import { generateKey } from '../../src/auth/format.ts';
 import { startApp } from '../support/app.ts';
 
 const app = await startApp();

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { renameTag } from '../../src/content/tag-names.ts';
+import { renameTag } from '../../src/content/write/tag-names.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';
 import { searchKinds } from '../../src/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
-import { TagDictionary } from '../../src/tag/dictionary.ts';
+import { TagDictionary } from '../../src/content/tag/dictionary.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { type Outcome, runCli } from '../support/program.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { docsOf, errorOf, failureBody, inBytes, procedures, reasons, type Retry } from '../../contract/index.ts';
 import { AppError } from '../../src/errors.ts';
-import { errorDocs, errorReply } from '../../src/http/errors.ts';
+import { errorDocs, errorReply } from '../../src/http/message/failures.ts';
 
 /** The statuses that the SDKs retry by themselves, where `X-Should-Retry` does not overrule it. */
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { pino } from 'pino';
 import { listActs, noteActs, sweepActs, systemActor } from '../../src/audit/acts.ts';
 import { Database } from '../../src/db/database.ts';
-import { KeyUses, readUses, sweepUses } from '../../src/key/uses.ts';
-import { createKey } from '../../src/key/service.ts';
+import { KeyUses, readUses, sweepUses } from '../../src/auth/uses.ts';
+import { createKey } from '../../src/auth/service.ts';
 import { schema } from '../../src/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { runCommand } from '../support/command.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { incrementAll } from '../../src/db/increment.ts';
+import { incrementAll } from '../../src/db/sql/increment.ts';
 import { idToBytes } from '../../src/db/values.ts';
-import { reconcile } from '../../src/reconcile/service.ts';
+import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { engine } from '../support/database.ts';

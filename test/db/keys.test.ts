@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { pino } from 'pino';
 import { scopes } from '../../contract/index.ts';
 import { Database } from '../../src/db/database.ts';
-import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/key/service.ts';
-import { KeyVerifier } from '../../src/key/verifier.ts';
+import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
+import { KeyVerifier } from '../../src/auth/verifier.ts';
 import { schema } from '../../src/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -7,8 +7,8 @@ import { Database } from '../../src/db/database.ts';
 import { newId, storedIdToBytes } from '../../src/db/values.ts';
 import type { ImagePostColumns } from '../../src/image/entity.ts';
 import { schema } from '../../src/schema.ts';
-import { reconcile } from '../../src/reconcile/service.ts';
-import { seed } from '../../src/seed/service.ts';
+import { reconcile } from '../../src/admin/reconcile/service.ts';
+import { seed } from '../../src/testkit/seed/service.ts';
 import { createDatabase, engine } from '../support/database.ts';
 import { dumpSchema } from '../support/schema-dump.ts';
 

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Database } from '../../src/db/database.ts';
 import { type AuditEntry, listActs, systemActor } from '../../src/audit/acts.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../../src/db/values.ts';
-import type { Finding } from '../../src/reconcile/finding.ts';
-import { countRowsToCompare, reconcile } from '../../src/reconcile/service.ts';
+import type { Finding } from '../../src/admin/reconcile/finding.ts';
+import { countRowsToCompare, reconcile } from '../../src/admin/reconcile/service.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { searchKinds } from '../../src/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
-import { seed } from '../../src/seed/service.ts';
+import { seed } from '../../src/testkit/seed/service.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { runCommand } from '../support/command.ts';
 import { expectExactCounts } from '../support/counts.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { createApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/runtime/config.ts';
 import { closeContext, openContext } from '../../src/context.ts';
 import type { Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';

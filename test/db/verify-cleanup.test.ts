@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { removableGames } from '../../src/care/kinds.ts';
-import { findMarked } from '../../src/content/find.ts';
-import { removeRecords } from '../../src/content/remove.ts';
-import { reconcile } from '../../src/reconcile/service.ts';
+import { removableGames } from '../../src/moderation/kinds.ts';
+import { findMarked } from '../../src/content/read/find.ts';
+import { removeRecords } from '../../src/content/write/remove.ts';
+import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { searchKinds } from '../../src/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { type Output, startApp, type TestApp, type TestUser } from '../support/app.ts';

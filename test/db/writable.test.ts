@@ -6,7 +6,7 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { pino } from 'pino';
 import supertest from 'supertest';
 import { createApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/runtime/config.ts';
 import { closeContext, openContext } from '../../src/context.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { connectionOptions } from '../support/database.ts';

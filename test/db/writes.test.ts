@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/audit/acts.ts';
-import { suspendUser } from '../../src/care/users.ts';
+import { suspendUser } from '../../src/moderation/users.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { gameDraft } from '../../src/game/service.ts';
-import { storeLastUses } from '../../src/key/service.ts';
+import { storeLastUses } from '../../src/auth/service.ts';
 import { idFromBytes, storedIdToBytes, timeFromDb } from '../../src/db/values.ts';
-import { Toggles } from '../../src/reaction/service.ts';
+import { Toggles } from '../../src/content/engagement/service.ts';
 import { callOf } from '../support/call.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { expectExactCounts } from '../support/counts.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { scopes } from '../../contract/index.ts';
-import { createKey } from '../../src/key/service.ts';
+import { createKey } from '../../src/auth/service.ts';
 import { createUser } from '../../src/user/service.ts';
 import type { ProcedureId } from '../support/app.ts';
 import { openClient, reasonIn } from '../support/client.ts';

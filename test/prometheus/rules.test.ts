@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { Metrics } from '../../src/metrics/metrics.ts';
+import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 
 // What Prometheus' own tool says of the metrics and of the files in deploy/prometheus/.

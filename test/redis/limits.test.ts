@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { SITE_FACTOR, UNKNOWN_KEYS } from '../../contract/index.ts';
-import { generateKey } from '../../src/key/format.ts';
+import { generateKey } from '../../src/auth/format.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { createDatabase } from '../support/database.ts';

@@ -1,5 +1,5 @@
 import { Deadline } from '../../src/deadline.ts';
-import type { Caller } from '../../src/key/verifier.ts';
+import type { Caller } from '../../src/auth/verifier.ts';
 import type { Call } from '../../src/procedure.ts';
 
 /** A call that has all the time there is, of a user, by a key of all scopes that there is not. */

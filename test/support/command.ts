@@ -44,7 +44,7 @@ const run = async (args: readonly string[], env: Environment): Promise<Outcome> 
     },
     async () => {
       // Another query makes it another module, which runs again; what it imports is loaded once.
-      await import(`../../src/command-line.ts?run=${runs}`);
+      await import(`../../src/admin/command-line.ts?run=${runs}`);
       code = Number(process.exitCode);
     },
   );

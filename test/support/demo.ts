@@ -1,4 +1,4 @@
-import { createDemo } from '../../src/demo/records.ts';
+import { createDemo } from '../../src/testkit/sandbox/records.ts';
 import type { Database } from '../../src/db/database.ts';
 
 /** Fills an empty database with what the contract's examples talk about. Returns a key with every scope. */

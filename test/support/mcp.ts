@@ -1,6 +1,6 @@
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll } from '@jest/globals';
-import { nameOf } from '../../src/mcp/tools.ts';
+import { nameOf } from '../../src/rpc/mcp/tools.ts';
 
 /** The revisions that clients speak: those with a handshake, and those without. */
 export const eras = ['legacy', 'modern'] as const;

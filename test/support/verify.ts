@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { generateKey } from '../../src/key/format.ts';
-import { anySeed } from '../../src/verify/seed.ts';
-import { type Observer, type Run, type Target, verify } from '../../src/verify/verify.ts';
+import { generateKey } from '../../src/auth/format.ts';
+import { anySeed } from '../../src/testkit/conformance/seed.ts';
+import { type Observer, type Run, type Target, verify } from '../../src/testkit/conformance/verify.ts';
 
 /** The document that a deployment of this contract publishes. */
 export const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as object;

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { AcceptScheduler } from '../../src/http/accept-scheduler.ts';
+import { AcceptScheduler } from '../../src/http/server/accept-scheduler.ts';
 
 const CALLERS = 100;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';

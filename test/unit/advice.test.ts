@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { excerpt, excerptOf, MAX_EXCERPT, procedures } from '../../contract/index.ts';
-import { jsonFault, jsonHint } from '../../src/advice/json.ts';
-import { nearest } from '../../src/advice/nearest.ts';
-import { unknownPath } from '../../src/advice/paths.ts';
-import { unknownProcedure } from '../../src/advice/procedures.ts';
-import { keyOfWord } from '../../src/key/format.ts';
-import { credentialMistake, keyMistake } from '../../src/key/mistakes.ts';
+import { jsonFault, jsonHint } from '../../src/suggestions/json.ts';
+import { nearest } from '../../src/suggestions/nearest.ts';
+import { unknownPath } from '../../src/suggestions/paths.ts';
+import { unknownProcedure } from '../../src/suggestions/procedures.ts';
+import { keyOfWord } from '../../src/auth/format.ts';
+import { credentialMistake, keyMistake } from '../../src/auth/mistakes.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 
 // What is said to whoever made a mistake: what was meant, never much of what was sent, and at little cost.

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ANSWER_LIMIT } from '../../contract/index.ts';
-import { BatchAnswers, HeldAnswers } from '../../src/call/answers.ts';
+import { BatchAnswers, HeldAnswers } from '../../src/rpc/reply-budget.ts';
 
 const read = { effect: 'read' } as const;
 const write = { effect: 'write' } as const;

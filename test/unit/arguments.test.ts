@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { InvalidArgumentError } from 'commander';
 import { text } from '../../contract/text.ts';
-import { lengthOf, listOf, parseDuration, parseExpiry, textOf } from '../../src/commands/arguments.ts';
+import { lengthOf, listOf, parseDuration, parseExpiry, textOf } from '../../src/admin/commands/shared/arguments.ts';
 
 const NOW = new Date('2026-04-01T09:30:00.000Z');
 

@@ -8,8 +8,8 @@ import { describe, expect, test } from '@jest/globals';
 const ROOTS = ['contract', 'openapi', 'migrations', 'src', 'test'];
 /** Generated, or programs that use what is generated: packages of their own. */
 const SDKS = ['openapi/sdk', 'test/clients/sdk'];
-/** The folders that know Express: what every reply has, the wire of the procedures, that of assistants, and the pages. */
-const DOORS = ['src/http', 'src/trpc', 'src/mcp', 'src/site'];
+/** The folders that know Express: what every reply has, the procedures' two transports, the sandbox, and the pages. */
+const TRANSPORTS = ['src/http', 'src/rpc', 'src/testkit/sandbox', 'src/site'];
 const FEATURES = ['game', 'image', 'user'];
 const IMPORT = /^(import|export)\s(type\s)?[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^import\s+'([^']+)'/gm;
 
@@ -125,10 +125,10 @@ describe('HTTP', () => {
     const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
     expect(
       broken(
-        'only src/http/, src/trpc/, src/mcp/, src/site/ and the app know Express and ts-rest; throw an AppError, or move this there.',
+        'only src/http/, src/rpc/, src/site/ and the app know Express and ts-rest; throw an AppError, or move this there.',
         ({ importer, imported, isOurs }) =>
           isIn(importer, 'src') &&
-          !isIn(importer, ...DOORS) &&
+          !isIn(importer, ...TRANSPORTS) &&
           !(importer === 'src/app.ts' && imported === 'express') &&
           !isOurs &&
           packages.includes(packageOf(imported)),
@@ -142,52 +142,56 @@ describe('HTTP', () => {
         'what is below HTTP must work without it; hand it over as a parameter or through the context.',
         ({ importer, imported }) =>
           isIn(importer, 'src') &&
-          !isIn(importer, ...DOORS) &&
-          isIn(imported, ...DOORS) &&
+          !isIn(importer, ...TRANSPORTS) &&
+          isIn(imported, ...TRANSPORTS) &&
           !isFile(importer, 'src/app.ts', 'src/server.ts') &&
-          // The server of the metrics bounds its connections alike.
-          !(importer === 'src/metrics/server.ts' && imported === 'src/http/intake.ts'),
+          imported !== 'src/http/routes.ts',
       ),
     ).toEqual([]);
   });
 
   test('has doors of which none leads through another', () => {
-    const doors = ['src/trpc', 'src/mcp', 'src/site'];
+    const doors = ['src/rpc/trpc', 'src/rpc/mcp', 'src/site'];
     expect(
       broken(
-        'each door leads to src/call/; what two of them need belongs in src/http/.',
+        'each transport leads to src/rpc/; what two of them need belongs there or in src/http/.',
         ({ importer, imported }) =>
           isIn(importer, 'src') &&
-          doors.some((door) => isIn(imported, door) && isIn(importer, ...DOORS) && !isIn(importer, door)),
+          doors.some((door) => isIn(imported, door) && isIn(importer, ...TRANSPORTS) && !isIn(importer, door)),
       ),
     ).toEqual([]);
   });
 
   test('has the SDK of the Model Context Protocol in one room, and loads it when it is needed', () => {
-    const loaders = ['src/mcp/door.ts', 'src/server.ts'];
+    const loaders = ['src/rpc/mcp/http.ts', 'src/server.ts'];
     expect(
       broken(
-        'only src/mcp/ knows the SDK, which takes a while to load: `await import` it where it is needed.',
+        'only src/rpc/mcp/ knows the SDK, which takes a while to load: `await import` it where it is needed.',
         ({ importer, imported, isTypeOnly }) =>
           isIn(importer, 'src') &&
           !isTypeOnly &&
           imported.startsWith('@modelcontextprotocol/') &&
-          !isIn(importer, 'src/mcp'),
+          !isIn(importer, 'src/rpc/mcp'),
       ),
     ).toEqual([]);
     for (const loader of loaders) {
       const source = readFileSync(loader, 'utf8');
-      expect([loader, source.match(/^import (?!type).*mcp\/(exchange|server|stdio)\.ts'/gm)]).toEqual([loader, null]);
+      expect([loader, source.match(/^import (?!type).*mcp\/(streamable-http|server|stdio)\.ts'/gm)]).toEqual([
+        loader,
+        null,
+      ]);
     }
   });
 
   test('reaches the records through handlers', () => {
-    const folders = [...FEATURES, 'content', 'reaction', 'tag', 'search'].map((folder) => `src/${folder}`);
+    const folders = [...FEATURES, 'content', 'search'].map((folder) => `src/${folder}`);
     expect(
       broken(
-        'src/call/ calls handlers, which translate; what decides or stores is theirs to call.',
+        'src/rpc/ calls handlers, which translate; what decides or stores is theirs to call.',
         ({ importer, imported }) =>
-          isIn(importer, 'src/call', ...DOORS) && isIn(imported, ...folders) && !isNamed(imported, 'handlers'),
+          isIn(importer, 'src/http', 'src/rpc', 'src/site') &&
+          isIn(imported, ...folders) &&
+          !isNamed(imported, 'handlers'),
       ),
     ).toEqual([]);
   });
@@ -208,9 +212,9 @@ describe('a router’s folder', () => {
   test('has handlers that only calls reach', () => {
     expect(
       broken(
-        'handlers are for src/call/; share through a service instead.',
+        'handlers are for src/rpc/; share through a service instead.',
         ({ importer, imported }) =>
-          isIn(importer, 'src') && isNamed(imported, 'handlers') && !isIn(importer, 'src/call'),
+          isIn(importer, 'src') && isNamed(imported, 'handlers') && !isIn(importer, 'src/rpc'),
       ),
     ).toEqual([]);
   });
@@ -243,7 +247,7 @@ describe('a router’s folder', () => {
   });
 
   test('holds nothing that what they share depends on', () => {
-    const shared = ['content', 'reaction', 'tag', 'search', 'key', 'db'].map((folder) => `src/${folder}`);
+    const shared = ['content', 'search', 'auth', 'db'].map((folder) => `src/${folder}`);
     expect(
       broken(
         'what the routers share knows none of them; hand it over as a parameter, as a ContentKind is.',
@@ -265,7 +269,7 @@ describe('the rest', () => {
           packages.includes(packageOf(imported)) &&
           !isIn(importer, 'src/db') &&
           !isNamed(importer, 'entity') &&
-          importer !== 'src/content/counters.ts',
+          importer !== 'src/content/write/counters.ts',
       ),
     ).toEqual([]);
   });
@@ -273,12 +277,12 @@ describe('the rest', () => {
   test('overload protection and limits know neither HTTP nor the tables', () => {
     expect(
       broken(
-        'src/overload/ and src/limits/ go by what they are told; hand them what they need as a parameter.',
+        'src/overload/ and src/rate-limit/ go by what they are told; hand them what they need as a parameter.',
         ({ importer, imported, isOurs, isTypeOnly }) =>
-          isIn(importer, 'src/overload', 'src/limits') &&
+          isIn(importer, 'src/overload', 'src/rate-limit') &&
           isOurs &&
           !isTypeOnly &&
-          !isIn(imported, 'src/overload', 'src/limits', 'contract') &&
+          !isIn(imported, 'src/overload', 'src/rate-limit', 'contract') &&
           !isFile(imported, 'src/errors.ts', 'src/deadline.ts'),
       ),
     ).toEqual([]);
@@ -300,9 +304,12 @@ describe('the rest', () => {
   test('the conformance kit stands on the contract alone', () => {
     expect(
       broken(
-        'src/verify/ proves deployments from outside and must not share what it proves; only contract/ may be imported.',
+        'src/testkit/conformance/ proves deployments from outside and must not share what it proves; only contract/ may be imported.',
         ({ importer, imported, isOurs }) =>
-          isIn(importer, 'src/verify') && isOurs && !isIn(imported, 'src/verify') && !isIn(imported, 'contract'),
+          isIn(importer, 'src/testkit/conformance') &&
+          isOurs &&
+          !isIn(imported, 'src/testkit/conformance') &&
+          !isIn(imported, 'contract'),
       ),
     ).toEqual([]);
   });
@@ -325,8 +332,11 @@ describe('the rest', () => {
     );
     expect(
       readers
-        .filter((file) => file !== 'src/config.ts')
-        .map((file) => `${file} reads process.env: add a variable to src/config.ts, which checks and describes it.`),
+        .filter((file) => file !== 'src/runtime/config.ts')
+        .map(
+          (file) =>
+            `${file} reads process.env: add a variable to src/runtime/config.ts, which checks and describes it.`,
+        ),
     ).toEqual([]);
   });
 

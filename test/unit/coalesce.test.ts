@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Coalescer } from '../../src/db/coalesce.ts';
+import { Coalescer } from '../../src/db/batching/batch-loader.ts';
 import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
 

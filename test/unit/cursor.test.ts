@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/list/cursor.ts';
+import { type CursorValue, decodeCursor, encodeCursor } from '../../src/content/read/list/cursor.ts';
 import { AppError } from '../../src/errors.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 

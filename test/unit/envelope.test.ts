@@ -2,9 +2,9 @@ import { parse } from 'node:querystring';
 import { describe, expect, test } from '@jest/globals';
 import type { Request } from 'express';
 import * as fc from 'fast-check';
-import { sentText, sentValue } from '../../src/call/envelope.ts';
+import { sentText, sentValue } from '../../src/rpc/payload.ts';
 import { AppError } from '../../src/errors.ts';
-import { queryText } from '../../src/trpc/get.ts';
+import { queryText } from '../../src/rpc/trpc/get.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 
 // What comes with a call, by POST, in a batch and by GET: whatever it is, it is read or refused as no JSON.

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type FaultServer, startFaultServer } from '../../src/fault-server/server.ts';
-import { parseVectors } from '../../src/fault-server/vector.ts';
+import { type FaultServer, startFaultServer } from '../../src/testkit/mock-server/server.ts';
+import { parseVectors } from '../../src/testkit/mock-server/vector.ts';
 import { type Environment, startCli } from '../support/program.ts';
 
 // The server of scripted exchanges that SDKs are tested with: what it was told to do to a request, it does.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
-import { GroupCommit } from '../../src/db/group-commit.ts';
+import { GroupCommit } from '../../src/db/batching/group-commit.ts';
 
 const forever = new Deadline();
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { chunksOf, inList, partsOf } from '../../src/db/in-list.ts';
+import { chunksOf, inList, partsOf } from '../../src/db/sql/in-list.ts';
 
 test('a list is padded with its last value to a power of two', () => {
   expect(inList([7])).toEqual({ sql: '?', parameters: [7] });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { AppError } from '../../src/errors.ts';
-import { Inflater } from '../../src/http/inflate.ts';
+import { Inflater } from '../../src/http/message/inflate.ts';
 
 const MIB = 1024 * 1024;
 

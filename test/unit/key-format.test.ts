@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { displayPrefix, generateKey, hashKey, isWellFormedKey, keyOf } from '../../src/key/format.ts';
+import { displayPrefix, generateKey, hashKey, isWellFormedKey, keyOf } from '../../src/auth/format.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 
 const ALPHABET = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];

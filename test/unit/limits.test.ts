@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SITE_FACTOR, UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
 import { AppError } from '../../src/errors.ts';
-import { Standings } from '../../src/http/standings.ts';
-import { MOST_DEBT, type Policy, type Standing } from '../../src/limits/buckets.ts';
-import { LocalBuckets } from '../../src/limits/local-buckets.ts';
-import { networkOf, siteOf } from '../../src/limits/owner.ts';
-import { parseQuotas, QuotaError } from '../../src/limits/policies.ts';
-import { Rates } from '../../src/limits/rates.ts';
-import { FirstViews } from '../../src/limits/views.ts';
+import { Standings } from '../../src/http/message/rate-limit-headers.ts';
+import { MOST_DEBT, type Policy, type Standing } from '../../src/rate-limit/buckets.ts';
+import { LocalBuckets } from '../../src/rate-limit/stores/memory.ts';
+import { networkOf, siteOf } from '../../src/rate-limit/client-subnet.ts';
+import { parseQuotas, QuotaError } from '../../src/rate-limit/policies.ts';
+import { Rates } from '../../src/rate-limit/limiter.ts';
+import { FirstViews } from '../../src/rate-limit/views.ts';
 
 let now = 0;
 const clock = (): number => now;

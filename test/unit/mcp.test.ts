@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from '@jest/globals';
 import { procedures, scopes } from '../../contract/index.ts';
-import { bodyLimitFor, idOf, nameOf, toolsFor } from '../../src/mcp/tools.ts';
+import { bodyLimitFor, idOf, nameOf, toolsFor } from '../../src/rpc/mcp/tools.ts';
 
 // How the operations of the contract look as tools.
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { Counters, Histograms } from '../../src/metrics/cells.ts';
-import { catalogue, type Definition, PREFIX } from '../../src/metrics/catalogue.ts';
-import { Metrics } from '../../src/metrics/metrics.ts';
+import { Counters, Histograms } from '../../src/telemetry/metrics/cells.ts';
+import { catalogue, type Definition, PREFIX } from '../../src/telemetry/metrics/catalogue.ts';
+import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { samplesOf } from '../support/metrics.ts';
 
 const definitions: [string, Definition][] = Object.entries(catalogue);

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { transform } from '@swc/core';
-import { sandboxKeys } from '../../src/demo/sandbox.ts';
+import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { type ServeProcess, startSandbox } from '../support/program.ts';
 
 // What README tells its readers to run, run as it stands against a sandbox; only the port is another.

@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { format } from 'prettier';
-import { readConfig, sandboxOf } from '../../src/config.ts';
+import { readConfig, sandboxOf } from '../../src/runtime/config.ts';
 import { closeContext, openContext } from '../../src/context.ts';
-import type { Catalogue } from '../../src/demo/catalogue.ts';
-import { SandboxSpaces } from '../../src/demo/spaces.ts';
+import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
+import { SandboxSpaces } from '../../src/testkit/sandbox/spaces.ts';
 
 // docs/sandbox-data.md, and a part of docs/sandbox.md, are what the sandbox says of itself. UPDATE_SANDBOX=true writes them.
 

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createApp } from '../../src/app.ts';
 import { timeRangeDays } from '../../contract/index.ts';
-import { readConfig, sandboxOf } from '../../src/config.ts';
+import { readConfig, sandboxOf } from '../../src/runtime/config.ts';
 import { closeContext, openContext } from '../../src/context.ts';
-import type { Catalogue } from '../../src/demo/catalogue.ts';
-import { guestImagePost, sandboxGuest, sandboxKeys } from '../../src/demo/sandbox.ts';
-import { SandboxSpaces } from '../../src/demo/spaces.ts';
-import { Listener } from '../../src/http/listener.ts';
+import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
+import { guestImagePost, sandboxGuest, sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { SandboxSpaces } from '../../src/testkit/sandbox/spaces.ts';
+import { Listener } from '../../src/http/server/http-server.ts';
 import { checkReply } from '../support/published.ts';
 
 /** Within an hour, that of `REFERENCE`. */

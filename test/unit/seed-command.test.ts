@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { seedCommand } from '../../src/commands/seed.ts';
+import { seedCommand } from '../../src/admin/commands/content/seed.ts';
 import { runCommand } from '../support/command.ts';
 import { runCli } from '../support/program.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
-import { SharedReads } from '../../src/call/shared-reads.ts';
+import { SharedReads } from '../../src/rpc/single-flight.ts';
 
 const forever = { caller: 'a', deadline: new Deadline() };
 

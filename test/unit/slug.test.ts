@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { slugOf } from '../../src/tag/slug.ts';
+import { slugOf } from '../../src/content/tag/slug.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 
 const hashed = (name: string) => `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;

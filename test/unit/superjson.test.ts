@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { stringify } from 'superjson';
-import { removeUndefined } from '../../src/call/superjson.ts';
+import { removeUndefined } from '../../src/rpc/superjson.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 
 /** What a body becomes. Written as JSON, since that is what arrives. */

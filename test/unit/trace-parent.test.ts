@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { traceParentOf } from '../../src/trace-parent.ts';
+import { traceParentOf } from '../../src/telemetry/trace-context.ts';
 
 // By https://www.w3.org/TR/trace-context-2/#traceparent-header, whose own example this is.
 

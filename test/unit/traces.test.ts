@@ -7,9 +7,9 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { expect, test } from '@jest/globals';
 import { AppError } from '../../src/errors.ts';
-import { overloadTraces } from '../../src/traces/overload.ts';
-import { databaseTraces } from '../../src/traces/database.ts';
-import { end, Scope } from '../../src/traces/scope.ts';
+import { overloadTraces } from '../../src/telemetry/tracing/overload.ts';
+import { databaseTraces } from '../../src/telemetry/tracing/database.ts';
+import { end, Scope } from '../../src/telemetry/tracing/scope.ts';
 
 const traced = (work: (scope: Scope) => void): ReadableSpan[] => {
   const exporter = new InMemorySpanExporter();

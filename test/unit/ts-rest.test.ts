@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
-import type { Procedure } from '../../src/call/procedures.ts';
+import type { Procedure } from '../../src/rpc/procedures.ts';
 import type { Call } from '../../src/procedure.ts';
-import { tsRestFrame } from '../../src/trpc/ts-rest.ts';
+import { tsRestFrame } from '../../src/rpc/validated-handler.ts';
 
 test('a fault while an input is explained is one of that call, and does not end the process', async () => {
   const known = procedures.find(({ id }) => id === 'game.getById') as Procedure;

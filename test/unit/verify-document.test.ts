@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { type ClientDocument, documented } from '../../src/verify/document/client-document.ts';
-import { changesFor } from '../../src/verify/document/compare.ts';
+import { type ClientDocument, documented } from '../../src/testkit/conformance/document/client-document.ts';
+import { changesFor } from '../../src/testkit/conformance/document/compare.ts';
 
 // What a client that was made from one document finds in another one.
 

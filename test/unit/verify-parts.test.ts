@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { printable } from '../../src/commands/output.ts';
-import { groupsOf } from '../../src/verify/findings/groups.ts';
-import { basesOf } from '../../src/verify/http/base.ts';
-import { curlOf, quoted } from '../../src/verify/http/curl.ts';
-import type { SentRequest } from '../../src/verify/http/message.ts';
-import { anySeed, Chance, SEEDS } from '../../src/verify/seed.ts';
+import { printable } from '../../src/admin/commands/shared/output.ts';
+import { groupsOf } from '../../src/testkit/conformance/findings/groups.ts';
+import { basesOf } from '../../src/testkit/conformance/http/base.ts';
+import { curlOf, quoted } from '../../src/testkit/conformance/http/curl.ts';
+import type { SentRequest } from '../../src/testkit/conformance/http/message.ts';
+import { anySeed, Chance, SEEDS } from '../../src/testkit/conformance/seed.ts';
 
 // The parts of the conformance kit that need no deployment.
 

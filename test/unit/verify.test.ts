@@ -3,20 +3,20 @@ import { z } from 'zod';
 import { text } from '../../contract/text.ts';
 import { contract, issuesOf, procedures, proceduresOf, type Reason } from '../../contract/index.ts';
 import { procedure, router } from '../../contract/procedure.ts';
-import type { Check } from '../../src/verify/check.ts';
-import { unprovoked } from '../../src/verify/checks/refusals.ts';
-import { Client } from '../../src/verify/http/client.ts';
-import { faultsOf, faultyBody, roundsOf } from '../../src/verify/contract/faults.ts';
-import { differences, sentenceOf, show } from '../../src/verify/findings/finding.ts';
-import { junitOf } from '../../src/verify/report/junit.ts';
-import { type Operation, operationOf } from '../../src/verify/contract/operation.ts';
-import { placesOf, withValue } from '../../src/verify/contract/places.ts';
-import { planChecks } from '../../src/verify/plan.ts';
-import { failureLines, rowsOf, skipLines, summaryOf } from '../../src/verify/report/text.ts';
-import { Session } from '../../src/verify/session.ts';
-import { Chance } from '../../src/verify/seed.ts';
-import { strict } from '../../src/verify/contract/strict.ts';
-import type { Result } from '../../src/verify/verify.ts';
+import type { Check } from '../../src/testkit/conformance/check.ts';
+import { unprovoked } from '../../src/testkit/conformance/checks/refusals.ts';
+import { Client } from '../../src/testkit/conformance/http/client.ts';
+import { faultsOf, faultyBody, roundsOf } from '../../src/testkit/conformance/contract/faults.ts';
+import { differences, sentenceOf, show } from '../../src/testkit/conformance/findings/finding.ts';
+import { junitOf } from '../../src/testkit/conformance/report/junit.ts';
+import { type Operation, operationOf } from '../../src/testkit/conformance/contract/operation.ts';
+import { placesOf, withValue } from '../../src/testkit/conformance/contract/places.ts';
+import { planChecks } from '../../src/testkit/conformance/plan.ts';
+import { failureLines, rowsOf, skipLines, summaryOf } from '../../src/testkit/conformance/report/text.ts';
+import { Session } from '../../src/testkit/conformance/session.ts';
+import { Chance } from '../../src/testkit/conformance/seed.ts';
+import { strict } from '../../src/testkit/conformance/contract/strict.ts';
+import type { Result } from '../../src/testkit/conformance/verify.ts';
 import { runCommand } from '../support/command.ts';
 
 // What the conformance kit derives from the contract, and how it reports; test/wire/verify.test.ts lets it run.
@@ -39,11 +39,15 @@ const gapsOf = (operations: readonly Operation[]): string[] => {
     const proved = new Set(plan.filter(({ subject }) => subject === id).map(({ proves }) => proves));
     const provoked = reasons.filter((reason) => !Object.hasOwn(unprovoked, reason) && !proved.has(reason));
     return [
-      ...provoked.map((reason) => `${id} is never made to answer ${reason}: see src/verify/checks/refusals.ts.`),
-      ...(proved.has('output') ? [] : [`${id} is never made to succeed: see src/verify/checks/success.ts.`]),
+      ...provoked.map(
+        (reason) => `${id} is never made to answer ${reason}: see src/testkit/conformance/checks/refusals.ts.`,
+      ),
+      ...(proved.has('output')
+        ? []
+        : [`${id} is never made to succeed: see src/testkit/conformance/checks/success.ts.`]),
       ...(effect === 'read' || proved.has('effect')
         ? []
-        : [`nobody looks at what ${id} does: add it to src/verify/checks/effects.ts.`]),
+        : [`nobody looks at what ${id} does: add it to src/testkit/conformance/checks/effects.ts.`]),
       ...(effect === 'read' || proved.has('repetition') ? [] : [`${id} is never repeated.`]),
     ];
   });
@@ -100,7 +104,9 @@ describe('the plan', () => {
         'refuses /gameId: missing',
       ]),
     );
-    expect(gapsOf(all)).toEqual(['nobody looks at what comment.add does: add it to src/verify/checks/effects.ts.']);
+    expect(gapsOf(all)).toEqual([
+      'nobody looks at what comment.add does: add it to src/testkit/conformance/checks/effects.ts.',
+    ]);
   });
 });
 
@@ -131,7 +137,7 @@ describe('strict', () => {
 
   test('says what it does not know how to close', () => {
     expect(() => strict(z.object({ pair: z.tuple([z.string()]) }))).toThrow(
-      'A reply has a schema of type tuple: teach strict() in src/verify/strict.ts how to close it.',
+      'A reply has a schema of type tuple: teach strict() in src/testkit/conformance/strict.ts how to close it.',
     );
   });
 });

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { z } from 'zod';
 import { type Issue, MAX_EXCERPT, type Procedure, procedures } from '../../contract/index.ts';
-import { invalidInput } from '../../src/advice/input.ts';
-import { keyOfWord } from '../../src/key/format.ts';
+import { invalidInput } from '../../src/suggestions/input.ts';
+import { keyOfWord } from '../../src/auth/format.ts';
 import { assertProperty } from '../support/property.ts';
 
 // Every message that the contract can make: all read on after the path of their value, in the same few words, and none of

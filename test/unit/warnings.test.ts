@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { warningsOf } from '../../src/warnings.ts';
+import { warningsOf } from '../../src/runtime/warnings.ts';
 
 const harmless = {
   databaseUrl: 'sqlite::memory:',

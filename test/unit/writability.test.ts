@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Writability } from '../../src/db/writability.ts';
+import { Writability } from '../../src/db/write-probe.ts';
 import { AppError } from '../../src/errors.ts';
 
 // By a clock of its own: what is believed for how long, and that trials do not pile up.

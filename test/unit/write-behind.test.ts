@@ -3,7 +3,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
-import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBehind } from '../../src/db/write-behind.ts';
+import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBehind } from '../../src/db/batching/write-buffer.ts';
 
 const DELAY_MS = 1000;
 

@@ -17,7 +17,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
-import { holdAlone } from '../../src/db/sqlite/alone.ts';
+import { holdAlone } from '../../src/db/sqlite/files/exclusive.ts';
 import { runCommand } from '../support/command.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { aKey, startLoad, storedGames, withDatabase } from '../support/load.ts';

@@ -3,7 +3,7 @@ import supertest from 'supertest';
 import { parse } from 'yaml';
 import { procedures } from '../../contract/index.ts';
 import { createApp } from '../../src/app.ts';
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/runtime/config.ts';
 import { startApp } from '../support/app.ts';
 
 // The published documents as an operator's service serves them.

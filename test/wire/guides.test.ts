@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { scopes } from '../../contract/index.ts';
-import { sandboxKeys } from '../../src/demo/sandbox.ts';
+import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { guides } from '../../src/site/guides/catalogue.ts';
 import { type Ran, runGuide } from '../support/guide.ts';
 import { runCli, type ServeProcess, startSandbox, startServe } from '../support/program.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { Listener } from '../../src/http/listener.ts';
+import { Listener } from '../../src/http/server/http-server.ts';
 import { startApp } from '../support/app.ts';
 
 // What one connection may have the service read: requests that wait for answers, and the chunks of a body.

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Database } from '../../src/db/database.ts';
-import { createKey, type KeyInfo, listKeys, revokeKey } from '../../src/key/service.ts';
-import { type Caller, KeyVerifier } from '../../src/key/verifier.ts';
+import { createKey, type KeyInfo, listKeys, revokeKey } from '../../src/auth/service.ts';
+import { type Caller, KeyVerifier } from '../../src/auth/verifier.ts';
 import { schema } from '../../src/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

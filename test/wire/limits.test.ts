@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type Reason, SENT_BYTES_PER_MS, UNKNOWN_KEYS } from '../../contract/index.ts';
-import { generateKey } from '../../src/key/format.ts';
+import { generateKey } from '../../src/auth/format.ts';
 import { reasonOf } from '../support/published.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type ErrorResponse, errorOf, type Issue, MAX_EXCERPT, type Reason } from '../../contract/index.ts';
-import { PLACES } from '../../src/advice/paths.ts';
+import { PLACES } from '../../src/suggestions/paths.ts';
 import { startApp } from '../support/app.ts';
 import { type RawRequest, sendRaw } from '../support/raw-http.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Listener } from '../../src/http/listener.ts';
+import { Listener } from '../../src/http/server/http-server.ts';
 import { startApp } from '../support/app.ts';
 import { writeRaw } from '../support/raw-http.ts';
 

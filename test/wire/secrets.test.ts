@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { generateKey } from '../../src/key/format.ts';
+import { generateKey } from '../../src/auth/format.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { aKey } from '../support/load.ts';
 import { type ServeProcess, startServe } from '../support/program.ts';

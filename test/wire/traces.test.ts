@@ -49,7 +49,7 @@ const list = async (headers: Record<string, string> = {}): Promise<number> => {
 
 /** Node tells on the standard error of each file that it loads, and of much else. */
 const TELLING = { NODE_DEBUG: 'module,esm' };
-const loaded = (): boolean => /\bsrc\/traces\/|@opentelemetry\/sdk-trace/.test(served.log());
+const loaded = (): boolean => /\bsrc\/telemetry\/tracing\/|@opentelemetry\/sdk-trace/.test(served.log());
 
 test('by default nothing of OpenTelemetry is loaded, and log lines have the ids of traces', async () => {
   served = await startServe({ url: database.url, env: TELLING });

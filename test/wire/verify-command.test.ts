@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { generateKey } from '../../src/key/format.ts';
+import { generateKey } from '../../src/auth/format.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { startMeddler } from '../support/meddler.ts';
 import { type Outcome, PROGRAM, runCli } from '../support/program.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { groupsOf } from '../../src/verify/findings/groups.ts';
+import { groupsOf } from '../../src/testkit/conformance/findings/groups.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { type Meddle, type PassingReply, startMeddler } from '../support/meddler.ts';
 import { runVerify } from '../support/verify.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
-import { differenceOf } from '../../src/verify/findings/finding.ts';
-import type { Run } from '../../src/verify/verify.ts';
+import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts';
+import type { Run } from '../../src/testkit/conformance/verify.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { startMeddler } from '../support/meddler.ts';
 import { runVerify } from '../support/verify.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sandboxKeys } from '../../src/demo/sandbox.ts';
+import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { runCli, startSandbox } from '../support/program.ts';
 
 // Two runs with one seed, each on a sandbox of its own, send the same bytes. Compared are all requests: method, path,

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { procedures, scopes } from '../../contract/index.ts';
 import { newId } from '../../src/db/values.ts';
-import { createDemo } from '../../src/demo/records.ts';
+import { createDemo } from '../../src/testkit/sandbox/records.ts';
 import { demoKeyIn } from '../support/demo.ts';
 import { type ProcedureId, startApp } from '../support/app.ts';
 

@@ -6,13 +6,13 @@ import { IN_MEMORY, sqliteFile } from '../address.ts';
 import type { Connection, DatabaseOptions, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver } from '../observer.ts';
-import { SqliteConnection } from './binding.ts';
+import { SqliteConnection } from './binding/binding.ts';
 import { FileFault, isBusy, isOrphaned, isUnusable } from './errors.ts';
-import { FileObserver, SqliteFile } from './file.ts';
-import { makePrivate } from './permissions.ts';
+import { FileObserver, SqliteFile } from './database-file.ts';
+import { makePrivate } from './files/permissions.ts';
 import { SqliteHealth } from './health.ts';
 import { migrateOn, transactionOn, watched } from './transaction.ts';
-import { type Purpose, Turns } from './turns.ts';
+import { type Purpose, Turns } from './fair-mutex.ts';
 
 /** How long opening waits for another process. */
 const BUSY_TIMEOUT_MS = 5000;

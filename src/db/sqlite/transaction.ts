@@ -2,9 +2,9 @@ import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
 import type { PoolObserver } from '../observer.ts';
-import type { SqliteConnection } from './binding.ts';
+import type { SqliteConnection } from './binding/binding.ts';
 import { isDiskFailure } from './errors.ts';
-import { Turn } from './turns.ts';
+import { Turn } from './fair-mutex.ts';
 
 const rollBack = (connection: SqliteConnection): void => {
   // What the engine has rolled back already is over.

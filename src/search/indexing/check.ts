@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/connection.ts';
 import type { Lane } from '../../db/database.ts';
-import { inList } from '../../db/in-list.ts';
+import { inList } from '../../db/sql/in-list.ts';
 import type { Bytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';
 import { noteDocuments } from '../tail.ts';

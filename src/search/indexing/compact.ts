@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Bytes } from '../../db/values.ts';
-import { inList } from '../../db/in-list.ts';
+import { inList } from '../../db/sql/in-list.ts';
 import { Block, encodeRising } from '../block.ts';
 import { PostingBuilder } from './builder.ts';
 import { KEY_BYTES, type SearchKind } from '../document.ts';

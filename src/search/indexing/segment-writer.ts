@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Parameter, Transaction } from '../../db/connection.ts';
 import type { Lane } from '../../db/database.ts';
-import { chunksOf, placeholders } from '../../db/in-list.ts';
+import { chunksOf, placeholders } from '../../db/sql/in-list.ts';
 import type { Document, SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
 import { CHUNK_KEYS, encodeTexts, keyAt } from '../store.ts';

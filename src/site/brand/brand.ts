@@ -1,7 +1,7 @@
 import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
-import type { Brand } from '../../config.ts';
-import { readOnly } from '../../http/guard.ts';
+import type { Brand } from '../../runtime/config.ts';
+import { readOnly } from '../../http/middleware/preconditions.ts';
 import { revalidated } from '../serve.ts';
 import { logoOf, logoPath } from './logo.ts';
 import { paletteCss } from './palette.ts';

@@ -1,6 +1,6 @@
 import express, { type Router } from 'express';
-import type { Config } from '../../config.ts';
-import { readOnly } from '../../http/guard.ts';
+import type { Config } from '../../runtime/config.ts';
+import { readOnly } from '../../http/middleware/preconditions.ts';
 import { assetOf, revalidated, servePage } from '../serve.ts';
 import { explanations } from './explanations.ts';
 import { errorsPage } from './page.ts';

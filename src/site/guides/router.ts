@@ -1,7 +1,7 @@
 import express, { type RequestHandler, type Router } from 'express';
-import type { Config } from '../../config.ts';
-import { etagOf } from '../../http/etag.ts';
-import { readOnly } from '../../http/guard.ts';
+import type { Config } from '../../runtime/config.ts';
+import { etagOf } from '../../http/message/etag.ts';
+import { readOnly } from '../../http/middleware/preconditions.ts';
 import { baseOf } from '../base.ts';
 import { escapeHtml } from '../html.ts';
 import { assetOf, pagePolicy, revalidated } from '../serve.ts';

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import express, { type Router } from 'express';
-import type { Brand } from '../../config.ts';
-import { readOnly } from '../../http/guard.ts';
+import type { Brand } from '../../runtime/config.ts';
+import { readOnly } from '../../http/middleware/preconditions.ts';
 import { logoType } from '../brand/logo.ts';
 import { escapeHtml } from '../html.ts';
 import { barOf, barStyles } from '../page.ts';

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import express, { type Router } from 'express';
 import swaggerUi from 'swagger-ui-express';
-import type { Brand } from '../../config.ts';
-import { readOnly } from '../../http/guard.ts';
+import type { Brand } from '../../runtime/config.ts';
+import { readOnly } from '../../http/middleware/preconditions.ts';
 import { htmlPage } from '../page.ts';
 import { assetFiles, pagePolicy, revalidated } from '../serve.ts';
 import { operationIndex } from './operations.ts';

@@ -17,7 +17,7 @@ const KEPT_SCHEMAS = 2;
 const MOST_USERS = 50_000;
 
 /** What a seeded database depends on: the migrations, and what makes and stores the rows. */
-const ROWS_DEPEND_ON = /^(migrations|src\/(seed|search|tag)|src\/content\/publish)\b.*\.js$/;
+const ROWS_DEPEND_ON = /^(migrations|src\/(testkit\/seed|search|content\/tag)|src\/content\/write\/publish)\b.*\.js$/;
 
 const schemaHash = (version) => {
   const hash = createHash('sha256');

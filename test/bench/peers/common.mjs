@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { V7Generator } from 'uuidv7';
 import { searchText } from '../../../dist/src/search/text.js';
-import { slugOf } from '../../../dist/src/tag/slug.js';
+import { slugOf } from '../../../dist/src/content/tag/slug.js';
 import { idBytes, storedTime } from '../subjects/wire.mjs';
 
 const DAY_MS = 86_400_000;

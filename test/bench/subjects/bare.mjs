@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import { V7Generator } from 'uuidv7';
 import { searchText } from '../../../dist/src/search/text.js';
-import { slugOf } from '../../../dist/src/tag/slug.js';
+import { slugOf } from '../../../dist/src/content/tag/slug.js';
 import * as statements from './statements.mjs';
 import {
   countedTags,

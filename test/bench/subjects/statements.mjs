@@ -1,7 +1,7 @@
 // The SQL of the bare limit: what the product sends, with the total of a list in the same round trip. To see what the
 // product sends now: npm run bench -- --log-sql
-import { matches, orders, sortedMatches, whereOf } from '../../../dist/src/content/list/plan.js';
-import { asTotal, Totals } from '../../../dist/src/content/list/totals.js';
+import { matches, orders, sortedMatches, whereOf } from '../../../dist/src/content/read/list/plan.js';
+import { asTotal, Totals } from '../../../dist/src/content/read/list/totals.js';
 import { dialectOf } from '../../../dist/src/db/dialect.js';
 import { gameKind } from '../../../dist/src/game/kind.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import mysql from 'mysql2';
-import { Statistics } from '../../../dist/src/content/list/statistics.js';
+import { Statistics } from '../../../dist/src/content/read/list/statistics.js';
 import { gameKind } from '../../../dist/src/game/kind.js';
 import { addViews, countedTagsBySlug, keyByHash, tagsById } from './statements.mjs';
 import { idBytes } from './wire.mjs';

@@ -1,0 +1,72 @@
+import { accessSync, constants, lstatSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { copyDatabase, inspect } from '../../db/sqlite/files/copy.ts';
+import { checkInspection, schemaFaultsIn } from './check.ts';
+import { BackupError, faultOf } from './errors.ts';
+import { companionsOf, isSame, withPartial } from './partial.ts';
+
+export interface BackupOptions {
+  /** The file of the database. */
+  database: string;
+  /** The file that the backup becomes. */
+  file: string;
+  /** Whether it takes the place of another. */
+  isForced: boolean;
+  /** The migrations that this version knows. */
+  known: readonly string[];
+  onProgress: (done: number, total: number) => void;
+  /** Is told, in words, of each thing in the schema that the migrations do not make: `restore` refuses a backup of it. */
+  onSchemaFaults: (schemaFaults: readonly string[]) => void;
+}
+
+export interface BackupResult {
+  file: string;
+  bytes: number;
+  /** The migration that its tables are at. */
+  migration: string;
+}
+
+/** @throws BackupError when no backup can be put there */
+const checkTarget = ({ database, file, isForced }: BackupOptions): void => {
+  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory()) {
+    throw new BackupError(`There is no folder ${dirname(file)}: make it first.`);
+  }
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  if (there?.isDirectory()) throw new BackupError(`${file} is a folder: name a file in it.`);
+  const isDatabase = [database, ...companionsOf(database)].some((path) => isSame(path, file));
+  if (isDatabase) throw new BackupError(`${file} is the database itself: choose another name.`);
+  if (there && !isForced) throw new BackupError(`${file} exists: choose another name, or replace it with --force.`);
+  const [beside] = companionsOf(file);
+  if (beside !== undefined) {
+    throw new BackupError(
+      `${beside} exists, which belongs to a database of the name ${file}: SQLite would take it for a part of the backup. ` +
+        'Choose another name.',
+    );
+  }
+};
+
+/**
+ * Writes a copy of a database, as it is at one moment, into a file: checked, on the disk, and under its name only when all of
+ * it is there. Others may read and write the database meanwhile. @throws BackupError
+ */
+export const backUp = async (options: BackupOptions): Promise<BackupResult> => {
+  const { isForced, known, onProgress, onSchemaFaults } = options;
+  const [database, file] = [resolve(options.database), resolve(options.file)];
+  const source = statSync(database, { throwIfNoEntry: false });
+  if (!source) throw new BackupError(`There is no database at ${database}.`);
+  checkTarget({ ...options, database, file });
+  try {
+    accessSync(database, constants.R_OK);
+    return await withPartial(file, async (partial) => {
+      await copyDatabase(database, partial.path, onProgress);
+      const inspection = await inspect(partial.path);
+      checkInspection(inspection, database, known);
+      const schemaFaults = await schemaFaultsIn(inspection);
+      partial.publish(isForced);
+      if (schemaFaults.length > 0) onSchemaFaults(schemaFaults);
+      return { file, bytes: statSync(file).size, migration: inspection.migrations.at(-1) ?? '' };
+    });
+  } catch (error) {
+    throw faultOf(error, { read: database, written: file, bytes: source.size });
+  }
+};

@@ -1,0 +1,54 @@
+import type { Inspection } from '../../db/sqlite/files/copy.ts';
+import { Database } from '../../db/database.ts';
+import { IN_MEMORY } from '../../db/address.ts';
+import { OBJECTS, type SchemaObject, schemaFaults } from '../../db/sqlite/files/schema-objects.ts';
+import { schema } from '../../schema.ts';
+import { BackupError } from './errors.ts';
+
+const SHOWN = 3;
+
+/**
+ * Checks that a file is whole, holds the tables of the service, and that this version knows them all. `what` names the file in
+ * the message, and `known` are the migrations of this version. @throws BackupError
+ */
+export const checkInspection = ({ faults, migrations }: Inspection, what: string, known: readonly string[]): void => {
+  if (faults.length > 0) throw new BackupError(`${what} is damaged: ${faults.slice(0, SHOWN).join('; ')}.`);
+  if (migrations.length === 0) throw new BackupError(`${what} holds no database of this service.`);
+  const unknown = migrations.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new BackupError(
+      `${what} was made by a newer version: this one does not know the migration ${unknown.join(', ')}. ` +
+        'Use that version, or a later one.',
+    );
+  }
+};
+
+/** What the schema of a file holds that the migrations applied to it do not make, and what it lacks of that; in words. */
+export const schemaFaultsIn = async ({ migrations, objects }: Inspection): Promise<string[]> => {
+  const db = await Database.open(`sqlite:${IN_MEMORY}`, schema);
+  try {
+    await db.migrate(migrations.at(-1));
+    const faults = schemaFaults(objects, await db.read<SchemaObject>(OBJECTS));
+    // Each was applied after the ones before it.
+    const due = await db.appliedMigrations();
+    const skipped = due.filter((name) => !migrations.includes(name));
+    return [...faults, ...skipped.map((name) => `the migration ${name} was left out`)];
+  } finally {
+    await db.close();
+  }
+};
+
+/**
+ * Checks that a file holds nothing but what the service made: a trigger would go on writing wherever the file is used.
+ * @throws BackupError
+ */
+export const checkSchema = async (inspection: Inspection, what: string): Promise<void> => {
+  const faults = await schemaFaultsIn(inspection);
+  if (faults.length === 0) return;
+  const rest = faults.length - SHOWN;
+  const told = [...faults.slice(0, SHOWN), ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
+  throw new BackupError(
+    `${what} is not what this service makes: ${told}. Nothing was changed. If you know what it is and trust the rest, ` +
+      'take it out of a copy of the file first.',
+  );
+};

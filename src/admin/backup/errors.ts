@@ -1,0 +1,38 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isBusy, isCorrupt, isFull, isUnusable } from '../../db/sqlite/errors.ts';
+
+/** Why a backup or a restore did not come about: the message says what to do, and whether anything was changed. */
+export class BackupError extends Error {
+  override name = 'BackupError';
+}
+
+const MIB = 2 ** 20;
+
+/** `1.5 GiB`, `12.3 MiB` or `0.1 MiB`. */
+export const sizeOf = (bytes: number): string =>
+  bytes < 1024 * MIB ? `${(bytes / MIB).toFixed(1)} MiB` : `${(bytes / MIB / 1024).toFixed(1)} GiB`;
+
+const freeBytes = (folder: string): number => {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+};
+
+/** What went wrong while a file was read and another written, in words for the operator; what is no fault of these, as it is. */
+export const faultOf = (
+  error: unknown,
+  { read, written, bytes }: { read: string; written: string; bytes: number },
+): unknown => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const folder = dirname(written);
+  if (isFull(error) || code === 'ENOSPC' || code === 'EDQUOT') {
+    return new BackupError(
+      `No room in ${folder}: ${sizeOf(bytes)} are needed, ${sizeOf(freeBytes(folder))} are free. Nothing was changed.`,
+    );
+  }
+  if (isCorrupt(error)) return new BackupError(`${read} is damaged, or no SQLite database: ${message}.`);
+  if (isUnusable(error) || isBusy(error)) {
+    return new BackupError(`Cannot copy ${read} to ${folder}: ${message}. Nothing was changed.`);
+  }
+  return error;
+};

@@ -1,0 +1,196 @@
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DEFAULT_DATABASE_URL, sqliteFile } from '../../db/address.ts';
+import { holdAlone } from '../../db/sqlite/files/exclusive.ts';
+import { atRest, copyDatabase, inspect, type Inspection } from '../../db/sqlite/files/copy.ts';
+import { isBusy, isCorrupt } from '../../db/sqlite/errors.ts';
+import { checkInspection, checkSchema } from './check.ts';
+import { BackupError, faultOf } from './errors.ts';
+import { companionsOf, isSame, type Partial, sync, withPartial } from './partial.ts';
+
+const OWNER_ONLY_FOLDER = 0o700;
+
+export interface RestoreOptions {
+  /** The file of the database, which need not be there. */
+  database: string;
+  /** The backup. */
+  file: string;
+  /** The migrations that this version knows. */
+  known: readonly string[];
+  onProgress: (done: number, total: number) => void;
+}
+
+export interface CheckResult {
+  file: string;
+  /** The migration that its tables are at. */
+  migration: string;
+  /** The migrations of this version that it lacks. */
+  pending: string[];
+}
+
+export interface RestoreResult extends CheckResult {
+  database: string;
+  /** Where the database is now that was there; null if there was none. */
+  kept: string | null;
+}
+
+const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
+
+const resultOf = (file: string, { migrations }: Inspection, known: readonly string[]): CheckResult => ({
+  file,
+  migration: migrations.at(-1) ?? '',
+  pending: known.filter((name) => !migrations.includes(name)),
+});
+
+/** The file of a backup, as a whole path. @throws BackupError */
+const backupAt = (path: string): string => {
+  const file = resolve(path);
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new BackupError(`There is no file ${file}.`);
+  return file;
+};
+
+/** Looks through a backup, and changes nothing. @throws BackupError */
+export const checkBackup = async (path: string, known: readonly string[]): Promise<CheckResult> => {
+  const file = backupAt(path);
+  try {
+    const inspection = await inspect(atRest(file));
+    checkInspection(inspection, file, known);
+    await checkSchema(inspection, file);
+    return resultOf(file, inspection, known);
+  } catch (error) {
+    throw faultOf(error, { read: file, written: file, bytes: 0 });
+  }
+};
+
+/** Where a database is: what a link leads to, or where it is to be. @throws BackupError when its folder is missing */
+const placeOf = (path: string): string => {
+  if (isThere(path)) return realpathSync(path);
+  const folder = dirname(path);
+  if (resolve(path) === resolve(sqliteFile(DEFAULT_DATABASE_URL))) {
+    mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
+  }
+  if (!isThere(folder)) throw new BackupError(`There is no folder ${folder}: make it first, or check DATABASE_URL.`);
+  return join(realpathSync(folder), basename(path));
+};
+
+/** Keeps others out of the database, if there is one. @throws BackupError when that is not possible */
+const takeOver = (database: string): (() => void) => {
+  const [beside] = companionsOf(database);
+  if (!isThere(database)) {
+    if (beside === undefined) return () => undefined;
+    throw new BackupError(
+      `${beside} is there without its database: a service may still use both. Stop it, and move that file away.`,
+    );
+  }
+  try {
+    return holdAlone(database);
+  } catch (error) {
+    if (isBusy(error)) {
+      throw new BackupError(`${database} is in use: stop the service, and whatever else has the database open, first.`);
+    }
+    if (!isCorrupt(error)) throw error;
+    throw new BackupError(
+      `${database} is so damaged that nobody can tell whether it is in use. Stop the service, move this file and all ` +
+        'whose names begin with its name away, and run this again.',
+    );
+  }
+};
+
+/** Gives a restored file the owner and the mode of the one before; as root, at least the owner of the folder. */
+const adopt = (path: string, before: Stats | undefined, folder: string): void => {
+  const { uid, gid } = before ?? statSync(folder);
+  const own = statSync(path);
+  const isRoot = process.getuid?.() === 0;
+  if ((own.uid !== uid || own.gid !== gid) && (before || isRoot)) chownSync(path, uid, gid);
+  if (before) chmodSync(path, before.mode & 0o777);
+};
+
+/** The name under which the database that was there is kept. */
+const keptName = (database: string): string =>
+  `${database}.before-restore-${new Date().toISOString().replaceAll(/[-:]|(?=\.)/g, '')}`;
+
+/** A second name of the database, left by one who was killed before it lost the first. */
+const forgetSecondNames = (database: string): void => {
+  const folder = dirname(database);
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (name.startsWith(`${basename(database)}.before-restore-`) && isSame(path, database)) rmSync(path);
+  }
+};
+
+/** Has the database under another name also, so that there is one under its own at each moment. */
+const keep = (database: string, kept: string): void => {
+  try {
+    linkSync(database, kept);
+  } catch (error) {
+    if (['EEXIST', 'ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    // A file system without links.
+    renameSync(database, kept);
+  }
+};
+
+/** Has it under its own name alone again, where nothing has taken its place. */
+const unkeep = (database: string, kept: string): void => {
+  if (!isThere(database)) renameSync(kept, database);
+  forgetSecondNames(database);
+};
+
+/** Puts a file in the place of the database that is there, which is kept under another name. @throws whatever prevents it */
+const replace = (database: string, kept: string, partial: Partial): void => {
+  forgetSecondNames(database);
+  keep(database, kept);
+  try {
+    sync(dirname(database));
+    partial.publish(true);
+  } catch (error) {
+    unkeep(database, kept);
+    throw error;
+  }
+};
+
+/**
+ * Puts a backup in the place of a database that nobody uses: checked before anything changes, and all of it or nothing. What was
+ * there is kept beside it. @throws BackupError
+ */
+export const restore = async ({
+  database: path,
+  file: given,
+  known,
+  onProgress,
+}: RestoreOptions): Promise<RestoreResult> => {
+  const file = backupAt(given);
+  const database = placeOf(path);
+  if (isSame(file, database)) throw new BackupError(`${file} is the database itself.`);
+  const before = statSync(database, { throwIfNoEntry: false });
+  try {
+    const release = takeOver(database);
+    try {
+      return await withPartial(database, async (partial) => {
+        await copyDatabase(atRest(file), partial.path, onProgress);
+        const inspection = await inspect(partial.path);
+        checkInspection(inspection, file, known);
+        await checkSchema(inspection, file);
+        adopt(partial.path, before, dirname(database));
+        const kept = before ? keptName(database) : null;
+        if (kept === null) partial.publish(false);
+        else replace(database, kept, partial);
+        return { ...resultOf(file, inspection, known), database, kept };
+      });
+    } finally {
+      release();
+    }
+  } catch (error) {
+    throw faultOf(error, { read: file, written: database, bytes: statSync(file).size });
+  }
+};

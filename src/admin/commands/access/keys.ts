@@ -1,0 +1,238 @@
+import { Argument, Command, Option } from 'commander';
+import { line } from '../../../../contract/text.ts';
+import { type Scope, scopes } from '../../../../contract/index.ts';
+import { systemActor } from '../../../audit/acts.ts';
+import { readConfig } from '../../../runtime/config.ts';
+import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
+import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';
+import { readUses } from '../../../auth/uses.ts';
+import { readUser } from '../../../user/service.ts';
+import {
+  type Expiry,
+  lengthOf,
+  listOf,
+  parseDuration,
+  parseExpiry,
+  parseStart,
+  type Start,
+  textOf,
+  wholeNumberUpTo,
+} from '../shared/arguments.ts';
+import { CommandError, examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
+
+const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
+const KeyName = line(1, 100);
+
+const keyIdArgument = (): Argument => new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
+
+/** Who has a leaked key at hand may well paste it where its id belongs. */
+const refuseKey = (id: string): void => {
+  if (!isWellFormedKey(id)) return;
+  throw new CommandError(`This is a key, not its id. Find the id beside ${displayPrefix(id)} in: ${PROGRAM} keys list`);
+};
+
+interface CreateOptions {
+  user: string;
+  scopes: Scope[];
+  name: string;
+  expires: Expiry;
+}
+
+const create = (): Command =>
+  new Command('create')
+    .summary('create a key')
+    .description(
+      'Creates a key and prints it, nothing else. It is shown only this once, since only its hash is stored.',
+    )
+    .requiredOption('--user <id>', 'the id of the user that the key belongs to')
+    .requiredOption(
+      '--scopes <list>',
+      `what the key may do, comma-separated: any of ${scopes.join(', ')}`,
+      listOf(scopes),
+    )
+    .addOption(
+      new Option('--name <text>', `what the key is for, ${lengthOf(KeyName)}`)
+        .argParser(textOf(KeyName))
+        .default('unnamed', 'unnamed'),
+    )
+    .addOption(
+      new Option(
+        '--expires <when>',
+        'when the key stops working: a duration in days, hours, minutes or seconds (90d, 12h, 45m, 30s), a date in UTC ' +
+          '(2030-12-31), a time (2030-12-31T18:00:00Z), or never',
+      )
+        .argParser(parseExpiry)
+        .default(parseExpiry('90d'), '90d'),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        `keys create --user ${EXAMPLE_ID} --scopes content:write,user:read`,
+        `keys create --user ${EXAMPLE_ID} --scopes user:read --name laptop --expires never`,
+      ),
+    )
+    .action(({ user, expires, ...wanted }: CreateOptions) =>
+      withDatabase(readConfig(), async (db) => {
+        const now = new Date();
+        const { id, key } = await createKey(
+          db,
+          { ...wanted, userId: user, expiresAt: expires(now) },
+          now,
+          systemActor(now),
+        );
+        print(key);
+        note(`Key ${id} expires ${expires(now)?.toISOString() ?? 'never'}. It is shown only this once.`);
+      }),
+    );
+
+const stateOf = ({ revokedAt, expiresAt }: KeyInfo, now: Date): 'active' | 'expired' | 'revoked' => {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
+};
+
+const orNever = (time: Date | null): string => time?.toISOString() ?? 'never';
+
+const printKeys = (keys: readonly KeyInfo[], now: Date): void =>
+  printTable(
+    ['ID', 'PREFIX', 'USER', 'STATE', 'EXPIRES', 'LAST USED', 'SCOPES', 'NAME'],
+    keys.map((key) => [
+      key.id,
+      key.prefix,
+      key.userId,
+      stateOf(key, now),
+      orNever(key.expiresAt),
+      orNever(key.lastUsedAt),
+      key.scopes.join(','),
+      key.name,
+    ]),
+  );
+
+const list = (): Command =>
+  new Command('list')
+    .summary('list keys')
+    .description(
+      'Lists keys, oldest first. Only their first 12 characters are shown. A key is active, expired or revoked; times ' +
+        'are in UTC.',
+    )
+    .option('--user <id>', 'only the keys of this user (default: all keys)')
+    .addOption(
+      new Option(
+        '--unused-since <when>',
+        'only keys that were made and last used before then: a duration ago in days, hours, minutes or seconds (90d, 12h, ' +
+          '45m, 30s), a date in UTC (2026-04-01), or a time (2026-04-01T18:00:00Z)',
+      ).argParser(parseStart),
+    )
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText(
+      'after',
+      examples('keys list', `keys list --user ${EXAMPLE_ID} --json`, 'keys list --unused-since 90d'),
+    )
+    .action(({ user, unusedSince, json }: { user?: string; unusedSince?: Start; json?: true }) =>
+      withDatabase(readConfig(), async (db) => {
+        if (user !== undefined) await readUser(db, user);
+        const now = new Date();
+        const keys = await listKeys(db, user, unusedSince?.(now));
+        if (json) printJsonLines(keys.map((key) => ({ ...key, state: stateOf(key, now) })));
+        else printKeys(keys, now);
+      }),
+    );
+
+const USE_DAYS = 90;
+
+const show = (): Command =>
+  new Command('show')
+    .summary('show a key and how it is used')
+    .description(
+      'Shows a key, never the key itself, when it was last used, and how often it called which operation on which day ' +
+        '(UTC). A running service stores what it has counted within ten seconds; counts are kept for 90 days.',
+    )
+    .addArgument(keyIdArgument())
+    .addOption(
+      new Option('--days <number>', 'the uses of so many days, today included')
+        .argParser(wholeNumberUpTo(USE_DAYS))
+        .default(30),
+    )
+    .option('--json', 'print a JSON object instead of tables')
+    .addHelpText('after', examples(`keys show ${EXAMPLE_ID}`, `keys show ${EXAMPLE_ID} --days 7 --json`))
+    .action((id: string, { days, json }: { days: number; json?: true }) =>
+      withDatabase(readConfig(), async (db) => {
+        refuseKey(id);
+        const now = new Date();
+        const info = await readKey(db, id);
+        const key = { ...info, state: stateOf(info, now) };
+        const uses = await readUses(db, id, now, days);
+        if (json) {
+          printJsonLines([{ ...key, uses }]);
+          return;
+        }
+        printObject(
+          {
+            ...key,
+            scopes: key.scopes.join(','),
+            expiresAt: orNever(key.expiresAt),
+            lastUsedAt: orNever(key.lastUsedAt),
+          },
+          false,
+        );
+        print('');
+        printTable(
+          ['DAY', 'CALLS', 'OPERATION'],
+          uses.map(({ day, operation, n }) => [day, String(n), operation]),
+        );
+      }),
+    );
+
+const revoke = (): Command =>
+  new Command('revoke')
+    .summary('revoke a key at once')
+    .description(
+      'Revokes a key. Within a second, no instance of the service accepts it any more. This cannot be undone.',
+    )
+    .addArgument(keyIdArgument())
+    .addHelpText('after', examples(`keys revoke ${EXAMPLE_ID}`))
+    .action((id: string) =>
+      withDatabase(readConfig(), async (db) => {
+        refuseKey(id);
+        await revokeKey(db, id, new Date(), systemActor());
+        note(`Key ${id} is revoked.`);
+      }),
+    );
+
+const rotate = (): Command =>
+  new Command('rotate')
+    .summary('replace a key with a new one')
+    .description(
+      'Creates a key with the same user, name, scopes and lifetime as another one and prints it, nothing else. It is ' +
+        'shown only this once. The old key goes on working for the overlap, or until it expires if that is sooner.',
+    )
+    .addArgument(keyIdArgument())
+    .addOption(
+      new Option(
+        '--overlap <duration>',
+        'how long the old key goes on working, in days, hours, minutes or seconds: 7d, 12h, 45m, 30s; 0s revokes it at once',
+      )
+        .argParser(parseDuration)
+        .default(parseDuration('24h'), '24h'),
+    )
+    .addHelpText('after', examples(`keys rotate ${EXAMPLE_ID} --overlap 7d`))
+    .action((oldId: string, { overlap }: { overlap: number }) =>
+      withDatabase(readConfig(), async (db) => {
+        refuseKey(oldId);
+        const now = new Date();
+        const { id, key } = await rotateKey(db, oldId, overlap, now, systemActor(now));
+        print(key);
+        const end = new Date(now.getTime() + overlap).toISOString();
+        note(`Key ${id} replaces ${oldId}, which works until ${end} at the latest. It is shown only this once.`);
+      }),
+    );
+
+export const keysCommand = (): Command =>
+  new Command('keys')
+    .summary('create, list, show, rotate and revoke API keys')
+    .description('Creates, lists, shows, rotates and revokes API keys.')
+    .addCommand(create())
+    .addCommand(list())
+    .addCommand(show())
+    .addCommand(rotate())
+    .addCommand(revoke());

@@ -1,0 +1,164 @@
+import { Argument, Command } from 'commander';
+import { contract } from '../../../../contract/index.ts';
+import { systemActor } from '../../../audit/acts.ts';
+import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../../moderation/users.ts';
+import { readConfig } from '../../../runtime/config.ts';
+import { createUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
+import { lengthOf, textOf } from '../shared/arguments.ts';
+import { examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { note, print, printable, printJsonLines, printObject, printTable } from '../shared/output.ts';
+
+const Nickname = contract.user.updateProfile.body.shape.json.shape.nickname.unwrap();
+const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
+
+const userIdArgument = (): Argument => new Argument('<id>', 'the id of the user, from `users list`');
+
+interface Output {
+  json?: true;
+}
+interface Dangerous extends Output {
+  yes?: true;
+}
+
+const create = (): Command =>
+  new Command('create')
+    .summary('create a user')
+    .description('Creates a user and prints the id, nothing else.')
+    .requiredOption(
+      '--nickname <text>',
+      `the display name, ${lengthOf(Nickname)}; it need not be unique`,
+      textOf(Nickname),
+    )
+    .addHelpText('after', examples('users create --nickname Maru'))
+    .action((options: { nickname: string }) =>
+      withDatabase(readConfig(), async (db) =>
+        print(await createUser(db, options.nickname, new Date(), systemActor())),
+      ),
+    );
+
+const list = (): Command =>
+  new Command('list')
+    .summary('list all users')
+    .description('Lists all users, oldest first: id, when they joined (UTC), nickname.')
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText('after', examples('users list', 'users list --json'))
+    .action(({ json }: Output) =>
+      withDatabase(readConfig(), async (db) => {
+        const users = await listUsers(db);
+        if (json) printJsonLines(users);
+        else
+          printTable(
+            ['ID', 'CREATED', 'NICKNAME'],
+            users.map(({ id, createdAt, nickname }) => [id, createdAt.toISOString(), nickname]),
+          );
+      }),
+    );
+
+const show = (): Command =>
+  new Command('show')
+    .summary('show a user')
+    .description(
+      'Shows the profile of a user, how many records, favorites and reactions, and keys the user has, and whether the user ' +
+        'is suspended. Times are in UTC.',
+    )
+    .addArgument(userIdArgument())
+    .option('--json', 'print a JSON object instead of a table')
+    .addHelpText('after', examples(`users show ${EXAMPLE_ID}`))
+    .action((id: string, { json }: Output) =>
+      withDatabase(readConfig(), async (db) => printObject(await readUserState(db, id), json)),
+    );
+
+const rename = (): Command =>
+  new Command('rename')
+    .summary('give a user another nickname')
+    .description(
+      'Gives a user another nickname, which every reply and search has from now on. The user may change it again.',
+    )
+    .addArgument(userIdArgument())
+    .addArgument(new Argument('<nickname>', `the new nickname, ${lengthOf(Nickname)}`).argParser(textOf(Nickname)))
+    .option('--json', 'print a JSON object instead of a sentence')
+    .addHelpText('after', examples(`users rename ${EXAMPLE_ID} Maru`))
+    .action((id: string, nickname: string, { json }: Output) =>
+      withDatabase(readConfig(), async (db) => {
+        const { before } = await renameUser(db, id, nickname, systemActor());
+        if (json) printJsonLines([{ id, nickname, before }]);
+        else note(`User ${id} is now "${printable(nickname)}". It was "${printable(before)}".`);
+      }),
+    );
+
+const suspend = (): Command =>
+  new Command('suspend')
+    .summary('refuse the keys of a user')
+    .description(
+      'Suspends a user: within a second, every instance of the service answers all keys of the user with 401 ' +
+        'USER_SUSPENDED. With --hide-content, takes all games and image posts of the user out of lists, searches and ' +
+        'counts as well, a hundred at a time; whoever asks for one gets a 404. Both are undone by unsuspend. Safe while ' +
+        'the service runs. If it was interrupted, run it again.',
+    )
+    .addArgument(userIdArgument())
+    .option('--hide-content', 'also hide all games and image posts of the user')
+    .option('--json', 'print a JSON object instead of a sentence')
+    .addHelpText('after', examples(`users suspend ${EXAMPLE_ID}`, `users suspend ${EXAMPLE_ID} --hide-content`))
+    .action((id: string, { hideContent, json }: Output & { hideContent?: true }) =>
+      withDatabase(readConfig(), async (db) => {
+        const hidden = await suspendUser(db, id, systemActor(), { hide: hideContent === true });
+        if (json) printJsonLines([{ id, suspended: true, hidden }]);
+        else note(`User ${id} is suspended.${hideContent ? ` Hid ${hidden} records.` : ''}`);
+      }),
+    );
+
+const unsuspend = (): Command =>
+  new Command('unsuspend')
+    .summary('lift the suspension of a user')
+    .description(
+      'Lifts the suspension of a user: within a second, the same keys work again. Games and image posts that were hidden ' +
+        'come back with the favorites, reactions and views they had. If it was interrupted, run it again.',
+    )
+    .addArgument(userIdArgument())
+    .option('--json', 'print a JSON object instead of a sentence')
+    .addHelpText('after', examples(`users unsuspend ${EXAMPLE_ID}`))
+    .action((id: string, { json }: Output) =>
+      withDatabase(readConfig(), async (db) => {
+        const shown = await unsuspendUser(db, id, systemActor());
+        if (json) printJsonLines([{ id, suspended: false, shown }]);
+        else note(`User ${id} is not suspended any more.${shown > 0 ? ` ${shown} records are back.` : ''}`);
+      }),
+    );
+
+const remove = (): Command =>
+  new Command('delete')
+    .summary('delete a user with all that they have published')
+    .description(
+      'Shows what a user has. With --yes, deletes the user, all games and image posts of the user, hidden ones included, ' +
+        'all favorites and reactions that the user gave, and all keys, and takes them out of every count. It suspends the ' +
+        'user first, and deletes a hundred records at a time. This cannot be undone. Safe while the service runs. If it ' +
+        'was interrupted, run it again.',
+    )
+    .addArgument(userIdArgument())
+    .option('--yes', 'delete the user')
+    .option('--json', 'print a JSON object instead of a table')
+    .addHelpText('after', examples(`users delete ${EXAMPLE_ID}`, `users delete ${EXAMPLE_ID} --yes`))
+    .action((id: string, { yes, json }: Dangerous) =>
+      withDatabase(readConfig(), async (db) => {
+        await readUser(db, id);
+        const { nickname, games, imagePosts, hiddenGames, hiddenImagePosts, marks, keys } = await readUserState(db, id);
+        const doomed = { id, nickname, games, imagePosts, hiddenGames, hiddenImagePosts, marks, keys };
+        if (yes) await deleteUser(db, id, systemActor());
+        printObject({ ...doomed, deleted: yes === true }, json);
+        if (!yes) note(`Nothing was deleted. Delete all this with: ${PROGRAM} users delete ${id} --yes`);
+      }),
+    );
+
+export const usersCommand = (): Command =>
+  new Command('users')
+    .summary('create, show, suspend and delete users')
+    .description(
+      'Creates, shows, renames, suspends and deletes users. A user owns API keys and everything that is published with them.',
+    )
+    .addCommand(create())
+    .addCommand(list())
+    .addCommand(show())
+    .addCommand(rename())
+    .addCommand(suspend())
+    .addCommand(unsuspend())
+    .addCommand(remove());

@@ -1,0 +1,109 @@
+import { Argument, Command } from 'commander';
+import { contentInput } from '../../../../contract/common.ts';
+import { systemActor } from '../../../audit/acts.ts';
+import { readConfig } from '../../../runtime/config.ts';
+import { countToMerge, mergeTags, MergeError } from '../../../content/write/tag-merge.ts';
+import { renameTag } from '../../../content/write/tag-names.ts';
+import { gameKind } from '../../../game/kind.ts';
+import { imageKind } from '../../../image/kind.ts';
+import { listTags } from '../../../content/tag/service.ts';
+import { slugOf } from '../../../content/tag/slug.ts';
+import { lengthOf, textOf } from '../shared/arguments.ts';
+import { CommandError, examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { note, print, printable, printJsonLines, printTable } from '../shared/output.ts';
+
+const TagName = contentInput.tagNames.element;
+
+const list = (): Command =>
+  new Command('list')
+    .summary('list tags')
+    .description('Lists tags, oldest first: slug, number of games and image posts, name.')
+    .option(
+      '--search <text>',
+      'only tags with this text in the name or slug; width, case and kana form do not matter (default: all tags)',
+    )
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText('after', examples('tags list', 'tags list --search rpg --json'))
+    .action(({ search, json }: { search?: string; json?: true }) =>
+      withDatabase(readConfig(), async (db) => {
+        const tags = await listTags(db, search);
+        if (json)
+          printJsonLines(
+            tags.map(({ slug, name, gameCount, imagePostCount }) => ({ slug, name, gameCount, imagePostCount })),
+          );
+        else
+          printTable(
+            ['SLUG', 'GAMES', 'IMAGE POSTS', 'NAME'],
+            tags.map((tag) => [tag.slug, String(tag.gameCount), String(tag.imagePostCount), tag.name]),
+          );
+      }),
+    );
+
+const rename = (): Command =>
+  new Command('rename')
+    .summary('rename a tag')
+    .description(
+      'Gives a tag another name that has the same slug: another case, width or punctuation, or no emoji. Every instance ' +
+        'shows the new name within a minute, and search finds it when the command ends. Safe while the service runs. If ' +
+        'it was interrupted, run it again.',
+    )
+    .addArgument(new Argument('<slug>', 'the slug of the tag, from `tags list`'))
+    .addArgument(new Argument('<name>', `the new name, ${lengthOf(TagName)}`).argParser(textOf(TagName)))
+    .addHelpText('after', examples('tags rename rpg RPG'))
+    .action((slug: string, name: string) =>
+      withDatabase(readConfig(), async (db) => {
+        const own = slugOf(name);
+        if (own !== slug) {
+          throw new CommandError(
+            `"${printable(name)}" has the slug "${own}", not "${printable(slug)}": that would be another tag. ` +
+              'Records are filtered by slug, so the new name must keep it. To have another tag stand in for this one: ' +
+              `${PROGRAM} tags merge ${slug} ${own}`,
+          );
+        }
+        const renamed = await renameTag(db, [gameKind, imageKind], { slug, name }, undefined, systemActor());
+        if (!renamed) {
+          throw new CommandError(`There is no tag with the slug "${slug}". Find it with: ${PROGRAM} tags list`);
+        }
+        const { tag, mended } = renamed;
+        print(name);
+        note(`It was "${printable(tag.name)}". Updated the search text of ${mended} records.`);
+      }),
+    );
+
+const merge = (): Command =>
+  new Command('merge')
+    .summary('have one tag stand in for another')
+    .description(
+      'Shows how many records have the first tag. With --yes, gives them the second one in its place, a hundred at a time. ' +
+        'From then on whoever publishes with the first name gets the second tag and, within a minute, filters by the first ' +
+        'slug find its records. This cannot be undone. Safe while the service runs. If it was interrupted, run it again.',
+    )
+    .addArgument(new Argument('<from>', 'the slug of the tag that goes, from `tags list`'))
+    .addArgument(new Argument('<into>', 'the slug of the tag that takes its place'))
+    .option('--yes', 'merge them')
+    .option('--json', 'print a JSON object instead of a sentence')
+    .addHelpText('after', examples('tags merge role-playing rpg', 'tags merge role-playing rpg --yes'))
+    .action((from: string, into: string, { yes, json }: { yes?: true; json?: true }) =>
+      withDatabase(readConfig(), async (db) => {
+        const kinds = [gameKind, imageKind];
+        try {
+          const records = yes
+            ? (await mergeTags(db, kinds, { from, into }, systemActor())).moved
+            : await countToMerge(db, kinds, { from, into });
+          if (json) printJsonLines([{ from, into, records, merged: yes === true }]);
+          else print(`${records} records ${yes ? 'got' : 'would get'} "${printable(into)}" for "${printable(from)}".`);
+          if (!yes) note(`Merge them with: ${PROGRAM} tags merge ${from} ${into} --yes`);
+        } catch (error) {
+          if (error instanceof MergeError) throw new CommandError(error.message);
+          throw error;
+        }
+      }),
+    );
+
+export const tagsCommand = (): Command =>
+  new Command('tags')
+    .summary('list, rename and merge tags')
+    .description('Lists, renames and merges tags. A tag is named as its first user spelled it.')
+    .addCommand(list())
+    .addCommand(rename())
+    .addCommand(merge());

@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { Command, Option } from 'commander';
+import { readConfig } from '../../../runtime/config.ts';
+import type { Database } from '../../../db/database.ts';
+import type { ExportOptions } from '../../transfer/export.ts';
+import { type Part, parts, TransferError } from '../../transfer/format.ts';
+import { LEAN } from '../../transfer/memory.ts';
+import { listOf, parseInstant } from '../shared/arguments.ts';
+import { CommandError, examples, withDatabase } from '../shared/common.ts';
+import { note, print } from '../shared/output.ts';
+import { withProgress } from '../shared/progress.ts';
+
+interface Summary {
+  records: number;
+  bytes: number;
+  seconds: number;
+}
+
+/** Writes to the standard output, no faster than it is read. */
+class StandardOutput {
+  #isGone = false;
+
+  constructor() {
+    const leave = (): void => {
+      this.#isGone = true;
+    };
+    process.stdout.once('error', leave).once('close', leave);
+  }
+
+  /** Whether nobody reads on, such as `head` that has seen enough. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  async write(text: string): Promise<void> {
+    if (this.#isGone || process.stdout.write(text)) return;
+    const waiting = new AbortController();
+    const { signal } = waiting;
+    const events = ['drain', 'close'].map((event) => once(process.stdout, event, { signal }));
+    // `once` rejects at an error, which the program reports by itself, and when it is no longer wanted.
+    await Promise.race(events).catch(() => undefined);
+    for (const event of events) event.catch(() => undefined);
+    waiting.abort();
+  }
+}
+
+const toStandardOutput = async (db: Database, options: ExportOptions): Promise<Summary> => {
+  const { countExported, exportLines, headerOf, lineOf } = await import('../../transfer/export.ts');
+  const header = await headerOf(db, options);
+  const began = Date.now();
+  return withProgress(await countExported(db, header), async (advance) => {
+    const first = lineOf(header);
+    const output = new StandardOutput();
+    await output.write(first);
+    const written = { records: 0, bytes: Buffer.byteLength(first) };
+    for await (const { text, records } of exportLines(db, header)) {
+      await output.write(text);
+      if (output.isGone) break;
+      written.records += records;
+      written.bytes += Buffer.byteLength(text);
+      advance(records);
+    }
+    return { ...written, seconds: (Date.now() - began) / 1000 };
+  });
+};
+
+const toFile = async (db: Database, path: string, options: ExportOptions): Promise<Summary> => {
+  const [{ countExported, exportLines, headerOf }, { ExportFile }] = await Promise.all([
+    import('../../transfer/export.ts'),
+    import('../../transfer/output.ts'),
+  ]);
+  const file = await ExportFile.open(path, options, () => headerOf(db, options));
+  try {
+    const { header, place } = file;
+    if (place) note(`${path} holds the beginning of this export: going on from ${place.part} ${place.id}.`);
+    const began = Date.now();
+    let records = 0;
+    await withProgress(await countExported(db, header, place), async (advance) => {
+      for await (const lines of exportLines(db, header, place)) {
+        await file.write(lines.text);
+        records += lines.records;
+        advance(lines.records);
+      }
+    });
+    await file.finish();
+    return { records, bytes: file.length, seconds: (Date.now() - began) / 1000 };
+  } finally {
+    await file.close();
+  }
+};
+
+export const exportCommand = (): Command =>
+  new Command('export')
+    .summary('write users, games and image posts to a file')
+    .description(
+      'Writes users, games and image posts, with their tags, views, favorites and reactions, as JSON lines that import ' +
+        'reads; docs/transfer.md describes them. API keys are not among them. Safe while the service runs. With --out, ' +
+        'run it again if it was interrupted: it goes on where the file ends.',
+    )
+    .addOption(
+      new Option('--only <list>', `comma-separated: ${parts.join(', ')}`)
+        .argParser(listOf(parts))
+        .default([...parts], 'all'),
+    )
+    .addOption(
+      new Option(
+        '--since <time>',
+        'only what was published or changed by its author since then: a date or a time (default: ever)',
+      ).argParser(parseInstant),
+    )
+    .option('--out <file>', 'the file to write, which must not be there yet (default: the standard output)')
+    .option('--json', 'print what was written as JSON; needs --out')
+    .addHelpText(
+      'after',
+      examples('export --out content.jsonl', 'export --only users,games --since 2026-04-01 --out april.jsonl'),
+    )
+    .action(({ only, since, out, json }: { only: Part[]; since?: Date; out?: string; json?: true }) => {
+      if (json && out === undefined)
+        throw new CommandError('--json needs --out: the standard output is the export.', 2);
+      return withDatabase(
+        readConfig(),
+        async (db) => {
+          const options = { parts: only, since };
+          const summary = await (out === undefined ? toStandardOutput(db, options) : toFile(db, out, options)).catch(
+            (error: unknown) => {
+              throw error instanceof TransferError ? new CommandError(error.message) : error;
+            },
+          );
+          const { records, bytes, seconds } = summary;
+          if (json) print(JSON.stringify(summary));
+          else
+            note(
+              `Wrote ${records} records in ${seconds.toFixed(1)} s${out === undefined ? '' : `; the file has ${bytes} bytes`}.`,
+            );
+        },
+        LEAN,
+      );
+    });

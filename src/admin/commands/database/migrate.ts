@@ -1,0 +1,81 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { noteMigrations, systemActor } from '../../../audit/acts.ts';
+import { readConfig } from '../../../runtime/config.ts';
+import type { Database } from '../../../db/database.ts';
+import { schema } from '../../../schema.ts';
+import { examples, withConnection } from '../shared/common.ts';
+import { note, print, printTable } from '../shared/output.ts';
+
+interface Options {
+  status?: true;
+  down?: true;
+  dryRun?: true;
+  to?: string;
+}
+
+const apply = async (db: Database, to?: string): Promise<void> => {
+  const applied = await db.migrate(to);
+  await noteMigrations(db, systemActor(), { applied });
+  print(...applied);
+  if (applied.length === 0) note('Nothing to migrate.');
+};
+
+const revert = async (db: Database, to?: string): Promise<void> => {
+  const reverted = await db.revert(to);
+  await noteMigrations(db, systemActor(), { reverted });
+  print(...reverted);
+  if (reverted.length === 0) note('Nothing to revert.');
+};
+
+/** Prints SQL that does the same by hand. */
+const showPlan = async (db: Database, { down, to }: Options): Promise<void> => {
+  const plans = await db.planMigrations(down ? 'down' : 'up', to);
+  for (const { name, statements } of plans) print(`-- ${down ? 'Take back ' : ''}${name}`, ...statements, '');
+  if (plans.length === 0) note(down ? 'Nothing to revert.' : 'Nothing to migrate.');
+};
+
+const showStatus = async (db: Database): Promise<void> => {
+  const applied = await db.appliedMigrations();
+  const pending = await db.pendingMigrations();
+  printTable(
+    ['STATE', 'MIGRATION'],
+    [...applied.map((name) => ['applied', name]), ...pending.map((name) => ['pending', name])],
+  );
+};
+
+const parseName = (text: string): string => {
+  const names = schema.migrations.map(({ name }) => name);
+  if (names.includes(text)) return text;
+  throw new InvalidArgumentError(`It must be one of ${names.join(', ')}.`);
+};
+
+const run = (db: Database, options: Options): Promise<void> => {
+  if (options.status) return showStatus(db);
+  if (options.dryRun) return showPlan(db, options);
+  return options.down ? revert(db, options.to) : apply(db, options.to);
+};
+
+export const migrateCommand = (): Command =>
+  new Command('migrate')
+    .summary('create or change the tables of the database')
+    .description(
+      'Applies the pending migrations to the database of DATABASE_URL and prints the name of each. Safe to run twice, ' +
+        'or from several machines at once.',
+    )
+    .addOption(
+      new Option('--status', 'change nothing: list which migrations are applied and which are pending').conflicts([
+        'to',
+        'dryRun',
+      ]),
+    )
+    .addOption(new Option('--dry-run', 'change nothing: print the SQL'))
+    .addOption(
+      new Option('--to <migration>', 'stop after this migration, or with --down before reverting it').argParser(
+        parseName,
+      ),
+    )
+    .addOption(
+      new Option('--down', 'revert the latest migration instead; the data in its tables is lost').conflicts('status'),
+    )
+    .addHelpText('after', examples('migrate', 'migrate --status', 'migrate --dry-run'))
+    .action((options: Options) => withConnection(readConfig(), (db) => run(db, options)));

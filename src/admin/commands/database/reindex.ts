@@ -1,0 +1,39 @@
+import { Command } from 'commander';
+import { noteAct, systemActor } from '../../../audit/acts.ts';
+import { readConfig } from '../../../runtime/config.ts';
+import { examples, withDatabase } from '../shared/common.ts';
+import { print } from '../shared/output.ts';
+import { withProgress } from '../shared/progress.ts';
+
+export const reindexCommand = (): Command =>
+  new Command('reindex')
+    .summary('rebuild the search index')
+    .description(
+      'Rebuilds the search index of games, image posts and users from the stored records. Safe while the service runs: ' +
+        'it uses the old index until the new one is complete. Waits for a service that is indexing.',
+    )
+    .addHelpText('after', examples('reindex'))
+    .action(() =>
+      withDatabase(readConfig(), async (db) => {
+        // As `withConnection`, which has loaded most of it.
+        const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
+          import('../../../schema.ts'),
+          import('../../../search/indexing/indexer.ts'),
+          import('../../../search/indexing/rebuild.ts'),
+        ]);
+        const indexer = new Indexer(db, searchKinds);
+        const began = Date.now();
+        const records = await countDocuments(db, searchKinds);
+        await withProgress(
+          records,
+          async (onIndexed) => {
+            for (const kind of searchKinds) await indexer.reindex(kind, onIndexed);
+          },
+          'records',
+        );
+        await db.transaction((tx) =>
+          noteAct(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
+        );
+        print(`Indexed ${records} records in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
+      }),
+    );

@@ -1,0 +1,33 @@
+import { Command, Option } from 'commander';
+import { readConfig } from '../../runtime/config.ts';
+import { examples } from './shared/common.ts';
+
+interface Options {
+  key?: string;
+}
+
+export const mcpCommand = (): Command =>
+  new Command('mcp')
+    .summary('serve the API to an AI assistant (MCP)')
+    .description(
+      'Speaks the Model Context Protocol on standard input and output, for an assistant that starts this program. Each ' +
+        'operation of the API is a tool; the key decides which are there. It works on the database itself and needs no ' +
+        'running service. The log goes to standard error. It ends when its input does, or on SIGTERM or SIGINT. A ' +
+        'running service speaks the same protocol over HTTP at /mcp.',
+    )
+    .addOption(
+      new Option(
+        '--key <key>',
+        'the API key to call with; without one only public operations are there. Better in the variable, since others can see command lines',
+      ).env('GATEWAY_KEY'),
+    )
+    .addHelpText('after', examples('mcp'))
+    .action(async ({ key }: Options) => {
+      const config = readConfig();
+      // Loading the server takes longer than any other command runs.
+      const { serveMcp } = await import('../../server.ts');
+      // An empty variable is one that is not set.
+      await serveMcp(config, key === '' ? undefined : key);
+      // What nobody reads would keep this process.
+      if (process.stdout.writableLength > 0) process.exit();
+    });

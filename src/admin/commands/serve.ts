@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { readConfig, sandboxOf } from '../../runtime/config.ts';
+import { examples } from './shared/common.ts';
+
+export const serveCommand = (): Command =>
+  new Command('serve')
+    .summary('run the service')
+    .description(
+      'Runs the service until it gets SIGTERM or SIGINT; then it finishes the requests under way and stops. The log goes ' +
+        'to standard error: readable on a terminal, else JSON lines. All settings are environment variables; README.md lists them.',
+    )
+    .option(
+      '--sandbox',
+      'serve made-up data from memory, the same after each start, with test keys; docs/sandbox.md says how a job gets ' +
+        'its own copy, resets it, and has requests fail on demand',
+    )
+    .addHelpText('after', examples('serve', 'serve --sandbox'))
+    .action(async ({ sandbox }: { sandbox?: true }) => {
+      // Loading the server takes longer than any other command runs.
+      const { serve } = await import('../../server.ts');
+      const config = readConfig();
+      await serve(sandbox ? sandboxOf(config) : config);
+    });

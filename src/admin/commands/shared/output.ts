@@ -1,0 +1,58 @@
+// What a command is asked for goes to the standard output, alone; what there is to say about it to the standard error.
+import { escapeOf, escapeUnseen } from '../../../../contract/text.ts';
+
+const write = (lines: readonly string[]): void => {
+  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
+};
+
+/** Writes lines of the result. */
+export const print = (...lines: string[]): void => write(lines);
+
+/** Tells the operator something that is not part of the result. */
+export const note = (message: string): void => {
+  process.stderr.write(`${message}\n`);
+};
+
+/** One line of JSON for each value. */
+export const printJsonLines = (values: readonly object[]): void => {
+  write(values.map((value) => escapeUnseen(JSON.stringify(value))));
+};
+
+/** A text without what would command the terminal, which older records may hold. */
+export const printable = (text: string): string => escapeUnseen(text).replaceAll(/\p{Cc}/gu, escapeOf);
+
+/**
+ * Writes a table with a line of headings. Columns are two spaces apart; free text belongs into the last one, whose width
+ * does not matter.
+ */
+export const printTable = (headings: readonly string[], rows: readonly (readonly string[])[]): void => {
+  const lines = [headings, ...rows].map((cells) => cells.map(printable));
+  const widths = headings.map((_, column) =>
+    lines.reduce((width, cells) => Math.max(width, cells[column]?.length ?? 0), 0),
+  );
+  write(
+    lines.map((cells) =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    ),
+  );
+};
+
+/** What stands in a cell for a value. */
+const cellOf = (value: unknown): string => {
+  if (value === null || value === undefined) return '-';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
+
+/** Writes an object: as JSON, or with a line for each member. */
+export const printObject = (value: object, json: boolean | undefined): void => {
+  if (json) printJsonLines([value]);
+  else
+    printTable(
+      ['FIELD', 'VALUE'],
+      Object.entries(value).map(([name, member]) => [name, cellOf(member)]),
+    );
+};

@@ -1,0 +1,59 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { systemActor } from '../../../audit/acts.ts';
+import { removableKinds } from '../../../moderation/kinds.ts';
+import { noteRecords } from '../../../moderation/removal.ts';
+import { readConfig } from '../../../runtime/config.ts';
+import { findMarked, type Marking } from '../../../content/read/find.ts';
+import { type RemovableKind, removeRecords } from '../../../content/write/remove.ts';
+import type { Database } from '../../../db/database.ts';
+import { examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { note, print, printJsonLines } from '../shared/output.ts';
+
+/** What `verify` marks its records with: this tag, and titles that begin with a bracket and it. */
+const TAG = 'verify';
+
+/** Counts the records of a kind that runs of verify have published, and with `yes` removes them. */
+const cleanUp = async (db: Database, removable: RemovableKind, marking: Marking, yes: boolean): Promise<number> => {
+  const { kind } = removable;
+  const before = noteRecords({ by: systemActor(), action: 'verify-cleanup' }, kind);
+  const isDoomed = ({ title }: { title: string }): boolean => title.startsWith(marking.titleStart);
+  let n = 0;
+  for await (const ids of findMarked(db, kind, marking)) {
+    n += yes ? await removeRecords(db, removable, ids, { isDoomed, before }) : ids.length;
+  }
+  return n;
+};
+
+const parseRun = (text: string): string => {
+  if (/^[0-9a-f]{12}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be the name of a run: the twelve hexadecimal digits that verify printed.');
+};
+
+export const verifyCleanupCommand = (): Command =>
+  new Command('verify-cleanup')
+    .summary('remove the records that verify published')
+    .description(
+      'Counts the games and image posts that runs of verify have published: those with the tag "verify" and a title ' +
+        'that begins with "[verify ". With --yes, removes them and their favorites, reactions and views from lists, ' +
+        'searches and every count; the tags stay. Safe while the service runs. If it was interrupted, run it again.',
+    )
+    .addOption(new Option('--run <name>', 'only the records of this run (default: of all runs)').argParser(parseRun))
+    .option('--yes', 'remove them')
+    .option('--json', 'print a JSON object instead of a sentence')
+    .addHelpText('after', examples('verify-cleanup', 'verify-cleanup --run 0123456789ab --yes'))
+    .action(({ run, yes, json }: { run?: string; yes?: true; json?: true }) =>
+      withDatabase(readConfig(), async (db) => {
+        const marking: Marking = { tagSlug: TAG, titleStart: run === undefined ? `[${TAG} ` : `[${TAG} ${run}] ` };
+        const counts: number[] = [];
+        for (const one of removableKinds) counts.push(await cleanUp(db, one, marking, yes === true));
+        const [games = 0, posts = 0] = counts;
+        if (json) {
+          printJsonLines([{ games, imagePosts: posts, removed: yes === true }]);
+          return;
+        }
+        print(`${games} games and ${posts} image posts of verify ${yes ? 'removed' : 'are there'}.`);
+        if (!yes && games + posts > 0) {
+          note(`Remove them with: ${PROGRAM} verify-cleanup${run === undefined ? '' : ` --run ${run}`} --yes`);
+        }
+      }),
+    );

@@ -1,0 +1,227 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename } from 'node:path';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
+import { procedures } from '../../../../contract/index.ts';
+import { keyOf } from '../../../auth/format.ts';
+import { Unusable } from '../../../testkit/conformance/caller.ts';
+import { unprovoked } from '../../../testkit/conformance/checks/refusals.ts';
+import { SERVICE } from '../../../testkit/conformance/check.ts';
+import {
+  type ClientDocument,
+  DocumentError,
+  parseDocument,
+} from '../../../testkit/conformance/document/client-document.ts';
+import { Unreachable } from '../../../testkit/conformance/http/base.ts';
+import { changeLines } from '../../../testkit/conformance/report/changes.ts';
+import { jsonOf } from '../../../testkit/conformance/report/json.ts';
+import { junitOf } from '../../../testkit/conformance/report/junit.ts';
+import {
+  countOf,
+  failureLines,
+  HEADINGS,
+  rowsOf,
+  skipLines,
+  summaryOf,
+} from '../../../testkit/conformance/report/text.ts';
+import { anySeed, Chance, SEEDS } from '../../../testkit/conformance/seed.ts';
+import { type Run, verify } from '../../../testkit/conformance/verify.ts';
+import { listOf, wholeNumberUpTo } from '../shared/arguments.ts';
+import { CommandError, examples, PROGRAM } from '../shared/common.ts';
+import { note, print, printable, printTable } from '../shared/output.ts';
+import { withProgress } from '../shared/progress.ts';
+
+const ORIGIN = 'https://verify.example.com';
+const FAILED = 1;
+const USAGE = 2;
+const NO_GATEWAY = 3;
+
+const subjects = [SERVICE, ...procedures.map(({ id }) => id)];
+
+const parseBaseUrl = (text: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) throw new InvalidArgumentError('It must be an http or https URL.');
+  if (url.username !== '' || url.search !== '' || url.hash !== '') {
+    throw new InvalidArgumentError('It must have no user, query or fragment.');
+  }
+  return url.href.replace(/\/+$/, '');
+};
+
+const parseKey = (text: string): string => {
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be an API key.');
+};
+
+const parseOrigin = (text: string): string => {
+  if (URL.canParse(text) && new URL(text).origin === text) return text;
+  throw new InvalidArgumentError('It must be an origin such as https://app.example.com.');
+};
+
+interface Options {
+  key?: string;
+  readOnly?: boolean;
+  only?: string[];
+  document?: string;
+  maxSkipped?: number;
+  cleanup?: string;
+  seed?: number;
+  json?: boolean;
+  junit?: string;
+  origin: string;
+}
+
+/** @throws CommandError */
+const readDocument = async (file: string): Promise<ClientDocument> => {
+  try {
+    return parseDocument(basename(file), await readFile(file, 'utf8'));
+  } catch (error) {
+    if (error instanceof DocumentError) throw new CommandError(error.message, USAGE);
+    throw new CommandError(`${file} cannot be read: ${(error as Error).message}.`, USAGE);
+  }
+};
+
+/** Makes the run. @throws CommandError with the exit status of why it cannot be made */
+const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promise<Run> => {
+  try {
+    return await verify(target, {
+      withProgress: (checks, work) => withProgress(checks, work, 'checks'),
+      onWait: (seconds) => note(`The deployment wants to be left alone: going on in ${seconds} s.`),
+      onBase: (baseUrl) => note(`Taking ${baseUrl} for the base of ${target.baseUrl}.`),
+    });
+  } catch (error) {
+    if (error instanceof Unreachable) throw new CommandError(error.message, NO_GATEWAY);
+    if (error instanceof Unusable) throw new CommandError(error.message, USAGE);
+    throw new Error(`The run with the seed ${seed} ended early: ${(error as Error).message}`, { cause: error });
+  }
+};
+
+/** Runs the operator's command, which has the name of the run in `VERIFY_RUN`. Returns what is wrong with it, if anything. */
+const cleanUp = async (
+  command: string,
+  { name, made, countLeft }: Run,
+): Promise<{ left: number | null; fault?: string }> => {
+  // What it prints is no result of ours.
+  const child = spawn('sh', ['-c', `VERIFY_RUN=${name}; export VERIFY_RUN\n${command}`], { stdio: ['ignore', 2, 2] });
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  const left = (await countLeft()) ?? null;
+  if (code !== 0) return { left, fault: `The cleanup ended with ${code === null ? signal : `status ${code}`}.` };
+  if (left !== null && left > 0) return { left, fault: `The cleanup left ${left} of ${made} records.` };
+  return { left };
+};
+
+const removalOf = (name: string): string => `${PROGRAM} verify-cleanup --run ${name} --yes`;
+
+const run = async (baseUrl: string, { key, readOnly = false, only, origin, ...options }: Options): Promise<void> => {
+  const started = performance.now();
+  const { maxSkipped = Infinity, cleanup, seed = anySeed() } = options;
+  const clientDocument = options.document === undefined ? undefined : await readDocument(options.document);
+  const document = createRequire(import.meta.url)('#openapi/openapi.json') as object;
+  const unknownKey = keyOf(new Chance(seed).hex('key').slice(0, 32));
+  const made = await runOf({ baseUrl, key, readOnly, only, origin, document, clientDocument, unknownKey, seed }, seed);
+  const { results } = made;
+  const seconds = (performance.now() - started) / 1000;
+  const cleaned = cleanup !== undefined && made.made > 0 ? await cleanUp(cleanup, made) : { left: made.made };
+
+  if (options.junit !== undefined) await writeFile(options.junit, junitOf(results, made.baseUrl, key));
+  if (options.json) print(jsonOf(made, { key, seed, readOnly, seconds, left: cleaned.left }));
+  else {
+    printTable(HEADINGS, rowsOf(results));
+    const lines = [
+      ...skipLines(results),
+      ...changeLines(made.changes),
+      ...failureLines(results, key),
+      `${summaryOf(results, seconds)} Seed ${seed}.`,
+    ];
+    print('', ...lines.map(printable));
+    if (cleanup === undefined && made.made > 0) {
+      print(`${made.made} records of it stay. Where the database is, this removes them: ${removalOf(made.name)}`);
+    }
+  }
+  const skipped = countOf(results, 'skipped');
+  const faults = [
+    ...('fault' in cleaned && cleaned.fault !== undefined ? [cleaned.fault] : []),
+    ...(skipped > maxSkipped ? [`${skipped} checks were skipped, ${maxSkipped} may be.`] : []),
+  ];
+  faults.forEach(note);
+  if (faults.length > 0 || countOf(results, 'failed') > 0) process.exitCode = FAILED;
+};
+
+export const verifyCommand = (): Command =>
+  new Command('verify')
+    .summary('test a deployment against the contract')
+    .description(
+      'Calls every operation of a running deployment and checks all replies against the contract of this package. Prints ' +
+        'how many checks of each operation passed, failed or were skipped, and why. Each fault is reported once, however ' +
+        'many checks it fails: what was expected, what came, where in the reply, the request id, the checks that failed, ' +
+        'and a curl command that sends the request again.\n\n' +
+        'Without a key, or with --read-only, nothing changes but view counts: lists with their filters, sort orders and ' +
+        'cursors, records, related games, counts, profiles and refusals are checked with whatever data is there. With a ' +
+        'key that may publish, about 100 games and image posts are published, with titles that begin with "[verify" and ' +
+        'the tag "verify"; the API deletes nothing, so they stay until the operator removes them. With a key that may ' +
+        'change the profile of its user, the profile is changed and restored.\n\n' +
+        'Exit status: 0 if all is well; 1 if a check failed, too many were skipped or the cleanup failed; 2 for unusable ' +
+        'options, including a key that is refused and a seed that was used within the last day; 3 if nothing answers, or ' +
+        'what answers is not a gateway.',
+    )
+    .addArgument(
+      new Argument(
+        '<base-url>',
+        'the address of the deployment, such as https://api.example.com; that of its docs, document or API will do, too',
+      ).argParser(parseBaseUrl),
+    )
+    .addOption(
+      new Option(
+        '--key <key>',
+        'an API key; one with every scope checks the most. Prefer the variable, since others can see command lines',
+      )
+        .env('GATEWAY_KEY')
+        .argParser(parseKey),
+    )
+    .option('--read-only', 'change nothing, and leave the key out of calls that write')
+    .addOption(
+      new Option('--only <list>', 'check only these operations, comma-separated, such as game.list').argParser(
+        listOf(subjects),
+      ),
+    )
+    .option(
+      '--document <file>',
+      'also check for a client that was generated from this OpenAPI document (JSON): what breaks the client is a ' +
+        'fault; what is new to it is listed',
+    )
+    .addOption(
+      new Option('--max-skipped <n>', 'fail if more checks than this are skipped').argParser(
+        wholeNumberUpTo(Number.MAX_SAFE_INTEGER),
+      ),
+    )
+    .option(
+      '--cleanup <command>',
+      'afterwards, run this with sh to remove the records of the run, named in $VERIFY_RUN; fail if any are left',
+    )
+    .addOption(
+      new Option('--seed <n>', 'send the same requests as an earlier run (default: random, and printed)').argParser(
+        wholeNumberUpTo(SEEDS - 1),
+      ),
+    )
+    .option('--json', 'print the results as one JSON value and nothing else')
+    .option('--junit <file>', 'also write the results as JUnit XML')
+    .addOption(
+      new Option('--origin <origin>', 'the site whose scripts may call the API, if CORS_ORIGINS is limited')
+        .argParser(parseOrigin)
+        .default(ORIGIN),
+    )
+    .addHelpText(
+      'after',
+      [
+        examples(
+          'verify http://localhost:3000',
+          'verify http://localhost:3000/docs --key $API_KEY --junit verify.xml',
+          'verify http://localhost:3000 --read-only --json --max-skipped 1000',
+        ),
+        '',
+        'Not provoked:',
+        ...Object.entries(unprovoked).map(([reason, why]) => `  ${reason} ${why}`),
+      ].join('\n'),
+    )
+    .action(run);

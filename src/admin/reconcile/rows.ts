@@ -1,0 +1,192 @@
+import { MAX_SUMMARY_IMAGES } from '../../../contract/limits.ts';
+import { linkedTagIds } from '../../content/tag-ids.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import type { Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import type { Dialect } from '../../db/dialect.ts';
+import { inList } from '../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes } from '../../db/values.ts';
+import { gameKind } from '../../game/kind.ts';
+import { imageColumns, imagesOf } from '../../image/images.ts';
+import { imageKind } from '../../image/kind.ts';
+import type { Difference } from './finding.ts';
+
+type Id = Bytes | number;
+type Value = number | string;
+
+/** Something that a row `p` holds, as SQL, and what it has to be by other rows or columns. */
+interface Compared {
+  what: string;
+  stored: string;
+  actual: string;
+}
+
+/** A table whose rows repeat what follows from others. */
+export interface CheckedTable {
+  table: string;
+  compared: readonly Compared[];
+  /** Corrects a row, which is locked: `actual` are the values in the order of `compared`. */
+  mend: (tx: Transaction, id: Id, actual: readonly Value[]) => Promise<void>;
+}
+
+const kinds = [gameKind, imageKind];
+
+const ROWS_AT_ONCE = 1000;
+/** Fewer at once, since those who want to change these rows have to wait. */
+const MENDED_AT_ONCE = 100;
+
+const counted = (rows: string): string => `(SELECT COUNT(*) FROM ${rows})`;
+
+/** Columns of a table that equal something. */
+const columnsOf = (table: string, values: Record<string, string>): Compared[] =>
+  Object.entries(values).map(([column, actual]) => ({ what: `${table}.${column}`, stored: `p.${column}`, actual }));
+
+/** Writes the first values into these columns. */
+const assign =
+  (table: string, columns: readonly string[]): CheckedTable['mend'] =>
+  async (tx, id, actual) => {
+    const assignments = columns.map((column) => `${column} = ?`).join(', ');
+    await tx.execute(`UPDATE ${table} SET ${assignments} WHERE id = ?`, [...actual.slice(0, columns.length), id]);
+  };
+
+/** What the links of a game's tags say of its type, if one of them is wrong. */
+const linkedType = ({ tagTable, foreignKey, typeColumn = '' }: ContentKind): Compared => {
+  const own = `COALESCE(p.${typeColumn}, '')`;
+  const linked = `COALESCE(l.${typeColumn}, '')`;
+  return {
+    what: `${tagTable}.${typeColumn}`,
+    stored: `COALESCE((SELECT MIN(${linked}) FROM ${tagTable} l WHERE l.${foreignKey} = p.id AND ${linked} <> ${own}), ${own})`,
+    actual: own,
+  };
+};
+
+/** Versions before the columns put all images of a post into `images`, and leave the others as they were. */
+const imagesCompared = (dialect: Dialect): Compared[] => {
+  const first = dialect.jsonLength('p.images');
+  const more = `CASE WHEN ${first} = ${MAX_SUMMARY_IMAGES} AND p.more_images IS NOT NULL THEN ${dialect.jsonLength('p.more_images')} ELSE 0 END`;
+  return [
+    {
+      what: 'image_posts.images',
+      stored: first,
+      actual: `CASE WHEN ${first} > ${MAX_SUMMARY_IMAGES} THEN ${MAX_SUMMARY_IMAGES} ELSE ${first} END`,
+    },
+    { what: 'image_posts.image_count', stored: 'p.image_count', actual: `${first} + ${more}` },
+  ];
+};
+
+const mendImages = async (tx: Transaction, id: Id): Promise<void> => {
+  const [row] = await tx.read<{ images: string; more_images: string | null }>(
+    'SELECT images, more_images FROM image_posts WHERE id = ?',
+    [id],
+  );
+  if (!row) return;
+  const { images, image_count: count, more_images: more } = imageColumns(imagesOf(row));
+  await tx.execute('UPDATE image_posts SET images = ?, image_count = ?, more_images = ? WHERE id = ?', [
+    images,
+    count,
+    more,
+    id,
+  ]);
+};
+
+const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
+  const { table, foreignKey, favoriteTable, reactionTable, tagTable, typeColumn } = kind;
+  const columns = {
+    like_count: counted(`${reactionTable} x WHERE x.${foreignKey} = p.id AND x.type = 'like'`),
+    dislike_count: counted(`${reactionTable} x WHERE x.${foreignKey} = p.id AND x.type = 'dislike'`),
+    favorite_count: counted(`${favoriteTable} x WHERE x.${foreignKey} = p.id`),
+    tag_ids: linkedTagIds(kind, 'p'),
+  };
+  const assignColumns = assign(table, Object.keys(columns));
+  return {
+    table,
+    compared: [
+      ...columnsOf(table, columns),
+      ...(typeColumn === undefined ? [] : [linkedType(kind)]),
+      ...(kind === imageKind ? imagesCompared(dialect) : []),
+    ],
+    mend: async (tx, id, actual) => {
+      await assignColumns(tx, id, actual);
+      if (typeColumn !== undefined) {
+        await tx.execute(
+          `UPDATE ${tagTable} SET ${typeColumn} = (SELECT r.${typeColumn} FROM ${table} r WHERE r.id = ?) WHERE ${foreignKey} = ?`,
+          [id, id] as (Uint8Array | number)[],
+        );
+      }
+      if (kind === imageKind) await mendImages(tx, id);
+    },
+  };
+};
+
+const ownerTable = (table: string, rowsOf: (kind: ContentKind) => string): CheckedTable => {
+  const columns = Object.fromEntries(kinds.map((kind) => [kind.countColumn, counted(rowsOf(kind))]));
+  return { table, compared: columnsOf(table, columns), mend: assign(table, Object.keys(columns)) };
+};
+
+/** The tables of records. */
+export const recordTables = (dialect: Dialect): CheckedTable[] => kinds.map((kind) => recordTable(kind, dialect));
+
+/** The tables of what has records. */
+export const ownerTables: readonly CheckedTable[] = [
+  ownerTable('tags', ({ tagTable }) => `${tagTable} x WHERE x.tag_id = p.id`),
+  ownerTable('users', ({ table }) => `${table} x WHERE x.author_id = p.id`),
+];
+
+/** A row with `stored<n>` and `actual<n>` for each that is compared. */
+type ComparedRow = { id: Id } & Record<string, Value>;
+
+const selectCompared = ({ table, compared }: CheckedTable): string =>
+  `SELECT p.id, ${compared
+    .map(({ stored, actual }, place) => `${stored} AS stored${place}, ${actual} AS actual${place}`)
+    .join(', ')} FROM ${table} p`;
+
+const differencesOf = ({ compared }: CheckedTable, row: ComparedRow): Difference[] =>
+  compared
+    .map(({ what }, place) => ({
+      what,
+      id: typeof row.id === 'number' ? String(row.id) : idFromBytes(row.id),
+      stored: row[`stored${place}`] ?? 0,
+      actual: row[`actual${place}`] ?? 0,
+    }))
+    .filter(({ stored, actual }) => stored !== actual);
+
+async function* comparedRows(db: Database, checked: CheckedTable): AsyncGenerator<ComparedRow[]> {
+  const select = selectCompared(checked);
+  let rows = await db.read<ComparedRow>(`${select} ORDER BY p.id LIMIT ${ROWS_AT_ONCE}`);
+  while (rows.length > 0) {
+    yield rows;
+    const last = rows.at(-1)?.id ?? null;
+    rows = await db.read<ComparedRow>(`${select} WHERE p.id > ? ORDER BY p.id LIMIT ${ROWS_AT_ONCE}`, [last]);
+  }
+}
+
+const mendBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly Id[]): Promise<void> => {
+  const { sql, parameters } = inList(ids);
+  const among = `WHERE p.id IN (${sql})`;
+  await tx.read(`SELECT p.id FROM ${checked.table} p ${among} ORDER BY p.id ${tx.dialect.forUpdate}`, parameters);
+  // A statement of its own: the one that waited for the locks still sees what was there before.
+  const rows = await tx.read<ComparedRow>(`${selectCompared(checked)} ${among} ORDER BY p.id`, parameters);
+  for (const row of rows) {
+    if (differencesOf(checked, row).length === 0) continue;
+    const actual = checked.compared.map((_, place) => row[`actual${place}`] ?? 0);
+    await checked.mend(tx, row.id, actual);
+  }
+};
+
+/** Compares all rows of a table, corrects those that are wrong if asked to, and yields what differed, part by part. */
+export async function* checkTable(
+  db: Database,
+  checked: CheckedTable,
+  fix: boolean,
+): AsyncGenerator<{ differences: Difference[]; rows: number }> {
+  for await (const rows of comparedRows(db, checked)) {
+    const wrong = rows.filter((row) => differencesOf(checked, row).length > 0);
+    if (fix) {
+      for (let start = 0; start < wrong.length; start += MENDED_AT_ONCE) {
+        const ids = wrong.slice(start, start + MENDED_AT_ONCE).map(({ id }) => id);
+        await db.transaction((tx) => mendBatch(tx, checked, ids));
+      }
+    }
+    yield { differences: wrong.flatMap((row) => differencesOf(checked, row)), rows: rows.length };
+  }
+}

@@ -1,0 +1,59 @@
+import { type Actor, noteAct } from '../../audit/acts.ts';
+import type { Database } from '../../db/database.ts';
+import { gameKind } from '../../game/kind.ts';
+import { imageKind } from '../../image/kind.ts';
+import { searchKinds } from '../../schema.ts';
+import { countDocuments } from '../../search/indexing/rebuild.ts';
+import { checkCounters } from './counters.ts';
+import { type Finding, Findings } from './finding.ts';
+import { checkMergedTags } from './merged-tags.ts';
+import { checkTable, ownerTables, recordTables } from './rows.ts';
+import { checkSearch } from './search.ts';
+
+interface Options {
+  /** Whether to correct what differs. */
+  fix: boolean;
+  /** Hears of how many rows more have been compared. */
+  onCompared?: (rows: number) => void;
+  /** Who has it corrected; nobody in particular leaves no entry. */
+  by?: Actor;
+}
+
+/** How many rows `reconcile` compares, the few rows of `counters` aside. */
+export const countRowsToCompare = async (db: Database): Promise<number> => {
+  const tables = [...recordTables(db.dialect), ...ownerTables];
+  const counts = tables.map(({ table }) => `(SELECT COUNT(*) FROM ${table})`);
+  const [row] = await db.read<{ n: number }>(`SELECT ${counts.join(' + ')} AS n`);
+  return (row?.n ?? 0) + (await countDocuments(db, searchKinds));
+};
+
+/**
+ * Compares all that is stored twice: counters with the rows they count, columns with the rows and columns they repeat, the
+ * search index with the records; and corrects what differs if asked to. Also mends what an earlier version left unfilled that
+ * ran beside this one. Safe beside a running service: one statement reads what is compared, which the service changes in one
+ * transaction; and it corrects under the lock that the service takes, after comparing again. What follows from others comes
+ * after them.
+ */
+export const reconcile = async (db: Database, { fix, onCompared = () => {}, by }: Options): Promise<Finding[]> => {
+  const findings = new Findings();
+  const check = async (tables: ReturnType<typeof recordTables>): Promise<void> => {
+    for (const table of tables) {
+      for await (const { differences, rows } of checkTable(db, table, fix)) {
+        findings.note(differences);
+        onCompared(rows);
+      }
+    }
+  };
+  await check(recordTables(db.dialect));
+  findings.note(await checkMergedTags(db, [gameKind, imageKind], fix));
+  await check([...ownerTables]);
+  findings.note(await checkCounters(db, fix));
+  for (const kind of searchKinds) findings.note(await checkSearch(db, kind, fix, onCompared));
+  if (fix && findings.all.length > 0) {
+    const after = Object.fromEntries(findings.all.map(({ what, total }) => [what, total]));
+    await db.transaction((tx) =>
+      noteAct(tx, by, { action: 'reconcile --fix', subject: 'what is stored twice', after }),
+    );
+  }
+  return findings.all;
+};

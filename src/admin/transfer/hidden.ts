@@ -1,0 +1,81 @@
+import { readHiddenRows } from '../../moderation/hidden/read.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import type { Database } from '../../db/database.ts';
+import { type Bytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
+import type { Header } from './format.ts';
+import type { RecordColumns } from './views.ts';
+
+const AT_ONCE = 200;
+
+/** Rows of a part in the order of their ids: all of a range. */
+export interface Rows<Row> {
+  rows: Row[];
+  /** The range begins with this id, or behind it. */
+  after: Bytes;
+  isAfterIncluded: boolean;
+  /** The last id of the range; undefined for that of the last rows, which has no end. */
+  upTo: Bytes | undefined;
+}
+
+/** Reads hidden records of a kind, as far as an export has them. */
+export class HiddenReader {
+  readonly #db: Database;
+  readonly #kind: ContentKind;
+  readonly #header: Header;
+
+  constructor(db: Database, kind: ContentKind, header: Header) {
+    this.#db = db;
+    this.#kind = kind;
+    this.#header = header;
+  }
+
+  /** About how many there are, from this id on. */
+  async count(from?: string): Promise<number> {
+    const [row] = await this.#db.read<{ n: number }>(
+      'SELECT COUNT(*) AS n FROM hidden_records WHERE kind = ? AND record_id >= ?',
+      [this.#kind.table, from === undefined ? Buffer.alloc(0) : storedIdToBytes(from)],
+    );
+    return row?.n ?? 0;
+  }
+
+  /**
+   * Rows with the hidden ones among them, in the order of their ids. The hidden ones are read last: a record that is hidden
+   * meanwhile is in both, and counts as it was before.
+   */
+  async *join<Row extends RecordColumns>(shown: AsyncIterable<Rows<Row>>): AsyncGenerator<Row[]> {
+    for await (const { rows, after, isAfterIncluded, upTo } of shown) {
+      let left = rows;
+      let from = { id: after, isIncluded: isAfterIncluded };
+      for (;;) {
+        const hidden = await readHiddenRows<Row>(this.#db, this.#kind, { from, upTo, limit: AT_ONCE });
+        const last = hidden.at(-1);
+        const isEnd = last === undefined || hidden.length < AT_ONCE;
+        const isDue = ({ id }: { id: Bytes }): boolean => isEnd || Buffer.compare(id, last.id) <= 0;
+        const due = merge(
+          left.filter(isDue),
+          hidden.filter((row) => this.#isExported(row)),
+        );
+        if (due.length > 0) yield due;
+        if (isEnd) break;
+        left = left.filter((row) => !isDue(row));
+        from = { id: last.id, isIncluded: false };
+      }
+    }
+  }
+
+  #isExported({ author_id: authorId, created_at: created, updated_at: updated }: RecordColumns): boolean {
+    const { since, lastUser } = this.#header;
+    if (lastUser !== null && Buffer.compare(authorId, storedIdToBytes(lastUser)) > 0) return false;
+    return since === null || [created, updated].some((time) => timeFromDb(time) >= since);
+  }
+}
+
+/** Rows of both, by their ids; of those in both, the shown one. */
+const merge = <Row extends RecordColumns>(shown: readonly Row[], hidden: readonly Row[]): Row[] => {
+  if (hidden.length === 0) return [...shown];
+  const known = new Set(shown.map(({ id }) => Buffer.from(id).toString('latin1')));
+  const others = hidden.filter(({ id }) => !known.has(Buffer.from(id).toString('latin1')));
+  return [...shown, ...others.map((row) => Object.assign(row, { isHidden: true as const }))].toSorted((a, b) =>
+    Buffer.compare(a.id, b.id),
+  );
+};

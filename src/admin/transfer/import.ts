@@ -1,0 +1,295 @@
+import type { Database } from '../../db/database.ts';
+import { AppError } from '../../errors.ts';
+import { searchKinds } from '../../schema.ts';
+import { Indexer } from '../../search/indexing/indexer.ts';
+import { type Batch, batchesOf, type Entry, type Fault } from './batches.ts';
+import { BadLine, FORMAT, type LineKind, TransferError, VERSION } from './format.ts';
+import { type Line, readLines } from './lines.ts';
+import { readHeader } from './output.ts';
+import { addReady, type Checked, findIds, namedUsers, store, tableOf } from './store.ts';
+
+/** What became of the lines of a file. */
+export interface Imported {
+  users: number;
+  games: number;
+  images: number;
+  /** Records that were there already, by their ids, and stayed as they were. */
+  existing: number;
+  /** Lines that were left out. */
+  bad: number;
+  /** The last line that is stored, or was there. */
+  lastLine: number;
+  /** Whether the last line of the export was there. */
+  isComplete: boolean;
+}
+
+export interface ImportOptions {
+  /** Whether to leave bad lines out, instead of stopping at the first batch that has one. */
+  skipBad: boolean;
+  /** Whether to store nothing. */
+  dryRun: boolean;
+  /** Hears of each bad line, before anything of its batch is stored. */
+  onBad: (fault: Fault) => void;
+}
+
+/** Lines cannot be imported; `onBad` has heard which. What came before their batch is stored. */
+export class BadLines extends Error {
+  readonly imported: Imported;
+
+  constructor(imported: Imported) {
+    super('bad lines');
+    this.imported = imported;
+  }
+}
+
+/** Lines of a batch that are to be stored. */
+interface Ready {
+  /** The last of the lines of its batch, which needs no memory any more. */
+  last: number;
+  checked: Checked;
+  numbers: Map<object, number>;
+  faults: Fault[];
+  existing: number;
+}
+
+const isEmpty = ({ users, games, images, audiences }: Checked): boolean =>
+  users.length + games.length + images.length + audiences.length === 0;
+
+/** Imports a file whose bytes come in chunks; see `Importer`. @throws BadLines, TransferError, AppError */
+export const importLines = (db: Database, chunks: AsyncIterable<Buffer>, options: ImportOptions): Promise<Imported> =>
+  new Importer(db, options).run(chunks);
+
+/**
+ * Stores the records of a file batch by batch, each whole or not at all. Records that are there already stay as they are,
+ * so that a file can be imported again after an interruption: what was stored is passed over. While a batch is stored, the
+ * next one is read, checked, and the one before indexed for search.
+ */
+class Importer {
+  readonly #db: Database;
+  readonly #options: ImportOptions;
+  readonly #indexer: Indexer;
+  /** What the indexer does, or did last. */
+  #indexed: Promise<void> = Promise.resolve();
+  #isIndexing = false;
+  /** The users that a dry run would have stored. */
+  readonly #wouldBe = new Set<string>();
+  /** The records that a dry run would have stored, as far as lines may yet refer to them: those of the last batch. */
+  #wouldBeRecords = new Set<string>();
+  /** The records of the batch that is being stored. */
+  #underWay = new Set<string>();
+  readonly #imported: Imported = {
+    users: 0,
+    games: 0,
+    images: 0,
+    existing: 0,
+    bad: 0,
+    lastLine: 1,
+    isComplete: false,
+  };
+
+  constructor(db: Database, options: ImportOptions) {
+    this.#db = db;
+    this.#options = options;
+    // A long tail would keep searches of a service that runs from using the index.
+    this.#indexer = new Indexer(db, searchKinds);
+  }
+
+  async run(chunks: AsyncIterable<Buffer>): Promise<Imported> {
+    const lines = afterHeader(readLines(chunks));
+    const batches = batchesOf(lines, () => (this.#imported.isComplete = true));
+    try {
+      let storing: Promise<void> = Promise.resolve();
+      for await (const batch of batches) {
+        const ready = await this.#prepare(batch);
+        await storing;
+        storing = this.#finish(ready);
+        // It is awaited below, but may fail before that.
+        storing.catch(() => undefined);
+      }
+      await storing;
+      await this.#indexed;
+      if (!this.#options.dryRun) await this.#indexer.work();
+    } finally {
+      await this.#indexer.close();
+      await this.#indexed.catch(() => undefined);
+    }
+    return this.#imported;
+  }
+
+  /** Has what is stored indexed beside the batches that follow: to merge large segments takes longer than a batch. */
+  async #index(): Promise<void> {
+    if (this.#isIndexing) return;
+    // Fails as it did.
+    await this.#indexed;
+    this.#isIndexing = true;
+    this.#indexed = this.#indexer.work().finally(() => (this.#isIndexing = false));
+    this.#indexed.catch(() => undefined);
+  }
+
+  /** Checks what can be checked while the batch before is not stored yet. */
+  async #prepare(batch: Batch): Promise<Ready> {
+    const fresh = await this.#withoutExisting(batch.entries);
+    const faults = [...batch.faults];
+    const checked: Checked = { users: [], games: [], images: [], audiences: [] };
+    const numbers = new Map<object, number>();
+    for (const [index, { kind, value, number }] of fresh.entries()) {
+      // The batch that is being stored is not to wait for all of them.
+      if (index % CHECKED_AT_ONCE === CHECKED_AT_ONCE - 1) await immediate();
+      try {
+        numbers.set(addReady(checked, kind, value), number);
+      } catch (error) {
+        if (!(error instanceof BadLine)) throw error;
+        faults.push({ number, message: error.message });
+      }
+    }
+    return { last: batch.last, checked, numbers, faults, existing: batch.entries.length - fresh.length };
+  }
+
+  /** The entries that are neither stored nor there twice. Those of audiences are to be stored again. */
+  async #withoutExisting(entries: readonly Entry[]): Promise<Entry[]> {
+    const known = new Map<LineKind, ReadonlySet<string>>();
+    for (const kind of ['user', 'game', 'image'] as const) {
+      const ids = entries.filter((entry) => entry.kind === kind).map(({ value }) => value.id);
+      if (ids.length > 0) known.set(kind, await findIds(this.#db, tableOf[kind], ids));
+    }
+    const fresh = new Set<string>();
+    const left: Entry[] = [];
+    for (const entry of entries) {
+      const { kind, value } = entry;
+      const key = `${kind} ${value.id}`;
+      const isAudience = kind === 'audience';
+      if (!isAudience && (known.get(kind)?.has(value.id) || this.#underWay.has(key) || fresh.has(key))) continue;
+      if (!isAudience) fresh.add(key);
+      left.push(entry);
+    }
+    this.#underWay = fresh;
+    return left;
+  }
+
+  /** Stores a batch, or stops. */
+  async #finish(ready: Ready): Promise<void> {
+    const { dryRun, skipBad } = this.#options;
+    const faults = [...ready.faults, ...(await this.#danglingAudiences(ready))];
+    // All that is wrong with a batch is told at once. What is hidden is kept without a reference to its users.
+    const isSomeHidden = [...ready.checked.games, ...ready.checked.images].some(({ isHidden }) => isHidden);
+    if (dryRun || isSomeHidden || faults.length > 0) faults.push(...(await this.#strangers(ready)));
+    this.#refuse(faults);
+    if (dryRun) {
+      for (const { id } of ready.checked.users) this.#wouldBe.add(id);
+      this.#wouldBeRecords = new Set(
+        [...ready.checked.games, ...ready.checked.images, ...ready.checked.audiences].map(({ id }) => id),
+      );
+    } else {
+      await this.#store(ready, skipBad);
+      await this.#index();
+    }
+    const { users, games, images } = ready.checked;
+    this.#imported.users += users.length;
+    this.#imported.games += games.length;
+    this.#imported.images += images.length;
+    this.#imported.existing += ready.existing;
+    this.#imported.lastLine = ready.last;
+  }
+
+  async #store(ready: Ready, isAgain: boolean): Promise<void> {
+    if (isEmpty(ready.checked)) return;
+    try {
+      await this.#db.transaction((tx) => store(tx, ready.checked));
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      // That a user is missing shows when a row refers to it: to look first would take a second for every ten.
+      const strangers = await this.#strangers(ready);
+      if (strangers.length === 0) throw error;
+      this.#refuse(strangers);
+      if (isAgain) await this.#store(ready, false);
+    }
+  }
+
+  /** Tells of bad lines. @throws BadLines unless they are to be left out */
+  #refuse(faults: readonly Fault[]): void {
+    if (faults.length === 0) return;
+    for (const fault of faults.toSorted((a, b) => a.number - b.number)) this.#options.onBad(fault);
+    this.#imported.bad += faults.length;
+    if (!this.#options.skipBad) throw new BadLines(this.#imported);
+  }
+
+  /** Takes the lines out that name users who are not there. */
+  async #strangers({ checked, numbers }: Ready): Promise<Fault[]> {
+    const faults: Fault[] = [];
+    const named = [...checked.games, ...checked.images, ...checked.audiences].flatMap(namedUsers);
+    const there = await findIds(this.#db, 'users', named);
+    const isThere = (id: string): boolean => there.has(id) || this.#wouldBe.has(id);
+    const keep = <L extends object>(lines: L[]): L[] =>
+      lines.filter((line) => {
+        const stranger = namedUsers(line).find((id) => !isThere(id));
+        if (stranger !== undefined) {
+          faults.push({ number: numbers.get(line) ?? 0, message: `names the user ${stranger}, who is not there` });
+        }
+        return stranger === undefined;
+      });
+    checked.games = keep(checked.games);
+    checked.images = keep(checked.images);
+    checked.audiences = keep(checked.audiences);
+    return faults;
+  }
+
+  /** Takes the audiences out whose records or users are not there: a row would be passed over, or the batch fail. */
+  async #danglingAudiences(ready: Ready): Promise<Fault[]> {
+    const { checked, numbers } = ready;
+    if (checked.audiences.length === 0) return [];
+    const faults: Fault[] = [];
+    const there = await findIds(this.#db, 'users', checked.audiences.flatMap(namedUsers));
+    for (const [of, records] of [
+      ['game', checked.games],
+      ['image', checked.images],
+    ] as const) {
+      const ids = checked.audiences.filter((line) => line.of === of).map(({ id }) => id);
+      for (const id of await findIds(this.#db, tableOf[of], ids)) there.add(`${of} ${id}`);
+      for (const { id } of records) there.add(`${of} ${id}`);
+    }
+    checked.audiences = checked.audiences.filter((line) => {
+      const isThere = there.has(`${line.of} ${line.id}`) || this.#wouldBeRecords.has(line.id);
+      const stranger = namedUsers(line).find((id) => !there.has(id) && !this.#wouldBe.has(id));
+      if (isThere && stranger === undefined) return true;
+      const message = isThere
+        ? `names the user ${stranger}, who is not there`
+        : `tells of the ${line.of} ${line.id}, which is not there`;
+      faults.push({ number: numbers.get(line) ?? 0, message });
+      return false;
+    });
+    return faults;
+  }
+}
+
+const CHECKED_AT_ONCE = 100;
+const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** The lines after the first. @throws TransferError unless that says that an export follows */
+async function* afterHeader(lines: AsyncIterable<Line[]>): AsyncGenerator<Line[]> {
+  let isFirst = true;
+  for await (const some of lines) {
+    const [first] = some;
+    if (isFirst && first) {
+      checkHeader(first.text);
+      isFirst = false;
+      yield some.slice(1);
+    } else yield some;
+  }
+  if (isFirst) throw new TransferError('The file is empty.');
+}
+
+const checkHeader = (text: string): void => {
+  if (readHeader(text)) return;
+  let header: { format?: unknown; version?: unknown } | null = {};
+  try {
+    header = JSON.parse(text) as typeof header;
+  } catch {
+    // Said below.
+  }
+  if (header?.format === FORMAT && header.version !== VERSION) {
+    throw new TransferError(
+      `The file has version ${String(header.version)} of the format; this program reads ${VERSION}.`,
+    );
+  }
+  throw new TransferError(`Line 1 must be the first line of an export: {"format":"${FORMAT}","version":${VERSION},…}`);
+};

@@ -1,0 +1,199 @@
+import { findHiddenIds } from '../../moderation/hidden/read.ts';
+import { storeHidden, storeHiddenMarks } from '../../moderation/hidden/store.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import { type Publication, publishAll } from '../../content/write/publish.ts';
+import { atOnce } from '../../db/sql/pipelined.ts';
+import type { Parameter, Reader, Transaction } from '../../db/connection.ts';
+import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
+import { insertInto, insertValues } from '../../db/sql/insert.ts';
+import { onceFor } from '../../db/sql/memoize.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
+import { gameKind } from '../../game/kind.ts';
+import { gameDraft } from '../../game/service.ts';
+import { imageKind } from '../../image/kind.ts';
+import { imagePostDraft } from '../../image/service.ts';
+import type { Document, SearchKind } from '../../search/document.ts';
+import { addDocuments } from '../../search/indexing/bulk.ts';
+import type { NoteDocuments } from '../../search/tail.ts';
+import { insertUsers, type NewUser } from '../../user/service.ts';
+import { type Audience, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
+
+/** A record as it is to be published, with those who favorited it or reacted to it. */
+type ImportedRecord = Publication & Audience & { isHidden: boolean };
+
+/** The lines of a batch as they are to be stored, by what they are. Those of records are all of one kind. */
+export interface Checked {
+  users: NewUser[];
+  games: ImportedRecord[];
+  images: ImportedRecord[];
+  audiences: LineOf<'audience'>[];
+}
+
+const kinds: Record<RecordKind, ContentKind> = { game: gameKind, image: imageKind };
+
+/** The table of a kind of line, whose rows its ids are. */
+export const tableOf = { user: 'users', game: gameKind.table, image: imageKind.table } as const;
+
+/** Those of these ids that are in a table, or hidden. */
+export const findIds = async (reader: Reader, table: string, ids: Iterable<string>): Promise<Set<string>> => {
+  const keys = [...new Set(ids)].map(idToBytes).filter((bytes) => bytes !== undefined);
+  const found = table === 'users' ? new Set<string>() : await findHiddenIds(reader, keys);
+  for (const part of partsOf(keys)) {
+    const { sql, parameters } = inList(part);
+    const rows = await reader.read<{ id: Bytes }>(`SELECT id FROM ${table} WHERE id IN (${sql})`, parameters);
+    for (const { id } of rows) found.add(idFromBytes(id));
+  }
+  return found;
+};
+
+/** The users that a line names. */
+export const namedUsers = (line: Audience & { authorId?: string }): string[] => [
+  ...(line.authorId === undefined ? [] : [line.authorId]),
+  ...(line.favorites ?? []),
+  ...(line.likes ?? []),
+  ...(line.dislikes ?? []),
+];
+
+const optionalDate = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
+
+const toUser = ({ createdAt, updatedAt, ...profile }: LineOf<'user'>): NewUser => ({
+  ...profile,
+  bio: profile.bio ?? null,
+  pronouns: profile.pronouns ?? null,
+  website: profile.website ?? null,
+  location: profile.location ?? null,
+  socialLinks: profile.socialLinks ?? {},
+  avatar: profile.avatar ?? null,
+  createdAt: new Date(createdAt),
+  updatedAt: new Date(updatedAt),
+  suspendedAt: optionalDate(profile.suspendedAt),
+  hiddenAt: optionalDate(profile.hiddenAt),
+});
+
+const toRecord = (line: LineOf<'game'> | LineOf<'image'>, draft: Publication['draft']): ImportedRecord => ({
+  id: line.id,
+  authorId: line.authorId,
+  favorites: line.favorites,
+  likes: line.likes,
+  dislikes: line.dislikes,
+  isHidden: line.isHidden === true,
+  createdAt: new Date(line.createdAt),
+  updatedAt: new Date(line.updatedAt),
+  draft,
+  counts: {
+    viewCount: line.viewCount,
+    favoriteCount: line.favorites?.length ?? 0,
+    likeCount: line.likes?.length ?? 0,
+    dislikeCount: line.dislikes?.length ?? 0,
+  },
+});
+
+const addTo = <T extends object>(list: T[], item: T): T => {
+  list.push(item);
+  return item;
+};
+
+/** Makes a line ready to be stored, as far as that needs no database. @throws BadLine */
+export const addReady = (checked: Checked, kind: LineKind, value: object): object => {
+  if (kind === 'user') return addTo(checked.users, toUser(parseAs(kind, value)));
+  if (kind === 'audience') return addTo(checked.audiences, parseAs(kind, value));
+  if (kind === 'image') {
+    const line = parseAs(kind, value);
+    return addTo(checked.images, toRecord(line, imagePostDraft(line)));
+  }
+  const line = parseAs(kind, value);
+  return addTo(checked.games, toRecord(line, gameDraft(line)));
+};
+
+const favoriteInsertion = onceFor(({ favoriteTable, foreignKey }: ContentKind) =>
+  insertInto(favoriteTable, ['user_id', foreignKey]),
+);
+const reactionInsertion = onceFor(({ reactionTable, foreignKey }: ContentKind) =>
+  insertInto(reactionTable, ['user_id', foreignKey, 'type']),
+);
+
+const insertAudiences = (tx: Transaction, kind: ContentKind, records: readonly ImportedRecord[]): Promise<unknown> => {
+  const favorites: Parameter[][] = [];
+  const reactions: Parameter[][] = [];
+  for (const { id, favorites: users = [], likes = [], dislikes = [] } of records) {
+    const record = storedIdToBytes(id);
+    for (const user of users) favorites.push([storedIdToBytes(user), record]);
+    for (const user of likes) reactions.push([storedIdToBytes(user), record, 'like']);
+    for (const user of dislikes) reactions.push([storedIdToBytes(user), record, 'dislike']);
+  }
+  return atOnce([
+    insertValues(tx, favoriteInsertion(kind), favorites),
+    insertValues(tx, reactionInsertion(kind), reactions),
+  ]);
+};
+
+const storeRecords = async (
+  tx: Transaction,
+  kind: ContentKind,
+  records: readonly ImportedRecord[],
+  note: NoteDocuments,
+): Promise<void> => {
+  await storeHiddenRecords(
+    tx,
+    kind,
+    records.filter(({ isHidden }) => isHidden),
+  );
+  const shown = records.filter(({ isHidden }) => !isHidden);
+  if (shown.length === 0) return;
+  await publishAll(tx, kind, shown, { note, also: () => insertAudiences(tx, kind, shown) });
+};
+
+const storeHiddenRecords = async (
+  tx: Transaction,
+  kind: ContentKind,
+  records: readonly ImportedRecord[],
+): Promise<void> => {
+  if (records.length === 0) return;
+  await storeHidden(tx, kind, records);
+  for (const record of records) await addHiddenAudience(tx, record.id, record);
+};
+
+const addHiddenAudience = async (tx: Transaction, id: string, audience: Audience): Promise<void> => {
+  const { favorites = [], likes = [], dislikes = [] } = audience;
+  const key = storedIdToBytes(id);
+  await storeHiddenMarks(tx, key, 'favorite', favorites.map(storedIdToBytes));
+  await storeHiddenMarks(tx, key, 'like', likes.map(storedIdToBytes));
+  await storeHiddenMarks(tx, key, 'dislike', dislikes.map(storedIdToBytes));
+};
+
+/** Adds to the audience of a record those who are not part of it yet, so that it may be done again. */
+const addAudience = async (tx: Transaction, line: LineOf<'audience'>): Promise<void> => {
+  const { table, favoriteTable, reactionTable, foreignKey } = kinds[line.of];
+  const id = storedIdToBytes(line.id);
+  if ((await findHiddenIds(tx, [id])).size > 0) {
+    await addHiddenAudience(tx, line.id, line);
+    return;
+  }
+  await tx.read(`SELECT id FROM ${table} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
+  const add = async (into: string, column: string, type: string | undefined, users: readonly string[] = []) => {
+    let added = 0;
+    const columns = ['user_id', foreignKey, ...(type === undefined ? [] : ['type'])];
+    const row = `(${columns.map(() => '?').join(', ')})`;
+    for (const chunk of chunksOf(users)) {
+      added += await tx.execute(
+        `${tx.dialect.insertIgnore} INTO ${into} (${columns.join(', ')}) VALUES ${chunk.map(() => row).join(', ')}`,
+        chunk.flatMap((user) => [storedIdToBytes(user), id, ...(type === undefined ? [] : [type])]),
+      );
+    }
+    if (added > 0) await tx.execute(`UPDATE ${table} SET ${column} = ${column} + ? WHERE id = ?`, [added, id]);
+  };
+  await add(favoriteTable, 'favorite_count', undefined, line.favorites);
+  await add(reactionTable, 'like_count', 'like', line.likes);
+  await add(reactionTable, 'dislike_count', 'dislike', line.dislikes);
+};
+
+/** Stores the lines of a batch with everything that counts them, and has search find them. */
+export const store = async (tx: Transaction, { users, games, images, audiences }: Checked): Promise<void> => {
+  const found = new Map<SearchKind, readonly Document[]>();
+  const note: NoteDocuments = async (_, kind, documents) => found.set(kind, documents);
+  if (users.length > 0) await insertUsers(tx, users, new Date(), note);
+  await storeRecords(tx, gameKind, games, note);
+  await storeRecords(tx, imageKind, images, note);
+  for (const line of audiences) await addAudience(tx, line);
+  for (const [kind, documents] of found) await addDocuments(tx, kind, documents);
+};

@@ -1,0 +1,86 @@
+import type { SharedColumns } from '../../content/entity.ts';
+import { countFromDb, idFromBytes, timeFromDb } from '../../db/values.ts';
+import type { GameColumns, StoredExtraInfo } from '../../game/entity.ts';
+import type { ImagePostColumns } from '../../image/entity.ts';
+import { imagesOf } from '../../image/images.ts';
+import type { UserColumns } from '../../user/entity.ts';
+import type { Audience, LineOf } from './format.ts';
+
+// Rows as lines, their members always in the same order. What is undefined is left out.
+
+/** The columns of a record, without those of its author. */
+export type RecordColumns = Omit<SharedColumns, 'author_nickname' | 'author_avatar'> & { isHidden?: true };
+
+const optionalTime = (stored: string | null): string | undefined => (stored === null ? undefined : timeFromDb(stored));
+
+/** The columns of a user, with what concerns operators only. */
+export type FullUserColumns = UserColumns & { suspended_at: string | null; hidden_at: string | null };
+
+export const userLine = (row: FullUserColumns): LineOf<'user'> => ({
+  kind: 'user',
+  id: idFromBytes(row.id),
+  nickname: row.nickname,
+  bio: row.bio ?? undefined,
+  pronouns: row.pronouns ?? undefined,
+  website: row.website ?? undefined,
+  location: row.location ?? undefined,
+  socialLinks: JSON.parse(row.social_links) as Record<string, string>,
+  avatar: row.avatar ?? undefined,
+  createdAt: timeFromDb(row.created_at),
+  updatedAt: timeFromDb(row.updated_at),
+  suspendedAt: optionalTime(row.suspended_at),
+  hiddenAt: optionalTime(row.hidden_at),
+});
+
+const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
+  list === undefined || list.length === 0 ? undefined : [...list];
+
+/** What every record has after what only its kind has. */
+const recordEnd = (row: RecordColumns, tagNames: string[], { favorites, likes, dislikes }: Audience) => ({
+  tagNames,
+  isHidden: row.isHidden,
+  viewCount: countFromDb(row.view_count),
+  createdAt: timeFromDb(row.created_at),
+  updatedAt: timeFromDb(row.updated_at),
+  favorites: orNone(favorites),
+  likes: orNone(likes),
+  dislikes: orNone(dislikes),
+});
+
+export const gameLine = (row: GameColumns & RecordColumns, tagNames: string[], audience: Audience): LineOf<'game'> => {
+  const { originalName, fileSize, platforms, screenshots, downloads } = JSON.parse(row.extra_info) as StoredExtraInfo;
+  return {
+    kind: 'game',
+    id: idFromBytes(row.id),
+    authorId: idFromBytes(row.author_id),
+    title: row.title,
+    description: row.description ?? undefined,
+    coverUrl: row.cover_url ?? undefined,
+    gameType: row.game_type ?? undefined,
+    isFree: row.is_free === 1,
+    version: row.version ?? undefined,
+    extraInfo: {
+      originalName,
+      originalAuthor: row.original_author ?? undefined,
+      fileSize,
+      platforms,
+      screenshots,
+      downloads: downloads?.map(({ name, url, password }) => ({ name, url, password })),
+    },
+    ...recordEnd(row, tagNames, audience),
+  };
+};
+
+export const imageLine = (
+  row: ImagePostColumns & RecordColumns,
+  tagNames: string[],
+  audience: Audience,
+): LineOf<'image'> => ({
+  kind: 'image',
+  id: idFromBytes(row.id),
+  authorId: idFromBytes(row.author_id),
+  title: row.title,
+  images: imagesOf(row),
+  description: row.description ?? undefined,
+  ...recordEnd(row, tagNames, audience),
+});

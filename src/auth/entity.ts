@@ -1,0 +1,113 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes, idTransformer } from '../db/sql/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+import type { Bytes } from '../db/values.ts';
+
+export interface ApiKeyRow {
+  id: string;
+  userId: string;
+  /** SHA-256 of the key, which itself is never stored. */
+  keyHash: Buffer;
+  /** The first 12 characters, for display. */
+  prefix: string;
+  name: string;
+  /** Comma-separated. */
+  scopes: string;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+  createdAt: Date;
+}
+
+/** The columns of a key that may be shown, as the drivers return them. */
+export interface KeyColumns {
+  id: Bytes;
+  user_id: Bytes;
+  prefix: string;
+  name: string;
+  scopes: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  created_at: string;
+}
+
+/** How much a key has made in a day. No foreign key, whose lock all calls of the key would have to share. */
+interface KeyQuotaRow {
+  keyId: string;
+  /** `2026-04-01`, in UTC. */
+  day: string;
+  what: string;
+  n: number;
+}
+
+export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
+  const { id, text, count } = columnTypes(engine);
+  return new EntitySchema<KeyQuotaRow>({
+    name: 'KeyQuota',
+    tableName: 'key_quotas',
+    columns: {
+      keyId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
+      day: { ...text(10), primary: true },
+      what: { ...text(16), primary: true },
+      n: count,
+    },
+  });
+};
+
+/** How often a key called an operation on a day. */
+interface KeyUseRow {
+  keyId: string;
+  /** `2026-04-01`, in UTC. */
+  day: string;
+  operation: string;
+  n: number;
+}
+
+export const keyUseEntity = (engine: Engine): EntitySchema<KeyUseRow> => {
+  const { id, text, count } = columnTypes(engine);
+  return new EntitySchema<KeyUseRow>({
+    name: 'KeyUse',
+    tableName: 'key_uses',
+    columns: {
+      keyId: { ...id, name: 'key_id', primary: true, transformer: idTransformer },
+      day: { ...text(10), primary: true },
+      operation: { ...text(64), primary: true },
+      n: count,
+    },
+    indices: [{ name: 'key_uses_day', columns: ['day'] }],
+  });
+};
+
+export const apiKeyEntity = (engine: Engine): EntitySchema<ApiKeyRow> => {
+  const { id, hash, text, time } = columnTypes(engine);
+  return new EntitySchema<ApiKeyRow>({
+    name: 'ApiKey',
+    tableName: 'api_keys',
+    columns: {
+      id: { ...id, primary: true, transformer: idTransformer },
+      userId: { ...id, name: 'user_id', transformer: idTransformer },
+      keyHash: { ...hash, name: 'key_hash' },
+      prefix: text(12),
+      name: text(100),
+      scopes: text(200),
+      expiresAt: { ...time, name: 'expires_at', nullable: true },
+      revokedAt: { ...time, name: 'revoked_at', nullable: true },
+      lastUsedAt: { ...time, name: 'last_used_at', nullable: true },
+      createdAt: { ...time, name: 'created_at' },
+    },
+    indices: [
+      { name: 'api_keys_hash', columns: ['keyHash'], unique: true },
+      { name: 'api_keys_user', columns: ['userId'] },
+    ],
+    foreignKeys: [
+      {
+        name: 'fk_api_keys_user',
+        target: 'User',
+        columnNames: ['userId'],
+        referencedColumnNames: ['id'],
+        onDelete: 'CASCADE',
+      },
+    ],
+  });
+};

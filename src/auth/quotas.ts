@@ -1,0 +1,107 @@
+import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract/limits.ts';
+import type { Transaction } from '../db/connection.ts';
+import { insertInto, insertValues } from '../db/sql/insert.ts';
+import type { Dialect } from '../db/dialect.ts';
+import { onceFor } from '../db/sql/memoize.ts';
+import { storedIdToBytes } from '../db/values.ts';
+import { AppError } from '../errors.ts';
+import type { Caller } from './verifier.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DATE_LENGTH = '2026-04-01'.length;
+
+/** What a key may make only so many of in a day. */
+const quotas = {
+  tags: { most: DAILY_TAGS, words: 'new tags' },
+  'game types': { most: DAILY_GAME_TYPES, words: 'new types of games' },
+} as const;
+
+/** What of them is stored for a while only, in bytes. */
+const ANSWERS = 'answers';
+
+/** Whose quota it is, and when: days are those of UTC. */
+export interface Quota {
+  keyId: string;
+  now: Date;
+}
+
+/** The quota of the key that calls. */
+export const quotaOf = ({ key: { id } }: Caller, now: Date): Quota => ({ keyId: id, now });
+
+const addition = onceFor((dialect: Dialect) =>
+  insertInto(
+    'key_quotas',
+    ['key_id', 'day', 'what', 'n'],
+    `${dialect.onConflict('key_id, day, what')} n = n + ${dialect.inserted('n')}`,
+  ),
+);
+
+const exceeded = (what: keyof typeof quotas, made: number, more: number, now: Date): AppError => {
+  const { most, words } = quotas[what];
+  const leftMs = DAY_MS - (now.getTime() % DAY_MS);
+  const hours = Math.ceil(leftMs / HOUR_MS);
+  return new AppError('QUOTA_EXCEEDED', {
+    retryAfter: Math.ceil(leftMs / 1000),
+    hint: `A key may make ${most} ${words} a day. This one has made ${made}, and would make ${more} more. The next day begins at midnight UTC, in ${hours === 1 ? 'less than an hour' : `${hours} hours`}.`,
+  });
+};
+
+const dayOf = (now: Date): string => now.toISOString().slice(0, DATE_LENGTH);
+
+/** Adds to the count of a key, which it locks until the transaction ends, and returns what it is then. */
+const add = async (
+  tx: Transaction,
+  { keyId, now }: Quota,
+  what: keyof typeof quotas | typeof ANSWERS,
+  more: number,
+): Promise<number> => {
+  const id = storedIdToBytes(keyId);
+  const day = dayOf(now);
+  await insertValues(tx, addition(tx.dialect), [[id, day, what, more]]);
+  const [row] = await tx.read<{ n: number }>('SELECT n FROM key_quotas WHERE key_id = ? AND day = ? AND what = ?', [
+    id,
+    day,
+    what,
+  ]);
+  const n = row?.n ?? 0;
+  // The first of the day. Those of the days before are of no use any more.
+  if (n === more) await tx.execute('DELETE FROM key_quotas WHERE key_id = ? AND day < ?', [id, day]);
+  return n;
+};
+
+/**
+ * Counts things that a key makes, in the transaction that makes them, so that nobody makes more, on however many instances.
+ * It locks the count of the key until the transaction ends.
+ * @throws AppError QUOTA_EXCEEDED
+ */
+export const countMade = async (
+  tx: Transaction,
+  quota: Quota,
+  what: keyof typeof quotas,
+  more: number,
+): Promise<void> => {
+  const n = await add(tx, quota, what, more);
+  if (n > quotas[what].most) throw exceeded(what, n - more, more, quota.now);
+};
+
+/** Counts things that a key makes, of which there are some more. @throws AppError QUOTA_EXCEEDED */
+export type CountMade = (what: keyof typeof quotas, more: number) => Promise<void>;
+
+/** Counts for the quota of a key; undefined where nobody has one. */
+export const counterOf = (tx: Transaction, quota: Quota | undefined): CountMade | undefined =>
+  quota && ((what, more) => countMade(tx, quota, what, more));
+
+/**
+ * Whether an answer of so many bytes may be kept for the key, counted likewise. One for which there is no room is not counted.
+ */
+export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {
+  if ((await add(tx, quota, ANSWERS, bytes)) <= DAILY_KEPT_ANSWERS) return true;
+  await tx.execute('UPDATE key_quotas SET n = n - ? WHERE key_id = ? AND day = ? AND what = ?', [
+    bytes,
+    storedIdToBytes(quota.keyId),
+    dayOf(quota.now),
+    ANSWERS,
+  ]);
+  return false;
+};

@@ -1,0 +1,112 @@
+import type { Logger } from 'pino';
+import type { Reader, Transaction } from '../db/connection.ts';
+import type { Lane } from '../db/database.ts';
+import type { Dialect } from '../db/dialect.ts';
+import { insertInto, insertValues } from '../db/sql/insert.ts';
+import { onceFor } from '../db/sql/memoize.ts';
+import { idToBytes, storedIdToBytes } from '../db/values.ts';
+import { WriteBehind } from '../db/batching/write-buffer.ts';
+import type { Deadline } from '../deadline.ts';
+
+const DAY_MS = 86_400_000;
+const DATE_LENGTH = '2026-04-01'.length;
+/** The counts of earlier days go away. */
+const KEPT_DAYS = 90;
+/** So few that nobody waits for long. */
+const SWEPT_AT_ONCE = 256;
+/** A crash loses what was counted in this time. A longer one makes fewer writes. */
+const DELAY_MS = 10_000;
+
+const dayOf = (time: Date): string => time.toISOString().slice(0, DATE_LENGTH);
+
+const addition = onceFor((dialect: Dialect) =>
+  insertInto(
+    'key_uses',
+    ['key_id', 'day', 'operation', 'n'],
+    `${dialect.onConflict('key_id, day, operation')} n = n + ${dialect.inserted('n')}`,
+  ),
+);
+
+const store = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promise<void> => {
+  // In the order of the primary key, whoever writes.
+  const inOrder = [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const rows = inOrder.map(([name, n]) => {
+    const [keyId = '', day = '', operation = ''] = name.split(' ');
+    return [storedIdToBytes(keyId), day, operation, n] as const;
+  });
+  await insertValues(tx, addition(tx.dialect), rows);
+};
+
+/**
+ * Counts how often keys call which operation on which day. Counted in memory, and added to the database together: one row
+ * for each key and operation that was used in ten seconds, however often it was.
+ */
+export class KeyUses {
+  readonly #now: () => Date;
+  /** What was counted and is not stored yet. */
+  readonly buffer: WriteBehind<number>;
+  #day = '';
+  #dayEnd = 0;
+
+  constructor(db: Lane, log: Logger, now: () => Date) {
+    this.#now = now;
+    this.buffer = new WriteBehind<number>({
+      delayMs: DELAY_MS,
+      merge: (earlier, later) => earlier + later,
+      write: (uses, deadline) => db.transaction((tx) => store(tx, uses), deadline),
+      log,
+    });
+  }
+
+  /** Counts one call. */
+  note(keyId: string, operation: string): void {
+    const now = this.#now();
+    const time = now.getTime();
+    // To write the day out for each call would cost more than to count it.
+    if (time >= this.#dayEnd || time < this.#dayEnd - DAY_MS) {
+      this.#day = dayOf(now);
+      this.#dayEnd = (Math.floor(time / DAY_MS) + 1) * DAY_MS;
+    }
+    this.buffer.add(`${keyId} ${this.#day} ${operation}`, 1);
+  }
+
+  /** Stores what was counted so far. */
+  flush(): Promise<void> {
+    return this.buffer.flush();
+  }
+
+  /** Stores what was counted, as far as this is done until the deadline. */
+  close(deadline: Deadline): Promise<void> {
+    return this.buffer.close(deadline);
+  }
+}
+
+/** How often a key called an operation on a day. */
+export interface KeyUse {
+  day: string;
+  operation: string;
+  n: number;
+}
+
+/** The uses of a key in the last `days` days, today included, the latest day first. */
+export const readUses = (reader: Reader, keyId: string, now: Date, days: number): Promise<KeyUse[]> =>
+  reader.read<KeyUse>(
+    'SELECT day, operation, n FROM key_uses WHERE key_id = ? AND day > ? ORDER BY day DESC, n DESC, operation',
+    [idToBytes(keyId) ?? Buffer.alloc(0), dayOf(new Date(now.getTime() - days * DAY_MS))],
+  );
+
+/** Removes some counts of days that are long over. Returns whether there may be more. */
+export const sweepUses = async (db: Pick<Lane, 'read' | 'transaction'>, now: Date): Promise<boolean> => {
+  const end = dayOf(new Date(now.getTime() - KEPT_DAYS * DAY_MS));
+  const rows = await db.read<{ key_id: Uint8Array; day: string; operation: string }>(
+    `SELECT key_id, day, operation FROM key_uses WHERE day < ? ORDER BY day LIMIT ${SWEPT_AT_ONCE}`,
+    [end],
+  );
+  if (rows.length === 0) return false;
+  await db.transaction(async (tx) => {
+    for (const { key_id: keyId, day, operation } of rows) {
+      await tx.execute('DELETE FROM key_uses WHERE key_id = ? AND day = ? AND operation = ?', [keyId, day, operation]);
+    }
+  });
+  return rows.length === SWEPT_AT_ONCE;
+};

@@ -1,0 +1,141 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { Scope } from '../../contract/index.ts';
+import { Coalescer } from '../db/batching/batch-loader.ts';
+import type { Reader } from '../db/connection.ts';
+import type { Database, Lane } from '../db/database.ts';
+import { Deadline } from '../deadline.ts';
+import { inList } from '../db/sql/in-list.ts';
+import type { Bytes } from '../db/values.ts';
+import { WriteBehind } from '../db/batching/write-buffer.ts';
+import { AppError } from '../errors.ts';
+import type { KeyColumns } from './entity.ts';
+import { hashKey, isWellFormedKey } from './format.ts';
+import { keyMistake } from './mistakes.ts';
+import { KEY_COLUMNS, keyInfo, type KeyInfo, storeLastUses } from './service.ts';
+
+/** Who calls: a user by one of their keys. */
+export interface Caller {
+  userId: string;
+  key: { id: string; name: string; scopes: Scope[]; expiresAt: Date | null };
+}
+
+/** Asks whether a key that is not known may be looked up, which costs the database a query. */
+export interface LookUp {
+  /** @throws AppError RATE_LIMITED when not */
+  begin: () => void | Promise<void>;
+  /** Hears that the key exists. */
+  wasRight: () => void;
+}
+
+/** A revocation, or a suspension, by another process bites after this time at the latest. */
+const REMEMBER_MS = 500;
+const REMEMBERED_KEYS = 10_000;
+const LAST_USE_DELAY_MS = 5000;
+/** A look-up is none of those who wait for it, so it has a time of its own: a thousand times what it takes. */
+const READ_TIMEOUT_MS = 5000;
+
+/** A key, and whether its user is suspended. */
+type Known = KeyInfo & { isSuspended: boolean };
+
+/** The keys with these hashes, or undefined. */
+const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(Known | undefined)[]> => {
+  const { sql, parameters } = inList(hashes);
+  const rows = await reader.read<KeyColumns & { key_hash: Bytes; suspended_at: string | null }>(
+    `SELECT key_hash, ${KEY_COLUMNS}, (SELECT u.suspended_at FROM users u WHERE u.id = api_keys.user_id) AS suspended_at
+    FROM api_keys WHERE key_hash IN (${sql})`,
+    parameters,
+  );
+  return hashes.map((hash) => {
+    const row = rows.find(({ key_hash: found }) => hash.equals(found));
+    return row && Object.assign(keyInfo(row), { isSuspended: row.suspended_at !== null });
+  });
+};
+
+const readInTime = async (lane: Lane, hashes: readonly Buffer[]): Promise<(Known | undefined)[]> => {
+  const deadline = new Deadline(READ_TIMEOUT_MS);
+  try {
+    return await readKeys(lane.within(deadline), hashes);
+  } finally {
+    deadline.close();
+  }
+};
+
+/** Recognises keys. What it read of a key it believes for half a second. */
+export class KeyVerifier {
+  readonly #now: () => Date;
+  readonly #known: LRUCache<string, Promise<Known | undefined>>;
+  /** Keys that were found lately: these may be looked up from anywhere, however many wrong ones come from there. */
+  readonly #right = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
+  readonly #keys: Coalescer<Buffer, Known | undefined>;
+  /** When keys were last used, until that is stored. */
+  readonly uses: WriteBehind<Date>;
+  /** How often a key was known. */
+  readonly lookUps = { hits: 0, misses: 0 };
+
+  constructor(db: Database, log: Logger, now: () => Date) {
+    this.#now = now;
+    this.#known = new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS });
+    this.#keys = new Coalescer({
+      run: (hashes) => readInTime(db.keys, hashes),
+      note: db.observer?.coalesced('keys'),
+    });
+    this.uses = new WriteBehind<Date>({
+      delayMs: LAST_USE_DELAY_MS,
+      merge: (_, later) => later,
+      write: (uses, deadline) => storeLastUses(db.background, uses, deadline),
+      log,
+    });
+  }
+
+  /**
+   * The caller whose key this is.
+   * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, DATABASE_UNAVAILABLE, and what `lookUp` throws
+   */
+  async verify(key: string, lookUp?: LookUp): Promise<Caller> {
+    if (!isWellFormedKey(key)) throw new AppError('KEY_MALFORMED', { hint: keyMistake(key) });
+    const info = await this.#find(hashKey(key), lookUp);
+    if (!info) throw new AppError('KEY_UNKNOWN');
+    if (info.revokedAt !== null) throw new AppError('KEY_REVOKED');
+    const now = this.#now();
+    if (info.expiresAt !== null && info.expiresAt <= now) throw new AppError('KEY_EXPIRED');
+    if (info.isSuspended) throw new AppError('USER_SUSPENDED');
+    this.uses.add(info.id, now);
+    const { id, name, scopes, expiresAt } = info;
+    return { userId: info.userId, key: { id, name, scopes, expiresAt } };
+  }
+
+  /** Stores when keys were last used. */
+  flush(): Promise<void> {
+    return this.uses.flush();
+  }
+
+  /** Stores when keys were last used, as far as this is done until the deadline. */
+  close(deadline: Deadline): Promise<void> {
+    return this.uses.close(deadline);
+  }
+
+  #find(hash: Buffer, lookUp: LookUp | undefined): Promise<Known | undefined> {
+    const name = hash.toString('base64');
+    const remembered = this.#known.get(name);
+    if (remembered) {
+      this.lookUps.hits += 1;
+      return remembered;
+    }
+    this.lookUps.misses += 1;
+    const found = lookUp && !this.#right.has(name) ? this.#findNew(hash, name, lookUp) : this.#keys.load(hash);
+    this.#known.set(name, found);
+    found.catch(() => this.#known.delete(name));
+    return found;
+  }
+
+  async #findNew(hash: Buffer, name: string, lookUp: LookUp): Promise<Known | undefined> {
+    await lookUp.begin();
+    const info = await this.#keys.load(hash);
+    if (info) {
+      this.#right.set(name, true);
+      lookUp.wasRight();
+    }
+    return info;
+  }
+}

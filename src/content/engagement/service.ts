@@ -1,0 +1,103 @@
+import type { ContentKind } from '../kind.ts';
+import { Orphaned } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { AMONG_LOCKS, GroupCommit } from '../../db/batching/group-commit.ts';
+import { idToBytes } from '../../db/values.ts';
+import { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import { doTogether, type Result, type Writes } from '../../idempotency/writes.ts';
+import type { Caller } from '../../auth/verifier.ts';
+import type { Call } from '../../procedure.ts';
+import { type Outcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
+
+/** The record was locked: of what a mark refers to, it can be but the user who was deleted meanwhile. */
+const toCaller = (error: unknown): never => {
+  throw error instanceof Orphaned ? new AppError('KEY_UNKNOWN', { cause: error }) : error;
+};
+
+/** What the caller is told of a favorite. */
+export interface FavoriteState {
+  favorited: boolean;
+  favoriteCount: number;
+}
+
+/** What the caller is told of a reaction. */
+export interface ReactionState {
+  reaction: Reaction | null;
+  likeCount: number;
+  dislikeCount: number;
+}
+
+/** Those that may be repeated are done by themselves: whether all of a transaction is may decide what becomes of it. */
+const groupOf = (toggle: Toggle): string => (toggle.repeatable ? `${tableOf(toggle)} once` : tableOf(toggle));
+
+/**
+ * Favorites and reactions. Those that meet are stored together: those of one record one group after the other, so that a
+ * record which others lock holds up its own only, and groups of several records of a kind at once.
+ */
+export class Toggles {
+  readonly #writes: Writes;
+  readonly #ofRecord: GroupCommit<Toggle, Result>;
+
+  constructor(db: Database, writes: Writes, now: () => Date) {
+    this.#writes = writes;
+    const together = new GroupCommit<readonly Toggle[], readonly Result[]>(
+      async (parts, deadline, onCommit) => {
+        const toggles = parts.flat();
+        const results = await doTogether(db, toggles, { now, deadline, onCommit }, toggleInOrder);
+        let taken = 0;
+        return parts.map(({ length }) => results.slice(taken, (taken += length)));
+      },
+      { ...AMONG_LOCKS, isPipelined: true },
+    );
+    this.#ofRecord = new GroupCommit((toggles, deadline) =>
+      together.do(groupOf(toggles[0]!), toggles, deadline ?? new Deadline()),
+    );
+  }
+
+  /**
+   * Makes the record a favorite of the user or, if it is one, takes that back; `view` makes the output of the state.
+   * @throws AppError the kind's NOT_FOUND, KEY_UNKNOWN where the user was deleted meanwhile, and as `Writes.do`
+   */
+  favorite<Output>(
+    kind: ContentKind,
+    id: string,
+    call: Call<Caller>,
+    view: (state: FavoriteState) => Output,
+  ): Promise<Output> {
+    return this.#toggle({ kind, id, mark: 'favorite' }, call, ({ mark, favorite_count }) =>
+      view({ favorited: mark !== null, favoriteCount: favorite_count }),
+    );
+  }
+
+  /**
+   * Sets the user's reaction to the record; the same one again removes it, the other one switches it. `view` makes the
+   * output of the state.
+   * @throws AppError the kind's NOT_FOUND, KEY_UNKNOWN where the user was deleted meanwhile, and as `Writes.do`
+   */
+  react<Output>(
+    kind: ContentKind,
+    id: string,
+    type: Reaction,
+    call: Call<Caller>,
+    view: (state: ReactionState) => Output,
+  ): Promise<Output> {
+    return this.#toggle({ kind, id, mark: type }, call, ({ mark, like_count, dislike_count }) =>
+      view({ reaction: mark as Reaction | null, likeCount: like_count, dislikeCount: dislike_count }),
+    );
+  }
+
+  async #toggle<Output>(
+    { kind, id, mark }: Pick<Toggle, 'kind' | 'id' | 'mark'>,
+    { caller: { userId }, deadline, repeatable }: Call<Caller>,
+    view: (outcome: Outcome) => Output,
+  ): Promise<Output> {
+    if (!idToBytes(id)) throw new AppError(kind.notFound);
+    const toggle: Toggle = { kind, id, userId, mark, repeatable, view };
+    const store = (): Promise<Result> =>
+      this.#ofRecord.do(`${groupOf(toggle)} ${id}`, toggle, deadline).catch(toCaller);
+    const result = repeatable ? await this.#writes.alone(repeatable, store) : await store();
+    if ('output' in result) return result.output as Output;
+    throw result;
+  }
+}

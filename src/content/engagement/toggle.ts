@@ -1,0 +1,240 @@
+import type { ContentKind } from '../kind.ts';
+import type { Parameter, Transaction } from '../../db/connection.ts';
+import type { Dialect } from '../../db/dialect.ts';
+import { padded, partsOf, placeholders } from '../../db/sql/in-list.ts';
+import { type Insert, insertInto, insertValues } from '../../db/sql/insert.ts';
+import { bySize, onceFor } from '../../db/sql/memoize.ts';
+import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
+import { AppError } from '../../errors.ts';
+import type { Repeatable } from '../../idempotency/repeatable.ts';
+import type { Result } from '../../idempotency/writes.ts';
+
+export type Reaction = 'like' | 'dislike';
+/** What a user can set on a record. A reaction takes the place of the other one. */
+type Mark = 'favorite' | Reaction;
+
+/** A call: the mark is set or, where it is, taken back. */
+export interface Toggle {
+  kind: ContentKind;
+  id: string;
+  userId: string;
+  mark: Mark;
+  repeatable: Repeatable | undefined;
+  /** What the caller is told. */
+  view: (outcome: Outcome) => unknown;
+}
+
+interface Counts {
+  favorite_count: number;
+  like_count: number;
+  dislike_count: number;
+}
+
+/** The mark that the user has now, and the record's counts. */
+export interface Outcome extends Counts {
+  mark: Mark | null;
+}
+
+const countColumns = { favorite: 'favorite_count', like: 'like_count', dislike: 'dislike_count' } as const;
+
+type Statement = (n: number) => string;
+
+/** A table of favorites or reactions, and its statements, each for `n` users, marks or records. */
+interface MarkTable {
+  hasType: boolean;
+  /** Locks one record before the rows that refer to it, and reads the marks of `n` users. */
+  lockOne: Statement;
+  /** Locks `n` records in the order of their ids, so that transactions never deadlock. */
+  lockAll: Statement;
+  /** Reads `n` marks by the user and record of each. */
+  read: Statement;
+  remove: Statement;
+  insert: Insert;
+  /** The counts of its marks. */
+  counts: readonly (keyof Counts)[];
+  /** Stores these counts of `n` records. */
+  storeCounts: Statement;
+}
+
+/** `mark` is which mark a row `m` stands for. */
+const markTable = (
+  dialect: Dialect,
+  { table: records, foreignKey }: ContentKind,
+  { table, mark, marks }: { table: string; mark: string; marks: readonly Mark[] },
+): MarkTable => {
+  const hasType = marks.length > 1;
+  const counts = marks.map((one) => countColumns[one]);
+  // Not by rows in a list, of which MariaDB makes no range.
+  const any = (n: number): string => Array(n).fill(`(user_id = ? AND ${foreignKey} = ?)`).join(' OR ');
+  return {
+    hasType,
+    lockOne: bySize(
+      (users) => `SELECT r.id, r.favorite_count, r.like_count, r.dislike_count, m.user_id, ${mark} AS mark
+    FROM ${records} r LEFT JOIN ${table} m ON m.${foreignKey} = r.id AND m.user_id IN (${placeholders(users)})
+    WHERE r.id = ? ${dialect.forUpdate}`,
+    ),
+    lockAll: bySize(
+      (n) => `SELECT id, favorite_count, like_count, dislike_count FROM ${records}
+    WHERE id IN (${placeholders(n)}) ORDER BY id ${dialect.forUpdate}`,
+    ),
+    read: bySize((n) => `SELECT user_id, ${foreignKey} AS id, ${mark} AS mark FROM ${table} m WHERE ${any(n)}`),
+    remove: bySize((n) => `DELETE FROM ${table} WHERE ${any(n)}`),
+    insert: insertInto(
+      table,
+      ['user_id', foreignKey, ...(hasType ? ['type'] : [])],
+      hasType ? `${dialect.onConflict(`user_id, ${foreignKey}`)} type = ${dialect.inserted('type')}` : '',
+    ),
+    counts,
+    storeCounts: bySize((n) => {
+      const value = n === 1 ? '?' : `CASE id ${'WHEN ? THEN ? '.repeat(n)}END`;
+      return `UPDATE ${records} SET ${counts.map((count) => `${count} = ${value}`).join(', ')}
+    WHERE id IN (${placeholders(n)})`;
+    }),
+  };
+};
+
+/** The table of each mark on records of a kind. */
+const markTables = onceFor((dialect: Dialect) =>
+  onceFor((kind: ContentKind): Record<Mark, MarkTable> => {
+    const { favoriteTable, reactionTable } = kind;
+    const favorite = markTable(dialect, kind, { table: favoriteTable, mark: "'favorite'", marks: ['favorite'] });
+    const reaction = markTable(dialect, kind, { table: reactionTable, mark: 'm.type', marks: ['like', 'dislike'] });
+    return { favorite, like: reaction, dislike: reaction };
+  }),
+);
+
+/** A record that is locked, and the marks of some users: as they are stored, and as they are to be. */
+interface Locked {
+  key: Bytes;
+  counts: Counts;
+  stored: Map<string, Mark>;
+  wanted: Map<string, Mark>;
+}
+
+/** Records that are locked, by their id. */
+type LockedRecords = ReadonlyMap<string, Locked>;
+
+interface RecordRow extends Counts {
+  id: Bytes;
+}
+
+interface MarkRow {
+  user_id: Bytes | null;
+  mark: Mark;
+}
+
+/** A record, of which no marks are known. */
+const lockedOf = ({ id, favorite_count, like_count, dislike_count }: RecordRow): Locked => ({
+  key: id,
+  counts: {
+    favorite_count: countFromDb(favorite_count),
+    like_count: countFromDb(like_count),
+    dislike_count: countFromDb(dislike_count),
+  },
+  stored: new Map(),
+  wanted: new Map(),
+});
+
+const note = ({ stored, wanted }: Locked, { user_id, mark }: MarkRow): void => {
+  if (user_id === null) return;
+  const userId = idFromBytes(user_id);
+  stored.set(userId, mark);
+  wanted.set(userId, mark);
+};
+
+/** Locks the one record of these toggles, and reads the marks of their users in the same trip. */
+const lockRecord = async (tx: Transaction, table: MarkTable, toggles: readonly Toggle[]): Promise<LockedRecords> => {
+  const { id } = toggles[0]!;
+  const users = padded(toggles.map(({ userId }) => storedIdToBytes(userId)));
+  const rows = await tx.read<RecordRow & MarkRow>(table.lockOne(users.length), [...users, storedIdToBytes(id)]);
+  const [first] = rows;
+  if (!first) return new Map();
+  const record = lockedOf(first);
+  for (const row of rows) note(record, row);
+  return new Map([[id, record]]);
+};
+
+type Pair = readonly [user: Bytes, record: Bytes];
+
+/** Splits pairs into chunks, each with its statement size and its parameters. */
+const partsOfPairs = (pairs: readonly Pair[]): { n: number; parameters: Bytes[] }[] =>
+  partsOf(pairs).map((part) => {
+    const among = padded(part);
+    return { n: among.length, parameters: among.flat() };
+  });
+
+/** Locks those of the toggles' records that are there, and reads the marks of their users. */
+const lockRecords = async (tx: Transaction, table: MarkTable, toggles: readonly Toggle[]): Promise<LockedRecords> => {
+  const ids = new Set(toggles.map(({ id }) => id));
+  if (ids.size === 1) return lockRecord(tx, table, toggles);
+  const keys = padded([...ids].map(storedIdToBytes));
+  const rows = await tx.read<RecordRow>(table.lockAll(keys.length), keys);
+  const records = new Map(rows.map((row) => [idFromBytes(row.id), lockedOf(row)]));
+  const sought = toggles.flatMap(({ userId, id }): Pair[] => {
+    const record = records.get(id);
+    return record ? [[storedIdToBytes(userId), record.key]] : [];
+  });
+  for (const { n, parameters } of partsOfPairs(sought)) {
+    const marks = await tx.read<MarkRow & { id: Bytes }>(table.read(n), parameters);
+    for (const row of marks) note(records.get(idFromBytes(row.id))!, row);
+  }
+  return records;
+};
+
+/** Makes what is stored what is wanted. */
+const storeMarks = async (tx: Transaction, table: MarkTable, records: Iterable<Locked>): Promise<void> => {
+  const gone: Pair[] = [];
+  const set: { userId: string; key: Bytes; mark: Mark }[] = [];
+  for (const { key, stored, wanted } of records) {
+    for (const userId of stored.keys()) if (!wanted.has(userId)) gone.push([storedIdToBytes(userId), key]);
+    for (const [userId, mark] of wanted) if (stored.get(userId) !== mark) set.push({ userId, key, mark });
+  }
+  for (const { n, parameters } of partsOfPairs(gone)) await tx.execute(table.remove(n), parameters);
+  if (set.length === 0) return;
+  // In the order of their ids, since each share-locks its user.
+  const rows = set
+    .toSorted((a, b) => (a.userId < b.userId ? -1 : 1))
+    .map(({ userId, key, mark }): Parameter[] => [storedIdToBytes(userId), key, ...(table.hasType ? [mark] : [])]);
+  await insertValues(tx, table.insert, rows);
+};
+
+const storeCounts = async (tx: Transaction, table: MarkTable, records: Iterable<Locked>): Promise<void> => {
+  const all = padded([...records]);
+  const values = (column: keyof Counts): Parameter[] =>
+    all.flatMap(({ key, counts }) => (all.length === 1 ? [counts[column]] : [key, counts[column]]));
+  await tx.execute(table.storeCounts(all.length), [...table.counts.flatMap(values), ...all.map(({ key }) => key)]);
+};
+
+/** Applies one toggle to what it finds, and tells what the caller then sees. */
+const apply = ({ userId, mark }: Toggle, { wanted, counts }: Locked): Outcome => {
+  const earlier = wanted.get(userId);
+  const now = earlier === mark ? null : mark;
+  if (earlier) counts[countColumns[earlier]] = countFromDb(counts[countColumns[earlier]] - 1);
+  if (now) {
+    counts[countColumns[now]] += 1;
+    wanted.set(userId, now);
+  } else {
+    wanted.delete(userId);
+  }
+  return { mark: now, ...counts };
+};
+
+/** The table that a toggle changes. */
+export const tableOf = ({ kind, mark }: Toggle): string =>
+  mark === 'favorite' ? kind.favoriteTable : kind.reactionTable;
+
+/** Does toggles of one table in their order, but for those whose record is not there: these get the kind's NOT_FOUND. */
+export const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[]): Promise<Result[]> => {
+  const { kind, mark } = toggles[0]!;
+  const table = markTables(tx.dialect)(kind)[mark];
+  const records = await lockRecords(tx, table, toggles);
+  const results = toggles.map((toggle): Result => {
+    const record = records.get(toggle.id);
+    return record ? { output: toggle.view(apply(toggle, record)) } : new AppError(kind.notFound);
+  });
+  if (records.size > 0) {
+    await storeMarks(tx, table, records.values());
+    await storeCounts(tx, table, records.values());
+  }
+  return results;
+};

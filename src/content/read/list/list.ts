@@ -1,0 +1,250 @@
+import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
+import type { Parameter, Reader } from '../../../db/connection.ts';
+import type { Dialect } from '../../../db/dialect.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
+import { AppError } from '../../../errors.ts';
+import type { SearchIndex } from '../../../search/search-index.ts';
+import { searchTerms } from '../../../search/text.ts';
+import type { TagDictionary } from '../../tag/dictionary.ts';
+import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
+import type { SharedColumns } from '../../entity.ts';
+import type { ContentKind } from '../../kind.ts';
+import { type ListFilter, matches, orders, type SortBy, sortedMatches, type Source, whereOf } from './plan.ts';
+import { readRows, readRowsById } from '../../records.ts';
+import { type FoundList, type SearchedList, searchList } from './search-list.ts';
+import type { Statistics } from './statistics.ts';
+import { asTotal, type Expression, type Total, type Totals } from './totals.ts';
+
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** A type that records of one kind have, and the counter that knows how many do. */
+export interface TypeFilter {
+  value: string;
+  counter: string;
+}
+
+/** What a list is asked for. */
+export interface ListQuery {
+  limit: number;
+  /** Absent beside a cursor only. */
+  page?: number | undefined;
+  cursor?: string | undefined;
+  search?: string | undefined;
+  type?: TypeFilter | undefined;
+  tagSlugs?: readonly string[] | undefined;
+  timeRange?: string;
+  /** The beginning of the time range, from the moment that the list is read. */
+  since?: (() => Date) | undefined;
+  sortBy: SortBy;
+}
+
+/** A query that has been checked. */
+export interface ParsedQuery extends ListQuery {
+  page: number;
+  terms: readonly string[];
+  slugs: readonly string[];
+  /** What its cursors are bound to. */
+  filters: unknown[];
+  /** Where the page begins, if by a cursor. */
+  position: CursorValue[] | undefined;
+}
+
+export interface ListPage<Record> extends Total {
+  records: Record[];
+  hasMore: boolean;
+  nextCursor: string | null;
+}
+
+/** What lists are read with. */
+export interface ListSources {
+  reader: Reader;
+  tags: TagDictionary;
+  statistics: Statistics;
+  totals: Totals;
+  search: SearchIndex;
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+/** Milliseconds since 1970, up to the last instant that all engines can store. */
+const isTime = (value: unknown): boolean => isCount(value) && (value as number) <= LAST_INSTANT;
+const isId = (value: unknown): boolean => typeof value === 'string' && idToBytes(value) !== undefined;
+
+/** @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
+export const parseQuery = (kind: ContentKind, query: ListQuery): ParsedQuery => {
+  const { limit, page = 1, cursor, sortBy, timeRange } = query;
+  if (cursor === undefined && page * limit > MAX_PAGE_DEPTH) throw new AppError('PAGE_TOO_DEEP');
+  const terms = searchTerms(query.search);
+  const slugs = [...new Set(query.tagSlugs)].toSorted();
+  const filters = [kind.table, sortBy, timeRange, query.type?.value, terms.toSorted(), slugs];
+  const accepts = [...(orders[sortBy].counter ? [Number.isSafeInteger] : []), isTime, isId];
+  const position = cursor === undefined ? undefined : decodeCursor(cursor, filters, accepts);
+  return { ...query, page, terms, slugs, filters, position };
+};
+
+/** A SELECT of the ids on a page, with what they are sorted by. */
+interface PageOfIds {
+  sql: string;
+  parameters: Parameter[];
+  orderBy: string;
+}
+
+const pageOfIds = (dialect: Dialect, source: Source, query: ParsedQuery): PageOfIds => {
+  const { limit, page, sortBy, position } = query;
+  const { counter, direction } = orders[sortBy];
+  // The rows of a tag know the id alone, which holds the instant, too.
+  const columns = [...(counter ? [counter] : []), ...(source.id === 'r.id' || counter ? ['created_at'] : []), 'id'];
+  const places = columns.map((column) => (column === 'id' ? source.id : `r.${column}`));
+  const [createdAt, id] = position?.slice(-2) ?? [];
+  const values: Parameter[] = position
+    ? [
+        ...position.slice(0, -2),
+        ...(columns.includes('created_at') ? [timeToDb(new Date(Number(createdAt)))] : []),
+        storedIdToBytes(String(id)),
+      ]
+    : [];
+  const where = [...source.where, ...(position ? [dialect.seek(places, direction)] : [])];
+  return {
+    sql: `(SELECT ${places.map((place, index) => `${place} AS ${columns[index] ?? ''}`).join(', ')}
+      FROM ${source.from} ${whereOf(where)}
+      ORDER BY ${places.map((place) => `${place} ${direction}`).join(', ')} LIMIT ? OFFSET ?)`,
+    parameters: [
+      ...source.parameters,
+      ...(position ? dialect.seekParameters(values) : []),
+      limit + 1,
+      position ? 0 : (page - 1) * limit,
+    ],
+    orderBy: `ORDER BY ${columns.map((column) => `p.${column} ${direction}`).join(', ')}`,
+  };
+};
+
+const sourceOf = async (
+  { reader, statistics }: ListSources,
+  kind: ContentKind,
+  query: ParsedQuery,
+  filter: ListFilter,
+  matching: number | undefined,
+): Promise<Source> => {
+  const { type, limit, page, position, timeRange, sortBy } = query;
+  const { since, tags } = filter;
+  if (!orders[sortBy].counter) return matches(reader.dialect, kind, filter);
+  const isFiltered = type !== undefined || since !== undefined || tags.length > 0;
+  const [records, ofType, ofRange] = isFiltered
+    ? await Promise.all([
+        statistics.counter(kind.table),
+        type === undefined ? 0 : statistics.counter(type.counter),
+        since === undefined ? 0 : statistics.since(kind, timeRange ?? '', since),
+      ])
+    : [1, 1, 1];
+  const rows = limit + 1 + (position ? 0 : (page - 1) * limit);
+  return sortedMatches(reader.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange, matching });
+};
+
+type Row<Columns> = Columns & SharedColumns;
+
+/** Reads one page of a list, in one round trip once the tags are known. */
+export const listRows = async <Columns>(
+  sources: ListSources,
+  kind: ContentKind,
+  query: ParsedQuery,
+  viewerId: string | undefined,
+): Promise<ListPage<Row<Columns>>> => {
+  const { reader, totals } = sources;
+  const { limit, filters, sortBy, terms, slugs } = query;
+  const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
+  if (!tags) return { records: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
+
+  const filter: ListFilter = { type: query.type?.value, since: query.since?.(), tags, terms };
+  const sought =
+    terms.length === 0 ? undefined : await searchList(reader, sources.search, kind, searchedList(query, filter));
+  if (sought?.ids) return readFound(reader, kind, query, filter, { ...sought, ids: sought.ids }, viewerId);
+
+  const ids = pageOfIds(reader.dialect, await sourceOf(sources, kind, query, filter, sought?.total), query);
+  const total = sought
+    ? { sql: '?', parameters: [sought.total] }
+    : totals.expression(filter, query.type?.counter ?? kind.table);
+  const columns = [{ ...total, sql: `${total.sql} AS total` }, ...totals.columns(filter)];
+  const found = await readRows<Columns & { total: number | null }>(
+    reader,
+    kind,
+    { detail: false, viewerId },
+    {
+      columns: columns.map(({ sql }) => sql),
+      columnParameters: columns.flatMap(({ parameters }) => parameters),
+      ids: ids.sql,
+      idParameters: ids.parameters,
+      end: ids.orderBy,
+    },
+  );
+  const [first] = found;
+  const n = first ? (first.total ?? 0) : await totalOfEmpty(reader, query, total);
+  if (first) totals.remember(filter, n, first as unknown as Record<string, unknown>);
+
+  const hasMore = found.length > limit;
+  if (hasMore) found.pop();
+  const last = found.at(-1);
+  return {
+    records: found,
+    ...asTotal(filter, n),
+    hasMore,
+    nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
+  };
+};
+
+const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: ListFilter): SearchedList => {
+  const [createdAt, id] = position?.slice(-2) ?? [];
+  const [count] = position?.slice(0, -2) ?? [];
+  return {
+    ...filter,
+    ...orders[sortBy],
+    after: position && {
+      count: Number(count ?? 0),
+      createdAt: Number(createdAt),
+      id: storedIdToBytes(String(id)),
+    },
+    offset: position ? 0 : (page - 1) * limit,
+    limit,
+  };
+};
+
+/** Reads the page that the index found. */
+const readFound = async <Columns>(
+  reader: Reader,
+  kind: ContentKind,
+  { limit, filters, sortBy }: ParsedQuery,
+  filter: ListFilter,
+  { ids, total }: FoundList & { ids: Bytes[] },
+  viewerId: string | undefined,
+): Promise<ListPage<Row<Columns>>> => {
+  const wanted = ids.slice(0, limit);
+  const rows = await readRowsById<Columns>(reader, kind, { detail: false, viewerId }, wanted);
+  const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
+  const records = wanted.map((id) => byId.get(idFromBytes(id))).filter((row) => row !== undefined);
+  const hasMore = ids.length > limit;
+  const last = records.at(-1);
+  return {
+    records,
+    ...asTotal(filter, total),
+    hasMore,
+    nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
+  };
+};
+
+/** Behind the last page there is no row to tell the total. */
+const totalOfEmpty = async (
+  reader: Reader,
+  { page, position }: ParsedQuery,
+  { sql, parameters }: Expression,
+): Promise<number> => {
+  if (page === 1 && !position) return 0;
+  const [row] = await reader.read<{ n: number | null }>(`SELECT ${sql} AS n`, parameters);
+  return row?.n ?? 0;
+};
+
+const cursorAfter = (filters: unknown, sortBy: SortBy, last: SharedColumns): string => {
+  const { counter } = orders[sortBy];
+  return encodeCursor(filters, [
+    ...(counter ? [last[counter]] : []),
+    Date.parse(timeFromDb(last.created_at)),
+    idFromBytes(last.id),
+  ]);
+};

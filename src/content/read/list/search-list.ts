@@ -1,0 +1,122 @@
+import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
+import type { Parameter, Reader } from '../../../db/connection.ts';
+import { inList } from '../../../db/sql/in-list.ts';
+import type { Bytes } from '../../../db/values.ts';
+import { idOfKey, keyOf, labelsOf } from '../../../search/document.ts';
+import type { Direction, Search, SearchIndex } from '../../../search/search-index.ts';
+import type { ContentKind } from '../../kind.ts';
+
+/** Matches whose counters are read to sort them, at most. */
+const MOST_SORTED = 20_000;
+/** MariaDB makes a table of a longer list. */
+const SORTED_AT_ONCE = 512;
+
+/** What a list with terms is asked for. */
+export interface SearchedList {
+  terms: readonly string[];
+  type: string | undefined;
+  tags: readonly { id: number }[];
+  since: Date | undefined;
+  /** The column it is sorted by before time and id, if any. */
+  counter: string | null;
+  direction: Direction;
+  /** What the last record of the page before has in the columns of the sort. */
+  after: { count: number | undefined; createdAt: number; id: Bytes } | undefined;
+  offset: number;
+  limit: number;
+}
+
+/** What the index knows of a list. */
+export interface FoundList {
+  /** The ids of the page in order, and one more if there is one; undefined where walking the records is cheaper. */
+  ids: Bytes[] | undefined;
+  /** How many match; more than `MAX_PAGE_DEPTH` stands for any number above. */
+  total: number;
+}
+
+/** What a search is billed at most. */
+const MOST_BILLED_MS = 250;
+
+/** Finds the page of a list by the search index. Undefined when the index cannot answer. */
+export const searchList = async (
+  reader: Reader,
+  index: SearchIndex,
+  kind: ContentKind,
+  list: SearchedList,
+): Promise<FoundList | undefined> => {
+  const began = performance.now();
+  try {
+    return await findList(reader, index, kind, list);
+  } finally {
+    reader.deadline?.billSince(began, MOST_BILLED_MS);
+  }
+};
+
+const findList = async (
+  reader: Reader,
+  index: SearchIndex,
+  kind: ContentKind,
+  list: SearchedList,
+): Promise<FoundList | undefined> => {
+  const { terms, type, tags, since, counter, direction, after, offset, limit } = list;
+  const labels = labelsOf(
+    type,
+    tags.map(({ id }) => id),
+  );
+  const search = await index.search(kind.search, { terms, labels, since: since?.getTime() }, reader.deadline);
+  if (!search) return undefined;
+  const end = offset + limit + 1;
+  if (counter !== null) {
+    const { total } = await search.find({ direction, limit: 0 }, MOST_SORTED);
+    const ids = isSortedFaster(search, total, end) ? await sortMatches(reader, kind, search, list) : undefined;
+    return search.isSound ? { ids, total } : undefined;
+  }
+  const from = after && keyOf(after.createdAt, after.id);
+  const { keys, total } = await search.find({ direction, after: from, limit: end }, MAX_PAGE_DEPTH);
+  return search.isSound ? { ids: keys.slice(offset).map(idOfKey), total } : undefined;
+};
+
+/** Whether reading all matches is less than walking the records, in the order of the sort, until `end` match. */
+const isSortedFaster = ({ size }: Search, total: number, end: number): boolean =>
+  total <= MOST_SORTED && total <= (end * size) / Math.max(total, 1);
+
+interface SortedColumns {
+  id: Bytes;
+  count: number;
+}
+
+/** Sorts the matches by their counter. */
+const sortMatches = async (
+  reader: Reader,
+  { table }: ContentKind,
+  search: Search,
+  { counter, direction, after, offset, limit }: SearchedList,
+): Promise<Bytes[]> => {
+  const { keys } = await search.find({ direction, limit: MOST_SORTED }, MOST_SORTED);
+  const best: { key: Uint8Array; count: number }[] = [];
+  const sign = direction === 'ASC' ? 1 : -1;
+  for (let start = 0; start < keys.length; start += SORTED_AT_ONCE) {
+    const some = new Map(keys.slice(start, start + SORTED_AT_ONCE).map((key) => [hexOf(idOfKey(key)), key]));
+    const { sql, parameters } = inList([...some.values()].map((key): Parameter => idOfKey(key)));
+    const rows = await reader.read<SortedColumns>(
+      `SELECT id, ${counter} AS count FROM ${table} WHERE id IN (${sql})`,
+      parameters,
+    );
+    best.push(
+      ...rows.flatMap(({ id, count }) => {
+        const key = some.get(hexOf(id));
+        return key ? [{ key, count }] : [];
+      }),
+    );
+  }
+  const from = after && { key: keyOf(after.createdAt, after.id), count: after.count ?? 0 };
+  const compare = (a: (typeof best)[number], b: (typeof best)[number]): number =>
+    sign * (a.count - b.count || Buffer.compare(a.key, b.key));
+  return best
+    .filter((match) => from === undefined || compare(match, from) > 0)
+    .toSorted(compare)
+    .slice(offset, offset + limit + 1)
+    .map(({ key }) => idOfKey(key));
+};
+
+const hexOf = (id: Bytes): string => Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1');

@@ -1,0 +1,121 @@
+import { LRUCache } from 'lru-cache';
+import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
+import type { Parameter } from '../../../db/connection.ts';
+import type { Dialect } from '../../../db/dialect.ts';
+import { countFromDb } from '../../../db/values.ts';
+import type { ContentKind } from '../../kind.ts';
+import { removalCounter } from '../../write/remove.ts';
+import { type ListFilter, matches, whereOf } from './plan.ts';
+
+/** A number as an expression of SQL. */
+export interface Expression {
+  sql: string;
+  parameters: Parameter[];
+}
+
+/** How many match, as it was counted when each tag had so many records, and so many had been removed. */
+interface Counted {
+  total: number;
+  ofTags: number[];
+  /** How many records had been removed by then. */
+  removed: number;
+}
+
+/** What a list says of its total. */
+export interface Total {
+  total: number;
+  totalRelation: 'eq' | 'gte';
+}
+
+const REMEMBERED = 10_000;
+
+const bounded = (dialect: Dialect, kind: ContentKind, filter: ListFilter): Expression => {
+  const source = matches(dialect, kind, filter);
+  return {
+    sql: `(SELECT COUNT(*) FROM (SELECT 1 FROM ${source.from} ${whereOf(source.where)} LIMIT ${MAX_PAGE_DEPTH + 1}) m)`,
+    parameters: source.parameters,
+  };
+};
+
+const tagCount = (kind: ContentKind): string => `(SELECT ${kind.countColumn} FROM tags WHERE id = ?)`;
+
+const removedCount = (kind: ContentKind): string =>
+  `COALESCE((SELECT n FROM counters WHERE name = '${removalCounter(kind)}'), 0)`;
+
+const isCounter = ({ type, since, tags, terms }: ListFilter): boolean =>
+  since === undefined && terms.length === 0 && (type === undefined ? 0 : 1) + tags.length <= 1;
+
+/** The total as a reply has it: past a bound nobody counts, but counters know. */
+export const asTotal = (filter: ListFilter, n: number): Total =>
+  n > MAX_PAGE_DEPTH && !isCounter(filter)
+    ? { total: MAX_PAGE_DEPTH, totalRelation: 'gte' }
+    : { total: countFromDb(n), totalRelation: 'eq' };
+
+/**
+ * Counts matches: by a counter where there is one, else one by one up to a bound. Where records keep their tags, what was
+ * counted is still true while no tag has more records than it had and none was removed, and beyond the bound whatever came.
+ * The database itself says whether that is so, in the very statement, so that no total is older than its page.
+ */
+export class Totals {
+  readonly #dialect: Dialect;
+  readonly #kind: ContentKind;
+  readonly #counted = new LRUCache<string, Counted>({ max: REMEMBERED });
+
+  constructor(dialect: Dialect, kind: ContentKind) {
+    this.#dialect = dialect;
+    this.#kind = kind;
+  }
+
+  /** The number of matches. `counter` is the name of the counter of all, or of the type. */
+  expression(filter: ListFilter, counter: string): Expression {
+    const { tags } = filter;
+    const [tag] = tags;
+    if (isCounter(filter)) {
+      return tag
+        ? { sql: tagCount(this.#kind), parameters: [tag.id] }
+        : { sql: '(SELECT n FROM counters WHERE name = ?)', parameters: [counter] };
+    }
+    const count = bounded(this.#dialect, this.#kind, filter);
+    const known = this.#counted.get(this.#nameOf(filter));
+    if (!known) return count;
+    const sign = known.total > MAX_PAGE_DEPTH ? '>=' : '=';
+    return {
+      sql: `CASE WHEN ${tags.map(() => `${tagCount(this.#kind)} ${sign} ?`).join(' AND ')} AND ${removedCount(this.#kind)} = ?
+        THEN ? ELSE ${count.sql} END`,
+      parameters: [
+        ...tags.flatMap(({ id }, index) => [id, known.ofTags[index] ?? 0]),
+        known.removed,
+        known.total,
+        ...count.parameters,
+      ],
+    };
+  }
+
+  /** The columns that `remember` needs beside the total. */
+  columns(filter: ListFilter): Expression[] {
+    if (!this.#isKept(filter)) return [];
+    return [
+      ...filter.tags.map(({ id }, index) => ({ sql: `${tagCount(this.#kind)} AS tag_${index}`, parameters: [id] })),
+      { sql: `${removedCount(this.#kind)} AS removed`, parameters: [] },
+    ];
+  }
+
+  /** Takes a total from a row with `columns`. */
+  remember(filter: ListFilter, total: number, row: Record<string, unknown>): void {
+    if (!this.#isKept(filter)) return;
+    this.#counted.set(this.#nameOf(filter), {
+      total,
+      ofTags: filter.tags.map((_, index) => Number(row[`tag_${index}`])),
+      removed: Number(row['removed']),
+    });
+  }
+
+  #isKept(filter: ListFilter): boolean {
+    const { since, tags, terms } = filter;
+    return this.#kind.tagsAreKept && !isCounter(filter) && tags.length > 0 && since === undefined && terms.length === 0;
+  }
+
+  #nameOf({ type, tags }: ListFilter): string {
+    return JSON.stringify([type, tags.map(({ id }) => id)]);
+  }
+}

@@ -1,0 +1,143 @@
+import { Coalescer } from '../../db/batching/batch-loader.ts';
+import type { Database, Lane } from '../../db/database.ts';
+import type { Deadline } from '../../deadline.ts';
+import { idFromBytes, idToBytes } from '../../db/values.ts';
+import { AppError } from '../../errors.ts';
+import type { Call } from '../../procedure.ts';
+import type { SearchIndex } from '../../search/search-index.ts';
+import type { TagDictionary } from '../tag/dictionary.ts';
+import type { ContentKind } from '../kind.ts';
+import {
+  type ListPage,
+  type ListQuery,
+  listRows,
+  type ListSources,
+  type ParsedQuery,
+  parseQuery,
+} from './list/list.ts';
+import { type ContentRecord, readRecordMap, withTags } from '../records.ts';
+import { Statistics } from './list/statistics.ts';
+import { Totals } from './list/totals.ts';
+import { readViewings, type Viewing } from '../viewer.ts';
+
+interface RecordRequest {
+  id: string;
+  viewerId: string | undefined;
+}
+interface ListRequest {
+  query: ParsedQuery;
+  viewerId: string | undefined;
+}
+
+/** Reads the records of a kind for whoever asks outside of a transaction; those who wait share their queries. */
+export class ContentReads<Summary, Whole extends Summary> {
+  readonly #db: Database;
+  readonly #tags: TagDictionary;
+  readonly #kind: ContentKind;
+  readonly #sources: Omit<ListSources, 'reader'>;
+  readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
+  readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
+
+  constructor(db: Database, tags: TagDictionary, search: SearchIndex, kind: ContentKind) {
+    this.#db = db;
+    this.#tags = tags;
+    this.#kind = kind;
+    this.#sources = { tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
+    const noteOf = (what: string): ((requests: number) => void) | undefined =>
+      db.observer?.coalesced(`${kind.table}.${what}`);
+    this.#records = new Coalescer({
+      run: (requests, deadline) => this.#readRecords(requests, deadline),
+      note: noteOf('records'),
+    });
+    this.#lists = new Coalescer({
+      run: (requests, deadline) => this.#readLists(requests, deadline),
+      maxRunning: 1,
+      note: noteOf('lists'),
+    });
+  }
+
+  /** A whole record. @throws AppError the kind's NOT_FOUND */
+  async get(id: string, { caller, deadline }: Call): Promise<ContentRecord<Whole>> {
+    const record = idToBytes(id) && (await this.#records.load({ id, viewerId: caller?.userId }, deadline));
+    if (!record) throw new AppError(this.#kind.notFound);
+    return record;
+  }
+
+  /** One page of a list. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
+  async list(query: ListQuery, { caller, deadline }: Call): Promise<ListPage<ContentRecord<Summary>>> {
+    const parsed = parseQuery(this.#kind, query);
+    const { limit, page, cursor, filters } = parsed;
+    const request = { query: parsed, viewerId: caller?.userId };
+    return this.#lists.load(request, deadline, JSON.stringify([limit, page, cursor, filters]));
+  }
+
+  async #readRecords(
+    requests: readonly RecordRequest[],
+    deadline: Deadline | undefined,
+  ): Promise<(ContentRecord<Whole> | undefined)[]> {
+    const reader = laneOf(this.#db, requests).within(deadline);
+    const ids = requests.map(({ id }) => id);
+    const viewerId = sharedViewer(requests);
+    const viewings = viewerId.same ? [] : viewingsOf(requests);
+    const [records, found] = await Promise.all([
+      readRecordMap<Whole>(reader, this.#tags, this.#kind, { detail: true, viewerId: viewerId.same }, ids),
+      viewings.length > 0 ? readViewings(reader, this.#kind, viewings) : undefined,
+    ]);
+    return requests.map(({ id, viewerId: viewer }) => {
+      const record = records.get(id);
+      if (!record || !found || viewer === undefined) return record;
+      return { row: record.row, tags: record.tags, viewing: found.of({ viewerId: viewer, recordId: id }) };
+    });
+  }
+
+  /** The same list for all who ask for it. */
+  async #readLists(
+    requests: readonly ListRequest[],
+    deadline: Deadline | undefined,
+  ): Promise<ListPage<ContentRecord<Summary>>[]> {
+    const { query } = requests[0] as ListRequest;
+    // The index is that of the primary, which knows records that a replica may lack.
+    const reader = (query.terms.length > 0 ? this.#db : laneOf(this.#db, requests)).within(deadline);
+    const { same } = sharedViewer(requests);
+    const { records: rows, ...rest } = await listRows<Summary>({ ...this.#sources, reader }, this.#kind, query, same);
+    const records = await withTags(reader, this.#tags, rows);
+    if (same !== undefined || requests.every(({ viewerId }) => viewerId === undefined)) {
+      return requests.map(() => ({ records, ...rest }));
+    }
+    const ids = records.map(({ row }) => idFromBytes(row.id));
+    const viewers = new Set(requests.map(({ viewerId }) => viewerId).filter((id) => id !== undefined));
+    const found = await readViewings(
+      reader,
+      this.#kind,
+      [...viewers].flatMap((viewerId) => ids.map((recordId) => ({ viewerId, recordId }))),
+    );
+    return requests.map(({ viewerId }) => {
+      if (viewerId === undefined) return { records, ...rest };
+      const seen = records.map(({ row, tags }, index) => ({
+        row,
+        tags,
+        viewing: found.of({ viewerId, recordId: ids[index] as string }),
+      }));
+      return { records: seen, ...rest };
+    });
+  }
+}
+
+interface Viewed {
+  viewerId: string | undefined;
+}
+
+/** By which way to read for these: whoever shows a key sees what they have just stored. */
+const laneOf = (db: Database, requests: readonly Viewed[]): Lane =>
+  requests.every(({ viewerId }) => viewerId === undefined) ? db.anonymous : db;
+
+/** The viewer if all have the same one. */
+const sharedViewer = (requests: readonly Viewed[]): { same: string | undefined } => {
+  const [first] = requests;
+  return { same: requests.every(({ viewerId }) => viewerId === first?.viewerId) ? first?.viewerId : undefined };
+};
+
+const viewingsOf = (requests: readonly RecordRequest[]): Viewing[] =>
+  requests
+    .map(({ id, viewerId }) => (viewerId === undefined ? undefined : { viewerId, recordId: id }))
+    .filter((viewing) => viewing !== undefined);

@@ -1,0 +1,112 @@
+import { LRUCache } from 'lru-cache';
+import type { ContentKind } from '../kind.ts';
+import type { Reader } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { inList } from '../../db/sql/in-list.ts';
+import { MERGED, readTags } from './service.ts';
+
+/** A tag as it is shown. */
+export interface TagName {
+  name: string;
+  slug: string;
+}
+
+/** A tag to filter by. */
+export interface KnownTag {
+  id: number;
+  /** About how many records of the kind have it: plans go by it, answers don't. */
+  n: number;
+}
+
+const MAX_BYTES = 32 * 2 ** 20;
+/** What an entry takes besides its texts of UTF-16. */
+const ENTRY_BYTES = 300;
+const COUNTED_TAGS = 20_000;
+const COUNT_BELIEVED_MS = 60_000;
+/** How long a name is shown after an operator spelled it anew. */
+const NAME_BELIEVED_MS = 60_000;
+/** To look at the clock for each name would cost more than to find it. */
+const CLOCK_TICK_MS = 1000;
+
+const bytesOf = ({ name, slug }: TagName): number => ENTRY_BYTES + 2 * (name.length + slug.length);
+
+/** Names and slugs of tags by id. Slugs never change and names hardly ever, so what was read is remembered for a while. */
+export class TagDictionary {
+  readonly #db: Database;
+  readonly #names: LRUCache<number, TagName>;
+  /** How often a name was known. */
+  readonly lookUps = { hits: 0, misses: 0 };
+  readonly #counted = new LRUCache<string, KnownTag>({ max: COUNTED_TAGS, ttl: COUNT_BELIEVED_MS });
+
+  /** A name that changed is shown as it is after `believedMs` at the latest. */
+  constructor(db: Database, believedMs = NAME_BELIEVED_MS) {
+    this.#db = db;
+    const ttlResolution = Math.min(CLOCK_TICK_MS, believedMs / 2);
+    this.#names = new LRUCache<number, TagName>({
+      maxSize: MAX_BYTES,
+      sizeCalculation: bytesOf,
+      ttl: believedMs - ttlResolution,
+      ttlResolution,
+    });
+  }
+
+  /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */
+  async namesOf(reader: Reader, lists: readonly string[]): Promise<TagName[][]> {
+    const missing = new Set<number>();
+    const tags = lists.map((list) => {
+      if (list === '') return [];
+      return list.split(',').map((text) => {
+        const id = Number(text);
+        const tag = this.#names.get(id);
+        if (tag) this.lookUps.hits += 1;
+        else {
+          this.lookUps.misses += 1;
+          missing.add(id);
+        }
+        return tag ?? id;
+      });
+    });
+    if (missing.size === 0) return tags as TagName[][];
+    const found = await this.#read(reader, [...missing]);
+    return tags.map((list) =>
+      list.map((tag) => (typeof tag === 'number' ? found.get(tag) : tag)).filter((tag) => tag !== undefined),
+    );
+  }
+
+  /** The tags with these slugs, or those they were merged into, those with the fewest records of a kind first; undefined when one does not exist. */
+  async withSlugs(kind: ContentKind, slugs: readonly string[]): Promise<KnownTag[] | undefined> {
+    const keyOf = (slug: string): string => `${kind.table} ${slug}`;
+    const tags = new Map<string, KnownTag>();
+    for (const slug of slugs) {
+      const tag = this.#counted.get(keyOf(slug));
+      if (tag) tags.set(slug, tag);
+    }
+    const missing = slugs.filter((slug) => !tags.has(slug));
+    if (missing.length > 0) {
+      const { sql, parameters } = inList(missing);
+      const rows = await this.#db.read<KnownTag & { slug: string }>(
+        `SELECT t.slug, COALESCE(m.id, t.id) AS id, COALESCE(m.${kind.countColumn}, t.${kind.countColumn}) AS n
+        FROM tags t ${MERGED} WHERE t.slug IN (${sql})`,
+        parameters,
+      );
+      for (const { id, slug, n } of rows) {
+        // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+        if (!missing.includes(slug)) continue;
+        tags.set(slug, { id, n });
+        this.#counted.set(keyOf(slug), { id, n });
+      }
+    }
+    return tags.size < slugs.length ? undefined : [...tags.values()].toSorted((a, b) => a.n - b.n);
+  }
+
+  async #read(reader: Reader, ids: readonly number[]): Promise<Map<number, TagName>> {
+    const rows = await readTags(reader, ids);
+    const found = new Map<number, TagName>();
+    for (const { id, name, slug } of rows) {
+      found.set(id, { name, slug });
+      // What a transaction reads may be its own and be undone.
+      if (!('execute' in reader)) this.#names.set(id, { name, slug });
+    }
+    return found;
+  }
+}

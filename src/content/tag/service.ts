@@ -1,0 +1,130 @@
+import type { ContentKind } from '../kind.ts';
+import { type Reader, RunAgain, type Transaction } from '../../db/connection.ts';
+import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
+import { storedIdToBytes } from '../../db/values.ts';
+import type { CountMade } from '../../auth/quotas.ts';
+import { normalise } from '../../search/text.ts';
+import { slugOf } from './slug.ts';
+
+export interface Tag {
+  id: number;
+  name: string;
+  slug: string;
+}
+
+const bySlug = ([a]: readonly [string, string], [b]: readonly [string, string]): number => (a < b ? -1 : 1);
+
+/** The slugs of names, each with the first of its spellings, in the order in which everyone makes tags. */
+export const spellingsOf = (names: Iterable<string>): ReadonlyMap<string, string> => {
+  const spellings = new Map<string, string>();
+  for (const name of new Set(names)) {
+    const slug = slugOf(name);
+    if (!spellings.has(slug)) spellings.set(slug, name);
+  }
+  return new Map([...spellings].toSorted(bySlug));
+};
+
+/** The slugs of a record's tags, in its order and without duplicates. */
+export const slugsOf = (names: readonly string[]): string[] => [...new Set(names.map(slugOf))];
+
+/**
+ * The columns of a tag `t` that was sought by its slug, or, where it was merged into another one, those of that one, `m`:
+ * see `MERGED`.
+ */
+export const SOUGHT_TAG = `t.slug AS sought, COALESCE(m.id, t.id) AS id, COALESCE(m.name, t.name) AS name,
+  COALESCE(m.slug, t.slug) AS slug`;
+export const MERGED = 'LEFT JOIN tags m ON m.id = t.merged_into';
+
+/** A tag, and the slug that it was found by. */
+export type SoughtTag = Tag & { sought: string };
+
+/** The tags with these slugs, by slug; in place of those that were merged, the ones they were merged into. */
+export const findTags = async (reader: Reader, slugs: readonly string[]): Promise<Map<string, Tag>> => {
+  const tags = new Map<string, Tag>();
+  for (const part of partsOf(slugs)) {
+    const { sql, parameters } = inList(part);
+    const rows = await reader.read<SoughtTag>(
+      `SELECT ${SOUGHT_TAG} FROM tags t ${MERGED} WHERE t.slug IN (${sql})`,
+      parameters,
+    );
+    for (const { sought, id, name, slug } of rows) tags.set(sought, { id, name, slug });
+  }
+  return tags;
+};
+
+/** The slugs of the tags that slugs lead to, each once: their own, unless they were merged. */
+export const resolvedSlugs = (found: ReadonlyMap<string, Tag>, slugs: readonly string[]): string[] => [
+  ...new Set(slugs.map((slug) => found.get(slug)?.slug ?? slug)),
+];
+
+/** Tags by their own slugs. */
+export const byOwnSlug = (tags: Iterable<Tag>): Map<string, Tag> => new Map(Array.from(tags, withSlug));
+
+const withSlug = (tag: Tag): readonly [string, Tag] => [tag.slug, tag];
+
+/** The tags with these ids, in any order; at most as many as one statement takes. */
+export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]> => {
+  const { sql, parameters } = inList(ids);
+  return reader.read<Tag>(`SELECT id, name, slug FROM tags WHERE id IN (${sql})`, parameters);
+};
+
+/**
+ * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were.
+ * Slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the
+ * first wins; the others begin anew, since others may lock it and what they have locked in the opposite order.
+ * `countMade` counts them.
+ * @throws RunAgain when others made one meanwhile, AppError QUOTA_EXCEEDED
+ */
+export const makeMissingTags = async (
+  tx: Transaction,
+  { countColumn }: ContentKind,
+  spellings: ReadonlyMap<string, string>,
+  counts: ReadonlyMap<string, number>,
+  found: Map<string, Tag>,
+  countMade?: CountMade,
+): Promise<void> => {
+  const missing = [...spellings].filter(([slug]) => !found.has(slug));
+  if (missing.length === 0) return;
+  await countMade?.('tags', missing.length);
+  for (const chunk of chunksOf(missing)) {
+    const made = await tx.execute(
+      `${tx.dialect.insertIgnore} INTO tags (slug, name, ${countColumn}) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,
+      chunk.flatMap(([slug, name]) => [slug, name, counts.get(slug) ?? 0]),
+    );
+    if (made < chunk.length) throw new RunAgain();
+  }
+  const slugs = missing.map(([slug]) => slug);
+  for (const [slug, tag] of await findTags(tx, slugs)) found.set(slug, tag);
+};
+
+/** The tags of a record, in the author's order. */
+export const tagsOf = async (reader: Reader, kind: ContentKind, recordId: string): Promise<Tag[]> =>
+  reader.read<Tag>(
+    `SELECT g.id, g.name, g.slug FROM ${kind.tagTable} t JOIN tags g ON g.id = t.tag_id
+    WHERE t.${kind.foreignKey} = ? ORDER BY t.position`,
+    [storedIdToBytes(recordId)],
+  );
+
+const LISTED_AT_ONCE = 1000;
+
+/** A tag with the numbers of its records. */
+export interface CountedTag extends Tag {
+  gameCount: number;
+  imagePostCount: number;
+}
+
+/** All tags that were not merged into others, oldest first, or those with a text in the name or the slug; width, case and kana form do not matter. */
+export const listTags = async (reader: Reader, search = ''): Promise<CountedTag[]> => {
+  const sought = normalise(search);
+  const found: CountedTag[] = [];
+  for (let last = 0; ;) {
+    const tags = await reader.read<CountedTag>(
+      `SELECT id, name, slug, game_count AS gameCount, image_post_count AS imagePostCount
+      FROM tags WHERE id > ? AND merged_into IS NULL ORDER BY id LIMIT ${LISTED_AT_ONCE}`,
+      [last],
+    );
+    found.push(...tags.filter(({ name, slug }) => [name, slug].some((text) => normalise(text).includes(sought))));
+    if (tags.length < LISTED_AT_ONCE) return found;
+    last = tags.at(-1)?.id ?? last;
+  }
+};

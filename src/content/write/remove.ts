@@ -1,0 +1,198 @@
+import type { Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { incrementAll } from '../../db/sql/increment.ts';
+import { inList, partsOf } from '../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
+import { keyOf, millisecondsOf } from '../../search/document.ts';
+import { noteDocuments } from '../../search/tail.ts';
+import { addToCounters, subtractFromCounters } from './counters.ts';
+import type { ContentKind } from '../kind.ts';
+import { tagIdsOf } from '../tag-ids.ts';
+import { tally } from './tally.ts';
+
+/** A kind, and the counters of one of its records besides that of the kind: see `Draft.counters`. */
+export interface RemovableKind {
+  kind: ContentKind;
+  countersOf: (type: string | null) => readonly string[];
+}
+
+/** What counts the records of a kind that were removed, ever. */
+export const removalCounter = ({ table }: ContentKind): string => `removed:${table}`;
+
+/** So many at once, since those who want to change them or what counts them have to wait. */
+const REMOVED_AT_ONCE = 100;
+/** So many favorites and reactions at once, of one record and of all. */
+const MARKS_AT_ONCE = 1000;
+const MARKS_OF_ALL = 5000;
+
+/** A record that is about to go, locked. */
+export interface Doomed {
+  id: Bytes;
+  title: string;
+  author_id: Bytes;
+  tag_ids: string;
+  created_at: string;
+  type?: string | null;
+}
+
+/** What goes along with a removal. */
+export interface Removal {
+  /** Whether a record is still to go, now that nobody else can change it. */
+  isDoomed?: (record: Doomed) => boolean;
+  /** Done in each transaction before its records go, of which there is at least one. */
+  before?: (tx: Transaction, records: readonly Doomed[]) => Promise<void>;
+  /** Done before favorites or reactions go, which are all those of these users in a table. */
+  beforeMarks?: (tx: Transaction, table: string, recordId: Bytes, userIds: readonly Bytes[]) => Promise<void>;
+}
+
+/**
+ * Removes records with all that hangs on them, and takes them from everything that counts them, in the order in which all
+ * who write lock: see `store` in publish.ts. Tags stay, since those who publish rely on that, and count fewer.
+ */
+const removeBatch = async (
+  tx: Transaction,
+  { kind, countersOf }: RemovableKind,
+  ids: readonly Bytes[],
+  { isDoomed = () => true, before }: Removal,
+): Promise<number> => {
+  const { table, typeColumn, tagTable, favoriteTable, reactionTable, foreignKey, countColumn } = kind;
+  const among = inList(ids);
+  const locked = await tx.read<Doomed>(
+    `SELECT id, title, author_id, ${tagIdsOf(kind, table)} AS tag_ids, created_at${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
+    FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${tx.dialect.forUpdate}`,
+    among.parameters,
+  );
+  // Meanwhile another run may have removed one, and its author may have given it another title.
+  const rows = locked.filter(isDoomed);
+  if (rows.length === 0) return 0;
+  await before?.(tx, rows);
+  const authors = new Map(rows.map(({ author_id: id }) => [idFromBytes(id), id]));
+  const byAuthor = tally(rows.map(({ author_id: id }) => idFromBytes(id)));
+  await incrementAll(tx, [
+    {
+      table: 'users',
+      column: countColumn,
+      additions: [...byAuthor].map(([id, n]) => [authors.get(id) as Bytes, -n]),
+    },
+  ]);
+  const byTag = tally(rows.flatMap(({ tag_ids: list }) => listFromDb(list)));
+  if (byTag.size > 0) {
+    await incrementAll(tx, [
+      { table: 'tags', column: countColumn, additions: [...byTag].map(([id, n]) => [id, -n] as const) },
+    ]);
+  }
+  const gone = inList(rows.map(({ id }) => id));
+  for (const linked of [tagTable, favoriteTable, reactionTable]) {
+    await tx.execute(`DELETE FROM ${linked} WHERE ${foreignKey} IN (${gone.sql})`, gone.parameters);
+  }
+  await tx.execute(`DELETE FROM ${table} WHERE id IN (${gone.sql})`, gone.parameters);
+  // A document that holds nothing, and so is never found, takes the place of what search holds of a record.
+  const documents = rows.map(({ id, created_at: at }) => ({
+    key: keyOf(millisecondsOf(at), id),
+    text: '',
+    labels: [],
+  }));
+  await noteDocuments(tx, kind.search, documents, true);
+  await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(type)])));
+  await addToCounters(tx, new Map([[removalCounter(kind), rows.length]]));
+  return rows.length;
+};
+
+/** The counts of a record that reactions of a type are in. */
+export const reactionColumns = { like: 'like_count', dislike: 'dislike_count' } as const;
+
+interface MarkRow {
+  user_id: Bytes;
+  type: keyof typeof reactionColumns | null;
+}
+
+/** Removes some favorites or reactions of a record, and counts them no more. Returns whether there may be more. */
+const removeMarks = async (
+  tx: Transaction,
+  kind: ContentKind,
+  table: string,
+  id: Bytes,
+  beforeMarks: Removal['beforeMarks'],
+): Promise<boolean> => {
+  const { foreignKey, reactionTable } = kind;
+  await tx.read(`SELECT id FROM ${kind.table} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
+  const rows = await tx.read<MarkRow>(
+    `SELECT user_id, ${table === reactionTable ? 'type' : 'NULL AS type'} FROM ${table}
+    WHERE ${foreignKey} = ? LIMIT ${MARKS_AT_ONCE}`,
+    [id],
+  );
+  const users = rows.map(({ user_id: user }) => user);
+  await beforeMarks?.(tx, table, id, users);
+  for (const part of partsOf(users)) {
+    const { sql, parameters } = inList(part);
+    await tx.execute(`DELETE FROM ${table} WHERE ${foreignKey} = ? AND user_id IN (${sql})`, [id, ...parameters]);
+  }
+  const counts = tally(rows.map(({ type }) => (type === null ? 'favorite_count' : reactionColumns[type])));
+  for (const [column, n] of counts)
+    await incrementAll(tx, [{ table: kind.table, column, additions: [[id, -n] as const] }]);
+  return rows.length === MARKS_AT_ONCE;
+};
+
+interface Marked {
+  id: Bytes;
+  /** Sums are texts in the protocol of MySQL. */
+  favorites: number | string;
+  reactions: number | string;
+}
+
+/**
+ * Parts of records to remove together. Of a record with very many favorites or reactions, most are removed before, so that
+ * no transaction is long.
+ */
+async function* batchesOf(
+  db: Database,
+  kind: ContentKind,
+  ids: readonly Bytes[],
+  { beforeMarks }: Removal,
+): AsyncGenerator<Bytes[]> {
+  const { table, favoriteTable, reactionTable } = kind;
+  for (let start = 0; start < ids.length; start += REMOVED_AT_ONCE) {
+    const among = inList(ids.slice(start, start + REMOVED_AT_ONCE));
+    const rows = await db.read<Marked>(
+      `SELECT id, favorite_count AS favorites, like_count + dislike_count AS reactions FROM ${table}
+      WHERE id IN (${among.sql}) ORDER BY id`,
+      among.parameters,
+    );
+    let batch: Bytes[] = [];
+    let marks = 0;
+    for (const { id, favorites, reactions } of rows) {
+      const counted = [
+        [favoriteTable, Number(favorites)],
+        [reactionTable, Number(reactions)],
+      ] as const;
+      for (const [marked, n] of counted) {
+        if (n <= MARKS_AT_ONCE) marks += n;
+        else while (await db.transaction((tx) => removeMarks(tx, kind, marked, id, beforeMarks)));
+      }
+      batch.push(id);
+      if (marks < MARKS_OF_ALL) continue;
+      yield batch;
+      batch = [];
+      marks = 0;
+    }
+    if (batch.length > 0) yield batch;
+  }
+}
+
+/**
+ * Removes the records of a kind with these ids, some at once, each time all or none. Safe beside a running service, and to
+ * be run again if it was interrupted.
+ * @returns how many
+ */
+export const removeRecords = async (
+  db: Database,
+  removable: RemovableKind,
+  ids: readonly Bytes[],
+  removal: Removal = {},
+): Promise<number> => {
+  let removed = 0;
+  for await (const batch of batchesOf(db, removable.kind, ids, removal)) {
+    removed += await db.transaction((tx) => removeBatch(tx, removable, batch, removal));
+  }
+  return removed;
+};

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Actor, noteAct } from '../../audit/acts.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { inList } from '../../db/sql/in-list.ts';
+import { type Bytes, listFromDb } from '../../db/values.ts';
+import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
+import { noteDocuments } from '../../search/tail.ts';
+import { readTags, type Tag } from '../tag/service.ts';
+import type { ContentKind } from '../kind.ts';
+import { recordSearchText } from './publish.ts';
+import { tagIdsOf } from '../tag-ids.ts';
+
+/** Few at once, since those who want to change these records have to wait. */
+const RECORDS_AT_ONCE = 100;
+/** Whoever publishes reads names before the records are stored: far longer than that takes. */
+export const SETTLE_MS = 2000;
+
+interface SearchedColumns {
+  id: Bytes;
+  title: string;
+  search_text: string;
+  tag_ids: string;
+  created_at: string;
+  type?: string | null;
+}
+
+interface Searched extends SearchedColumns {
+  tagIds: number[];
+  /** What its search text has to be. */
+  text: string;
+}
+
+/** Reads records, and what search is to find them by. */
+export const readSearched = async (
+  reader: Reader,
+  kind: ContentKind,
+  ids: readonly Bytes[],
+  end = '',
+): Promise<Searched[]> => {
+  const { table, typeColumn, searchedColumns, searchedTexts } = kind;
+  const columns = ['id', 'title', 'search_text', 'created_at', ...searchedColumns];
+  const among = inList(ids);
+  const rows = await reader.read<SearchedColumns & Record<string, string | null>>(
+    `SELECT ${columns.join(', ')}, ${tagIdsOf(kind, table)} AS tag_ids${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
+    FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
+    among.parameters,
+  );
+  const records = rows.map((row) => ({ row, tagIds: listFromDb(row.tag_ids) }));
+  const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
+  const names = tagIds.length === 0 ? [] : await readTags(reader, tagIds);
+  const tagOf = new Map(names.map((tag) => [tag.id, tag]));
+  return records.map(({ row, tagIds: own }) => {
+    const ownTags = own.map((id) => tagOf.get(id)).filter((tag) => tag !== undefined);
+    return Object.assign(row, { tagIds: own, text: recordSearchText(row.title, ownTags, searchedTexts(row)) });
+  });
+};
+
+const isWrong = ({ search_text: stored, text }: Searched): boolean => stored !== text;
+
+const mend = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
+  // Read again, now that nobody else can change them.
+  const wrong = (await readSearched(tx, kind, ids, tx.dialect.forUpdate)).filter(isWrong);
+  if (wrong.length === 0) return 0;
+  for (const { id, text } of wrong)
+    await tx.execute(`UPDATE ${kind.table} SET search_text = ? WHERE id = ?`, [text, id]);
+  const documents = wrong.map(({ id, created_at: createdAt, text, type, tagIds }) => ({
+    key: keyOf(millisecondsOf(createdAt), id),
+    text,
+    labels: labelsOf(type, tagIds),
+  }));
+  await noteDocuments(tx, kind.search, documents, true);
+  return wrong.length;
+};
+
+/**
+ * Has search find the records of a kind that have a tag by the names that their tags have now. Returns how many it did not
+ * find so before.
+ */
+const mendSearchTexts = async (db: Database, kind: ContentKind, tagId: number): Promise<number> => {
+  const { tagTable, foreignKey } = kind;
+  let mended = 0;
+  let after: Bytes = Buffer.alloc(0);
+  for (;;) {
+    const rows = await db.read<{ id: Bytes }>(
+      `SELECT ${foreignKey} AS id FROM ${tagTable} WHERE tag_id = ? AND ${foreignKey} > ?
+      ORDER BY ${foreignKey} LIMIT ${RECORDS_AT_ONCE}`,
+      [tagId, after],
+    );
+    const last = rows.at(-1);
+    if (!last) return mended;
+    after = last.id;
+    const records = await readSearched(
+      db,
+      kind,
+      rows.map(({ id }) => id),
+    );
+    const wrong = records.filter(isWrong).map(({ id }) => id);
+    if (wrong.length > 0) mended += await db.transaction((tx) => mend(tx, kind, wrong));
+  }
+};
+
+const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefined): Promise<Tag | undefined> =>
+  db.transaction(async (tx) => {
+    const rows = await tx.read<Tag>(
+      `SELECT id, name, slug FROM tags WHERE slug = ? AND merged_into IS NULL ${tx.dialect.forUpdate}`,
+      [slug],
+    );
+    // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+    const tag = rows.find((row) => row.slug === slug);
+    if (tag && tag.name !== name) {
+      await tx.execute('UPDATE tags SET name = ? WHERE id = ?', [name, tag.id]);
+      const act = { action: 'tags rename', subject: `tag ${slug}`, before: { name: tag.name }, after: { name } };
+      await noteAct(tx, by, act);
+    }
+    return tag;
+  });
+
+/**
+ * Spells the name of a tag anew, which has to keep its slug, and has search find the records of all `kinds` by it. Safe
+ * beside a running service, and to be run again. Records that are being published may get the old name, so it looks at all
+ * of them twice: again after `settle`.
+ * @returns the tag as it was, and how many records search found by another text; undefined if there is no such tag
+ */
+export const renameTag = async (
+  db: Database,
+  kinds: readonly ContentKind[],
+  { slug, name }: { slug: string; name: string },
+  settle: () => Promise<unknown> = () => sleep(SETTLE_MS),
+  by?: Actor,
+): Promise<{ tag: Tag; mended: number } | undefined> => {
+  const tag = await spellAnew(db, slug, name, by);
+  if (!tag) return undefined;
+  let mended = 0;
+  const mendAll = async (): Promise<void> => {
+    for (const kind of kinds) mended += await mendSearchTexts(db, kind, tag.id);
+  };
+  await mendAll();
+  await settle();
+  await mendAll();
+  return { tag, mended };
+};

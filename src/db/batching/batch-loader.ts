@@ -1,0 +1,106 @@
+import { AsyncResource } from 'node:async_hooks';
+import { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+
+interface Options<Request, Result> {
+  /** Answers requests, in their order. The deadline is that of those that asked for it with one, all together. */
+  run(requests: Request[], deadline: Deadline | undefined): Promise<Result[]>;
+  /** Batches of one group that may be under way at the same time. */
+  maxRunning?: number;
+  /** Requests in a batch. */
+  maxBatch?: number;
+  /** Hears how many requests each batch has. */
+  note?: ((requests: number) => void) | undefined;
+}
+
+interface Waiting<Request, Result> {
+  request: Request;
+  deadline: Deadline | undefined;
+  /** The context of the request, if its batch begins later. */
+  context?: AsyncResource;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+const MAX_RUNNING = 2;
+const MAX_BATCH = 64;
+/** Beyond, requests are refused, so that memory has a bound: a deadline ends what waits when its turn comes. */
+const MAX_WAITING = 5000;
+
+/** Whoever fails because of another's query gets an error that nobody else adds to. */
+const ownError = (error: unknown): unknown => {
+  if (error instanceof AppError) return new AppError(error.reason, { ...error.details, cause: error });
+  return error instanceof Error ? new Error(error.message, { cause: error }) : error;
+};
+
+/** Requests that may share a batch. */
+interface Group<Request, Result> {
+  readonly waiting: Waiting<Request, Result>[];
+  /** Batches under way. */
+  running: number;
+}
+
+/**
+ * Answers requests of a group that wait for the database together. While few of its batches are under way a request is sent at
+ * once, alone; beyond, those that wait go out as one. A batch starts after each of its requests has arrived, so that no
+ * answer is older than its request.
+ */
+export class Coalescer<Request, Result> {
+  readonly #options: Options<Request, Result> & { maxRunning: number; maxBatch: number };
+  readonly #groups = new Map<string, Group<Request, Result>>();
+
+  constructor(options: Options<Request, Result>) {
+    this.#options = { maxRunning: MAX_RUNNING, maxBatch: MAX_BATCH, ...options };
+  }
+
+  /**
+   * The answer to a request, which shares batches with those of its group only. One whose deadline ends while it waits is
+   * not sent; a batch is given up when it has ended for each that shares it.
+   * @throws AppError OVERLOADED when too many wait, TIMEOUT when its deadline ended, and what the batch failed with
+   */
+  load(request: Request, deadline?: Deadline, name = ''): Promise<Result> {
+    const group = this.#groups.get(name) ?? { waiting: [], running: 0 };
+    if (group.waiting.length >= MAX_WAITING) return Promise.reject(new AppError('OVERLOADED'));
+    this.#groups.set(name, group);
+    return new Promise((resolve, reject) => {
+      if (group.running < this.#options.maxRunning) {
+        void this.#run(name, group, [{ request, deadline, resolve, reject }]);
+      } else {
+        group.waiting.push({ request, deadline, context: new AsyncResource('COALESCER'), resolve, reject });
+      }
+    });
+  }
+
+  async #run(name: string, group: Group<Request, Result>, batch: readonly Waiting<Request, Result>[]): Promise<void> {
+    group.running += 1;
+    this.#options.note?.(batch.length);
+    const deadline = Deadline.ofAll(batch.map((waiting) => waiting.deadline));
+    try {
+      const results = await this.#options.run(
+        batch.map(({ request }) => request),
+        deadline,
+      );
+      for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(batch.length === 1 ? error : ownError(error));
+    } finally {
+      if (batch.length > 1) deadline?.close();
+      group.running -= 1;
+      this.#startNext(name, group);
+    }
+  }
+
+  #startNext(name: string, group: Group<Request, Result>): void {
+    while (group.waiting.length > 0) {
+      const batch = group.waiting.splice(0, this.#options.maxBatch);
+      const wanted = batch.filter(({ deadline }) => !deadline?.error);
+      for (const waiting of batch) if (waiting.deadline?.error) waiting.reject(waiting.deadline.error);
+      const [first] = wanted;
+      if (!first) continue;
+      // It belongs to the request that has waited longest, not to the one whose batch has just ended.
+      void first.context?.runInAsyncScope(() => this.#run(name, group, wanted));
+      return;
+    }
+    if (group.running === 0) this.#groups.delete(name);
+  }
+}

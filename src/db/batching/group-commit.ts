@@ -1,0 +1,188 @@
+import { AsyncResource } from 'node:async_hooks';
+import { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+
+/** Calls done together. */
+const MAX_GROUP = 64;
+/** The size of calls done together: servers take statements of 16 MiB at most. */
+const MAX_SIZE = 1024 * 1024;
+/** Calls that wait, for whatever they concern. */
+const MAX_WAITING = 10_000;
+
+interface Waiting<Call, Result> {
+  call: Call;
+  deadline: Deadline;
+  /** The context of the call. */
+  context: AsyncResource;
+  /** Whether it is being done, by itself or with others. */
+  running: 'alone' | 'together' | undefined;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Where groups may meet rows that others lock, and how large they may be. */
+interface Options<Call> {
+  /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
+  overtakeMs?: number;
+  /** With `overtakeMs`: whether the next group begins while one commits, which helps where groups seldom share rows. */
+  isPipelined?: boolean;
+  /**
+   * After how many milliseconds a group is given up, unless it commits, and its calls are done each by itself. Where calls
+   * usually take so long, later.
+   */
+  splitMs?: number;
+  /** The size of a call, in characters or bytes; calls of `MAX_SIZE` together are a full group. */
+  sizeOf?: (call: Call) => number;
+}
+
+/** For groups that may wait for a row that others lock: the next group goes on, and soon each call of the group by itself. */
+export const AMONG_LOCKS = { overtakeMs: 100, splitMs: 500 } as const;
+
+/** Does some calls, all or none, and returns their results in order. It says when nothing is left but to commit. */
+type DoAll<Call, Result> = (
+  calls: readonly Call[],
+  deadline: Deadline | undefined,
+  onCommit: () => void,
+) => Promise<readonly Result[]>;
+
+/** The multiple of the usual duration from which a group counts as waiting for a lock. */
+const SLOW = 4;
+/** The weight of the last group in the moving average of durations. */
+const WEIGHT = 1 / 8;
+
+const halvesOf = <T>(items: readonly T[]): T[][] => {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
+};
+
+const ignore = (): void => undefined;
+
+/** Resolves with `work`, or after `ms`. */
+const orLate = async (work: Promise<void>, ms: number): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([work, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
+};
+
+/**
+ * Stores calls that concern the same thing one group after the other: a call that finds nothing under way is done at once,
+ * alone; those that come meanwhile are done together as soon as it is over. Rows that they all change are so locked, and
+ * commits written to the disk, once for all of them.
+ */
+export class GroupCommit<Call, Result> {
+  readonly #doAll: DoAll<Call, Result>;
+  /** Who waits, for each thing that is being worked on. */
+  readonly #queues = new Map<string, Waiting<Call, Result>[]>();
+  readonly #options: Options<Call>;
+  #waiting = 0;
+  /** The moving average of the durations of groups that succeeded, in milliseconds. */
+  #usualMs = 0;
+
+  constructor(doAll: DoAll<Call, Result>, options: Options<Call> = {}) {
+    this.#doAll = doAll;
+    this.#options = options;
+  }
+
+  /**
+   * Does a call that concerns `key`. One whose deadline ends while it waits is not done.
+   * @throws AppError TIMEOUT, OUTCOME_UNKNOWN when the deadline ends while others are served together with it, OVERLOADED
+   * when too many wait, and whatever doing it throws
+   */
+  do(key: string, call: Call, deadline: Deadline): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const forget = deadline.onEnd((error) => {
+        // What is done alone has this deadline, and finds out whether it is stored.
+        if (member.running !== 'alone') reject(member.running ? new AppError('OUTCOME_UNKNOWN') : error);
+      });
+      const member: Waiting<Call, Result> = {
+        call,
+        deadline,
+        context: new AsyncResource('GROUP_COMMIT'),
+        running: undefined,
+        resolve: (result) => {
+          forget();
+          resolve(result);
+        },
+        reject: (error) => {
+          forget();
+          reject(error);
+        },
+      };
+      const queue = this.#queues.get(key);
+      if (queue && this.#waiting >= MAX_WAITING) {
+        reject(new AppError('OVERLOADED'));
+      } else if (queue) {
+        queue.push(member);
+        this.#waiting += 1;
+      } else {
+        void this.#work(key, member);
+      }
+    });
+  }
+
+  async #work(key: string, first: Waiting<Call, Result>): Promise<void> {
+    const queue: Waiting<Call, Result>[] = [];
+    this.#queues.set(key, queue);
+    const { overtakeMs, isPipelined = false } = this.#options;
+    for (let group = [first]; group.length > 0; group = this.#take(queue)) {
+      const members = group.filter(({ deadline }) => !deadline.error);
+      // What is done together belongs to the call that has waited longest.
+      let onCommit: () => void = ignore;
+      const commits = new Promise<void>((resolve) => (onCommit = resolve));
+      const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members, onCommit));
+      const isPassed = isPipelined && settled ? Promise.race([settled, commits]) : settled;
+      await (overtakeMs === undefined || !isPassed ? isPassed : orLate(isPassed, overtakeMs));
+    }
+    this.#queues.delete(key);
+  }
+
+  /** The calls of the next group, at least one where one waits. */
+  #take(queue: Waiting<Call, Result>[]): Waiting<Call, Result>[] {
+    const { sizeOf = () => 0 } = this.#options;
+    let size = 0;
+    const end = queue.findIndex(
+      ({ call }, index) => index === MAX_GROUP || ((size += sizeOf(call)) > MAX_SIZE && index > 0),
+    );
+    const group = queue.splice(0, end === -1 ? queue.length : end);
+    this.#waiting -= group.length;
+    return group;
+  }
+
+  /** Never rejects. */
+  async #settle(group: readonly Waiting<Call, Result>[], onCommit = ignore): Promise<void> {
+    for (const member of group) member.running = group.length > 1 ? 'together' : 'alone';
+    const deadline = Deadline.ofAll(group.map((member) => member.deadline));
+    const { splitMs } = this.#options;
+    let isSlow = false;
+    // One of them may wait for what others lock.
+    const giveUp = (): void => {
+      isSlow = true;
+      deadline?.end();
+    };
+    const timer =
+      splitMs === undefined || group.length === 1
+        ? undefined
+        : setTimeout(giveUp, Math.max(splitMs, SLOW * this.#usualMs));
+    const began = performance.now();
+    try {
+      const results = await this.#doAll(
+        group.map(({ call }) => call),
+        deadline,
+        () => {
+          clearTimeout(timer);
+          onCommit();
+        },
+      );
+      this.#usualMs += WEIGHT * (performance.now() - began - this.#usualMs);
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+    } catch (error) {
+      // What we refuse ourselves concerns them all; anything else may be the fault of one.
+      if (isSlow && error === deadline?.error) await Promise.all(group.map((member) => this.#settle([member])));
+      else if (group.length === 1 || error instanceof AppError) for (const { reject } of group) reject(error);
+      else for (const half of halvesOf(group)) await this.#settle(half);
+    } finally {
+      clearTimeout(timer);
+      if (group.length > 1) deadline?.close();
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { Logger } from 'pino';
+import { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+
+interface Options<V> {
+  /** How long a change may wait. */
+  delayMs: number;
+  /** Two changes to the same key as one. */
+  merge(earlier: V, later: V): V;
+  /**
+   * Stores changes of at most `BATCH_KEYS` keys; when it rejects, they are kept and tried again. When it rejects with
+   * OUTCOME_UNKNOWN they are not, since they would count twice.
+   */
+  write(changes: ReadonlyMap<string, V>, deadline: Deadline): Promise<void>;
+  log: Logger;
+}
+
+/** Keys that are stored together: few enough that nobody waits long for what this locks. */
+export const BATCH_KEYS = 256;
+/** From here on nobody waits for the delay. */
+export const FULL_KEYS = 4096;
+/** No more keys than these are kept while nothing can be stored. */
+export const MAX_KEYS = 65_536;
+
+/** How long it takes at most to store a batch. Later ones wait for it. */
+const WRITE_TIMEOUT_MS = 5000;
+
+/** Collects small changes in memory and stores them together, for what may be lost in a crash. */
+export class WriteBehind<V> {
+  readonly #options: Options<V>;
+  /** The oldest first. */
+  readonly #changes = new Map<string, V>();
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #isFailing = false;
+  #dropped = 0;
+  #lost = 0;
+  #failures = 0;
+  /** The time for what is being stored. */
+  #deadline: Deadline | undefined;
+  /** The time for all that is left, at the end. */
+  #closing: Deadline | undefined;
+
+  constructor(options: Options<V>) {
+    this.#options = options;
+  }
+
+  /** Changes that are not stored yet. */
+  get size(): number {
+    return this.#changes.size;
+  }
+
+  /** Changes that were dropped so far. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  /** How often storing them has failed. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  add(key: string, value: V): void {
+    const earlier = this.#changes.get(key);
+    this.#changes.set(key, earlier === undefined ? value : this.#options.merge(earlier, value));
+    this.#dropOldest();
+    if (this.#changes.size === FULL_KEYS && !this.#isFailing) void this.flush();
+    else this.#schedule();
+  }
+
+  /** Stores what has been collected so far. Never rejects. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  /** Stores what is left, as far as this is done until the deadline, and says how much was not. Never rejects. */
+  async close(deadline: Deadline): Promise<void> {
+    this.#closing = deadline;
+    const forget = deadline.onEnd((error) => this.#deadline?.end(error));
+    await this.flush();
+    forget();
+    clearTimeout(this.#timer);
+    const { size } = this.#changes;
+    this.#lost += size;
+    if (size > 0) this.#options.log.error({ changes: size }, 'buffered changes could not be stored, and are lost');
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => void this.flush(), this.#options.delayMs).unref();
+  }
+
+  async #write(): Promise<void> {
+    this.#isFailing = false;
+    for (let left = this.#changes.size; left > 0 && !this.#isFailing; left -= BATCH_KEYS) {
+      await this.#writeBatch(Math.min(left, BATCH_KEYS));
+    }
+  }
+
+  /** Stores the oldest changes. */
+  async #writeBatch(keys: number): Promise<void> {
+    const batch = new Map<string, V>();
+    for (const [key, value] of this.#changes) {
+      if (batch.size === keys) break;
+      batch.set(key, value);
+      this.#changes.delete(key);
+    }
+    const deadline = new Deadline(WRITE_TIMEOUT_MS);
+    if (this.#closing?.error) deadline.end(this.#closing.error);
+    this.#deadline = deadline;
+    try {
+      await this.#options.write(batch, deadline);
+    } catch (error) {
+      this.#isFailing = true;
+      this.#failures += 1;
+      if (error instanceof AppError && error.reason === 'OUTCOME_UNKNOWN') this.#drop(batch.size);
+      else this.#putBack(batch);
+      const dropped = this.#dropped;
+      this.#dropped = 0;
+      this.#options.log.warn(
+        { err: error, changes: this.#changes.size, ...(dropped > 0 && { dropped }) },
+        dropped > 0
+          ? `buffered changes could not be stored yet, and ${dropped} may be lost`
+          : 'buffered changes could not be stored yet',
+      );
+      this.#schedule();
+    } finally {
+      deadline.close();
+    }
+  }
+
+  /** Puts changes before those that came later. */
+  #putBack(batch: ReadonlyMap<string, V>): void {
+    const later = [...this.#changes];
+    this.#changes.clear();
+    for (const [key, value] of batch) this.#changes.set(key, value);
+    for (const [key, value] of later) {
+      const earlier = this.#changes.get(key);
+      this.#changes.set(key, earlier === undefined ? value : this.#options.merge(earlier, value));
+    }
+    this.#dropOldest();
+  }
+
+  #dropOldest(): void {
+    for (const key of this.#changes.keys()) {
+      if (this.#changes.size <= MAX_KEYS) return;
+      this.#changes.delete(key);
+      this.#drop(1);
+    }
+  }
+
+  #drop(n: number): void {
+    this.#dropped += n;
+    this.#lost += n;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Parameter } from '../connection.ts';
+import { bySize } from './memoize.ts';
+
+const nextPowerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
+
+/** `?, ?, ?` for n parameters. */
+export const placeholders = bySize((n) => '?, '.repeat(n - 1) + '?');
+
+/** The values, and the last one again until there are 1, 2, 4, 8 … of them. */
+export const padded = <T>(values: readonly T[]): T[] => {
+  const all = [...values];
+  const last = values.at(-1);
+  if (last === undefined) return all;
+  for (let missing = nextPowerOfTwo(values.length) - values.length; missing > 0; missing -= 1) all.push(last);
+  return all;
+};
+
+/**
+ * What stands between the brackets of `IN (…)`, of at least one value. Padded, since each length is a statement of its
+ * own, and a server keeps only so many (`max_prepared_stmt_count`) for all who connect to it.
+ */
+export const inList = (values: readonly Parameter[]): { sql: string; parameters: Parameter[] } => {
+  const parameters = padded(values);
+  return { sql: placeholders(parameters.length), parameters };
+};
+
+const MAX_CHUNK = 256;
+/** Up to here each length has its statement, so that what is small takes one trip. */
+const EXACT_CHUNK = 16;
+
+/** Splits values into parts for `inList`. */
+export const partsOf = <T>(values: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(values.length / MAX_CHUNK) }, (_, part) =>
+    values.slice(part * MAX_CHUNK, (part + 1) * MAX_CHUNK),
+  );
+
+/** Splits rows into chunks of few different lengths, each for one statement that writes several rows: see `inList`. */
+export const chunksOf = <T>(rows: readonly T[]): T[][] => {
+  const chunks: T[][] = [];
+  for (let start = 0; start < rows.length;) {
+    const left = Math.min(rows.length - start, MAX_CHUNK);
+    const length = left <= EXACT_CHUNK ? left : 2 ** Math.floor(Math.log2(left));
+    chunks.push(rows.slice(start, start + length));
+    start += length;
+  }
+  return chunks;
+};

@@ -1,0 +1,58 @@
+import { atOnce } from './pipelined.ts';
+import type { Parameter, Transaction } from '../connection.ts';
+import { chunksOf, placeholders } from './in-list.ts';
+import { bySize } from './memoize.ts';
+
+/** An INSERT into a table: its text for a number of rows. */
+export type Insert = (rows: number) => string;
+
+/**
+ * An INSERT of the values of `columns`. `ending` is what becomes of rows that exist: see `Dialect.onConflict`. To be made
+ * once, since it remembers its texts.
+ */
+export const insertInto = (table: string, columns: readonly string[], ending = ''): Insert => {
+  const row = `(${placeholders(columns.length)})`;
+  const beginning = `INSERT INTO ${table} (${columns.join(', ')}) VALUES `;
+  return bySize((rows) => `${beginning}${`${row}, `.repeat(rows - 1)}${row} ${ending}`);
+};
+
+/** Inserts rows in few statements. Returns how many rows the engine says that it changed: see `Dialect.changesOfUpdate`. */
+export const insertValues = async (
+  tx: Transaction,
+  insert: Insert,
+  rows: readonly (readonly Parameter[])[],
+): Promise<number> => {
+  const [first] = rows;
+  if (first && rows.length === 1) return tx.execute(insert(1), first);
+  const changes = await atOnce(chunksOf(rows).map((chunk) => tx.execute(insert(chunk.length), joined(chunk))));
+  return changes.reduce((sum, n) => sum + n, 0);
+};
+
+/** The values of rows, one after the other. `flat` takes four times as long. */
+const joined = (rows: readonly (readonly Parameter[])[]): Parameter[] => {
+  const values: Parameter[] = [];
+  for (const row of rows) for (const value of row) values.push(value);
+  return values;
+};
+
+/**
+ * Inserts rows of an entity, all with the members of the first one. TypeORM prepares the values; its insert builder would
+ * take four times as long.
+ */
+export const insertRows = async (tx: Transaction, entity: string, rows: readonly object[]): Promise<void> => {
+  const [first] = rows;
+  if (!first) return;
+  const { columns, tableName, connection } = tx.metadataOf(entity);
+  const { driver } = connection;
+  const used = columns.filter(({ propertyName }) => propertyName in first);
+  await insertValues(
+    tx,
+    insertInto(
+      driver.escape(tableName),
+      used.map(({ databaseName }) => driver.escape(databaseName)),
+    ),
+    (rows as readonly Record<string, unknown>[]).map((row) =>
+      used.map((column) => driver.preparePersistentValue(row[column.propertyName], column) as Parameter),
+    ),
+  );
+};

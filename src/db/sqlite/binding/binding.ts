@@ -1,0 +1,162 @@
+import { backup, DatabaseSync } from '@photostructure/sqlite';
+import { IN_MEMORY } from '../../address.ts';
+import type { Parameter } from '../../connection.ts';
+import type { Value } from './rows.ts';
+import { timeToDb } from '../../values.ts';
+
+interface OpenOptions {
+  readonly?: boolean;
+  timeout?: number;
+}
+
+type Bindable = string | number | bigint | null | NodeJS.ArrayBufferView;
+
+/** A prepared statement, and the names of the columns that it yields. */
+interface Statement {
+  prepared: ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
+  columns: string[];
+  toRow: RowMaker;
+}
+
+type Row = Record<string, unknown>;
+export type RowMaker = (values: readonly unknown[]) => Row;
+
+/**
+ * A function that makes a row of its values. Written for its columns, as mysql2 does it: an object that is filled name by
+ * name costs four times as much, and the binding's own objects still more. The names are those of our own statements.
+ */
+export const rowMaker = (columns: readonly string[]): RowMaker => {
+  const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- see above
+  return new Function('values', `return { ${members.join(', ')} };`) as RowMaker;
+};
+
+const MAX_STATEMENTS = 300;
+/** How long opening and reading wait for another process. */
+const BUSY_TIMEOUT_MS = 5000;
+/** How many pages of a copy are written at a time. */
+const COPIED_PAGES = 1000;
+
+const toBindable = (value: unknown): Bindable => {
+  if (value === undefined) return null;
+  if (typeof value === 'boolean') return Number(value);
+  if (value instanceof Date) return timeToDb(value);
+  return value as Bindable;
+};
+
+/**
+ * The `node:sqlite` API in the shape of better-sqlite3, for TypeORM's driver of that name. The package brings the API
+ * to Node 20 with its binaries inside, so that installing needs no compiler and no download. The service itself uses `all`
+ * and `run`: TypeORM's way costs several times as much.
+ */
+export class SqliteConnection {
+  readonly #database: InstanceType<typeof DatabaseSync>;
+  readonly #isInMemory: boolean;
+  /** The statements used last, the latest at the end. */
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(file: string, options: OpenOptions = {}) {
+    this.#isInMemory = file === IN_MEMORY;
+    this.#database = new DatabaseSync(file, {
+      readOnly: options.readonly ?? false,
+      timeout: options.timeout ?? BUSY_TIMEOUT_MS,
+    });
+  }
+
+  prepare(sql: string) {
+    const statement = this.#database.prepare(sql);
+    return {
+      reader: statement.columns().length > 0,
+      all: (...values: unknown[]) => statement.all(...values.map(toBindable)),
+      get: (...values: unknown[]) => statement.get(...values.map(toBindable)),
+      run: (...values: unknown[]) => statement.run(...values.map(toBindable)),
+      iterate: (...values: unknown[]) => statement.iterate(...values.map(toBindable)),
+    };
+  }
+
+  /** Runs a SELECT, prepared once, and returns its rows. */
+  all(sql: string, parameters: readonly Parameter[] = []): Row[] {
+    const { prepared, toRow } = this.#statement(sql);
+    return (prepared.all(...parameters) as unknown[][]).map(toRow);
+  }
+
+  /** As `all`, with the rows as the values of their columns. */
+  values(sql: string, parameters: readonly Parameter[] = []): { rows: Value[][]; columns: string[] } {
+    const { prepared, columns } = this.#statement(sql);
+    return { rows: prepared.all(...parameters), columns };
+  }
+
+  /** Runs a write, prepared once, and returns the number of rows it changed. */
+  run(sql: string, parameters: readonly Parameter[] = []): number {
+    return this.#statement(sql).prepared.run(...parameters).changes;
+  }
+
+  get isInTransaction(): boolean {
+    return this.#database.isTransaction;
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  pragma(pragma: string, options: { simple?: boolean } = {}): unknown {
+    const rows = this.#database.prepare(`PRAGMA ${pragma}`).all() as Record<string, unknown>[];
+    return options.simple ? Object.values(rows[0] ?? {})[0] : rows;
+  }
+
+  /**
+   * Copies all pages, as this connection sees them, over the empty file `target`, while this thread goes on. Within a
+   * transaction the copy is of one moment, whoever writes meanwhile; without, it would begin anew after each write.
+   */
+  async copyTo(target: string, onProgress: (done: number, total: number) => void): Promise<void> {
+    const progress = (info: { totalPages: number; remainingPages: number }): void =>
+      onProgress(info.totalPages - info.remainingPages, info.totalPages);
+    await backup(this.#database, target, { rate: COPIED_PAGES, progress });
+  }
+
+  close(): void {
+    this.#statements.clear();
+    if (this.#isInMemory) this.#freePages();
+    this.#database.close();
+  }
+
+  /**
+   * Empties a database that ends with this connection. SQLite keeps its pages until the last prepared statement is
+   * finalized, which the binding leaves to the garbage collector, and that does not see these pages.
+   */
+  #freePages(): void {
+    try {
+      if (this.isInTransaction) this.exec('ROLLBACK');
+      this.#database.enableDefensive(false);
+      this.exec('PRAGMA writable_schema = ON; DELETE FROM sqlite_schema; VACUUM');
+    } catch {
+      // A statement that still runs keeps them for longer.
+    }
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    const statement = known ?? this.#prepare(sql);
+    if (known) this.#statements.delete(sql);
+    this.#statements.set(sql, statement);
+    if (this.#statements.size > MAX_STATEMENTS) {
+      const [oldest] = this.#statements.keys();
+      if (oldest !== undefined) this.#statements.delete(oldest);
+    }
+    return statement;
+  }
+
+  #prepare(sql: string): Statement {
+    const prepared = this.#database.prepare(sql);
+    prepared.setReturnArrays(true);
+    const columns = prepared.columns().map(({ name }) => name);
+    return { prepared, columns, toRow: rowMaker(columns) };
+  }
+}
+
+/** Opens a file for reading only what is committed. */
+export const openReader = (file: string): SqliteConnection => {
+  const reader = new SqliteConnection(file);
+  reader.pragma('query_only = 1');
+  return reader;
+};

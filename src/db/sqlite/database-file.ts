@@ -1,0 +1,182 @@
+import type { Deadline } from '../../deadline.ts';
+import { AppError } from '../../errors.ts';
+import type { Parameter, Statements } from '../connection.ts';
+import type { DatabaseObserver, PoolObserver, PoolUsage, StatementWatch } from '../observer.ts';
+import { openReader, type SqliteConnection } from './binding/binding.ts';
+import { waitClock } from './threads/clock.ts';
+import { Costs } from './binding/costs.ts';
+import { FileFault, isBusy } from './errors.ts';
+import { FileIdentity } from './files/identity.ts';
+import { ReadingThreads } from './threads/threads.ts';
+import { transactionOn } from './transaction.ts';
+import { WriteAheadLog } from './files/wal.ts';
+
+/** How long files are believed to be where they were, by those who read. */
+const BELIEVED_MS = 100;
+/** How long short reads may take together until the event loop turns. */
+const TURN_MS = 4;
+
+const waited = waitClock();
+
+interface Short {
+  since: number;
+  watch: StatementWatch | undefined;
+  sql: string;
+  parameters: readonly Parameter[];
+  deadline: Deadline | undefined;
+  resolve: (rows: unknown[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** What watches an SQLite file, however often it is opened. */
+export class FileObserver {
+  readonly lookups: PoolObserver | undefined;
+  readonly threads: PoolObserver | undefined;
+
+  /** `opened` tells what is open. */
+  constructor(observer: DatabaseObserver | undefined, opened: () => SqliteFile | undefined) {
+    const usage = (name: 'lookups' | 'threads') => (): PoolUsage =>
+      opened()?.usage[name] ?? { used: 0, idle: 0, limit: 0, waiting: 0 };
+    this.lookups = observer?.pool('lookups', usage('lookups'));
+    this.threads = observer?.pool('threads', usage('threads'));
+  }
+}
+
+/** An SQLite file that is open: one connection that writes, in turns, one that looks up, and threads that read. */
+export class SqliteFile {
+  readonly #writer: SqliteConnection;
+  readonly #reader: SqliteConnection;
+  readonly #threads: ReadingThreads;
+  readonly #log: WriteAheadLog;
+  readonly #identity: FileIdentity;
+  readonly #costs: Costs;
+  /** Short reads that wait until all that has arrived is received: equal ones can meet only so. */
+  #short: Short[] = [];
+  #believedUntil = 0;
+  #isRescued = false;
+  readonly #observer: { lookups: PoolObserver | undefined; writer: PoolObserver | undefined };
+
+  constructor(
+    file: string,
+    writer: SqliteConnection,
+    exclusively: (work: () => Promise<void>) => Promise<void>,
+    observer: Record<'lookups' | 'threads' | 'writer', PoolObserver | undefined>,
+    readers?: number,
+  ) {
+    this.#observer = observer;
+    this.#writer = writer;
+    this.#reader = openReader(file);
+    this.#reader.pragma('busy_timeout = 0');
+    this.#costs = new Costs(this.#reader);
+    this.#threads = new ReadingThreads(file, (sql, ms) => this.#costs.note(sql, ms), observer.threads, readers);
+    this.#log = new WriteAheadLog({
+      file,
+      writer,
+      exclusively,
+      elsewhere: (sql) => this.#threads.read(sql, []),
+    });
+    // SQLite makes the files beside it with the first read.
+    this.#reader.all('SELECT COUNT(*) FROM sqlite_schema');
+    this.#identity = new FileIdentity(file);
+  }
+
+  get writer(): SqliteConnection {
+    return this.#writer;
+  }
+
+  /** How its readers stand. */
+  get usage(): Record<'lookups' | 'threads', PoolUsage> {
+    // Of one connection, which is used for an instant.
+    return { lookups: { used: 0, idle: 1, limit: 1, waiting: this.#short.length }, threads: this.#threads.usage };
+  }
+
+  /** @throws FileFault when a file of it is no longer where it was */
+  assertThere(): void {
+    this.#identity.assert();
+    this.#believedUntil = performance.now() + BELIEVED_MS;
+  }
+
+  /** Whether another file is where the one was that is open. */
+  get isReplaced(): boolean {
+    return this.#identity.isReplaced;
+  }
+
+  /**
+   * Brings what is in the log into the file, once, for the case that the log was deleted: what it holds would be gone with
+   * this process.
+   */
+  rescue(): void {
+    if (this.#isRescued) return;
+    this.#isRescued = true;
+    this.#writer.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Runs a SELECT on what is committed. @throws AppError OVERLOADED, what the deadline ended with, FileFault */
+  async read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
+    const since = performance.now();
+    if (since > this.#believedUntil) this.assertThere();
+    if (!this.#costs.isShort(sql)) return this.#threads.read(sql, parameters, deadline);
+    return new Promise((resolve, reject) => {
+      if (this.#short.length === 0) setImmediate(() => this.#runShort());
+      const watch = this.#observer.lookups?.statement(sql);
+      this.#short.push({ since, watch, sql, parameters, deadline, resolve, reject });
+    });
+  }
+
+  /** Runs `work` as one transaction, for the only one who writes at the time. @throws FileFault, and what `work` throws */
+  async transaction<T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline): Promise<T> {
+    this.assertThere();
+    return transactionOn(this.#writer, work, deadline, this.#observer.writer);
+  }
+
+  /** Resolves when all that is committed is on the disk. @throws AppError OUTCOME_UNKNOWN when that cannot be told */
+  async stored(deadline?: Deadline): Promise<void> {
+    try {
+      const stored = this.#log.stored();
+      await (deadline ? deadline.race(stored) : stored);
+      this.assertThere();
+    } catch (error) {
+      throw new AppError('OUTCOME_UNKNOWN', { cause: error });
+    }
+  }
+
+  /** Closes all but the connection that writes. */
+  async close(): Promise<void> {
+    for (const { reject } of this.#short) reject(new FileFault('the database was closed'));
+    this.#short = [];
+    await this.#log.close();
+    await this.#threads.close();
+    this.#reader.close();
+  }
+
+  #runShort(): void {
+    const waiting = this.#short;
+    const began = performance.now();
+    const waitedBefore = waited();
+    let last = began;
+    let done = 0;
+    for (const { since, watch, sql, parameters, deadline, resolve, reject } of waiting) {
+      if (last - began > TURN_MS) break;
+      done += 1;
+      this.#observer.lookups?.waited(last - since);
+      try {
+        deadline?.assert();
+        watch?.sent();
+        const rows = this.#reader.all(sql, parameters);
+        watch?.end();
+        resolve(rows);
+      } catch (error) {
+        watch?.end(error);
+        // A thread can wait until others let go of the file.
+        if (isBusy(error)) this.#threads.read(sql, parameters, deadline).then(resolve, reject);
+        else reject(error);
+      }
+      const ended = performance.now();
+      const ms = ended - last;
+      this.#costs.note(sql, ms > TURN_MS ? ms - (waited() - waitedBefore) : ms);
+      last = ended;
+    }
+    this.#short = waiting.slice(done);
+    if (this.#short.length > 0) setImmediate(() => this.#runShort());
+  }
+}

@@ -1,0 +1,91 @@
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { SqliteConnection } from '../binding/binding.ts';
+import { logOf } from './identity.ts';
+import { OBJECTS, type SchemaObject } from './schema-objects.ts';
+import { ReadingThreads } from '../threads/threads.ts';
+
+/** Where a file says that it is written by way of a log, and how: https://sqlite.org/fileformat.html */
+const READ_VERSION_AT = 19;
+const WITH_LOG = 2;
+
+const needsLog = (file: string): boolean => {
+  const opened = openSync(file, 'r');
+  try {
+    const version = Buffer.alloc(1);
+    return readSync(opened, version, 0, 1, READ_VERSION_AT) === 1 && version[0] === WITH_LOG;
+  } finally {
+    closeSync(opened);
+  }
+};
+
+/**
+ * What to open to read a file that nobody uses, such as a backup. Without a log beside it, nobody has it open, and it is
+ * taken as it is: SQLite would make one, which a folder that cannot be written refuses.
+ */
+export const atRest = (file: string): string =>
+  needsLog(file) && !existsSync(logOf(file)) ? `${pathToFileURL(file).href}?immutable=1` : file;
+
+/**
+ * Copies what a database holds at this moment, while others may write, over the empty file `target`, which is then complete
+ * without a log. `source` is a path, or what `atRest` made of one.
+ */
+export const copyDatabase = async (
+  source: string,
+  target: string,
+  onProgress: (done: number, total: number) => void,
+): Promise<void> => {
+  const reader = new SqliteConnection(source);
+  try {
+    // Not prepared: a statement would keep the file open after the end.
+    reader.exec('PRAGMA query_only = 1; BEGIN; SELECT 1 FROM sqlite_schema');
+    await reader.copyTo(target, onProgress);
+  } finally {
+    reader.close();
+  }
+  const copy = new SqliteConnection(target);
+  try {
+    copy.exec('PRAGMA journal_mode = DELETE');
+  } finally {
+    copy.close();
+  }
+};
+
+/** What a look at all of an SQLite file found. */
+export interface Inspection {
+  /** What is wrong with it, in words; none if it is sound. */
+  faults: string[];
+  /** The names of the migrations applied to it, oldest first. None: it is no database of the service. */
+  migrations: string[];
+  /** All that its schema holds. */
+  objects: SchemaObject[];
+}
+
+interface Orphans {
+  table: string;
+  count: number;
+}
+
+/** Reads every page of a file, and looks for what each row refers to. This thread goes on meanwhile. */
+export const inspect = async (source: string): Promise<Inspection> => {
+  const threads = new ReadingThreads(source, () => undefined);
+  const read = <Row>(sql: string): Promise<Row[]> => threads.read(sql, []) as Promise<Row[]>;
+  try {
+    const pages = await read<{ integrity_check: string }>('PRAGMA integrity_check(3)');
+    const broken = pages.map(({ integrity_check: words }) => words).filter((words) => words !== 'ok');
+    if (broken.length > 0) return { faults: broken, migrations: [], objects: [] };
+    const orphans = await read<Orphans>(
+      'SELECT "table", COUNT(*) AS count FROM pragma_foreign_key_check GROUP BY "table" ORDER BY "table"',
+    );
+    const objects = await read<SchemaObject>(OBJECTS);
+    const isOurs = objects.some(({ type, name }) => type === 'table' && name === 'migrations');
+    const applied = isOurs ? await read<{ name: string }>('SELECT name FROM migrations ORDER BY id') : [];
+    return {
+      faults: orphans.map(({ table, count }) => `${count} rows of ${table} refer to rows that are missing`),
+      migrations: applied.map(({ name }) => name),
+      objects,
+    };
+  } finally {
+    await threads.close();
+  }
+};

@@ -1,0 +1,38 @@
+import { realpathSync, statSync } from 'node:fs';
+import { FileFault } from '../errors.ts';
+
+/** Where SQLite keeps the log of a database: beside the file itself, not beside a link to it. */
+export const logOf = (file: string): string => `${realpathSync(file)}-wal`;
+
+/** What SQLite has open: what is stored in a file that is no longer at its path is gone once it is closed. */
+const pathsOf = (file: string): string[] => [file, logOf(file), `${realpathSync(file)}-shm`];
+
+const idOf = (path: string): string | undefined => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
+};
+
+/** Tells whether the files of a database are still those that were opened. To be made once they are open. */
+export class FileIdentity {
+  readonly #files: { path: string; id: string | undefined }[];
+
+  constructor(file: string) {
+    this.#files = pathsOf(file).map((path) => ({ path, id: idOf(path) }));
+  }
+
+  /** Whether another file is where the database was. */
+  get isReplaced(): boolean {
+    const [file] = this.#files;
+    const id = file && idOf(file.path);
+    return id !== undefined && id !== file?.id;
+  }
+
+  /** @throws FileFault when one was deleted, moved or replaced */
+  assert(): void {
+    for (const { path, id } of this.#files) {
+      if (id !== undefined && idOf(path) !== id) {
+        throw new FileFault(`${path} was deleted, moved or replaced while the service used it`);
+      }
+    }
+  }
+}

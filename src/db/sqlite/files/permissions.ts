@@ -1,0 +1,54 @@
+/** Who may read the files of an SQLite database. It holds whatever users entrust to it, passwords of archives included. */
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DEFAULT_DATABASE_URL, IN_MEMORY, sqliteFile } from '../../address.ts';
+
+const OWNER_ONLY_FILE = 0o600;
+const OWNER_ONLY_FOLDER = 0o700;
+const OTHERS = 0o077;
+
+/** The file, and what SQLite keeps beside it, with the same mode as the file when it makes them. */
+const filesOf = (file: string): string[] => ['', '-wal', '-shm', '-journal'].map((suffix) => `${file}${suffix}`);
+
+/** Whether others than the owner may do anything with what is at a path. Windows has no such modes. */
+const isOpenToOthers = (path: string): boolean => {
+  if (process.platform === 'win32') return false;
+  const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
+  return (mode & OTHERS) !== 0;
+};
+
+const tighten = (path: string, mode: number): void => {
+  // What a link leads to was put elsewhere on purpose.
+  if (!isOpenToOthers(path) || lstatSync(path).isSymbolicLink()) return;
+  try {
+    chmodSync(path, mode);
+  } catch {
+    // Someone else's, who may have reasons. A start of the service says that it is open.
+  }
+};
+
+/**
+ * Makes the file of a database, where it is missing, for its owner only; at the default path also the folder. Elsewhere a
+ * folder that is missing is a disk that is not mounted, or a slip of the pen: in its place, an empty database would look
+ * like the loss of all data. What is at the default path and open to others, as earlier versions left it, is closed to them;
+ * elsewhere it is the operator's.
+ * @throws Error that names the folder which is missing
+ */
+export const makePrivate = (file: string): void => {
+  if (file === IN_MEMORY) return;
+  const isDefault = file === sqliteFile(DEFAULT_DATABASE_URL);
+  const folder = resolve(dirname(file));
+  if (isDefault) mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
+  else if (!existsSync(folder)) {
+    throw new Error(`the folder ${folder} does not exist; create it, or mount the disk that holds it`);
+  }
+  // Not a file that is there: closing it would take away the locks that this process may have on it.
+  if (!existsSync(file)) closeSync(openSync(file, 'a', OWNER_ONLY_FILE));
+  if (!isDefault) return;
+  tighten(folder, OWNER_ONLY_FOLDER);
+  for (const path of filesOf(file)) tighten(path, OWNER_ONLY_FILE);
+};
+
+/** The files of a database that others than their owner may use, and can reach. */
+export const openToOthers = (file: string): string[] =>
+  file === IN_MEMORY || !isOpenToOthers(dirname(file)) ? [] : filesOf(file).filter(isOpenToOthers);

@@ -1,0 +1,39 @@
+/** A thread that reads an SQLite file, so that the event loop goes on meanwhile. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Parameter } from '../../connection.ts';
+import { waitClock } from './clock.ts';
+import { openReader, type SqliteConnection } from '../binding/binding.ts';
+import { type Packed, pack } from '../binding/rows.ts';
+
+/** What a thread is asked for. */
+export interface Question {
+  sql: string;
+  parameters: readonly Parameter[];
+}
+
+/** What it answers: one for each question, in their order. */
+export type Answer =
+  { packed: Packed; columns: string[]; ms: number } | { error: { message: string; errcode?: number } };
+
+const { file } = workerData as { file: string };
+const waited = waitClock();
+let connection: SqliteConnection | undefined;
+
+const answer = ({ sql, parameters }: Question): Answer => {
+  try {
+    connection ??= openReader(file);
+    const began = performance.now() - waited();
+    const { rows, columns } = connection.values(sql, parameters);
+    return { packed: pack(rows), columns, ms: performance.now() - waited() - began };
+  } catch (error) {
+    const { message, errcode } = error as { message: string; errcode?: number };
+    return { error: { message, ...(errcode !== undefined && { errcode }) } };
+  }
+};
+
+parentPort?.on('message', (question: Question | undefined) => {
+  if (question === undefined) process.exit();
+  const given = answer(question);
+  const bytes = 'packed' in given ? given.packed.bytes : undefined;
+  parentPort?.postMessage(given, bytes ? [bytes.buffer] : []);
+});

@@ -1,0 +1,231 @@
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import type { Deadline } from '../../../deadline.ts';
+import { AppError } from '../../../errors.ts';
+import type { Parameter } from '../../connection.ts';
+import type { PoolObserver, PoolUsage } from '../../observer.ts';
+import { type RowMaker, rowMaker } from '../binding/binding.ts';
+import { FileFault } from '../errors.ts';
+import { unpack } from '../binding/rows.ts';
+import type { Answer, Question } from './thread.ts';
+
+/** As many as cores, within bounds: each has a cache of pages of its own, and lists come four at a time. */
+const THREADS = Math.min(Math.max(availableParallelism(), 2), 4);
+/** Reads that wait for a thread; beyond, they are refused. */
+const MAX_WAITING = 5000;
+/** How long a statement that nobody waits for any more may take until another thread takes the place of its own. */
+const GRACE_MS = 1000;
+/** Threads beside the usual ones, while others are at work on what nobody waits for. */
+const MOST_EXTRA = 2;
+const REMEMBERED = 1000;
+
+// Run from its source, as by tests, it has no JavaScript but what was compiled for them.
+const THREAD = new URL(
+  import.meta.url.endsWith('.ts') ? '../../../../dist/src/db/sqlite/threads/thread.js' : './thread.js',
+  import.meta.url,
+);
+
+interface Job {
+  question: Question;
+  /** What is done when it is given to a thread. */
+  begin: () => void;
+  take: (answer: Answer) => void;
+  fail: (error: unknown) => void;
+  /** What is done when its deadline ends while it runs. */
+  onLeft?: () => void;
+}
+
+interface Thread {
+  worker: Worker;
+  job: Job | undefined;
+  late: NodeJS.Timeout | undefined;
+}
+
+const isIdle = ({ job }: Thread): boolean => job === undefined;
+
+/** An error of a thread, as SQLite's binding throws it. */
+const errorOf = ({ message, errcode }: { message: string; errcode?: number }): Error =>
+  Object.assign(new Error(message), errcode === undefined ? {} : { errcode });
+
+/**
+ * Threads that read an SQLite file: started when they are needed, one statement at a time each. A statement cannot be
+ * broken off: whoever leaves at the deadline is answered at once, and if it then goes on for long, another thread takes the
+ * place of its own, which ends with it.
+ */
+export class ReadingThreads {
+  readonly #file: string;
+  readonly #note: (sql: string, ms: number) => void;
+  readonly #threads = new Set<Thread>();
+  /** Those at work on what nobody waits for, for long. */
+  readonly #lost = new Set<Thread>();
+  readonly #waiting = new Set<Job>();
+  readonly #makers = new LRUCache<string, RowMaker>({ max: REMEMBERED });
+  readonly #observer: PoolObserver | undefined;
+  /** How many there are, unless some are lost. */
+  readonly #usual: number;
+
+  /** `note` hears how long each statement took. */
+  constructor(file: string, note: (sql: string, ms: number) => void, observer?: PoolObserver, usual = THREADS) {
+    this.#file = file;
+    this.#note = note;
+    this.#observer = observer;
+    this.#usual = usual;
+  }
+
+  /** How they stand. */
+  get usage(): PoolUsage {
+    const used = [...this.#threads].filter(({ job }) => job !== undefined).length;
+    return { used, idle: this.#threads.size - used, limit: this.#most(), waiting: this.#waiting.size };
+  }
+
+  /** The rows of a SELECT. @throws AppError OVERLOADED when too many wait, what the deadline ended with */
+  read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<Record<string, unknown>[]> {
+    return new Promise((resolve, reject) => {
+      deadline?.assert();
+      if (this.#waiting.size >= MAX_WAITING) throw new AppError('OVERLOADED');
+      const asked = performance.now();
+      let watch = this.#observer?.statement(sql);
+      /** Once: whoever left at the deadline is not told when the thread answers. */
+      const end = (error?: unknown): void => {
+        watch?.end(error);
+        watch = undefined;
+      };
+      const job: Job = {
+        question: { sql, parameters },
+        begin: () => {
+          this.#observer?.waited(performance.now() - asked);
+          watch?.sent();
+        },
+        take: (answer) => {
+          forget?.();
+          if ('error' in answer) {
+            const error = errorOf(answer.error);
+            end(error);
+            reject(error);
+            return;
+          }
+          end();
+          this.#note(sql, answer.ms);
+          resolve(unpack(answer.packed).map(this.#maker(sql, answer.columns)));
+        },
+        fail: (error) => {
+          forget?.();
+          end(error);
+          reject(error);
+        },
+      };
+      const forget = deadline?.onEnd((error) => {
+        if (this.#waiting.delete(job)) this.#observer?.waited(performance.now() - asked);
+        end(error);
+        reject(error);
+        job.onLeft?.();
+      });
+      const thread = this.#free();
+      if (thread) this.#give(thread, job);
+      else this.#waiting.add(job);
+    });
+  }
+
+  /** Ends all threads. What waits or runs is rejected. */
+  async close(): Promise<void> {
+    const closed = new FileFault('the database was closed');
+    for (const job of this.#waiting) job.fail(closed);
+    this.#waiting.clear();
+    const threads = [...this.#threads];
+    for (const { job } of threads) job?.fail(closed);
+    await Promise.all(threads.map((thread) => this.#end(thread)));
+  }
+
+  #maker(sql: string, columns: readonly string[]): RowMaker {
+    const known = this.#makers.get(sql);
+    if (known) return known;
+    const maker = rowMaker(columns);
+    this.#makers.set(sql, maker);
+    return maker;
+  }
+
+  #free(): Thread | undefined {
+    const idle = [...this.#threads].find(isIdle);
+    if (idle || this.#threads.size >= this.#most()) return idle;
+    return this.#start();
+  }
+
+  #most(): number {
+    return this.#usual + Math.min(this.#lost.size, MOST_EXTRA);
+  }
+
+  #start(): Thread {
+    const worker = new Worker(THREAD, { workerData: { file: this.#file } });
+    const thread: Thread = { worker, job: undefined, late: undefined };
+    this.#threads.add(thread);
+    worker.unref();
+    worker.on('message', (answer: Answer) => this.#answered(thread, answer));
+    worker.on('error', (error) => this.#failed(thread, error));
+    worker.on('exit', () => this.#failed(thread, new Error('a thread that reads the database has ended')));
+    return thread;
+  }
+
+  #give(thread: Thread, job: Job): void {
+    thread.job = job;
+    job.begin();
+    job.onLeft = () => {
+      thread.late = setTimeout(() => this.#lose(thread), GRACE_MS).unref();
+    };
+    // An answer that is due keeps the process alive.
+    thread.worker.ref();
+    thread.worker.postMessage(job.question, []);
+  }
+
+  #lose(thread: Thread): void {
+    this.#lost.add(thread);
+    this.#next();
+  }
+
+  #answered(thread: Thread, answer: Answer): void {
+    const { job } = thread;
+    thread.job = undefined;
+    clearTimeout(thread.late);
+    this.#lost.delete(thread);
+    thread.worker.unref();
+    if (this.#threads.size > this.#most()) void this.#end(thread);
+    this.#next();
+    job?.take(answer);
+  }
+
+  #failed(thread: Thread, error: Error): void {
+    if (!this.#threads.delete(thread)) return;
+    clearTimeout(thread.late);
+    this.#lost.delete(thread);
+    thread.job?.fail(error);
+    this.#next();
+  }
+
+  #next(): void {
+    for (const job of this.#waiting) {
+      const thread = this.#free();
+      if (!thread) return;
+      this.#waiting.delete(job);
+      this.#give(thread, job);
+    }
+  }
+
+  async #end(thread: Thread): Promise<void> {
+    this.#threads.delete(thread);
+    this.#lost.delete(thread);
+    clearTimeout(thread.late);
+    // Ended in the midst of a statement, it would take the process with it: it may finish, for a while.
+    if (thread.job) await this.#ends(thread);
+    await thread.worker.terminate();
+  }
+
+  /** Asks a thread to end after what it is at, and waits for that as long as it may. */
+  async #ends({ worker }: Thread): Promise<void> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), GRACE_MS);
+    worker.postMessage(undefined, []);
+    await once(worker, 'exit', { signal: late.signal }).catch(() => undefined);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,152 @@
+import { isUtf8 } from 'node:buffer';
+import type { Request } from 'express';
+import type { BodyCoding } from '../../../contract/index.ts';
+import { AppError } from '../../errors.ts';
+import { Inflater } from './inflate.ts';
+import { bodyFaultOf } from './request-intake.ts';
+
+/** Bodies that have come in part, all together, in bytes: sixteen of the largest, or thousands of usual ones. */
+const PARTIAL_BYTES = 64 * 1024 * 1024;
+/** Pieces of a body that are shorter are put together: by themselves they would weigh many times what they hold. */
+const SHORT_PIECE = 16 * 1024;
+const LEAST_BLOCK = 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** The pieces of a body. */
+class Pieces {
+  length = 0;
+  /** The bytes that they take up, some of which may be yet to fill. */
+  size = 0;
+  readonly #blocks: Buffer[] = [];
+  /** The block that short pieces go to, and how far it is full. */
+  #open = NOTHING;
+  #filled = 0;
+
+  add(piece: Buffer): void {
+    const isFirst = this.length === 0;
+    this.length += piece.length;
+    if (isFirst || piece.length >= SHORT_PIECE) {
+      this.#close();
+      this.#blocks.push(piece);
+      this.size += piece.length;
+      return;
+    }
+    if (this.#filled + piece.length > this.#open.length) {
+      this.#close();
+      this.#open = Buffer.allocUnsafeSlow(Math.min(Math.max(this.length, LEAST_BLOCK), SHORT_PIECE));
+      this.size += this.#open.length;
+    }
+    this.#filled += piece.copy(this.#open, this.#filled);
+  }
+
+  /** All of them in one. They are not kept. */
+  take(): Buffer {
+    this.#close();
+    const blocks = this.#blocks.splice(0);
+    return blocks.length === 1 ? (blocks[0] as Buffer) : Buffer.concat(blocks);
+  }
+
+  #close(): void {
+    if (this.#filled > 0) this.#blocks.push(this.#open.subarray(0, this.#filled));
+    this.#open = NOTHING;
+    this.#filled = 0;
+  }
+}
+
+/** What a body that is not UTF-8 seems to be. */
+const encodingHint = (body: Buffer): string => {
+  const start = body.subarray(0, 2).toString('hex');
+  if (start === 'fffe' || start === 'feff') return 'The body is UTF-16. Send it in UTF-8.';
+  if (start === '1f8b') return 'The body is compressed. Send `Content-Encoding: gzip` with it.';
+  return 'The body is not UTF-8. Send the text in UTF-8.';
+};
+
+/** A body of which more is to come. */
+interface PartialBody {
+  /** In bytes. */
+  size: number;
+  fail: (error: AppError) => void;
+}
+
+/**
+ * Reads the bodies of requests. What has come of those that are still under way has its limit over all of them: when it is
+ * reached, those are refused that have waited for their next piece for longest.
+ */
+export class Bodies {
+  readonly #inflater = new Inflater();
+  /** By their requests; the one that has waited for longest comes first. */
+  readonly #partials = new Map<Request, PartialBody>();
+  #partialBytes = 0;
+
+  /**
+   * The text of a request's body, at most `limit` bytes when unpacked; empty for none. The body is JSON, of a coding that
+   * we know: `assertJson` has seen to it.
+   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for what is not UTF-8 or broken
+   * off, OVERLOADED, and the failure of the request, where it is an AppError
+   */
+  async read(request: Request, limit: number): Promise<string> {
+    const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+    const sent = await this.#receive(request, limit);
+    const body = coding === 'identity' ? sent : await this.#inflater.inflate(sent, coding as BodyCoding, limit);
+    // A decoder would take broken UTF-8 for replacement characters.
+    if (!isUtf8(body)) throw new AppError('MALFORMED_JSON', { hint: encodingHint(body) });
+    return body.toString();
+  }
+
+  /** A body as it comes. Express' reader would do, at the price of the rest of the request. */
+  #receive(request: Request, limit: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const { 'content-length': announced } = request.headers;
+      const whole = announced === undefined ? undefined : Number(announced);
+      if (whole !== undefined && whole > limit) {
+        reject(new AppError('PAYLOAD_TOO_LARGE'));
+        return;
+      }
+      const fault = bodyFaultOf(request);
+      if (fault) {
+        reject(fault);
+        return;
+      }
+      const pieces = new Pieces();
+      const fail = (error: AppError): void => {
+        // What still comes flows on, into nothing; it may take its time, in which none of this is to be kept.
+        request.off('data', onData).off('end', onEnd).off('error', onError);
+        this.#release(request);
+        reject(error);
+      };
+      const onData = (piece: Buffer): void => {
+        pieces.add(piece);
+        if (pieces.length > limit) fail(new AppError('PAYLOAD_TOO_LARGE'));
+        // Nearly every body comes in one piece.
+        else if (pieces.length !== whole) this.#hold(request, pieces.size, fail);
+      };
+      const onEnd = (): void => {
+        this.#release(request);
+        resolve(pieces.take());
+      };
+      // Without a word of ours the connection broke: nobody is left to read the answer.
+      const onError = (cause: Error): void => {
+        fail(cause instanceof AppError ? cause : new AppError('MALFORMED_JSON', { cause }));
+      };
+      request.on('data', onData).on('end', onEnd).on('error', onError);
+    });
+  }
+
+  /** Notes that another piece of a body has come, which is so large now. */
+  #hold(request: Request, size: number, fail: (error: AppError) => void): void {
+    this.#release(request);
+    this.#partials.set(request, { size, fail });
+    this.#partialBytes += size;
+    for (const longest of this.#partials.values()) {
+      if (this.#partialBytes <= PARTIAL_BYTES) break;
+      longest.fail(new AppError('OVERLOADED'));
+    }
+  }
+
+  #release(request: Request): void {
+    const partial = this.#partials.get(request);
+    if (!partial) return;
+    this.#partials.delete(request);
+    this.#partialBytes -= partial.size;
+  }
+}

@@ -1,0 +1,101 @@
+import type { ErrorRequestHandler } from 'express';
+import type { Logger } from 'pino';
+import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
+import type { Config } from '../../runtime/config.ts';
+import { AppError, CallerLeft } from '../../errors.ts';
+import { sendJson } from './reply.ts';
+
+/** What makes us refuse for want of capacity is mostly over by then. */
+const LEAST_RETRY_AFTER_S = 1;
+/** Up to how much longer whoever came in a crowd is to stay away, so that it does not come back as one. */
+const SPREAD_S = 2;
+
+/** After how many seconds to come back. */
+const retryAfterOf = ({ reason, details }: AppError): number => {
+  if (details.retryAfter !== undefined) return details.retryAfter;
+  return LEAST_RETRY_AFTER_S + (reason === 'OVERLOADED' ? Math.round(Math.random() * SPREAD_S) : 0);
+};
+
+/** Whatever was thrown, as an error of the catalogue. */
+export const toAppError = (error: unknown): AppError =>
+  error instanceof AppError ? error : new AppError('INTERNAL', { cause: error });
+
+/** A failure as it goes on the wire. */
+export interface Failure {
+  status: number;
+  headers: Record<string, string>;
+  body: ErrorResponse;
+}
+
+/** The addresses of the pages about each reason. */
+export type ErrorDocs = Readonly<Record<Reason, string>>;
+
+/** The addresses of the pages about each reason, at the service's public address if it has one. */
+export const errorDocs = ({ publicUrl }: Pick<Config, 'publicUrl'>): ErrorDocs =>
+  Object.fromEntries(reasons.map((reason) => [reason, docsOf(reason, publicUrl)])) as ErrorDocs;
+
+/** An error as it goes on the wire: status, headers and the one envelope of all failures. */
+export const errorReply = (error: AppError, path: string | null, requestId: string, docs: ErrorDocs): Failure => {
+  const { reason, details } = error;
+  const { status, shouldRetry: usually } = errorOf(reason);
+  const { hint, issues, shouldRetry = usually } = details;
+  const isForLater = status === 429 || status === 503 || details.retryAfter !== undefined;
+  return {
+    status,
+    headers: {
+      ...(status === 401 && { 'WWW-Authenticate': challenge(reason) }),
+      ...(isForLater && { 'Retry-After': String(retryAfterOf(error)) }),
+      ...(shouldRetry !== undefined && { 'X-Should-Retry': String(shouldRetry) }),
+    },
+    body: failureBody(reason, { path, requestId, hint, issues, docs: docs[reason] }),
+  };
+};
+
+/** RFC 6750, section 3: no error code for a caller that sent no credential. */
+const challenge = (reason: AppError['reason']): string =>
+  `Bearer realm="content-gateway"${reason === 'KEY_MISSING' ? '' : ', error="invalid_token"'}`;
+
+interface Place {
+  /** The procedure called, if one was. */
+  procedure: string | undefined;
+  requestId: string;
+  /** The trace that the call belongs to, where that is known. */
+  traceId?: string | undefined;
+}
+
+/** What failures need of the service. */
+export interface Surroundings {
+  log: Logger;
+  docs: ErrorDocs;
+}
+
+/** Whether an error is ours to look into: none is that says of itself all there is to know, nor that a caller left. */
+const isFault = ({ reason, cause }: AppError): boolean =>
+  reason === 'INTERNAL' || (cause !== undefined && !(cause instanceof CallerLeft));
+
+/** Whatever was thrown, as it goes on the wire. Our own faults go to the log. */
+export const failureOf = (
+  thrown: unknown,
+  { procedure, requestId, traceId }: Place,
+  { log, docs }: Surroundings,
+): Failure => {
+  const error = toAppError(thrown);
+  const failure = errorReply(error, procedure ?? null, requestId, docs);
+  if (failure.status >= 500 && isFault(error)) log.error({ err: error.cause ?? error, requestId, traceId, procedure });
+  return failure;
+};
+
+/** Answers every failure of the app. */
+export const errorHandler =
+  (surroundings: Surroundings): ErrorRequestHandler =>
+  (thrown, _request, response, next) => {
+    const { requestId, traceId, procedure } = response.locals;
+    const { status, headers, body } = failureOf(thrown, { procedure, requestId, traceId }, surroundings);
+    response.locals.reason = body.error.json.data.reason;
+    if (response.headersSent) {
+      // Too late for an answer; Express closes the connection.
+      next(thrown);
+      return;
+    }
+    sendJson(response, status, JSON.stringify(body), Object.entries(headers).flat());
+  };

@@ -1,0 +1,293 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError } from '../../errors.ts';
+
+/** Requests of one connection that may wait for their answers. Beyond, the connection is not read. */
+const MAX_PENDING = 32;
+/** Reading resumes when no more than this many wait: each stop costs about as much as a request. */
+const RESUME_PENDING = 16;
+
+/** How many chunks a body may have beside one for each BYTES_PER_CHUNK. */
+const FREE_CHUNKS = 1024;
+const BYTES_PER_CHUNK = 16;
+/** The parser gets the bytes of a chunked body in slices of this size. */
+const SLICE_BYTES = 2048;
+/** A slice with more chunks is the last one that the connection gets in a turn of the event loop. The next are smaller. */
+const DENSE_SLICE = 64;
+const SMALL_SLICE_BYTES = 512;
+
+/** Limits of the lingering close. */
+const LINGER_MS = 10_000;
+const LINGER_BYTES = 16 * 1024 * 1024;
+
+/** llhttp's HPE_PAUSED: the callback for headers stops the parser with it. */
+const PAUSED = 21;
+
+/** Node's parser of one connection, as far as it is used here. */
+interface Parser {
+  onIncoming: (request: IncomingMessage, keepAlive: boolean) => number;
+  resume: () => void;
+}
+
+interface ParsedSocket extends Socket {
+  parser?: Parser | null;
+  _paused?: boolean;
+  _handle?: { reading: boolean; readStart: () => void } | null;
+}
+
+/** Whether Node has stopped reading until the caller takes its answers. */
+const awaitsReader = (socket: ParsedSocket): boolean =>
+  // oxlint-disable-next-line no-underscore-dangle -- Node's name
+  socket._paused === true;
+
+/** Has a socket read again that Node had stopped while its parser consumed it: its streams would wait for a read under way. */
+const startReading = (socket: ParsedSocket): void => {
+  // oxlint-disable-next-line no-underscore-dangle -- Node's name
+  const handle = socket._handle;
+  if (!handle || handle.reading) return;
+  handle.reading = true;
+  handle.readStart();
+};
+
+/** What Node says when its parser stops. */
+export interface ParserFault extends Error {
+  code?: string;
+  /** How far the parser came in `rawPacket`. */
+  bytesParsed?: number;
+  rawPacket?: Buffer;
+}
+
+/** The chunks of a request's body. */
+interface ChunkCount {
+  chunks: number;
+  bytes: number;
+  fault?: AppError;
+}
+
+const counts = new WeakMap<IncomingMessage, ChunkCount>();
+
+/** How many chunks of the request's body have come; 0 for a body of a known length. */
+export const chunksOf = (request: IncomingMessage): number => counts.get(request)?.chunks ?? 0;
+
+/** Why the body of a request is refused, if it is. */
+export const bodyFaultOf = (request: IncomingMessage): AppError | undefined => counts.get(request)?.fault;
+
+const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
+
+const tooManyChunks = (): AppError =>
+  new AppError('BAD_HTTP_REQUEST', {
+    hint: `The body comes in too many chunks. Send at least ${BYTES_PER_CHUNK} bytes in each, or a \`Content-Length\`.`,
+  });
+
+/**
+ * One connection. Node's parser consumes the socket directly until a limit or a chunked body stops it; from then on it
+ * gets its bytes from here.
+ */
+class Connection {
+  readonly #socket: ParsedSocket;
+  #pending = 0;
+  /** The request whose chunked body is being read. */
+  #body: IncomingMessage | undefined;
+  /** Node's own listener, once this object feeds it. */
+  #parse: ((bytes: Buffer) => void) | undefined;
+  /** Bytes that are not parsed yet. */
+  #rest: Buffer | undefined;
+  #isParsing = false;
+  /** Whether the next slice waits for the next turn. */
+  #isYielding = false;
+  #sliceBytes = SLICE_BYTES;
+  /** Whether the rest is discarded without parsing. */
+  #isClosing = false;
+  #isHeld = false;
+  #discarded = 0;
+
+  constructor(socket: ParsedSocket, parser: Parser) {
+    this.#socket = socket;
+    const { onIncoming } = parser;
+    parser.onIncoming = (request, keepAlive) => {
+      this.#pending += 1;
+      if (isChunked(request)) {
+        this.#body = request;
+        this.#countChunks(request);
+      }
+      const result = onIncoming(request, keepAlive);
+      if (result !== 0) return result;
+      if (this.#pending > MAX_PENDING) this.#isHeld = true;
+      return this.#isHeld || (this.#body !== undefined && !this.#parse) ? PAUSED : result;
+    };
+  }
+
+  /** Takes over where the parser stopped. */
+  stopped({ rawPacket, bytesParsed = 0 }: ParserFault): void {
+    const rest = rawPacket?.subarray(bytesParsed);
+    if (this.#parse) {
+      // The bytes come from #pump, which is under way.
+      this.#rest = this.#rest && rest ? Buffer.concat([rest, this.#rest]) : (rest ?? this.#rest);
+      return;
+    }
+    const socket = this.#socket;
+    this.#parse = socket.listeners('data')[0] as (bytes: Buffer) => void;
+    this.#rest = rest;
+    socket.removeListener('data', this.#parse);
+    // Node stops consuming the socket for a listener of this event.
+    socket.on('data', this.#onData);
+    socket.on('resume', this.#onResume);
+    startReading(socket);
+    this.#pump();
+  }
+
+  answered(): void {
+    this.#pending -= 1;
+    if (this.#isHeld && this.#pending <= RESUME_PENDING) {
+      this.#isHeld = false;
+      this.#pump();
+    }
+  }
+
+  /** Closes the connection after an answer that is given before the body has come whole. */
+  closeAfterEarly(request: IncomingMessage, response: ServerResponse): void {
+    const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => ServerResponse;
+    response.writeHead = (...given: unknown[]) => {
+      if (!request.complete) {
+        response.shouldKeepAlive = false;
+        this.#socket.destroySoon = () => this.#linger();
+      }
+      return writeHead(...given);
+    };
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    if (this.#isClosing) {
+      this.#discarded += bytes.length;
+      if (this.#discarded > LINGER_BYTES) this.#socket.destroy();
+      else this.#discardLater();
+      return;
+    }
+    this.#rest = this.#rest ? Buffer.concat([this.#rest, bytes]) : bytes;
+    this.#pump();
+  };
+
+  /** One read in a turn: libuv would make 32. */
+  #discardLater(): void {
+    const socket = this.#socket;
+    socket.pause();
+    setImmediate(() => socket.resume());
+  }
+
+  /** Node resumes the socket for reasons of its own. */
+  readonly #onResume = (): void => {
+    if (this.#isClosing) return;
+    if (this.#isHeld || this.#isYielding) this.#socket.pause();
+    else this.#pump();
+  };
+
+  /** Parses what there is, as far as the limits allow. */
+  #pump(): void {
+    if (this.#isParsing || !this.#parse) return;
+    this.#isParsing = true;
+    const socket = this.#socket;
+    while (this.#rest && !this.#isHeld && !this.#isYielding && !this.#isClosing) {
+      // Node continues by itself when the caller takes its answers.
+      if (socket.destroyed || !socket.parser || awaitsReader(socket)) break;
+      this.#parseSlice(this.#rest, this.#parse);
+    }
+    this.#isParsing = false;
+    if (socket.destroyed || this.#isClosing) return;
+    if (this.#rest || this.#isHeld) socket.pause();
+    else if (!awaitsReader(socket)) socket.resume();
+  }
+
+  #parseSlice(rest: Buffer, parse: (bytes: Buffer) => void): void {
+    const body = this.#body;
+    const before = body ? chunksOf(body) : 0;
+    const length = body ? this.#sliceBytes : rest.length;
+    this.#rest = rest.length > length ? rest.subarray(length) : undefined;
+    this.#socket.parser?.resume();
+    parse(rest.subarray(0, length));
+    if (!body) return;
+    if (body.complete && this.#body === body) this.#body = undefined;
+    if (bodyFaultOf(body)) this.#isHeld = true;
+    else if (chunksOf(body) - before > (DENSE_SLICE * length) / SLICE_BYTES) this.#yield();
+  }
+
+  #yield(): void {
+    this.#isYielding = true;
+    this.#sliceBytes = SMALL_SLICE_BYTES;
+    setImmediate(() => {
+      this.#isYielding = false;
+      this.#pump();
+    });
+  }
+
+  #countChunks(request: IncomingMessage): void {
+    const count: ChunkCount = { chunks: 0, bytes: 0 };
+    counts.set(request, count);
+    const push = request.push.bind(request);
+    request.push = (chunk: Buffer | null, encoding) => {
+      if (chunk === null) return push(null, encoding);
+      if (count.fault) return false;
+      count.chunks += 1;
+      count.bytes += chunk.length;
+      if (count.chunks <= FREE_CHUNKS + count.bytes / BYTES_PER_CHUNK) return push(chunk, encoding);
+      count.fault = tooManyChunks();
+      if (request.listenerCount('error') > 0) request.emit('error', count.fault);
+      return false;
+    };
+  }
+
+  /**
+   * Ends the write side and discards what still comes, so that the caller reads the answer before a reset (RFC 9112,
+   * section 9.6).
+   */
+  #linger(): void {
+    const socket = this.#socket;
+    if (this.#isClosing || socket.destroyed) return;
+    this.#isClosing = true;
+    this.#rest = undefined;
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.once('close', () => clearTimeout(timer));
+    socket.end();
+    socket.resume();
+  }
+}
+
+/**
+ * Bounds what one connection makes an HTTP server do: requests that wait for answers, chunks of a body, and what comes
+ * after an early answer. Node's parser finishes every read of 64 KiB otherwise, with thousands of requests or chunks.
+ */
+export class Intake {
+  readonly #connections = new WeakMap<Socket, Connection>();
+
+  /**
+   * To be made before anything replaces the server's listeners for connections. `refuse` gets the events `clientError`
+   * that are not of its own making.
+   */
+  constructor(server: Server, refuse: (fault: ParserFault, socket: Socket) => void) {
+    server.on('connection', (socket: ParsedSocket) => {
+      if (socket.parser) this.#connections.set(socket, new Connection(socket, socket.parser));
+    });
+    server.on('clientError', (fault: ParserFault, socket: Socket) => {
+      const connection = fault.code === 'HPE_PAUSED' ? this.#connections.get(socket) : undefined;
+      if (connection) connection.stopped(fault);
+      else refuse(fault, socket);
+    });
+  }
+
+  /**
+   * To be called for each request; `answer` answers it. A chunked body is parsed before that as far as it has come: an answer
+   * before its end closes the connection.
+   */
+  begin(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+    if (!isChunked(request)) {
+      answer();
+      return;
+    }
+    this.#connections.get(request.socket)?.closeAfterEarly(request, response);
+    process.nextTick(answer);
+  }
+
+  /** To be called when the response to a request is closed. */
+  answered({ socket }: IncomingMessage): void {
+    this.#connections.get(socket)?.answered();
+  }
+}

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import type { Config } from '../../runtime/config.ts';
+import { withoutKeys } from '../../auth/format.ts';
+import type { Observer } from '../../telemetry/hooks.ts';
+import { traceParentOf } from '../../telemetry/trace-context.ts';
+import { slowRequestLog, Statements } from './slow-request-log.ts';
+
+/** What a caller may call a request. */
+const USABLE_ID = /^[\w.:-]{1,128}$/;
+const LOGGED_PATH_LENGTH = 200;
+/** More than any address has: proxies pass on what they are sent. */
+const ADDRESS_LENGTH = 64;
+
+/** What a request is called: by its `X-Request-Id` if that is usable, else by a new name. */
+export const requestIdOf = ({ headers: { 'x-request-id': given } }: IncomingMessage): string =>
+  typeof given === 'string' && USABLE_ID.test(given) ? given : randomUUID();
+
+/**
+ * Names each request by its `X-Request-Id`, the caller's if it is usable, and by its trace, and logs whence it came, as far
+ * as trusted proxies tell, and how it ended; never key or body.
+ */
+export const requestLog = (
+  log: Logger,
+  { slowRequestMs }: Pick<Config, 'slowRequestMs'>,
+  observer?: Pick<Observer, 'traceId'>,
+): RequestHandler => {
+  const logSlow = slowRequestLog(log, slowRequestMs);
+  return (request, response, next) => {
+    const started = performance.now();
+    const requestId = requestIdOf(request);
+    response.locals.requestId = requestId;
+    const traceId = observer?.traceId?.() ?? traceParentOf(request.headers)?.traceId;
+    response.locals.traceId = traceId;
+    // Now, since a connection that is closed has none.
+    const address = request.ip?.slice(0, ADDRESS_LENGTH) ?? '';
+    response.locals.address = address;
+    if (slowRequestMs > 0) response.locals.statements = new Statements();
+    response.once('close', () => {
+      const { procedure, caller, reason } = response.locals;
+      const entry = {
+        requestId,
+        traceId,
+        address,
+        method: request.method,
+        path: withoutKeys(request.path.slice(0, LOGGED_PATH_LENGTH)),
+        procedure,
+        status: response.statusCode,
+        reason,
+        userId: caller?.userId,
+        keyId: caller?.key.id,
+        ms: Math.round((performance.now() - started) * 10) / 10,
+        // Members without a value are left out.
+        aborted: response.writableFinished ? undefined : true,
+      };
+      log.info(entry, 'request');
+      logSlow(response, entry);
+    });
+    next();
+  };
+};

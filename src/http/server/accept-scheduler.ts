@@ -1,0 +1,183 @@
+import type { Server, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairQueue, type Queued } from '../../overload/fair-queue.ts';
+
+/**
+ * For how long connections are accepted at a stretch before requests are served: so many connections take some milliseconds,
+ * beside the work that is under way.
+ */
+const MOST_ACCEPTED = 512;
+const ACCEPT_MS = 100;
+/** For how long requests are served then, in milliseconds. */
+const SERVE_MS = 40;
+/** How many accepted connections are read from at each turn of the event loop, the latest first. */
+const OPENED_AT_ONCE = 32;
+/** The most requests that begin in a turn, and the time in milliseconds after which no further one begins. */
+const BEGUN_AT_ONCE = 96;
+const BEGIN_MS = 8;
+
+/** The window over which the rate is measured, in milliseconds. */
+const WINDOW_MS = 100;
+/** The weight of the last window in the rate. */
+const WEIGHT = 0.5;
+
+/** A turn in which nothing was done but to look, in milliseconds. */
+const SHORT_TURN_MS = 0.1;
+
+/** Begins a request that waited for so long, in milliseconds. */
+type Begin = (waitedMs: number) => void;
+
+interface Waiting extends Queued {
+  since: number;
+  begin: Begin;
+}
+
+/**
+ * Divides the event loop between new connections and requests. Node accepts one connection at each turn of the loop, the
+ * oldest first: if a turn served all requests of a crowd, new connections would wait for seconds. So connections are accepted
+ * in bursts, and the requests of one turn are bounded; beyond, callers take turns.
+ */
+export class AcceptScheduler {
+  /** Accepted connections that are not read from yet, the latest last. */
+  readonly #held: Socket[] = [];
+  readonly #waiting = new FairQueue<Waiting>();
+  readonly #open: (socket: Socket) => void;
+  readonly #onPhase: ((isServing: boolean) => void) | undefined;
+  #accepted = 0;
+  /** How many of them had been accepted at the end of the last turn. */
+  #seen = 0;
+  #isServing = true;
+  /** Since when requests are served, or connections accepted, and how many had been accepted before. */
+  #since = 0;
+  #acceptedBefore = 0;
+  /** How many requests began in this turn, and how long that took, in milliseconds. */
+  #begun = 0;
+  #begunMs = 0;
+  /** The rate at which requests begin while others wait, for each millisecond; unknown until they have for a window. */
+  #rate: number | undefined;
+  /** The window: since when, and how many requests began. */
+  #windowSince = 0;
+  #windowBegun = 0;
+  #isLooking = false;
+
+  /** Takes the connections of `server` before it does. `onPhase` is told whether requests are served from now on. */
+  constructor(server: Server, onPhase?: (isServing: boolean) => void) {
+    this.#onPhase = onPhase;
+    const listeners = server.listeners('connection');
+    server.removeAllListeners('connection');
+    this.#open = (socket) => {
+      for (const listener of listeners) (listener as (this: Server, socket: Socket) => void).call(server, socket);
+      socket.resume();
+    };
+    // The option of this name, which HTTP's servers do not pass on.
+    Object.assign(server, { pauseOnConnect: true });
+    server.on('connection', this.#hold);
+  }
+
+  /** Begins a request, now or when its caller's turn comes. */
+  schedule(caller: () => string, begin: Begin): void {
+    this.#lookSoon();
+    if (this.#isServing && this.#waiting.size === 0 && this.#hasTime) {
+      this.#begin(begin);
+      return;
+    }
+    const since = performance.now();
+    if (this.#waiting.size === 0) this.#startWindow(since);
+    this.#waiting.push(caller(), { cost: 1, since, begin });
+  }
+
+  /** How long a further request of a caller would wait to begin, in milliseconds, as far as that is known. */
+  waitMs(caller: () => string): number {
+    if (this.#waiting.size === 0 || this.#rate === undefined) return 0;
+    return this.#waiting.costUntil(caller(), 1) / this.#rate;
+  }
+
+  /** Resolves when no connection was accepted for the length of a short turn, or after `ms`. */
+  async whenIdle(ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    // Nothing is accepted before the end of the turn that this begins in.
+    await nextTurn();
+    for (;;) {
+      const [began, before] = [performance.now(), this.#accepted];
+      await nextTurn();
+      const now = performance.now();
+      if ((this.#accepted === before && now - began < SHORT_TURN_MS) || now > until) return;
+    }
+  }
+
+  readonly #hold = (socket: Socket): void => {
+    this.#accepted += 1;
+    if (this.#held.length === 0 && this.#waiting.size === 0) this.#change(false, performance.now());
+    this.#held.push(socket);
+    this.#lookSoon();
+  };
+
+  #change(isServing: boolean, now: number): void {
+    this.#isServing = isServing;
+    this.#since = now;
+    this.#acceptedBefore = this.#accepted;
+    this.#onPhase?.(isServing);
+  }
+
+  #lookSoon(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    setImmediate(this.#look);
+  }
+
+  /** At the end of a turn. */
+  readonly #look = (): void => {
+    this.#isLooking = false;
+    const isCrowd = this.#accepted > this.#seen;
+    this.#seen = this.#accepted;
+    const now = performance.now();
+    this.#begun = 0;
+    this.#begunMs = 0;
+    const ms = now - this.#since;
+    const isOver = this.#isServing
+      ? ms > SERVE_MS
+      : !isCrowd || ms > ACCEPT_MS || this.#accepted - this.#acceptedBefore > MOST_ACCEPTED;
+    if (isOver) this.#change(!this.#isServing, now);
+    if (this.#isServing) this.#serve();
+    this.#noteRate(now);
+    if (this.#begun > 0 || this.#held.length > 0 || this.#waiting.size > 0) this.#lookSoon();
+    else if (!this.#isServing) this.#change(true, now);
+  };
+
+  #serve(): void {
+    for (const socket of this.#held.splice(-OPENED_AT_ONCE).toReversed()) this.#open(socket);
+    while (this.#hasTime) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      this.#begin(next.begin, performance.now() - next.since);
+    }
+  }
+
+  /** Whether another request may begin in this turn. */
+  get #hasTime(): boolean {
+    return this.#begun < BEGUN_AT_ONCE && this.#begunMs < BEGIN_MS;
+  }
+
+  #begin(begin: Begin, waitedMs = 0): void {
+    const began = performance.now();
+    begin(waitedMs);
+    this.#begunMs += performance.now() - began;
+    this.#begun += 1;
+    this.#windowBegun += 1;
+  }
+
+  #startWindow(now: number): void {
+    this.#windowSince = now;
+    this.#windowBegun = 0;
+  }
+
+  #noteRate(now: number): void {
+    const ms = now - this.#windowSince;
+    if (this.#waiting.size === 0) this.#rate = undefined;
+    else if (ms >= WINDOW_MS && this.#windowBegun > 0) {
+      const rate = this.#windowBegun / ms;
+      this.#rate = this.#rate === undefined ? rate : this.#rate + WEIGHT * (rate - this.#rate);
+      this.#startWindow(now);
+    }
+  }
+}

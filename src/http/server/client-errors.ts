@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { AppError } from '../../errors.ts';
+import type { Edge } from './limits.ts';
+import { type ErrorDocs, errorReply } from '../message/failures.ts';
+import { bodyHeaders } from '../message/reply.ts';
+import type { HeaderList } from '../middleware/security-headers.ts';
+import type { RequestObserver } from '../../telemetry/hooks.ts';
+
+/** How long until a request is looked at again whose body nobody reads yet. */
+const AGAIN_MS = 500;
+
+/** What Node says of a request that it cannot read, or that does not come. */
+interface Fault extends Error {
+  code?: string;
+  /** Of its parser. */
+  reason?: string;
+}
+
+const refusalOf = (fault: Fault): AppError => {
+  switch (fault.code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new AppError('REQUEST_TIMEOUT');
+    case 'HPE_HEADER_OVERFLOW':
+      return new AppError('HEADERS_TOO_LARGE');
+    case undefined:
+    default:
+      return new AppError('BAD_HTTP_REQUEST', { ...(fault.reason && { hint: `${fault.reason}.` }) });
+  }
+};
+
+/** The response that a connection is at, if any; Node's own refusals look at this, too. */
+const currentOf = (socket: Socket): ServerResponse | null | undefined =>
+  // oxlint-disable-next-line no-underscore-dangle -- Node's name
+  (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
+
+interface Options {
+  edge: Pick<Edge, 'lingerMs'>;
+  /** The headers of every reply. */
+  headers: HeaderList;
+  docs: ErrorDocs;
+  log: Logger | undefined;
+  observer: RequestObserver | undefined;
+}
+
+/**
+ * Refuses what Node cannot read as HTTP, or has waited for in vain, with the envelope of all failures, and closes the
+ * connection. What was asked before on the same connection is answered first.
+ */
+export class Refusals {
+  readonly #options: Options;
+  readonly #refused = new WeakSet<Socket>();
+  /** The last requests of connections that were answered before they had come whole. */
+  readonly #answeredEarly = new WeakMap<Socket, IncomingMessage>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Hears of each request that was answered. */
+  noteAnswered(request: IncomingMessage): void {
+    if (!request.complete) this.#answeredEarly.set(request.socket, request);
+  }
+
+  /** For the server's event `clientError`. */
+  readonly refuse = (fault: Fault, socket: Socket): void => {
+    if (this.#refused.has(socket)) return;
+    this.#refused.add(socket);
+    this.#inTurn(fault, socket);
+  };
+
+  #inTurn(fault: Fault, socket: Socket): void {
+    const response = currentOf(socket);
+    if (fault.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+    } else if (!response) {
+      this.#betweenAnswers(fault, socket);
+    } else if (response.headersSent || response.req.complete) {
+      response.once('close', () => this.#inTurn(fault, socket));
+    } else if (response.req.listenerCount('error') > 0) {
+      // The fault is of this request: whoever reads its body fails, and answers.
+      response.setHeader('Connection', 'close');
+      response.req.emit('error', refusalOf(fault));
+    } else {
+      setTimeout(() => this.#inTurn(fault, socket), AGAIN_MS).unref();
+    }
+  }
+
+  #betweenAnswers(fault: Fault, socket: Socket): void {
+    // A second answer to the same request would be taken for that to the next, and one to nothing for nonsense.
+    const isAnswered = this.#answeredEarly.get(socket)?.complete === false;
+    if (isAnswered || socket.bytesRead === 0) socket.destroy();
+    else this.#write(refusalOf(fault), socket);
+  }
+
+  #write(refusal: AppError, socket: Socket): void {
+    const { headers, docs, log, edge, observer } = this.#options;
+    const requestId = randomUUID();
+    const { status, body } = errorReply(refusal, null, requestId, docs);
+    const text = JSON.stringify(body);
+    const lines = [
+      ...headers,
+      'X-Request-Id',
+      requestId,
+      ...bodyHeaders(text),
+      'Date',
+      new Date().toUTCString(),
+      'Connection',
+      'close',
+    ].map((part, index) => part + (index % 2 === 0 ? ': ' : '\r\n'));
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
+    setTimeout(() => socket.destroy(), edge.lingerMs).unref();
+    observer?.unreadable(status);
+    // Without headers, nothing tells for whom a proxy asks.
+    log?.info({ requestId, address: socket.remoteAddress, status, reason: refusal.reason }, 'request');
+  }
+}

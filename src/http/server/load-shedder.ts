@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { type ErrorResponse, procedures } from '../../../contract/index.ts';
+import type { AppError } from '../../errors.ts';
+import type { Observer } from '../../telemetry/hooks.ts';
+import type { ConcurrencyLimiter } from '../../overload/concurrency-limiter.ts';
+import type { OverloadProtection } from '../../overload/overload-protection.ts';
+import { refusalCost } from '../../overload/retry-throttle.ts';
+import { type ErrorDocs, errorReply } from '../message/failures.ts';
+import { asJsonRpc, MCP_PATH } from '../message/json-rpc.ts';
+import { bodyHeaders } from '../message/reply.ts';
+import { requestIdOf } from '../middleware/request-log.ts';
+import type { HeaderList } from '../middleware/security-headers.ts';
+
+const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
+/** How long requests waited to begin, in milliseconds, where they did. */
+const waits = new WeakMap<IncomingMessage, number>();
+
+/** For how long a request waited before anything was done for it, in milliseconds. */
+export const waitedMsOf = (request: IncomingMessage): number => waits.get(request) ?? 0;
+
+/** How often refusals are logged. */
+const LOGGED_EVERY_MS = 1000;
+
+/** A path whose requests may be refused early. */
+interface Target {
+  /** The procedure that is called, where the path tells it. */
+  id: string | null;
+  limiters: readonly ConcurrencyLimiter[];
+  /** A refusal as it goes out. */
+  textOf: (body: ErrorResponse) => string;
+}
+
+interface Options {
+  overload: OverloadProtection;
+  /** The headers of every reply, by how the request came; whether a proxy took it by TLS is not known here. */
+  headersOf: (way: { origin: string | undefined; isSecure: false }) => HeaderList;
+  docs: ErrorDocs;
+  log: Logger;
+  observer?: Observer | undefined;
+}
+
+/**
+ * Refuses calls that would be refused anyway because of overload, before they are authenticated and read, so that a crowd
+ * costs as little as it can. Where the path does not tell the class of a call, all its possible classes must refuse it.
+ */
+export class LoadShedder {
+  readonly #options: Options;
+  /** By the paths of their calls. */
+  readonly #targets: ReadonlyMap<string, Target>;
+  #refused = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+    const { overload } = options;
+    const calls = procedures.map((procedure): [string, Target] => [
+      procedure.route.path,
+      { id: procedure.id, limiters: overload.limitersOf(procedure), textOf: (body) => JSON.stringify(body) },
+    ]);
+    // A tool may call any of them.
+    const limiters = [...new Set(calls.flatMap(([, target]) => target.limiters))];
+    this.#targets = new Map([...calls, [MCP_PATH, { id: null, limiters, textOf: (body) => asJsonRpc(body) }]]);
+  }
+
+  /** Has calls wait while new connections are accepted. */
+  readonly onPhase = (isServing: boolean): void => {
+    this.#options.overload.isPaused = !isServing;
+  };
+
+  /** Whether it refuses a request of this caller that waited for so long, in milliseconds, and answers it now or later. */
+  refuses(request: IncomingMessage, response: ServerResponse, caller: () => string, waitedMs: number): boolean {
+    if (waitedMs > 0) waits.set(request, waitedMs);
+    const target = this.#targetOf(request);
+    if (!target) return false;
+    const refusal = this.#refusalOf(target, caller, waitedMs);
+    return refusal !== undefined && this.#answer(request, response, target, refusal);
+  }
+
+  /** Likewise, of one that would wait so long, in milliseconds, before anything is done for it. */
+  refusesToWait(request: IncomingMessage, response: ServerResponse, caller: () => string, ms: number): boolean {
+    const target = ms > 0 ? this.#targetOf(request) : undefined;
+    if (!target) return false;
+    const refusal = this.#options.overload.refusalOfWait(ms) ?? this.#refusalOf(target, caller, ms);
+    return refusal !== undefined && this.#answer(request, response, target, refusal);
+  }
+
+  /** Why all limiters that a call may belong to refuse it, if they do. */
+  #refusalOf({ limiters }: Target, caller: () => string, waitedMs: number): AppError | undefined {
+    let refusal: AppError | undefined;
+    for (const limiter of limiters) {
+      refusal = limiter.isBusy ? limiter.refusalOf(caller(), 1, { waitedMs }) : undefined;
+      if (!refusal) return undefined;
+    }
+    return refusal;
+  }
+
+  #targetOf({ url = '', method }: IncomingMessage): Target | undefined {
+    const end = url.indexOf('?');
+    return METHODS.has(method) ? this.#targets.get(end === -1 ? url : url.slice(0, end)) : undefined;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse, target: Target, error: AppError): true {
+    const { retries } = this.#options.overload;
+    retries.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, target, error));
+    return true;
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, { id, textOf }: Target, error: AppError): void {
+    if (response.destroyed) return;
+    const requestId = requestIdOf(request);
+    const { docs, observer } = this.#options;
+    const { status, headers, body } = errorReply(error, id, requestId, docs);
+    observer?.overload.shed();
+    if (id !== null) observer?.calls.begin(id).failed(error);
+    const text = textOf(body);
+    response.writeHead(status, [
+      ...this.#options.headersOf({ origin: request.headers.origin, isSecure: false }),
+      ...Object.entries(headers).flat(),
+      'X-Request-Id',
+      requestId,
+      ...bodyHeaders(text),
+    ]);
+    response.end(text);
+    this.#count();
+  }
+
+  #count(): void {
+    this.#refused += 1;
+    // The first of a second is logged with the others.
+    if (this.#refused > 1) return;
+    setTimeout(() => {
+      this.#options.log.warn({ refused: this.#refused }, 'overloaded');
+      this.#refused = 0;
+    }, LOGGED_EVERY_MS).unref();
+  }
+}

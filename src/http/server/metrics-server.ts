@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { ConfigError } from '../../runtime/config.ts';
+import { Intake } from '../message/request-intake.ts';
+import type { Metrics } from '../../telemetry/metrics/metrics.ts';
+
+const PATH = '/metrics';
+/** How long whoever scrapes may take to ask. */
+const TIMEOUT_MS = 5000;
+/** How long a connection may stand still while it is answered. */
+const IDLE_MS = 30_000;
+/** How often Node looks for who took too long to ask. */
+const CHECK_MS = 1000;
+/** Connections at a time: a few that scrape, and people who look. */
+const MOST_CONNECTIONS = 200;
+
+const plain = 'text/plain; charset=utf-8';
+
+/** Where the metrics of this process are had. */
+export interface MetricsServer {
+  close: () => Promise<void>;
+}
+
+/**
+ * Serves `GET /metrics` on a port that is this process' own, also where others share the service's.
+ * @throws ConfigError for an address that cannot be had
+ */
+export const serveMetrics = async (
+  metrics: Metrics,
+  { host, port }: { host: string; port: number },
+  log: Logger,
+): Promise<MetricsServer> => {
+  const server = createServer(
+    {
+      requestTimeout: TIMEOUT_MS,
+      headersTimeout: TIMEOUT_MS,
+      keepAliveTimeout: 2 * 60_000,
+      connectionsCheckingInterval: CHECK_MS,
+    },
+    (request, response) => {
+      response.once('close', () => intake.answered(request));
+      intake.begin(request, response, () => serve(request, response));
+    },
+  );
+  const serve = ({ method, url = '' }: IncomingMessage, response: ServerResponse): void => {
+    const answer = (status: number, text: string, type = plain): void => {
+      response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
+      response.end(method === 'HEAD' ? '' : text);
+    };
+    if (url.split('?', 1)[0] !== PATH) answer(404, `Metrics are at ${PATH}.\n`);
+    else if (method !== 'GET' && method !== 'HEAD') answer(405, 'Ask by GET.\n');
+    else {
+      metrics.text().then(
+        (text) => answer(200, text, metrics.type),
+        (error: unknown) => {
+          log.error({ err: error }, 'the metrics could not be read');
+          answer(500, 'The metrics could not be read; the log says why.\n');
+        },
+      );
+    }
+  };
+  const intake = new Intake(server, (_fault, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  server.timeout = IDLE_MS;
+  // A worker that asked its supervisor for the port would share it.
+  server.listen({ host, port, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const fault = code === 'EADDRINUSE' ? 'is in use' : `cannot be had (${message})`;
+    throw new ConfigError(`METRICS_PORT "${port}" ${fault} on ${host}: choose another METRICS_PORT or METRICS_HOST`);
+  }
+  server.unref();
+  log.info({ host, port }, 'metrics');
+  return {
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+};

@@ -1,0 +1,145 @@
+import type { Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { inList } from '../../db/sql/in-list.ts';
+import { incrementAll } from '../../db/sql/increment.ts';
+import { type Bytes, idFromBytes, listFromDb, timeFromDb } from '../../db/values.ts';
+import { readTags } from '../../content/tag/service.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import { type Publication, publishAll } from '../../content/write/publish.ts';
+import { reactionColumns, type RemovableKind } from '../../content/write/remove.ts';
+import { grouped } from '../../content/write/tally.ts';
+import { findHidden, forget, type Kept, MARKS_AT_ONCE } from './kept.ts';
+
+interface HiddenRow {
+  record_id: Bytes;
+  record: string;
+}
+
+/** Locks hidden records, in the order of their ids, those that somebody else has shown meanwhile excepted. */
+const lockHidden = (tx: Transaction, authorId: Bytes, ids: readonly Bytes[]): Promise<HiddenRow[]> => {
+  const { sql, parameters } = inList(ids);
+  return tx.read<HiddenRow>(
+    `SELECT record_id, record FROM hidden_records WHERE author_id = ? AND record_id IN (${sql})
+    ORDER BY record_id ${tx.dialect.forUpdate}`,
+    [authorId, ...parameters],
+  );
+};
+
+const publicationOf = (
+  { kind, countersOf }: RemovableKind,
+  authorId: Bytes,
+  { record_id: id, record }: HiddenRow,
+  nameOf: ReadonlyMap<number, string>,
+): Publication => {
+  const kept = JSON.parse(record) as Kept;
+  const type = kind.typeColumn === undefined ? null : (kept[kind.typeColumn] as string | null);
+  const own = [...kind.summaryColumns, ...kind.detailColumns];
+  return {
+    id: idFromBytes(id),
+    authorId: idFromBytes(authorId),
+    createdAt: new Date(timeFromDb(kept.created_at)),
+    updatedAt: new Date(timeFromDb(kept.updated_at)),
+    draft: {
+      title: kept.title,
+      tagNames: listFromDb(kept.tag_ids)
+        .map((tagId) => nameOf.get(tagId))
+        .filter((name) => name !== undefined),
+      searchable: kind.searchedTexts(kept as Readonly<Record<string, string | null>>),
+      counters: countersOf(type),
+      type,
+      columns: Object.fromEntries(own.map((column) => [column, kept[column]])),
+    },
+    counts: { viewCount: kept.view_count },
+  };
+};
+
+/** Publishes hidden records again that are not there yet, without favorites and reactions. */
+const publishAgain = async (
+  tx: Transaction,
+  removable: RemovableKind,
+  authorId: Bytes,
+  ids: readonly Bytes[],
+): Promise<void> => {
+  const hidden = await lockHidden(tx, authorId, ids);
+  if (hidden.length === 0) return;
+  const { sql, parameters } = inList(hidden.map(({ record_id: id }) => id));
+  const there = await tx.read<{ id: Bytes }>(`SELECT id FROM ${removable.kind.table} WHERE id IN (${sql})`, parameters);
+  const known = new Set(there.map(({ id }) => idFromBytes(id)));
+  const missing = hidden.filter(({ record_id: id }) => !known.has(idFromBytes(id)));
+  if (missing.length === 0) return;
+  const tagIds = [...new Set(missing.flatMap(({ record }) => listFromDb((JSON.parse(record) as Kept).tag_ids)))];
+  const tags = tagIds.length === 0 ? [] : await readTags(tx, tagIds);
+  const nameOf = new Map(tags.map(({ id, name }) => [id, name]));
+  const publications = missing.map((row) => publicationOf(removable, authorId, row, nameOf));
+  await publishAll(tx, removable.kind, publications, { replaces: true });
+};
+
+interface MarkRow {
+  record_id: Bytes;
+  user_id: Bytes;
+  mark: 'favorite' | keyof typeof reactionColumns;
+}
+
+/** Gives records that are there again some of the marks they had. Returns whether there may be more. */
+const showMarks = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
+  const { table, foreignKey, favoriteTable, reactionTable } = kind;
+  const { sql, parameters } = inList(ids);
+  await tx.read(`SELECT id FROM ${table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
+  const marks = await tx.read<MarkRow>(
+    `SELECT record_id, user_id, mark FROM hidden_marks WHERE record_id IN (${sql})
+    ORDER BY record_id, user_id LIMIT ${MARKS_AT_ONCE}`,
+    parameters,
+  );
+  for (const record of grouped(marks, (mark) => idFromBytes(mark.record_id)).values()) {
+    const id = record[0]!.record_id;
+    for (const mark of ['favorite', 'like', 'dislike'] as const) {
+      const users = record.filter((row) => row.mark === mark).map(({ user_id: user }) => user);
+      if (users.length === 0) continue;
+      const among = inList(users);
+      const [into, column, columns, values] =
+        mark === 'favorite'
+          ? ([favoriteTable, 'favorite_count', `user_id, ${foreignKey}`, 'u.id, ?'] as const)
+          : ([reactionTable, reactionColumns[mark], `user_id, ${foreignKey}, type`, `u.id, ?, '${mark}'`] as const);
+      // Some may have gone, and some may have done it anew.
+      const set = await tx.execute(
+        `${tx.dialect.insertIgnore} INTO ${into} (${columns})
+        SELECT ${values} FROM users u WHERE u.id IN (${among.sql}) ORDER BY u.id`,
+        [id, ...among.parameters],
+      );
+      if (set > 0) await incrementAll(tx, [{ table, column, additions: [[id, set] as const] }]);
+      await tx.execute(`DELETE FROM hidden_marks WHERE record_id = ? AND mark = ? AND user_id IN (${among.sql})`, [
+        id,
+        mark,
+        ...among.parameters,
+      ]);
+    }
+  }
+  return marks.length === MARKS_AT_ONCE;
+};
+
+/**
+ * Shows the hidden records of a kind by an author again, with the favorites and reactions they had. To be run again if it
+ * was interrupted. `before` is done in the transaction that makes them whole. @returns how many
+ */
+export const showRecords = async (
+  db: Database,
+  removable: RemovableKind,
+  authorId: Bytes,
+  before: (tx: Transaction, ids: readonly Bytes[]) => Promise<void>,
+): Promise<number> => {
+  let shown = 0;
+  for await (const ids of findHidden(db, authorId, removable.kind)) {
+    await db.transaction((tx) => publishAgain(tx, removable, authorId, ids));
+    while (await db.transaction((tx) => showMarks(tx, removable.kind, ids)));
+    shown += await db.transaction(async (tx) => {
+      const left = await lockHidden(tx, authorId, ids);
+      if (left.length === 0) return 0;
+      await before(
+        tx,
+        left.map(({ record_id: id }) => id),
+      );
+      return forget(tx, authorId, ids);
+    });
+  }
+  return shown;
+};

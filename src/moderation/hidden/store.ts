@@ -1,0 +1,46 @@
+import type { Transaction } from '../../db/connection.ts';
+import { chunksOf } from '../../db/sql/in-list.ts';
+import { type Bytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import { joinTagIds, type Publication, tagsForHidden } from '../../content/write/publish.ts';
+import { keep } from './kept.ts';
+
+/** Stores records that are hidden from the beginning. */
+export const storeHidden = async (
+  tx: Transaction,
+  kind: ContentKind,
+  publications: readonly Publication[],
+): Promise<void> => {
+  const tags = await tagsForHidden(tx, kind, publications);
+  await keep(
+    tx,
+    kind,
+    publications.map(({ id, authorId, createdAt, updatedAt = createdAt, draft, counts }, index) => ({
+      id: storedIdToBytes(id),
+      authorId: storedIdToBytes(authorId),
+      kept: {
+        title: draft.title,
+        tag_ids: joinTagIds(tags[index] ?? []),
+        view_count: counts?.viewCount ?? 0,
+        created_at: timeToDb(createdAt),
+        updated_at: timeToDb(updatedAt),
+        ...draft.columns,
+      },
+    })),
+  );
+};
+
+/** Stores favorites and reactions of a hidden record, those that are there already excepted. */
+export const storeHiddenMarks = async (
+  tx: Transaction,
+  id: Bytes,
+  mark: 'favorite' | 'like' | 'dislike',
+  userIds: readonly Bytes[],
+): Promise<void> => {
+  for (const chunk of chunksOf(userIds)) {
+    await tx.execute(
+      `${tx.dialect.insertIgnore} INTO hidden_marks (record_id, user_id, mark) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,
+      chunk.flatMap((user) => [id, user, mark]),
+    );
+  }
+};

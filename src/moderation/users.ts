@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Actor, noteAct } from '../audit/acts.ts';
+import { findByAuthor } from '../content/read/find.ts';
+import { deleteHidden } from './hidden/delete.ts';
+import { hideRecords } from './hidden/hide.ts';
+import { countHidden } from './hidden/read.ts';
+import { showRecords } from './hidden/show.ts';
+import { countMarksOf, removeMarksOf } from '../content/engagement/remove.ts';
+import { removeRecords } from '../content/write/remove.ts';
+import type { Transaction } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { inList, partsOf } from '../db/sql/in-list.ts';
+import { updateRow } from '../db/sql/update.ts';
+import { type Bytes, storedIdToBytes, timeFromDb } from '../db/values.ts';
+import { AppError } from '../errors.ts';
+import type { UserRow } from '../user/entity.ts';
+import { deleteUserRow, lockUser, readUser } from '../user/service.ts';
+import { userProfileView } from '../user/view.ts';
+import { removableKinds } from './kinds.ts';
+import { noteHidden, noteRecords } from './removal.ts';
+
+/** Whoever publishes looks whether its user is suspended before the records are stored: far longer than that takes. */
+const SETTLE_MS = 2000;
+const settled = (): Promise<unknown> => sleep(SETTLE_MS);
+
+type UserProfile = ReturnType<typeof userProfileView>;
+
+/** A user as operators see them. */
+export interface UserState extends Omit<UserProfile, 'gameCount' | 'imagePostCount'> {
+  games: number;
+  imagePosts: number;
+  hiddenGames: number;
+  hiddenImagePosts: number;
+  /** Favorites and reactions that the user gave. */
+  marks: number;
+  keys: number;
+  suspendedAt: string | null;
+  hiddenAt: string | null;
+  updatedAt: string;
+}
+
+const optionalTime = (stored: string | null): string | null => (stored === null ? null : timeFromDb(stored));
+
+/** @throws AppError USER_NOT_FOUND */
+export const readUserState = async (db: Database, id: string): Promise<UserState> => {
+  const user = await readUser(db, id);
+  const key = storedIdToBytes(id);
+  const [more] = await db.read<{ suspended_at: string | null; hidden_at: string | null; n: number }>(
+    `SELECT suspended_at, hidden_at, (SELECT COUNT(*) FROM api_keys k WHERE k.user_id = users.id) AS n
+    FROM users WHERE id = ?`,
+    [key],
+  );
+  if (!more) throw new AppError('USER_NOT_FOUND');
+  const [hiddenGames = 0, hiddenImagePosts = 0] = await Promise.all(
+    removableKinds.map(({ kind }) => countHidden(db, id, kind)),
+  );
+  const marks = await Promise.all(removableKinds.map(({ kind }) => countMarksOf(db, kind, key)));
+  const { gameCount: games, imagePostCount: imagePosts, createdAt, ...profile } = userProfileView(user);
+  return {
+    ...profile,
+    games,
+    imagePosts,
+    hiddenGames,
+    hiddenImagePosts,
+    marks: marks.reduce((sum, n) => sum + n, 0),
+    keys: more.n,
+    suspendedAt: optionalTime(more.suspended_at),
+    hiddenAt: optionalTime(more.hidden_at),
+    createdAt,
+    updatedAt: timeFromDb(user.updated_at),
+  };
+};
+
+/** What `suspended_at` and `hidden_at` of a user are to be: an instant, or null for never. */
+type Standing = Partial<Pick<UserRow, 'suspendedAt' | 'hiddenAt'>>;
+
+/** Changes the standing of a user, where it is another one. @throws AppError USER_NOT_FOUND */
+const changeStanding = (db: Database, id: string, by: Actor, action: string, wanted: Standing): Promise<void> =>
+  db.transaction(async (tx) => {
+    const { suspended_at, hidden_at } = await lockUser(tx, id);
+    const before = { suspendedAt: optionalTime(suspended_at), hiddenAt: optionalTime(hidden_at) };
+    const changed = (['suspendedAt', 'hiddenAt'] as const).filter(
+      (name) => wanted[name] !== undefined && (wanted[name] === null) !== (before[name] === null),
+    );
+    if (changed.length === 0) return;
+    const changes: Standing = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
+    await updateRow<UserRow>(tx, 'User', id, changes);
+    await noteAct(tx, by, { action, subject: `user ${id}`, before, after: { ...before, ...changes } });
+  });
+
+/**
+ * Has all instances refuse the keys of a user within a second; with `hide`, hides all games and image posts of the user.
+ * To be run again if it was interrupted. Records that are being published meanwhile are hidden, too: it looks again after
+ * `settle`.
+ * @returns how many records it hid @throws AppError USER_NOT_FOUND
+ */
+export const suspendUser = async (
+  db: Database,
+  id: string,
+  by: Actor,
+  { hide, settle = settled }: { hide: boolean; settle?: () => Promise<unknown> },
+): Promise<number> => {
+  const action = 'users suspend';
+  await changeStanding(db, id, by, action, { suspendedAt: by.now, ...(hide && { hiddenAt: by.now }) });
+  if (!hide) return 0;
+  const reason = { by, action: 'users suspend --hide-content', subject: `user ${id}` };
+  let hidden = 0;
+  const hideAll = async (): Promise<void> => {
+    for (const removable of removableKinds) {
+      hidden += await hideRecords(db, removable, storedIdToBytes(id), noteRecords(reason, removable.kind));
+    }
+  };
+  await hideAll();
+  await settle();
+  await hideAll();
+  return hidden;
+};
+
+/**
+ * Lifts a suspension, and shows the records again that were hidden, with the favorites and reactions they had. To be run
+ * again if it was interrupted. @returns how many records it showed @throws AppError USER_NOT_FOUND
+ */
+export const unsuspendUser = async (db: Database, id: string, by: Actor): Promise<number> => {
+  const action = 'users unsuspend';
+  await changeStanding(db, id, by, action, { suspendedAt: null });
+  const reason = { by, action, subject: `user ${id}` };
+  let shown = 0;
+  for (const removable of removableKinds) {
+    shown += await showRecords(db, removable, storedIdToBytes(id), noteHidden(reason, 'shown'));
+  }
+  await changeStanding(db, id, by, action, { hiddenAt: null });
+  return shown;
+};
+
+/** Whether nothing of a user is left but the row, which is locked, and keys. */
+const isBare = async (tx: Transaction, key: Bytes): Promise<boolean> => {
+  for (const { kind } of removableKinds) {
+    const published = await tx.read(`SELECT id FROM ${kind.table} WHERE author_id = ? LIMIT 1`, [key]);
+    if (published.length > 0 || (await countMarksOf(tx, kind, key)) > 0) return false;
+  }
+  return (await tx.read('SELECT record_id FROM hidden_records WHERE author_id = ? LIMIT 1', [key])).length === 0;
+};
+
+/** Deletes a user who has nothing left. Returns whether that was so. */
+const deleteBare = (db: Database, id: string, by: Actor, before: UserState): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const key = storedIdToBytes(id);
+    await lockUser(tx, id);
+    if (!(await isBare(tx, key))) return false;
+    const keys = await tx.read<{ id: Bytes }>('SELECT id FROM api_keys WHERE user_id = ? ORDER BY id', [key]);
+    for (const part of partsOf(keys.map((row) => row.id))) {
+      const { sql, parameters } = inList(part);
+      for (const table of ['key_quotas', 'key_uses']) {
+        await tx.execute(`DELETE FROM ${table} WHERE key_id IN (${sql})`, parameters);
+      }
+    }
+    await deleteUserRow(tx, id);
+    await noteAct(tx, { name: by.name, now: new Date() }, { action: 'users delete', subject: `user ${id}`, before });
+    return true;
+  });
+
+/**
+ * Deletes a user with all that they have published, their favorites and reactions, and their keys, part by part, so that
+ * no transaction is long. It suspends the user first, so that nothing is added meanwhile. To be run again if it was
+ * interrupted. @throws AppError USER_NOT_FOUND
+ */
+export const deleteUser = async (db: Database, id: string, by: Actor): Promise<void> => {
+  const action = 'users delete';
+  const key = storedIdToBytes((await readUser(db, id)) && id);
+  const before = await readUserState(db, id);
+  await changeStanding(db, id, by, action, { suspendedAt: by.now });
+  const reason = { by, action, subject: `user ${id}` };
+  do {
+    for (const removable of removableKinds) {
+      const removal = { before: noteRecords(reason, removable.kind) };
+      for await (const ids of findByAuthor(db, removable.kind, key)) await removeRecords(db, removable, ids, removal);
+      await removeMarksOf(db, removable.kind, key);
+    }
+    await deleteHidden(db, key, noteHidden(reason, 'deleted'));
+  } while (!(await deleteBare(db, id, by, before)));
+};

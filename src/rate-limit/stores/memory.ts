@@ -1,0 +1,63 @@
+import { LRUCache } from 'lru-cache';
+import {
+  bucketOf,
+  type Buckets,
+  type Claim,
+  fullMs,
+  millisecondsOf,
+  MOST_DEBT,
+  type Outcome,
+  outcomeOf,
+  type Policy,
+  refusalOf,
+  type Standing,
+  standingOf,
+} from '../buckets.ts';
+
+/** Buckets that are known at a time, some 200 bytes each; those that were not asked for longest are forgotten first. */
+const REMEMBERED = 100_000;
+
+/** The buckets of one process, in its memory. */
+export class LocalBuckets implements Buckets {
+  readonly #now: () => number;
+  /** When each will have run out: the whole state of a leaky bucket. */
+  readonly #emptyAt: LRUCache<string, number>;
+
+  /** `now` tells the milliseconds of a clock that never goes back. */
+  constructor(now: () => number = () => performance.now(), remembered = REMEMBERED) {
+    this.#now = now;
+    this.#emptyAt = new LRUCache({ max: remembered });
+  }
+
+  take(claims: readonly Claim[]): Outcome {
+    const now = this.#now();
+    const backlogs = claims.map((claim) => this.#backlog(bucketOf(claim), now));
+    const outcome = outcomeOf(claims, backlogs, refusalOf(claims, backlogs));
+    if (!outcome.refusal) {
+      for (const [index, claim] of claims.entries()) {
+        if (claim.cost > 0) this.#emptyAt.set(bucketOf(claim), now + (outcome.standings[index] as Standing).wholeInMs);
+      }
+    }
+    return outcome;
+  }
+
+  add({ policy, owner, cost }: Claim): void {
+    const bucket = bucketOf({ policy, owner });
+    const now = this.#now();
+    const backlog = this.#backlog(bucket, now) + millisecondsOf(policy, cost);
+    this.#emptyAt.set(bucket, now + Math.min(Math.max(0, backlog), MOST_DEBT * fullMs(policy)));
+  }
+
+  standing(policy: Policy, owner: string): Standing {
+    return standingOf(policy, this.#backlog(bucketOf({ policy, owner }), this.#now()));
+  }
+
+  /** Takes over how an owner was seen to stand elsewhere. */
+  note({ policy, wholeInMs }: Standing, owner: string): void {
+    this.#emptyAt.set(bucketOf({ policy, owner }), this.#now() + wholeInMs);
+  }
+
+  #backlog(bucket: string, now: number): number {
+    return Math.max(0, (this.#emptyAt.get(bucket) ?? 0) - now);
+  }
+}

@@ -1,0 +1,41 @@
+import { ErrorReply } from '@redis/client';
+import { AppError } from '../../errors.ts';
+import type { RedisObserver, RoundTripWatch } from '../observer.ts';
+
+/** The first word of an error that Redis answers with. */
+const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;
+
+/** The round trips of one question, watched one after the other. */
+export class RoundTrips {
+  readonly #observer: RedisObserver;
+  #watch: RoundTripWatch | undefined;
+
+  constructor(observer: RedisObserver) {
+    this.#observer = observer;
+  }
+
+  /** Sends a command, and returns its answer. */
+  async send<T>(command: string, send: () => Promise<T>): Promise<T> {
+    this.#watch = this.#observer.sent(command);
+    try {
+      const answer = await send();
+      this.#end((watch) => watch.answered());
+      return answer;
+    } catch (error) {
+      this.#end((watch) => (error instanceof ErrorReply ? watch.answered(refusalOf(error)) : watch.failed(error)));
+      throw error;
+    }
+  }
+
+  /** Nobody waits any more: what is under way has failed, whenever its answer comes. */
+  giveUp(): void {
+    this.#end((watch) => watch.failed(new AppError('TIMEOUT')));
+  }
+
+  /** Once for each. */
+  #end(tell: (watch: RoundTripWatch) => void): void {
+    const watch = this.#watch;
+    this.#watch = undefined;
+    if (watch) tell(watch);
+  }
+}

@@ -1,0 +1,144 @@
+import {
+  bucketOf,
+  type Buckets,
+  type Claim,
+  claimedMs,
+  fullMs,
+  millisecondsOf,
+  MOST_DEBT,
+  type Outcome,
+  outcomeOf,
+  type Policy,
+  type Refusal,
+  refusalOf,
+  type Standing,
+} from '../buckets.ts';
+import type { LocalBuckets } from './memory.ts';
+import { siteOf } from '../client-subnet.ts';
+import { type Redis, scriptOf } from './redis.ts';
+
+/** How long what has been done may wait to be told. */
+const DELAY_MS = 20;
+/** Redis counts in microseconds, whole ones. */
+const MICROSECONDS = 1000;
+
+/**
+ * Tells how long a bucket takes to run out, in microseconds. What no instance can have written is removed, and the bucket
+ * begins anew: other types, no number, and more than `most`. Whatever stays has its time to live.
+ */
+const READ = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local function read(key, most)
+  local value = redis.pcall('GET', key)
+  if not value then return 0 end
+  local backlog = type(value) == 'string' and (tonumber(value) or 0) - now
+  if backlog and backlog > 0 and backlog <= most then
+    if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, math.ceil(backlog / 1000)) end
+    return backlog
+  end
+  redis.call('DEL', key)
+  return 0
+end
+`;
+
+/**
+ * Takes from the buckets of KEYS, all or none. Of each it is told in microseconds how long it is to run out at most, and how
+ * much longer it does by what is taken. Answers whether they were taken, and how long each would have run before.
+ */
+const TAKE = scriptOf(`${READ}
+local answer = {1}
+for i, key in ipairs(KEYS) do
+  local full = tonumber(ARGV[2 * i - 1])
+  local backlog = read(key, ${MOST_DEBT} * full)
+  answer[i + 1] = backlog
+  if backlog + ARGV[2 * i] > full then answer[1] = 0 end
+end
+if answer[1] == 1 then
+  for i, key in ipairs(KEYS) do
+    local backlog = answer[i + 1] + ARGV[2 * i]
+    if tonumber(ARGV[2 * i]) > 0 then
+      redis.call('SET', key, string.format('%.0f', now + backlog), 'PX', math.ceil(backlog / 1000))
+    end
+  end
+end
+return answer
+`);
+
+/** Adds to the bucket of KEYS, up to a limit: microseconds both. */
+const ADD = scriptOf(`${READ}
+local most = tonumber(ARGV[1])
+local backlog = math.min(math.max(0, read(KEYS[1], most) + ARGV[2]), most)
+if backlog > 0 then
+  redis.call('SET', KEYS[1], string.format('%.0f', now + backlog), 'PX', math.ceil(backlog / 1000))
+else
+  redis.call('DEL', KEYS[1])
+end
+return 0
+`);
+
+const inMicroseconds = (ms: number): string => String(Math.floor(ms * MICROSECONDS));
+
+/**
+ * The buckets that several instances share in Redis. While that is away, each instance counts for itself, from where it saw
+ * its buckets last.
+ */
+export class SharedBuckets implements Buckets {
+  readonly #redis: Redis;
+  readonly #local: LocalBuckets;
+  /** What is yet to be added. */
+  readonly #pending = new Map<string, Claim>();
+
+  constructor(redis: Redis, local: LocalBuckets) {
+    this.#redis = redis;
+    this.#local = local;
+  }
+
+  take(claims: readonly Claim[]): Outcome | Promise<Outcome> {
+    return this.#redis.isThere ? this.#takeShared(claims) : this.#local.take(claims);
+  }
+
+  add(claim: Claim): void {
+    this.#local.add(claim);
+    if (this.#pending.size === 0) setTimeout(() => this.#flush(), DELAY_MS).unref();
+    const bucket = bucketOf(claim);
+    const { cost = 0 } = this.#pending.get(bucket) ?? {};
+    this.#pending.set(bucket, { ...claim, cost: cost + claim.cost });
+  }
+
+  standing(policy: Policy, owner: string): Standing {
+    return this.#local.standing(policy, owner);
+  }
+
+  async #takeShared(claims: readonly Claim[]): Promise<Outcome> {
+    const answer = (await this.#redis.run(
+      TAKE,
+      claims.map((claim) => this.#nameOf(claim)),
+      claims.flatMap((claim) => [inMicroseconds(fullMs(claim.policy)), inMicroseconds(claimedMs(claim))]),
+    )) as number[] | undefined;
+    if (!answer) return this.#local.take(claims);
+    const [taken, ...microseconds] = answer;
+    const backlogs = microseconds.map((backlog) => backlog / MICROSECONDS);
+    const outcome = outcomeOf(claims, backlogs, taken === 1 ? undefined : this.#refusalOf(claims, backlogs));
+    for (const [index, { owner }] of claims.entries()) this.#local.note(outcome.standings[index] as Standing, owner);
+    return outcome;
+  }
+
+  /** There is one, if only by a rounding. */
+  #refusalOf(claims: readonly Claim[], backlogs: readonly number[]): Refusal {
+    return refusalOf(claims, backlogs) ?? { policy: (claims[0] as Claim).policy, roomInMs: 1 };
+  }
+
+  #flush(): void {
+    for (const claim of this.#pending.values()) {
+      const { policy, cost } = claim;
+      const most = inMicroseconds(MOST_DEBT * fullMs(policy));
+      this.#redis.tell(ADD, [this.#nameOf(claim)], [most, inMicroseconds(millisecondsOf(policy, cost))]);
+    }
+    this.#pending.clear();
+  }
+
+  #nameOf({ policy, owner }: Claim): string {
+    return this.#redis.nameOf(policy.name, owner, siteOf(owner));
+  }
+}

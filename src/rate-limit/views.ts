@@ -1,0 +1,44 @@
+import { hash, randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { VIEW_SECONDS } from '../../contract/limits.ts';
+import { networkOf } from './client-subnet.ts';
+import type { Redis } from './stores/redis.ts';
+
+/** Views that are known at a time, some 150 bytes each; beyond, the oldest ones count again. */
+const REMEMBERED = 100_000;
+
+/** Tells the first view of a record from those that follow it from the same address. Of addresses it keeps hashes only. */
+export class FirstViews {
+  readonly #redis: Redis | undefined;
+  readonly #now: () => number;
+  readonly #salt = randomUUID();
+  /** When each was. */
+  readonly #seen: LRUCache<string, number>;
+
+  constructor(redis?: Redis, now: () => number = () => performance.now(), remembered = REMEMBERED) {
+    this.#redis = redis;
+    this.#now = now;
+    this.#seen = new LRUCache({ max: remembered });
+  }
+
+  /** Calls `count`, now or soon, if this is the first view of the record from the address within the time. */
+  note(address: string, recordId: string, count: () => void): void {
+    const view = `${networkOf(address)} ${recordId}`;
+    if (!this.#isFirstHere(view)) return;
+    if (this.#redis?.isThere) void this.#countShared(this.#redis, view, count);
+    else count();
+  }
+
+  async #countShared(redis: Redis, view: string, count: () => void): Promise<void> {
+    if ((await redis.isFirst(redis.nameOf('view', view), VIEW_SECONDS)) !== false) count();
+  }
+
+  #isFirstHere(view: string): boolean {
+    const name = hash('sha256', this.#salt + view, 'base64url').slice(0, 22);
+    const now = this.#now();
+    const seen = this.#seen.get(name);
+    if (seen !== undefined && now - seen < VIEW_SECONDS * 1000) return false;
+    this.#seen.set(name, now);
+    return true;
+  }
+}

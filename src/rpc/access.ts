@@ -1,0 +1,42 @@
+import type { Access } from '../../contract/index.ts';
+import { AppError } from '../errors.ts';
+import { credentialMistake } from '../auth/mistakes.ts';
+import type { Caller, KeyVerifier, LookUp } from '../auth/verifier.ts';
+import type { Arrival } from './request-context.ts';
+
+const BEARER = /^Bearer +([^ ]+)$/i;
+
+/**
+ * Finds out from an `Authorization` header who calls. A credential that does not work is refused on public procedures
+ * too, so that nobody is taken for anonymous without knowing.
+ * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, and what `lookUp` throws
+ */
+export const identify = async (keys: KeyVerifier, authorization: string, lookUp?: LookUp): Promise<Caller> => {
+  const key = BEARER.exec(authorization)?.[1];
+  if (key === undefined) throw new AppError('KEY_MALFORMED', { hint: credentialMistake(authorization) });
+  return keys.verify(key, lookUp);
+};
+
+/** Of a call without a credential. `elsewhere` is where a key came that is not read. */
+const keyMissing = (elsewhere: string | undefined): AppError =>
+  new AppError('KEY_MISSING', {
+    ...(elsewhere !== undefined && {
+      hint: `A key is not read from ${elsewhere}. Send it in the header \`Authorization: Bearer <API_KEY>\`.`,
+    }),
+  });
+
+/** @throws AppError KEY_MISSING, SCOPE_MISSING when the caller may not call a procedure of this access */
+export const assertAccess = (
+  access: Access,
+  caller: Caller | undefined,
+  { keyElsewhere }: Pick<Arrival, 'keyElsewhere'> = {},
+): void => {
+  if (access === 'public') return;
+  if (!caller) throw keyMissing(keyElsewhere?.());
+  const { scopes } = caller.key;
+  if (!scopes.includes(access)) {
+    throw new AppError('SCOPE_MISSING', {
+      hint: `This operation needs the scope ${access}; the key has ${scopes.join(', ')}.`,
+    });
+  }
+};

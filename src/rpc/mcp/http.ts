@@ -1,0 +1,139 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { refusalCost } from '../../overload/retry-throttle.ts';
+import type { Arrival } from '../request-context.ts';
+import type { Calls } from '../pipeline.ts';
+import { parseJson } from '../payload.ts';
+import type { Context } from '../../context.ts';
+import { arrivalOf } from '../arrival-of.ts';
+import type { Bodies } from '../../http/message/body.ts';
+import { errorDocs, failureOf } from '../../http/message/failures.ts';
+import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
+import { asJsonRpc } from '../../http/message/json-rpc.ts';
+import { sendJson, setCommonHeaders } from '../../http/message/reply.ts';
+import { Standings } from '../../http/message/rate-limit-headers.ts';
+import type { Caller } from '../../auth/verifier.ts';
+import { bodyLimitFor, idOf } from './tools.ts';
+import type { Visitor } from './session.ts';
+
+/** Sessions and streams, for which the others are, we have none of. */
+const METHODS = ['POST'];
+
+/** What the API has no reason for, because only this protocol demands it. */
+const refusals = {
+  origin: {
+    status: 403,
+    error: {
+      code: -32003,
+      message: 'Scripts of this origin may not call: the operator has not listed it in CORS_ORIGINS.',
+    },
+  },
+  list: {
+    status: 400,
+    error: { code: -32600, message: 'Send one message in a request, not a list of them.' },
+  },
+} as const;
+
+type Exchange = ReturnType<(typeof import('./streamable-http.ts'))['exchange']>;
+
+/** A message, as far as one may look into it before it is checked. */
+interface Loose {
+  id?: unknown;
+  method?: unknown;
+  params?: { name?: unknown } | null;
+}
+
+const looselyOf = (body: unknown): Loose => (typeof body === 'object' && body !== null ? body : {});
+
+/** The id that an answer has to bear, null where none can be read. */
+const messageIdOf = ({ id }: Loose): string | number | null =>
+  typeof id === 'string' || typeof id === 'number' ? id : null;
+
+/** The procedure that a message calls, if it calls one. */
+const procedureOf = ({ method, params }: Loose): string | undefined =>
+  method === 'tools/call' && typeof params?.name === 'string' ? idOf(params.name) : undefined;
+
+const refuse = (response: Response, { status, error }: (typeof refusals)[keyof typeof refusals]): void =>
+  sendJson(response, status, JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+
+/**
+ * The door for the Model Context Protocol: POST brings one message, and is answered in JSON. Nothing is kept from one to
+ * the next, so that any worker may answer.
+ */
+export const mcp = (calls: Calls, bodies: Bodies, context: Context): RequestHandler => {
+  const { config, overload, limits, log } = context;
+  const surroundings = { log, docs: errorDocs(config) };
+  let loading: Promise<Exchange> | undefined;
+
+  /** The SDK takes a while to load, and many services need none of it. */
+  const load = async (): Promise<Exchange> => (await import('./streamable-http.ts')).exchange(calls, context);
+
+  /** Against pages that find this service by a name of their own (DNS rebinding), as the protocol demands. */
+  const isAllowed = (origin: string | undefined): boolean =>
+    origin === undefined || config.corsOrigins.includes('*') || config.corsOrigins.includes(origin);
+
+  const visitorOf = (
+    { socket }: Request,
+    { locals }: Response,
+    arrival: Arrival,
+    caller: Caller | undefined,
+  ): Visitor => ({
+    requestId: locals.requestId,
+    traceId: locals.traceId,
+    recognise: () => Promise.resolve(caller),
+    visit: () => ({
+      arrival,
+      requestId: locals.requestId,
+      traceId: locals.traceId,
+      noteFailure: (reason) => {
+        locals.reason = reason;
+        return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
+      },
+      end: () => undefined,
+    }),
+  });
+
+  const answer = async (request: Request, response: Response, hear: (message: Loose) => void): Promise<void> => {
+    const { locals } = response;
+    assertMethod(request, response, METHODS);
+    if (!isAllowed(request.headers.origin)) {
+      refuse(response, refusals.origin);
+      return;
+    }
+    assertJson(request, response);
+    const arrival = arrivalOf(request, response, config.requestTimeoutMs);
+    const caller = await calls.recognise(arrival);
+    const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
+    arrival.deadline.restart();
+    const body = parseJson(text);
+    if (Array.isArray(body)) {
+      await calls.charge(caller, arrival);
+      refuse(response, refusals.list);
+      return;
+    }
+    const message = looselyOf(body);
+    hear(message);
+    const procedure = procedureOf(message);
+    if (procedure === undefined) await calls.charge(caller, arrival);
+    else locals.procedure = procedure;
+    const exchange = await (loading ??= load());
+    const visitor = visitorOf(request, response, arrival, caller);
+    const { status, text: answered } = await exchange({ headers: request.headers, body }, visitor);
+    if (answered === '') {
+      setCommonHeaders(response);
+      response.status(status).end();
+    } else sendJson(response, status, answered);
+  };
+
+  return async (request, response) => {
+    let message: Loose = {};
+    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(response.locals.address));
+    try {
+      await answer(request, response, (heard) => (message = heard));
+    } catch (error) {
+      const { requestId, traceId } = response.locals;
+      const { status, headers, body } = failureOf(error, { procedure: undefined, requestId, traceId }, surroundings);
+      response.locals.reason = body.error.json.data.reason;
+      sendJson(response, status, asJsonRpc(body, messageIdOf(message)), Object.entries(headers).flat());
+    }
+  };
+};

@@ -1,0 +1,97 @@
+import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { Calls } from '../pipeline.ts';
+import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
+import { errorDocs, failureOf, type Surroundings } from '../../http/message/failures.ts';
+import { ToolCalls } from './tool-calls.ts';
+import { idOf, toolsFor } from './tools.ts';
+import type { Visitor } from './session.ts';
+import { version } from '../../version.ts';
+
+const INSTRUCTIONS =
+  'Games, image posts and users of a content service. Each tool is one operation of its HTTP API, with the same input, ' +
+  'output and errors. Lists come in pages: pass `nextCursor` as `cursor` for the next one. When a call fails, ' +
+  '`error.json` says what is wrong and how to put it right. Only the tools that the API key allows are listed.';
+
+/** Stands in for the SDK's own, which checks what we never ask of clients, and takes long to make. */
+const noValidator = {
+  getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: 'not asked for' }),
+};
+
+const isMembers = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a tool is called with. The SDK's own schema makes its arguments anew, and drops a member `__proto__` on the way. */
+const ToolParameters = z.looseObject({ name: z.string(), arguments: z.custom<object>(isMembers).optional() });
+
+type Handler = Parameters<Server['_wrapHandler']>[1];
+
+/** The SDK's server, but for its words on messages that are not as the protocol wants them: they are those of its parser. */
+class PlainServer extends Server {
+  // oxlint-disable-next-line no-underscore-dangle -- the SDK's name of what subclasses may change
+  protected override _wrapHandler(method: string, handler: Handler): Handler {
+    // oxlint-disable-next-line no-underscore-dangle
+    const wrapped = super._wrapHandler(method, handler);
+    return async (request, context) => {
+      try {
+        return await wrapped(request, context);
+      } catch (error) {
+        // All of ours have data.
+        if (error instanceof ProtocolError && error.data !== undefined) throw error;
+        const message = `The parameters of ${method} are not as the Model Context Protocol has them.`;
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+      }
+    };
+  }
+}
+
+/** A failure of ours as the protocol's. */
+const protocolError = (
+  thrown: unknown,
+  { requestId, traceId }: Pick<Visitor, 'requestId' | 'traceId'>,
+  surroundings: Surroundings,
+  code?: number,
+): ProtocolError => {
+  const { json } = failureOf(thrown, { procedure: undefined, requestId, traceId }, surroundings).body.error;
+  return new ProtocolError(code ?? json.code, json.message, json.data);
+};
+
+/** Makes servers of the protocol for visitors, all with the same tools. */
+export const serverFactory = (calls: Calls, { config, log }: Pick<Context, 'config' | 'log'>) => {
+  const surroundings = { log, docs: errorDocs(config) };
+  const toolCalls = new ToolCalls(calls, surroundings);
+  const implementation = { name: 'content-gateway', title: config.brand.name, version };
+
+  return (visitor: Visitor): Server => {
+    const server = new PlainServer(implementation, {
+      capabilities: { tools: {} },
+      instructions: INSTRUCTIONS,
+      jsonSchemaValidator: noValidator,
+    });
+    server.setRequestHandler('tools/list', async () => {
+      try {
+        const caller = await visitor.recognise();
+        return { tools: toolsFor(caller?.key.scopes ?? []) };
+      } catch (error) {
+        throw protocolError(error, visitor, surroundings);
+      }
+    });
+    server.setRequestHandler(
+      'tools/call',
+      { params: ToolParameters },
+      async (params, { mcpReq: { signal, _meta } }) => {
+        const { name, arguments: input = {} } = params;
+        const id = idOf(name);
+        if (id === undefined) {
+          const unknown = new AppError('PROCEDURE_NOT_FOUND', { hint: '`tools/list` has the names of all tools.' });
+          // The protocol takes it for a fault of the parameters.
+          throw protocolError(unknown, visitor, surroundings, ProtocolErrorCode.InvalidParams);
+        }
+        const call = { procedure: calls.find(id), input, meta: _meta };
+        return toolCalls.make(call, visitor.visit(id, signal));
+      },
+    );
+    return server;
+  };
+};

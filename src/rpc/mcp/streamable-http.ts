@@ -1,0 +1,84 @@
+/** The protocol over HTTP, without sessions: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpRequestContext,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import type { Calls } from '../pipeline.ts';
+import type { Context } from '../../context.ts';
+import { serverFactory } from './server.ts';
+import type { Visitor } from './session.ts';
+
+/** What comes by POST. */
+export interface Message {
+  /** The headers of the request, the names in lower case. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body, parsed. */
+  body: unknown;
+}
+
+/** What is answered to it. */
+export interface Answer {
+  status: number;
+  /** Empty for nothing. */
+  text: string;
+}
+
+/** The SDK looks at the URL of no request. */
+const ANYWHERE = 'http://localhost/mcp';
+
+/** A request as the SDK takes it: with the headers of the protocol, and willing to take any answer, as ours are all JSON. */
+const requestOf = ({ headers }: Message): Request => {
+  const protocol = Object.entries(headers).filter(([name]) => name.startsWith('mcp-'));
+  return new Request(ANYWHERE, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      ...Object.fromEntries(protocol.map(([name, value]) => [name, String(value)])),
+    },
+  });
+};
+
+/** Whose request it is, as the SDK hands it on to where servers are made. */
+const visitorOf = ({ authInfo }: McpRequestContext): Visitor => authInfo?.extra?.['visitor'] as Visitor;
+
+const answerLegacy = async (request: Request, body: unknown, server: Server): Promise<Response> => {
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  return transport.handleRequest(request, { parsedBody: body });
+};
+
+/**
+ * Answers messages, each by a server of its own. Those of the revisions from 2026 on need no handshake; those before have
+ * one, of which we keep nothing.
+ */
+export const exchange = (calls: Calls, context: Pick<Context, 'config' | 'log'>) => {
+  const serverFor = serverFactory(calls, context);
+  const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
+  const { fetch: answerModern } = createMcpHandler((about) => serverFor(visitorOf(about)), {
+    legacy: 'reject',
+    // Their streams would have nothing to tell.
+    maxSubscriptions: 0,
+    onerror,
+  });
+
+  return async (message: Message, visitor: Visitor): Promise<Answer> => {
+    const { body } = message;
+    const request = requestOf(message);
+    if (!(await isLegacyRequest(request, body))) {
+      const authInfo = { token: '', clientId: '', scopes: [], extra: { visitor } };
+      const response = await answerModern(request, { parsedBody: body, authInfo });
+      return { status: response.status, text: await response.text() };
+    }
+    const server = serverFor(visitor);
+    try {
+      const response = await answerLegacy(request, body, server);
+      return { status: response.status, text: await response.text() };
+    } finally {
+      await server.close();
+    }
+  };
+};

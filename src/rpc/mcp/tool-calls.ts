@@ -1,0 +1,112 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { ErrorResponse } from '../../../contract/index.ts';
+import type { Arrival } from '../request-context.ts';
+import type { Calls } from '../pipeline.ts';
+import { type Sent, sentText, sentValue } from '../payload.ts';
+import type { Procedure } from '../procedures.ts';
+import { AppError } from '../../errors.ts';
+import { failureOf, type Surroundings, toAppError } from '../../http/message/failures.ts';
+import type { CallWatch } from '../../telemetry/hooks.ts';
+import type { Visit } from './session.ts';
+
+/**
+ * The longest answer to a read, in bytes: more than any model takes in. In memory it takes up ten times as much, since
+ * the protocol has it twice.
+ */
+const ANSWER_LIMIT = 1024 * 1024;
+
+/** What a client sends along with a call: `idempotencyKey`, and what the protocol defines. */
+type Meta = Readonly<Record<string, unknown>>;
+
+/** What is called, with what. */
+export interface ToolCall {
+  procedure: Procedure;
+  input: unknown;
+  meta: Meta | undefined;
+}
+
+/** What a tool is given, as the envelope of a call; what is too deep to be written as JSON is left to the contract. */
+const sentOf = (input: unknown): Sent => {
+  try {
+    return sentText(JSON.stringify({ json: input }));
+  } catch {
+    return sentValue({ json: input });
+  }
+};
+
+/** As the header `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
+const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: Arrival): string | undefined => {
+  if (idempotencyKey === undefined) return header;
+  if (typeof idempotencyKey === 'string') return idempotencyKey;
+  throw new AppError('IDEMPOTENCY_KEY_INVALID');
+};
+
+/** @throws AppError ANSWER_TOO_LARGE for what nobody can read. What is written is not to be told as a failure. */
+const assertReadable = ({ effect }: Procedure, bytes: number): void => {
+  if (effect === 'write' || bytes <= ANSWER_LIMIT) return;
+  const hint = `A tool answers at most ${ANSWER_LIMIT} bytes, and this is ${bytes}. Ask for less: a smaller \`limit\`.`;
+  throw new AppError('ANSWER_TOO_LARGE', { hint });
+};
+
+/** The same twice: for clients that know structured content, and for those that do not. */
+const resultOf = (content: Record<string, unknown>): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(content) }],
+  structuredContent: content,
+});
+
+/** Calls of procedures as tools. */
+export class ToolCalls {
+  readonly #calls: Calls;
+  readonly #surroundings: Surroundings;
+
+  constructor(calls: Calls, surroundings: Surroundings) {
+    this.#calls = calls;
+    this.#surroundings = surroundings;
+  }
+
+  /** What a tool answers: the API's own output or, when that fails, the API's own envelope of failures. */
+  async make(call: ToolCall, visit: Visit): Promise<CallToolResult> {
+    const watch = this.#calls.watch(call.procedure.id);
+    try {
+      const answer = await watch.within(() => this.#answer(call, visit, watch));
+      watch.answered(answer.bytes);
+      return answer.result;
+    } catch (error) {
+      watch.failed(toAppError(error));
+      const { requestId, traceId } = visit;
+      const place = { procedure: call.procedure.id, requestId, traceId };
+      const { body } = failureOf(error, place, this.#surroundings);
+      await visit.noteFailure(body.error.json.data.reason);
+      return { ...resultOf({ ...body } satisfies ErrorResponse), isError: true };
+    } finally {
+      visit.end();
+    }
+  }
+
+  async #answer(
+    { procedure, input, meta = {} }: ToolCall,
+    visit: Visit,
+    watch: CallWatch,
+  ): Promise<{ result: CallToolResult; bytes: number }> {
+    let isReplay = false;
+    const arrival: Arrival = {
+      ...visit.arrival,
+      idempotencyKey: idempotencyKeyOf(meta, visit.arrival),
+      noteReplay: () => {
+        isReplay = true;
+        visit.arrival.noteReplay();
+      },
+    };
+    const admitted = await this.#calls.admit(procedure, arrival);
+    const sent = sentOf(input);
+    const bytes = Buffer.byteLength(sent.text);
+    if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
+    this.#calls.billBody(arrival, bytes);
+    watch.sent(bytes);
+    const answer = await this.#calls.perform(admitted, sent);
+    assertReadable(procedure, answer.length);
+    const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
+    const marks = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
+    return { result: { ...resultOf(result.data.json), ...marks }, bytes: answer.length };
+  }
+}

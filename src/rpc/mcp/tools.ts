@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import { type Procedure, procedures, type Scope } from '../../../contract/index.ts';
+import { inputSchemaOf, type Schema } from './schema.ts';
+
+/** What clients may make of a tool: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations */
+interface Annotations {
+  readOnlyHint?: true;
+  destructiveHint?: false;
+  idempotentHint?: true;
+  openWorldHint: false;
+}
+
+/** A procedure as a tool. */
+export interface Tool {
+  [member: string]: unknown;
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: Schema & { type: 'object' };
+  annotations: Annotations;
+}
+
+/** `game_list` of `game.list`: some clients refuse dots. */
+export const nameOf = ({ id }: Pick<Procedure, 'id'>): string => id.replace('.', '_');
+
+/** Only what differs from the protocol's defaults, by which a write may destroy and is not to be repeated. */
+const annotationsOf = ({ effect, name }: Procedure): Annotations => {
+  if (effect === 'read') return { readOnlyHint: true, openWorldHint: false };
+  if (/create$/i.test(name)) return { destructiveHint: false, openWorldHint: false };
+  if (name.startsWith('update')) return { idempotentHint: true, openWorldHint: false };
+  return { openWorldHint: false };
+};
+
+const inputOf = ({ route }: Procedure): z.ZodType => (route.body as z.ZodObject<{ json: z.ZodType }>).shape.json;
+
+const toolOf = (procedure: Procedure): Tool => ({
+  name: nameOf(procedure),
+  title: procedure.route.summary,
+  description: procedure.route.description,
+  inputSchema: inputSchemaOf(inputOf(procedure)),
+  annotations: annotationsOf(procedure),
+});
+
+const ids: ReadonlyMap<string, string> = new Map(procedures.map((procedure) => [nameOf(procedure), procedure.id]));
+
+/** The id of the procedure that is called by this tool, if there is one. */
+export const idOf = (tool: string): string | undefined => ids.get(tool);
+
+/** Lists by the scopes that they are for. */
+const lists = new Map<string, Tool[]>();
+
+/** The tools that a caller with these scopes may use, in the order of the contract. */
+export const toolsFor = (scopes: readonly Scope[]): Tool[] => {
+  const mayCall = ({ access }: Procedure): boolean => access === 'public' || scopes.includes(access);
+  const allowed = procedures.filter(mayCall);
+  const key = allowed.map(({ id }) => id).join();
+  const known = lists.get(key) ?? allowed.map(toolOf);
+  lists.set(key, known);
+  return known;
+};
+
+/** The largest body that any tool of a caller with these scopes takes, in bytes. */
+export const bodyLimitFor = (scopes: readonly Scope[]): number =>
+  Math.max(
+    ...procedures
+      .filter(({ access }) => access === 'public' || scopes.includes(access))
+      .map(({ bodyLimit }) => bodyLimit),
+  );

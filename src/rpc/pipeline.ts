@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../contract/index.ts';
+import { unknownProcedure } from '../suggestions/procedures.ts';
+import type { Context } from '../context.ts';
+import type { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+import { Replay } from '../idempotency/repeatable.ts';
+import type { KeyUses } from '../auth/uses.ts';
+import type { Caller, KeyVerifier } from '../auth/verifier.ts';
+import type { Arrival } from './request-context.ts';
+import { assertAccess, identify } from './access.ts';
+import { hasMoreValues, inputOf, type Sent } from './payload.ts';
+import { adviceOn, repeatableOf } from './idempotent-call.ts';
+import { callerOf } from '../overload/caller.ts';
+import type { Work } from '../overload/concurrency-limiter.ts';
+import type { OverloadProtection } from '../overload/overload-protection.ts';
+import type { Account, Rates } from '../rate-limit/limiter.ts';
+import { type CallObserver, type CallWatch, unwatched } from '../telemetry/hooks.ts';
+import type { Call } from '../procedure.ts';
+import type { Procedure, Procedures } from './procedures.ts';
+import { type Enter, SharedReads } from './single-flight.ts';
+
+/** The bytes of a body that are as much work as one more chunk. */
+const BYTES_PER_CHUNK = 16;
+
+/**
+ * What is done with a call that may be done: parse what was sent by the contract, handle it, check and strip the reply.
+ * @throws AppError VALIDATION_FAILED and whatever the handler throws
+ */
+export type Frame = (procedure: Procedure, sent: unknown, call: Call) => Promise<unknown>;
+
+/** A call that may be made. */
+export interface Admitted {
+  procedure: Procedure;
+  /** Undefined for nobody in particular. */
+  caller: Caller | undefined;
+  arrival: Arrival;
+  /** Who pays for it, where that is counted. */
+  account: Account | undefined;
+}
+
+/** From this length on a key is kept as its digest, in characters. */
+const LONG_KEY = 200;
+
+/** Equal for equal calls only: it says which form it has, since a caller may send the digest of another's text. */
+const keyOf = ({ id }: Procedure, text: string): string =>
+  text.length > LONG_KEY ? `${id} sha256 ${createHash('sha256').update(text).digest('base64')}` : `${id} text ${text}`;
+
+/** @throws AppError VALIDATION_FAILED for what is far larger than any input: each of its faults would take time to find */
+const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {
+  const limit = recordsMember === undefined ? MAX_VALUES.single : MAX_VALUES.batch;
+  if (!hasMoreValues(envelope, limit)) return;
+  const issue = { path: '', code: 'too_big', message: `must not hold more than ${limit} values in all` };
+  throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });
+};
+
+/** Reads of one record count its views and meet in the database layer, so they are not shared here. */
+const isShared = ({ procedure: { effect, answersList }, caller }: Admitted): boolean =>
+  effect === 'read' && answersList && caller === undefined;
+
+/**
+ * The one way of a call, whichever door it came through: find the procedure → who calls → may they, so often → is there
+ * room → parse → handle → check → reply. What a door demands or reads by its own rules it does between these steps.
+ */
+export class Calls {
+  readonly #procedures: Procedures;
+  readonly #keys: KeyVerifier;
+  readonly #uses: KeyUses;
+  readonly #overload: OverloadProtection;
+  readonly #frame: Frame;
+  readonly #rates: Rates | undefined;
+  readonly #observer: CallObserver | undefined;
+  readonly #shared: SharedReads<Buffer>;
+
+  constructor(
+    {
+      keys,
+      keyUses,
+      overload,
+      limits,
+      observer,
+    }: Pick<Context, 'keys' | 'keyUses' | 'overload' | 'limits' | 'observer'>,
+    procedures: Procedures,
+    frame: Frame,
+  ) {
+    this.#procedures = procedures;
+    this.#keys = keys;
+    this.#uses = keyUses;
+    this.#overload = overload;
+    this.#frame = frame;
+    this.#rates = limits?.rates;
+    this.#observer = observer?.calls;
+    this.#shared = new SharedReads(this.#observer?.shared);
+  }
+
+  /** Has a call watched from now on, that of the procedure with this id if there is one. Its door says how it ends. */
+  watch(id: string): CallWatch {
+    return this.#observer?.begin(this.#procedures.has(id) ? id : undefined) ?? unwatched;
+  }
+
+  /** The procedure with this id. @throws AppError PROCEDURE_NOT_FOUND */
+  find(id: string): Procedure {
+    const procedure = this.#procedures.get(id);
+    if (!procedure) throw new AppError('PROCEDURE_NOT_FOUND', { hint: unknownProcedure(id) });
+    return procedure;
+  }
+
+  /** Finds out who calls; undefined for nobody in particular. @throws AppError KEY_…, RATE_LIMITED, TIMEOUT */
+  async recognise({ authorization, address, deadline, learn, note }: Arrival): Promise<Caller | undefined> {
+    const caller =
+      authorization === undefined
+        ? undefined
+        : await deadline.race(identify(this.#keys, authorization, this.#rates?.lookUp(address, note)));
+    learn(caller);
+    return caller;
+  }
+
+  /**
+   * Finds out who calls, and whether they may, and charges what is known of the call.
+   * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, TIMEOUT
+   */
+  async admit(procedure: Procedure, arrival: Arrival): Promise<Admitted> {
+    const { address, deadline, note } = arrival;
+    const caller = await this.recognise(arrival);
+    assertAccess(procedure.access, caller, arrival);
+    if (caller) this.#uses.note(caller.key.id, procedure.id);
+    const account = this.#rates?.accountOf(caller?.key.id, address, note);
+    const entering = account && this.#enter(account, procedure, deadline);
+    if (entering) await entering;
+    return { procedure, caller, arrival, account };
+  }
+
+  /** Charges what a door does for a caller that is no call of a procedure as one read. @throws AppError RATE_LIMITED */
+  async charge(caller: Caller | undefined, { address, deadline, note }: Arrival): Promise<void> {
+    const account = this.#rates?.accountOf(caller?.key.id, address, note);
+    if (account) await this.#enter(account, { effect: 'read' }, deadline);
+  }
+
+  /** Bills the caller for so many bytes of a body, and for the chunks in which it came. */
+  billBody({ deadline, chunks }: Arrival, bytes: number): void {
+    deadline.bill?.((bytes + (chunks?.() ?? 0) * BYTES_PER_CHUNK) / SENT_BYTES_PER_MS);
+  }
+
+  /**
+   * Makes the call, as soon as there is room for it, and charges what it was found to cost. Returns the JSON of the reply,
+   * encoded once for all who share it. At the deadline a read is given up at once; a write itself has to find out whether
+   * it is stored. `position` is its place in a batch.
+   * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
+   */
+  async perform(admitted: Admitted, sent: Sent, position = 0): Promise<Buffer> {
+    const { procedure, account, arrival } = admitted;
+    const input = this.#inputThatTells(procedure, sent);
+    const charging = account && this.#rates?.chargeInput(account, procedure, input);
+    if (charging) await charging;
+    const answer = await this.#make(admitted, sent, { input, position });
+    arrival.deadline.bill?.(answer.length / ANSWERED_BYTES_PER_MS);
+    return answer;
+  }
+
+  #enter(account: Account, { effect }: Pick<Procedure, 'effect'>, deadline: Deadline): void | Promise<void> {
+    deadline.bill = (ms) => this.#rates?.bill(account, ms);
+    return this.#rates?.enter(account, effect);
+  }
+
+  #make(admitted: Admitted, sent: Sent, { input, position }: { input: unknown; position: number }): Promise<Buffer> {
+    const { procedure, caller, arrival } = admitted;
+    const { deadline, address, authorization, admittedBy, waitedMs } = arrival;
+    const { limiter, cost } = this.#overload.placeOf(procedure, input);
+    const work: Work = { caller: callerOf(caller && authorization, address), cost, deadline, waitedMs, admittedBy };
+    if (procedure.effect === 'write') return limiter.run(work, () => this.#write(admitted, sent, position));
+    const read = (time: Deadline): Promise<Buffer> =>
+      this.#handle(procedure, sent, { caller, address, deadline: time });
+    if (!isShared(admitted)) return deadline.race(limiter.run(work, () => read(deadline)));
+    const enter: Enter = (run, untilBegun) => limiter.run({ ...work, untilBegun }, run);
+    const asked = { caller: work.caller, deadline };
+    return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), asked, enter, read));
+  }
+
+  /** The input, where the class or the cost of the call depends on it. @throws AppError MALFORMED_JSON */
+  #inputThatTells({ searchMember, recordsMember }: Procedure, sent: Sent): unknown {
+    const member = searchMember ?? recordsMember;
+    return member !== undefined && sent.mayHave(member) ? inputOf(sent.parse()) : undefined;
+  }
+
+  async #handle(procedure: Procedure, sent: Sent, call: Call): Promise<Buffer> {
+    const envelope = sent.parse();
+    assertSize(procedure, envelope);
+    return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, call)));
+  }
+
+  async #write({ procedure, caller, arrival }: Admitted, sent: Sent, position: number): Promise<Buffer> {
+    const { address, deadline, idempotencyKey } = arrival;
+    const input = (): unknown => inputOf(sent.parse());
+    const repeatable = repeatableOf(procedure, caller, { idempotencyKey, position, input });
+    try {
+      return await this.#handle(procedure, sent, { caller, address, deadline, repeatable });
+    } catch (error) {
+      if (!(error instanceof Replay)) throw adviceOn(error, repeatable);
+      arrival.noteReplay();
+      this.#observer?.replayed(procedure.id);
+      return Buffer.from(error.answer);
+    }
+  }
+}

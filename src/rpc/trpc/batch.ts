@@ -1,0 +1,182 @@
+/** Batches of tRPC's clients, in one reply or as JSON lines: https://trpc.io/docs/rpc */
+import type { Request, Response } from 'express';
+import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS, READ_BODY_LIMIT } from '../../../contract/index.ts';
+import { BatchAnswers, HeldAnswers } from '../reply-budget.ts';
+import type { Admitted, Calls } from '../pipeline.ts';
+import { parseJson, sentValue } from '../payload.ts';
+import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
+import type { Bodies } from '../../http/message/body.ts';
+import type { CallWatch } from '../../telemetry/hooks.ts';
+import { arrivalOf } from '../arrival-of.ts';
+import { failureOf, type Surroundings, toAppError } from '../../http/message/failures.ts';
+import { queryText, sendToGet } from './get.ts';
+import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
+import { sendJson } from '../../http/message/reply.ts';
+import type { ConcurrencyLimiter } from '../../overload/concurrency-limiter.ts';
+import { refusalCost } from '../../overload/retry-throttle.ts';
+import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
+
+/**
+ * Calls of a batch that make lists at once. When an answer finds no room, those that have not begun are spared. Calls for
+ * single records all begin together, so that they share their queries.
+ */
+const LISTS_AT_ONCE = 4;
+
+/** What is said of faults that find no room among the answers. */
+const UNLISTED = 'The faults are not listed: the answers to this batch are too large together.';
+
+const ok = (json: Buffer): Reply => ({ status: 200, headers: {}, json });
+
+/** Does `work` for each item, in their order, for so many at once. */
+const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> => {
+  const rest = items.values();
+  const runner = async (): Promise<void> => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, runner));
+};
+
+/** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
+const readInputs = async (
+  bodies: Bodies,
+  request: Request,
+  limit: number,
+  onRead: (bytes: number) => void,
+): Promise<Record<string, unknown>> => {
+  const read = (): Promise<string> =>
+    bodies.read(request, limit).catch((error: unknown) => {
+      onRead(0);
+      throw error;
+    });
+  const text = request.method === 'POST' ? await read() : queryText(request);
+  onRead(text.length);
+  const inputs = text === '' ? {} : parseJson(text);
+  if (typeof inputs !== 'object' || inputs === null || Array.isArray(inputs)) {
+    const issue = { path: '', code: 'invalid_type', message: 'must be an object: {"0": {"json": …}, "1": …}' };
+    throw new AppError('VALIDATION_FAILED', { issues: [issue] });
+  }
+  return inputs as Record<string, unknown>;
+};
+
+/** After how many seconds to try again, 0 if not. */
+const secondsOf = ({ headers }: Reply): number => Number(headers['Retry-After'] ?? 0);
+
+const send = (request: Request, response: Response, replies: readonly Reply[]): void => {
+  // Whoever comes back is to find room for all of them.
+  const byPatience = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
+  for (const { headers } of byPatience) response.set(headers);
+  if (request.headers['trpc-accept'] === 'application/jsonl') {
+    const headers = ['Vary', 'trpc-accept', 'Cache-Control', 'no-store'];
+    sendJson(response, 200, asJsonLine(replies), headers, 'application/jsonl; charset=utf-8');
+    return;
+  }
+  const status = commonStatus(replies);
+  const json = asList(replies);
+  if (request.method === 'POST') sendJson(response, status, json);
+  else sendToGet(response, status, json);
+};
+
+/** A call of a batch that may be made, and who watches it. */
+interface Watched extends Admitted {
+  watch: CallWatch;
+}
+
+interface Options extends Pick<Context, 'overload'>, Surroundings {
+  /** For the work on a batch. */
+  timeoutMs: number;
+}
+
+/**
+ * Answers a batch: `names` is the last part of its path, the procedures with commas between. Each call is checked and
+ * fails by itself.
+ */
+export const answerBatch =
+  (calls: Calls, bodies: Bodies, { overload, timeoutMs, ...surroundings }: Options, held = new HeldAnswers()) =>
+  async (names: string, request: Request, response: Response): Promise<void> => {
+    const ids = names.replaceAll(/%2c/gi, ',').split(',');
+    if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
+    assertMethod(request, response, ['GET', 'HEAD', 'POST']);
+    if (request.method === 'POST') assertJson(request, response);
+    else assertNoContent(request, response);
+
+    const failed = (id: string, error: unknown): Reply => {
+      const { requestId, traceId } = response.locals;
+      const { body, ...rest } = failureOf(error, { procedure: id, requestId, traceId }, surroundings);
+      response.locals.reason ??= body.error.json.data.reason;
+      return { ...rest, json: Buffer.from(JSON.stringify(body)) };
+    };
+    const arrival = { ...arrivalOf(request, response, timeoutMs), admittedBy: new Set<ConcurrencyLimiter>() };
+    const admit = async (id: string): Promise<Admitted> => {
+      const procedure = calls.find(id);
+      assertMethodOf(request, response, procedure);
+      return calls.admit(procedure, arrival);
+    };
+    const begin = async (id: string): Promise<Watched | Reply> => {
+      const watch = calls.watch(id);
+      try {
+        return { ...(await watch.within(() => admit(id))), watch };
+      } catch (error) {
+        watch.failed(toAppError(error));
+        return failed(id, error);
+      }
+    };
+
+    const admitted = await Promise.all(ids.map(begin));
+    const callable = admitted.filter((one) => 'procedure' in one);
+    // Only a caller that may write is listened to for long.
+    const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
+    const bill = (bytes: number): void => {
+      calls.billBody(arrival, bytes);
+      for (const { watch } of callable) watch.sent(bytes / callable.length);
+    };
+    const read = (): Promise<Record<string, unknown>> =>
+      readInputs(bodies, request, limit, bill).catch((error: unknown) => {
+        for (const { watch } of callable) watch.failed(toAppError(error));
+        throw error;
+      });
+    const inputs = callable.length > 0 ? await read() : {};
+    arrival.deadline.restart();
+    const answers = new BatchAnswers(held);
+    const answer = async (one: Watched, input: unknown, index: number): Promise<Reply> => {
+      const { procedure, watch } = one;
+      try {
+        answers.assertRoom();
+        const json = await watch.within(() => calls.perform(one, sentValue(input), index));
+        const reply = ok(answers.add(procedure, json));
+        watch.answered(json.length);
+        return reply;
+      } catch (error) {
+        const { id } = procedure;
+        watch.failed(toAppError(error));
+        const reply = failed(id, error);
+        const isListed = toAppError(error).details.issues !== undefined;
+        const unlisted = new AppError('VALIDATION_FAILED', { hint: UNLISTED });
+        return {
+          ...reply,
+          json: answers.addFailure(reply.json, isListed ? () => failed(id, unlisted).json : undefined),
+        };
+      }
+    };
+    const replies: Reply[] = [];
+    const at = (index: number) => admitted[index] as Watched | Reply;
+    const answerAt = async (index: number): Promise<void> => {
+      const one = at(index);
+      const input = Object.hasOwn(inputs, index) ? inputs[index] : {};
+      replies[index] = 'procedure' in one ? await answer(one, input, index) : one;
+    };
+    const isList = (index: number): boolean => {
+      const one = at(index);
+      return 'procedure' in one && one.procedure.answersList;
+    };
+    const lists = [...admitted.keys()].filter(isList);
+    const others = [...admitted.keys()].filter((index) => !isList(index));
+    try {
+      await Promise.all([inTurn(lists, LISTS_AT_ONCE, answerAt), ...others.map(answerAt)]);
+      const isRefused = replies.every(({ status }) => status === 503);
+      if (isRefused) await overload.retries.turn(request.socket, refusalCost.late);
+      send(request, response, replies);
+    } finally {
+      answers.release();
+    }
+  };

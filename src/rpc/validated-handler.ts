@@ -1,0 +1,72 @@
+import { createExpressEndpoints, RequestValidationError } from '@ts-rest/express';
+import type { Request, RequestHandler, Response, Router } from 'express';
+import type { z } from 'zod';
+import { invalidInput } from '../suggestions/input.ts';
+import type { Frame } from './pipeline.ts';
+import type { Procedure, Procedures } from './procedures.ts';
+import type { Call } from '../procedure.ts';
+
+interface Envelope {
+  json?: unknown;
+}
+
+const implementation =
+  ({ handle }: Procedure) =>
+  async ({ body: { json }, res }: { body: Envelope; res: Response }) => ({
+    status: 200 as const,
+    body: { result: { data: { json: await handle(json, (res as unknown as Place).locals.call) } } },
+  });
+
+/** What was thrown, with the faults of an input as an error of the catalogue. */
+const asOurs = (error: unknown, procedure: Procedure, sent: unknown): unknown => {
+  if (!(error instanceof RequestValidationError)) return error;
+  return invalidInput(procedure, sent, (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
+};
+
+/**
+ * ts-rest's handlers for Express as the frame of every call: they parse by the contract, call the procedure, check and
+ * strip its reply. They are collected by path instead of being mounted: a map finds them sooner than Express' routes, and
+ * reads by GET and the members of a batch, which have no Express request of their own, pass through the very same ones.
+ */
+export const tsRestFrame = (procedures: Procedures): Frame => {
+  const handlers = new Map<string, RequestHandler>();
+  const collector = {
+    post: (path: string, ...added: RequestHandler[]) => handlers.set(path, added.at(-1) as RequestHandler),
+    use: () => undefined,
+  };
+  const all = [...procedures.values()];
+  createExpressEndpoints(
+    Object.fromEntries(all.map(({ id, route }) => [id, route])),
+    Object.fromEntries(all.map((procedure) => [procedure.id, implementation(procedure)])) as never,
+    collector as unknown as Router,
+    { responseValidation: true },
+  );
+
+  const run: Frame = (procedure, sent, call) =>
+    new Promise((resolve, reject) => {
+      const response = new Place(call, resolve);
+      const handle = handlers.get(procedure.route.path) as RequestHandler;
+      void handle({ body: sent } as Request, response as unknown as Response, reject);
+    });
+
+  return (procedure, sent, call) =>
+    // Not in ts-rest's callback: it waits for nothing there, so that a fault of ours would end the process.
+    run(procedure, sent, call).catch((error: unknown) => {
+      throw asOurs(error, procedure, sent);
+    });
+};
+
+/** Where ts-rest puts a reply. */
+class Place {
+  readonly locals: { call: Call };
+  readonly json: (body: unknown) => void;
+
+  constructor(call: Call, json: (body: unknown) => void) {
+    this.locals = { call };
+    this.json = json;
+  }
+
+  status(): this {
+    return this;
+  }
+}

@@ -1,0 +1,322 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { type StrayVariable, strayVariables } from '../suggestions/variables.ts';
+import { checkAddress, DEFAULT_DATABASE_URL, hasUnencoded, ILL_FORMED } from '../db/address.ts';
+import { AddressError } from '../errors.ts';
+import { parseQuotas, QuotaError, type Quotas } from '../rate-limit/policies.ts';
+import { type Logo, LogoError, readLogo } from './brand-logo.ts';
+
+export const MAX_PORT = 65_535;
+
+const wholeNumber = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
+
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((value) => value === 'true');
+
+const databaseUrl = z.string().check((ctx) => {
+  try {
+    checkAddress(ctx.value);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    ctx.issues.push({ code: 'custom', input: '', message: error.message });
+  }
+});
+
+const quotas = z.string().transform((text, ctx) => {
+  try {
+    return parseQuotas(text);
+  } catch (error) {
+    if (!(error instanceof QuotaError)) throw error;
+    ctx.issues.push({ code: 'custom', input: text, message: error.message });
+    return z.NEVER;
+  }
+});
+
+const redisUrl = z
+  .string()
+  .refine(
+    (url) => /^rediss?:\/\/[^/]/.test(url) && (hasUnencoded(url) || URL.canParse(url)),
+    'must be redis://user:password@host:port/number or rediss://…',
+  )
+  .refine((url) => !hasUnencoded(url), ILL_FORMED);
+
+const publicUrl = z
+  .string()
+  .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), 'must be an http or https URL')
+  .transform((url) => url.replace(/\/+$/, ''));
+
+const logo = z.string().transform((path, ctx) => {
+  try {
+    return readLogo(path);
+  } catch (error) {
+    if (!(error instanceof LogoError)) throw error;
+    ctx.issues.push({ code: 'custom', input: path, message: error.message });
+    return z.NEVER;
+  }
+});
+
+const WEB_ADDRESS = /^https?:\/\/[^\s/]/i;
+const MAIL_ADDRESS = /^mailto:[^\s@?]+@[^\s@?]+$/i;
+
+/** A link as the published pages and the document may hold it. */
+const link = (forms: readonly RegExp[], message: string) =>
+  z.string().refine((url) => URL.canParse(url) && forms.some((form) => form.test(url)), message);
+
+const variables = z.object({
+  PORT: wholeNumber(0, MAX_PORT).default(3000),
+  HOST: z.string().optional(),
+  DATABASE_URL: databaseUrl.default(DEFAULT_DATABASE_URL),
+  DATABASE_READ_URL: databaseUrl
+    .refine((url) => !url.startsWith('sqlite:'), 'must be mysql://user:password@host:port/database or mariadb://…')
+    .optional(),
+  AUTO_MIGRATE: flag.optional(),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be fatal, error, warn, info, debug, trace or silent',
+    })
+    .default('info'),
+  LOG_FORMAT: z.enum(['json', 'pretty'], { error: 'must be json or pretty' }).optional(),
+  SLOW_REQUEST_MS: wholeNumber(0, 600_000).default(1000),
+  PUBLIC_URL: publicUrl.optional(),
+  SECURITY_CONTACT: link([MAIL_ADDRESS, /^https:\/\/[^\s/]/i], 'must be a mailto: or https:// URL').optional(),
+  TRUST_PROXY: wholeNumber(0, 32).default(0),
+  CORS_ORIGINS: z
+    .string()
+    .transform((list) => list.split(',').map((origin) => origin.trim()))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(
+            (origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin),
+            'must be * or a comma-separated list of origins such as https://app.example.com',
+          ),
+      ),
+    )
+    .default(['*']),
+  WORKERS: z
+    .literal('auto', { error: 'must be auto or a whole number' })
+    .transform(() => availableParallelism())
+    .or(wholeNumber(1, 256))
+    .default(1),
+  RATE_LIMIT: quotas.prefault('on'),
+  METRICS_PORT: wholeNumber(1, MAX_PORT).optional(),
+  METRICS_HOST: z.string().optional(),
+  REDIS_URL: redisUrl.optional(),
+  REDIS_TIMEOUT_MS: wholeNumber(1, 1000).default(5),
+  REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
+  MAX_QUEUE_MS: z
+    .literal('off', { error: 'must be off or a whole number' })
+    .transform(() => undefined)
+    .or(wholeNumber(0, 60_000))
+    .default(1000),
+  AUDIT_RETENTION_DAYS: wholeNumber(1, 36_500).default(365),
+  SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
+  SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
+  BRAND_NAME: z
+    .string()
+    .trim()
+    .min(1, 'must not be blank')
+    .max(60, 'must have at most 60 characters')
+    .regex(/^\P{Cc}*$/u, 'must be one line without control characters')
+    .default('Content Gateway'),
+  BRAND_COLOR: z
+    .string()
+    .regex(/^#[\da-f]{6}$/i, 'must be a color such as #2457d6')
+    .toLowerCase()
+    .default('#2457d6'),
+  BRAND_LOGO: logo.optional(),
+  BRAND_CONTACT: link(
+    [MAIL_ADDRESS, WEB_ADDRESS],
+    'must be mailto:name@example.com or an http or https URL',
+  ).optional(),
+  BRAND_TERMS: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
+});
+
+/** The names of all variables that are read. */
+export const variableNames: readonly string[] = Object.keys(variables.shape);
+
+const collector = z
+  .string()
+  .refine(
+    (url) => URL.canParse(url) && WEB_ADDRESS.test(url),
+    'must be an http or https URL, such as http://localhost:4318',
+  );
+
+const protocol = z.literal('http/protobuf', { error: 'must be http/protobuf, which every collector takes' });
+
+/** OpenTelemetry's own variables, as far as they decide whether there are traces. Its SDK reads them itself. */
+const telemetry = z.object({
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol.optional(),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], { error: 'must be otlp or none' }).optional(),
+  OTEL_SDK_DISABLED: z.string().optional(),
+});
+
+/** What the SDK reads besides. */
+const TELEMETRY = [
+  ...['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY', 'COMPRESSION', 'HEADERS', 'TIMEOUT'].flatMap((name) => [
+    `OTEL_EXPORTER_OTLP_${name}`,
+    `OTEL_EXPORTER_OTLP_TRACES_${name}`,
+  ]),
+  ...['EXPORT_TIMEOUT', 'MAX_EXPORT_BATCH_SIZE', 'MAX_QUEUE_SIZE', 'SCHEDULE_DELAY'].map((name) => `OTEL_BSP_${name}`),
+  ...['RESOURCE_ATTRIBUTES', 'SERVICE_NAME', 'TRACES_SAMPLER', 'TRACES_SAMPLER_ARG'].map((name) => `OTEL_${name}`),
+];
+/** The names of OpenTelemetry's variables that have an effect here. */
+export const telemetryNames: readonly string[] = [...Object.keys(telemetry.shape), ...TELEMETRY];
+
+/** Whether spans are recorded and sent: only where somebody has said whither, and nobody has turned it off. */
+const isTracing = (given: z.output<typeof telemetry>): boolean => {
+  const endpoint = given.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? given.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const exporter = given.OTEL_TRACES_EXPORTER ?? (endpoint === undefined ? 'none' : 'otlp');
+  return exporter === 'otlp' && given.OTEL_SDK_DISABLED?.toLowerCase() !== 'true';
+};
+
+/** How the operator wants the service to be published: configuration, with neutral defaults. */
+export interface Brand {
+  /** The name of the service, in titles and in the bar of every page. */
+  name: string;
+  /** The accent of the pages, `#rrggbb`. */
+  color: string;
+  /** A logo that stands in for ours. */
+  logo: Logo | undefined;
+  /** Where users reach the operator: a `mailto:` or http(s) URL. */
+  contact: string | undefined;
+  /** The terms of use: an http(s) URL. */
+  terms: string | undefined;
+}
+
+/** The settings of the service, as the README's table describes them. */
+export interface Config {
+  port: number;
+  host: string;
+  databaseUrl: string;
+  /** Whether the operator chose the database; else it is the default. */
+  isDatabaseNamed: boolean;
+  /** Where reads of nobody in particular go, which may then miss what was stored a moment ago. */
+  databaseReadUrl: string | undefined;
+  autoMigrate: boolean;
+  logLevel: z.output<typeof variables>['LOG_LEVEL'];
+  logFormat: 'json' | 'pretty';
+  /** From how many milliseconds on the log tells what a request did in the database; 0 for never. */
+  slowRequestMs: number;
+  /** Where callers reach the service, without a trailing slash. */
+  publicUrl: string | undefined;
+  /** Where to report a vulnerability: a `mailto:` or https URL. */
+  securityContact: string | undefined;
+  /** How many proxies in front of the service are trusted to name the caller's address. */
+  trustProxy: number;
+  corsOrigins: string[];
+  /** How many processes answer requests. */
+  workers: number;
+  /** What callers may do within a minute; undefined for all that they like. */
+  quotas: Quotas | undefined;
+  /** Where this process tells its metrics; undefined for nowhere. */
+  metrics: { host: string; port: number } | undefined;
+  /** Whether it records traces and sends them. */
+  isTracing: boolean;
+  /** Where instances count together. */
+  redisUrl: string | undefined;
+  /** How long anybody waits for an answer there. */
+  redisTimeoutMs: number;
+  /** How long the work for a request may take. */
+  requestTimeoutMs: number;
+  /** How long a call may wait for its turn, in milliseconds; undefined: calls neither wait nor are refused. */
+  maxQueueMs: number | undefined;
+  /** For how many days privileged acts are remembered. */
+  auditRetentionDays: number;
+  /** How long callers may still come when it has been told to stop, and says so. */
+  shutdownDelayMs: number;
+  shutdownTimeoutMs: number;
+  brand: Brand;
+  /** Variables that look like settings and are none. */
+  strays: StrayVariable[];
+  /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
+  sandbox: boolean;
+}
+
+/** The same settings for the sandbox, which leaves the database alone that they name. */
+export const sandboxOf = (config: Config): Config => ({
+  ...config,
+  databaseUrl: 'sqlite::memory:',
+  databaseReadUrl: undefined,
+  autoMigrate: true,
+  // Each process would have a memory of its own.
+  workers: 1,
+  // Tests call as often as they like.
+  quotas: undefined,
+  maxQueueMs: undefined,
+  redisUrl: undefined,
+  sandbox: true,
+});
+
+/** A setting that cannot be used: the message names the variable, the fault and what is allowed. */
+export class ConfigError extends Error {}
+
+/** Whether this process runs in a container, as far as one can tell. */
+export const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
+
+/**
+ * Reads the settings from environment variables; an empty one counts as missing.
+ * @throws ConfigError that lists every faulty variable
+ */
+export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const { success, data, error } = z.object({ ...variables.shape, ...telemetry.shape }).safeParse(present);
+  if (!success) {
+    const faults = error.issues.map((issue) => {
+      const name = String(issue.path[0]);
+      // Whoever reads the log need not learn a password.
+      const isSecret = ['DATABASE_URL', 'DATABASE_READ_URL', 'REDIS_URL'].includes(name);
+      const value = isSecret ? '' : ` "${present[name]}"`;
+      return `${name}${value} ${issue.message}`;
+    });
+    throw new ConfigError([...new Set(faults)].join('\n'));
+  }
+  // A container's ports are published one by one.
+  const defaultHost = inContainer() ? '0.0.0.0' : '127.0.0.1';
+  const { METRICS_PORT: metricsPort, METRICS_HOST: metricsHost = defaultHost } = data;
+  return {
+    port: data.PORT,
+    host: data.HOST ?? defaultHost,
+    databaseUrl: data.DATABASE_URL,
+    isDatabaseNamed: present['DATABASE_URL'] !== undefined,
+    databaseReadUrl: data.DATABASE_READ_URL,
+    autoMigrate: data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:'),
+    logLevel: data.LOG_LEVEL,
+    // Someone reads along, or a program does.
+    logFormat: data.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    slowRequestMs: data.SLOW_REQUEST_MS,
+    publicUrl: data.PUBLIC_URL,
+    securityContact: data.SECURITY_CONTACT,
+    trustProxy: data.TRUST_PROXY,
+    corsOrigins: data.CORS_ORIGINS,
+    workers: data.WORKERS,
+    quotas: data.RATE_LIMIT,
+    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
+    isTracing: isTracing(data),
+    redisUrl: data.REDIS_URL,
+    redisTimeoutMs: data.REDIS_TIMEOUT_MS,
+    requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
+    maxQueueMs: data.MAX_QUEUE_MS,
+    auditRetentionDays: data.AUDIT_RETENTION_DAYS,
+    shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
+    shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
+    brand: {
+      name: data.BRAND_NAME,
+      color: data.BRAND_COLOR,
+      logo: data.BRAND_LOGO,
+      contact: data.BRAND_CONTACT,
+      terms: data.BRAND_TERMS,
+    },
+    strays: strayVariables(Object.keys(present), [...variableNames, ...telemetryNames]),
+    sandbox: false,
+  };
+};

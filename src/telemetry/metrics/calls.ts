@@ -1,0 +1,102 @@
+import type { Registry } from 'prom-client';
+import { errorOf, procedures, type Reason, reasons } from '../../../contract/index.ts';
+import { type AppError, CallerLeft } from '../../errors.ts';
+import type { CallObserver, CallWatch } from '../hooks.ts';
+import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
+
+/** In place of a procedure that does not exist. */
+const UNKNOWN = 'unknown';
+/** What alerts go by: Prometheus sees a counter rise only from a value that it has seen. */
+const OURS = reasons.filter((reason) => errorOf(reason).status >= 500);
+
+/** What is counted of one procedure. */
+interface Cells {
+  id: string;
+  succeeded: Count;
+  failed: Map<Reason, Count>;
+  abandoned: Count;
+  replayed: Count;
+  duration: Distribution;
+  input: Distribution;
+  answer: Distribution;
+}
+
+class Watch implements CallWatch {
+  readonly #cells: Cells;
+  readonly #countOf: (id: string, reason: Reason) => Count;
+  readonly #began = performance.now();
+
+  constructor(cells: Cells, countOf: (id: string, reason: Reason) => Count) {
+    this.#cells = cells;
+    this.#countOf = countOf;
+  }
+
+  within<T>(work: () => T): T {
+    return work();
+  }
+
+  sent(bytes: number): void {
+    this.#cells.input.observe(bytes);
+  }
+
+  answered(bytes: number): void {
+    this.#cells.succeeded.n += 1;
+    this.#cells.answer.observe(bytes);
+    this.#end();
+  }
+
+  failed(error: AppError): void {
+    if (error instanceof CallerLeft) {
+      this.#cells.abandoned.n += 1;
+      return;
+    }
+    const { id, failed } = this.#cells;
+    let count = failed.get(error.reason);
+    if (!count) failed.set(error.reason, (count = this.#countOf(id, error.reason)));
+    count.n += 1;
+    this.#end();
+  }
+
+  #end(): void {
+    this.#cells.duration.observe((performance.now() - this.#began) / 1000);
+  }
+}
+
+/** Counts calls of procedures. */
+export const callMetrics = (registry: Registry): CallObserver => {
+  const calls = register(registry, new Counters('calls_total'));
+  const abandoned = register(registry, new Counters('calls_abandoned_total'));
+  const durations = register(registry, new Histograms('call_duration_seconds'));
+  const inputs = register(registry, new Histograms('call_input_bytes'));
+  const answers = register(registry, new Histograms('call_answer_bytes'));
+  const replays = register(registry, new Counters('idempotent_replays_total'));
+  const shared = register(registry, new Counters('shared_reads_total'));
+  const outcomes = { made: shared.at('made'), joined: shared.at('joined') };
+
+  const countOf = (id: string, reason: Reason): Count => calls.at(id, String(errorOf(reason).status), reason);
+  const cellsOf = (id: string): Cells => ({
+    id,
+    succeeded: calls.at(id, '200', ''),
+    failed: new Map(OURS.map((reason) => [reason, countOf(id, reason)])),
+    abandoned: abandoned.at(id),
+    replayed: replays.at(id),
+    duration: durations.at(id),
+    input: inputs.at(id),
+    answer: answers.at(id),
+  });
+  const cells = new Map(procedures.map(({ id }) => [id, cellsOf(id)]));
+  const unknown = cellsOf(UNKNOWN);
+
+  return {
+    begin: (procedure = UNKNOWN) => {
+      const found = cells.get(procedure) ?? unknown;
+      return new Watch(found, countOf);
+    },
+    replayed: (procedure) => {
+      (cells.get(procedure) ?? unknown).replayed.n += 1;
+    },
+    shared: (outcome) => {
+      outcomes[outcome].n += 1;
+    },
+  };
+};

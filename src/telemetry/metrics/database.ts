@@ -1,0 +1,76 @@
+import type { Registry } from 'prom-client';
+import type { DatabaseObserver, PoolUsage, StatementWatch } from '../../db/observer.ts';
+import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
+import { gauge } from './gauges.ts';
+
+/** What is counted of one pool. */
+interface Cells {
+  duration: Distribution;
+  failures: Count;
+}
+
+class Watch implements StatementWatch {
+  readonly #cells: Cells;
+  #sentAt: number | undefined;
+
+  constructor(cells: Cells) {
+    this.#cells = cells;
+  }
+
+  sent(): void {
+    this.#sentAt = performance.now();
+  }
+
+  end(error?: unknown): void {
+    const { duration, failures } = this.#cells;
+    if (this.#sentAt !== undefined) duration.observe((performance.now() - this.#sentAt) / 1000);
+    // Drivers say null where there is none.
+    if (error !== undefined && error !== null) failures.n += 1;
+  }
+}
+
+/** Counts statements, and who waits for a connection. */
+export const databaseMetrics = (registry: Registry): DatabaseObserver => {
+  const durations = register(registry, new Histograms('database_statement_duration_seconds'));
+  const failures = register(registry, new Counters('database_statement_failures_total'));
+  const waits = register(registry, new Histograms('database_wait_seconds'));
+  const retries = register(registry, new Counters('database_retries_total'));
+  const reads = register(registry, new Counters('coalesced_reads_total'));
+  const batches = register(registry, new Counters('coalesced_batches_total'));
+  const causes = { conflict: retries.at('conflict'), unreachable: retries.at('unreachable') };
+  const pools = new Map<string, () => PoolUsage>();
+  gauge(registry, 'database_connections', (set) => {
+    for (const [pool, usage] of pools) {
+      const { used, idle } = usage();
+      set(used, pool, 'used');
+      set(idle, pool, 'idle');
+    }
+  });
+  const read = (member: keyof PoolUsage) => (set: (value: number, pool: string) => void) => {
+    for (const [pool, usage] of pools) set(usage()[member], pool);
+  };
+  gauge(registry, 'database_connections_max', read('limit'));
+  gauge(registry, 'database_waiting', read('waiting'));
+
+  return {
+    pool: (name, usage) => {
+      pools.set(name, usage);
+      const wait = waits.at(name);
+      const cells = { duration: durations.at(name), failures: failures.at(name) };
+      return {
+        waited: (ms) => wait.observe(ms / 1000),
+        statement: () => new Watch(cells),
+      };
+    },
+    retried: (cause) => {
+      causes[cause].n += 1;
+    },
+    coalesced: (name) => {
+      const [asked, made] = [reads.at(name), batches.at(name)];
+      return (requests) => {
+        asked.n += requests;
+        made.n += 1;
+      };
+    },
+  };
+};

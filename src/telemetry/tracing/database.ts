@@ -1,0 +1,93 @@
+import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
+import { LRUCache } from 'lru-cache';
+import type { DatabaseObserver, PoolObserver, StatementWatch } from '../../db/observer.ts';
+import { preciseNow } from './clock.ts';
+import { type About, end, fail, type Scope, typeOf } from './scope.ts';
+
+/** Texts of statements whose descriptions are kept, and how much of a text a span has. */
+const MOST_TEXTS = 1000;
+const TEXT_LENGTH = 2000;
+/** A wait for a connection that is told of, in milliseconds. */
+const LEAST_WAIT_MS = 1;
+
+/** What is in brackets, and has none in it. */
+const INNERMOST = /\([^()]*\)/g;
+/** The first table of a statement, outside of what is in brackets. */
+const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+[`"]?(\w+)/i;
+/** Lists of parameters, which differ only in their lengths. */
+const LISTS = /\?(?:\s*,\s*\?)+/g;
+
+const untraced: StatementWatch = { sent: () => undefined, end: () => undefined };
+
+const tableOf = (sql: string): string | undefined => {
+  let [outer, before] = [sql, ''];
+  while (outer !== before) [outer, before] = [outer.replaceAll(INNERMOST, ''), outer];
+  return TABLE.exec(outer)?.[1];
+};
+
+class Watch implements StatementWatch {
+  readonly #span: Span;
+  readonly #asked = performance.now();
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  sent(server?: { host: string; port: number }): void {
+    if (server) this.#span.setAttributes({ 'server.address': server.host, 'server.port': server.port });
+    if (performance.now() - this.#asked > LEAST_WAIT_MS) this.#span.addEvent('sent', preciseNow());
+  }
+
+  end(error?: unknown): void {
+    // Drivers say null where there is none.
+    if (error !== undefined && error !== null) fail(this.#span, typeOf(error));
+    end(this.#span);
+  }
+}
+
+/** What every statement has in common: which database answers it. */
+export interface Target {
+  attributes: Attributes;
+}
+
+/**
+ * A span for each statement of a call, by the semantic conventions for clients of databases, from when it is asked for. Their
+ * texts are ours; all values are parameters, of which there is none here.
+ */
+export const databaseTraces = (scope: Scope, target: Target): DatabaseObserver => {
+  const known = new LRUCache<string, About>({ max: MOST_TEXTS });
+
+  const describe = (sql: string): About => {
+    const text = sql.replaceAll(/\s+/g, ' ').trim();
+    const operation = (/^\w+/.exec(text)?.[0] ?? '').toUpperCase();
+    const table = tableOf(text);
+    const name = table === undefined ? operation : `${operation} ${table}`;
+    return {
+      name,
+      kind: SpanKind.CLIENT,
+      attributes: {
+        ...target.attributes,
+        'db.operation.name': operation,
+        'db.query.summary': name,
+        'db.query.text': text.replaceAll(LISTS, '?, …').slice(0, TEXT_LENGTH),
+      },
+    };
+  };
+
+  const statement = (sql: string): StatementWatch => {
+    if (!scope.current) return untraced;
+    let about = known.get(sql);
+    if (!about) known.set(sql, (about = describe(sql)));
+    const span = scope.begin(about);
+    return span ? new Watch(span) : untraced;
+  };
+  const pool: PoolObserver = { waited: () => undefined, statement };
+
+  return {
+    pool: () => pool,
+    retried: (cause) => {
+      scope.current?.addEvent('retry', { 'content_gateway.cause': cause }, preciseNow());
+    },
+    coalesced: () => () => undefined,
+  };
+};

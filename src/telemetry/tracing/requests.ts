@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import { procedures } from '../../../contract/index.ts';
+import { type Door, doorOf } from '../../http/routes.ts';
+import { withoutKeys } from '../../auth/format.ts';
+import type { RequestObserver, RequestWatch } from '../hooks.ts';
+import { traceParentOf } from '../trace-context.ts';
+import { end, fail, type Scope } from './scope.ts';
+
+/** How much of a path a span has: those of ours are shorter. */
+const PATH_LENGTH = 200;
+/** The methods that are named in spans; Node.js reads thirty more. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
+/** Why a request ended without an answer. */
+const LEFT = 'caller_left';
+
+const PATHS: ReadonlySet<string> = new Set(procedures.map(({ route }) => route.path));
+/** By door, what stands for the paths that are not one procedure's. Pages have no pattern in common. */
+const ROUTES: Partial<Record<Door, string>> = { trpc: '/api/trpc/{procedures}', mcp: '/mcp' };
+
+/** Where the caller is in its trace, with what it hands on to everybody there. */
+const parentOf = ({ headers }: IncomingMessage): Context => {
+  const parent = traceParentOf(headers);
+  if (!parent) return ROOT_CONTEXT;
+  const { traceId, spanId, flags: traceFlags } = parent;
+  const { tracestate } = headers;
+  const traceState = typeof tracestate === 'string' ? createTraceState(tracestate) : undefined;
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags,
+    isRemote: true,
+    ...(traceState && { traceState }),
+  });
+};
+
+/** Where callers reach the service, where its operator has said so. */
+const placeOf = (publicUrl: string | undefined): Attributes => {
+  if (publicUrl === undefined) return { 'url.scheme': 'http' };
+  const { protocol, hostname, port } = new URL(publicUrl);
+  const scheme = protocol.slice(0, -1);
+  const usual = scheme === 'https' ? 443 : 80;
+  return { 'url.scheme': scheme, 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) };
+};
+
+const untraced: RequestWatch = { within: (work) => work(), end: () => undefined };
+
+/**
+ * A span for each request, by the semantic conventions for HTTP servers. Of what callers sent it has method and path: what
+ * stands behind a `?` are inputs, and who they are the log tells, which has the trace's id.
+ */
+export const requestTraces = (scope: Scope, publicUrl: string | undefined): RequestObserver => {
+  const place = placeOf(publicUrl);
+
+  return {
+    begin: (request) => {
+      const { method = '', url = '', httpVersion } = request;
+      const door = doorOf(url);
+      // Those who look after the service would be most of what is recorded.
+      if (door === 'health') return untraced;
+      const [path = ''] = url.split('?', 1);
+      const route = PATHS.has(path) ? path : ROUTES[door];
+      const isNamed = METHODS.has(method);
+      const span = scope.beginIn(parentOf(request), {
+        name: `${isNamed ? method : 'HTTP'}${route === undefined ? '' : ` ${route}`}`,
+        kind: SpanKind.SERVER,
+        attributes: {
+          ...place,
+          'http.request.method': isNamed ? method : '_OTHER',
+          ...(!isNamed && { 'http.request.method_original': method }),
+          ...(route !== undefined && { 'http.route': route }),
+          'url.path': withoutKeys(path.slice(0, PATH_LENGTH)),
+          'network.protocol.version': httpVersion,
+        },
+      });
+      if (!span) return untraced;
+      return {
+        within: (work) => scope.within(span, work),
+        end: (status) => {
+          if (status === undefined) fail(span, LEFT);
+          else {
+            span.setAttribute('http.response.status_code', status);
+            // What callers do wrong is no error of the server.
+            if (status >= 500) fail(span, String(status));
+          }
+          end(span);
+        },
+      };
+    },
+    unreadable: () => undefined,
+  };
+};

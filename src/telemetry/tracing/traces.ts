@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { diag, DiagLogLevel } from '@opentelemetry/api';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { Logger } from 'pino';
+import type { Config } from '../../runtime/config.ts';
+import type { Context } from '../../context.ts';
+import { serverAddresses } from '../../db/address.ts';
+import type { Observer } from '../hooks.ts';
+import { version } from '../../version.ts';
+import { overloadTraces } from './overload.ts';
+import { callTraces } from './calls.ts';
+import { preciseNow } from './clock.ts';
+import { databaseTraces, type Target } from './database.ts';
+import { Exporter } from './exporter.ts';
+import { redisTraces } from './redis.ts';
+import { requestTraces } from './requests.ts';
+import { Scope } from './scope.ts';
+
+const NAME = 'content-gateway';
+/** How long a collector may take for what is left when the service stops, in milliseconds. */
+const FLUSH_MS = 2000;
+
+const ignore = (): void => undefined;
+
+/** The traces of this process, by OpenTelemetry, which reads its standard variables itself. */
+export class Traces {
+  /** Hears of all that is recorded. */
+  readonly observer: Observer;
+  readonly #provider: BasicTracerProvider;
+  readonly #target: Target;
+
+  constructor(
+    { publicUrl, databaseUrl, redisUrl }: Pick<Config, 'publicUrl' | 'databaseUrl' | 'redisUrl'>,
+    log: Logger,
+  ) {
+    const warn = (message: string): void => log.warn({ openTelemetry: message }, 'OpenTelemetry');
+    diag.setLogger(
+      { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
+      { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+    );
+    this.#provider = new BasicTracerProvider({
+      resource: defaultResource()
+        .merge(resourceFromAttributes({ 'service.name': NAME, 'service.version': version }))
+        .merge(detectResources({ detectors: [envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(new Exporter(log))],
+    });
+    const scope = new Scope(this.#provider.getTracer(NAME, version));
+    const [server] = databaseUrl.startsWith('sqlite:') ? [] : serverAddresses(databaseUrl);
+    this.#target = { attributes: server ? { 'db.namespace': server.database } : {} };
+    this.observer = {
+      requests: requestTraces(scope, publicUrl),
+      calls: callTraces(scope),
+      overload: overloadTraces(scope),
+      database: databaseTraces(scope, this.#target),
+      redis: redisUrl === undefined ? undefined : redisTraces(scope, redisUrl),
+      limited: (policy) => {
+        scope.current?.addEvent('limited', { 'content_gateway.policy': policy }, preciseNow());
+      },
+      traceId: () => scope.current?.spanContext().traceId,
+    };
+  }
+
+  /** Says in all spans of statements, from now on, which database a service asks. */
+  watch({ db }: Pick<Context, 'db'>): void {
+    this.#target.attributes['db.system.name'] = db.dialect.engine;
+  }
+
+  /**
+   * Sends what is left, for two seconds or so many milliseconds. Returns whether the collector has taken it; else what is
+   * still under way keeps the process.
+   */
+  async close(ms: number): Promise<boolean> {
+    const late = new AbortController();
+    const sent = this.#provider.shutdown().then(
+      () => true,
+      () => true,
+    );
+    const isSent = await Promise.race([
+      sent,
+      sleep(Math.min(FLUSH_MS, ms), false, { signal: late.signal }).catch(() => false),
+    ]);
+    late.abort();
+    return isSent;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Reason, Scope } from '../../../contract/index.ts';
+import type { Operation } from './contract/operation.ts';
+
+/** What checks belong to that are about no operation. */
+export const SERVICE = 'service';
+
+/** Why a check is left out that a run which changes nothing cannot make. */
+export const WITHHELD = 'it would write';
+
+/**
+ * What a check is good for: a refusal, the shape of a success, what an operation does, that it does so once when it is
+ * repeated, or how requests and replies are written.
+ */
+export type Proof = Reason | 'output' | 'effect' | 'repetition' | 'form';
+
+/** One thing to prove of a deployment. */
+export interface Check {
+  /** The id of an operation, or `service`. */
+  subject: string;
+  /** What the operation does if all is well, such as `refuses /limit: 0`. */
+  name: string;
+  proves: Proof;
+  /** The scopes a key needs for it. */
+  needs: readonly Scope[];
+  /** @throws Mismatch, Skip */
+  run: () => Promise<void>;
+}
+
+/** A check of an operation, made with a key that may call it. */
+export const checkOf = (
+  { id, needs }: Operation,
+  proves: Proof,
+  name: string,
+  run: () => Promise<void>,
+  more: readonly Scope[] = [],
+): Check => ({ subject: id, name, proves, needs: [...new Set([...needs, ...more])], run });
+
+/** `make`, called when it is first needed, and only once. */
+export const once = <T>(make: () => T): (() => T) => {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+};

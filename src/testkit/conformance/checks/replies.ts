@@ -1,0 +1,214 @@
+import { docsOf, idempotencyReplayed, type Reason } from '../../../../contract/index.ts';
+import { pointerOf } from '../../../../contract/issues.ts';
+import { type Check, once, SERVICE } from '../check.ts';
+import type { Reply } from '../http/message.ts';
+import { ailmentOr, demand, failureFindings } from '../findings/expect.ts';
+import { type Finding, show, Skip, valueAt } from '../findings/finding.ts';
+import type { Session } from '../session.ts';
+
+// What every reply owes its caller, whatever it is about; looked at over all replies of the run, when all have come.
+
+interface Rule {
+  name: string;
+  /** What replies it is about, in words and as a test. */
+  kind: string;
+  about: (reply: Reply) => boolean;
+  /** What is wrong with a reply. */
+  fault: (reply: Reply) => Finding | undefined;
+}
+
+/** A rule that a header of some replies has a form. */
+interface HeaderRule extends Omit<Rule, 'fault'> {
+  header: string;
+  form: (reply: Reply) => string;
+  isFine: (value: string, reply: Reply) => boolean;
+}
+
+/** What scripts of other sites have to be able to read. */
+const EXPOSED = [
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-Request-Id',
+  'WWW-Authenticate',
+  'Retry-After',
+  'X-Should-Retry',
+  idempotencyReplayed.name,
+];
+const REQUEST_ID = ['error', 'json', 'data', 'requestId'];
+const REASON = ['error', 'json', 'data', 'reason'];
+const DOCS = ['error', 'json', 'data', 'docs'];
+
+const always = (): boolean => true;
+/** Whether a reply is the service's own, and not the page of something in front of it, which has a finding of its own. */
+const isOwn = ({ text, json }: Reply): boolean => text === '' || json !== undefined;
+/** Whether the deployment has to take a request id over. */
+const isUsable = (requestId: string): boolean => /^[\w.:-]{1,128}$/.test(requestId);
+const itemsOf = (header: string): string[] => header.toLowerCase().split(/ *, */);
+
+const headerRule = ({ header, form, isFine, ...rule }: HeaderRule): Rule => ({
+  ...rule,
+  fault: (reply) => {
+    const value = reply.headers.get(header);
+    if (isFine(value ?? '', reply)) return undefined;
+    const cause = `${value === null ? 'no' : 'wrong'} header ${header}`;
+    return { expected: `the header ${header} ${form(reply)}`, came: show(value ?? undefined), cause };
+  },
+});
+
+const contentType = headerRule({
+  name: 'writes every reply as JSON in UTF-8',
+  kind: 'reply with a body',
+  about: ({ text }) => text !== '',
+  header: 'Content-Type',
+  form: () => '"application/json; charset=utf-8"',
+  isFine: (type) => /^application\/json; *charset=utf-8$/i.test(type),
+});
+
+const rulesOfAll = ({ client }: Session): Rule[] => [
+  {
+    name: 'writes every reply as JSON in UTF-8',
+    kind: 'reply with a body',
+    about: ({ text }) => text !== '',
+    fault: (reply) => {
+      const finding = contentType.fault(reply);
+      return finding && { ...ailmentOr(reply, finding), came: finding.came };
+    },
+  },
+  {
+    name: 'writes every failure in the one envelope',
+    kind: 'failure',
+    about: ({ status, text }) => status >= 400 && text !== '',
+    fault: (reply) => failureFindings(reply)[0],
+  },
+  headerRule({
+    name: 'repeats the request id in every reply',
+    kind: 'reply',
+    about: (reply) => isOwn(reply) && isUsable(reply.requestId),
+    header: 'X-Request-Id',
+    form: ({ requestId }) => show(requestId),
+    isFine: (id, { requestId }) => id === requestId,
+  }),
+  {
+    name: 'tells the request id in every failure',
+    kind: 'failure',
+    about: ({ json, headers }) => valueAt(json, REQUEST_ID) !== undefined && headers.has('X-Request-Id'),
+    fault: ({ json, headers }) => {
+      const [expected, came] = [headers.get('X-Request-Id'), valueAt(json, REQUEST_ID)];
+      if (came === expected) return undefined;
+      return { expected: `the X-Request-Id ${show(expected)}`, came: show(came), at: '/error/json/data/requestId' };
+    },
+  },
+  {
+    name: 'names the page about its reason in every failure',
+    kind: 'failure',
+    about: ({ json }) => typeof valueAt(json, REASON) === 'string',
+    fault: ({ json }) => {
+      const [expected, came] = [docsOf(valueAt(json, REASON) as Reason), valueAt(json, DOCS)];
+      if (typeof came === 'string' && came.endsWith(expected)) return undefined;
+      return { expected: show(expected), came: show(came), at: pointerOf(DOCS) };
+    },
+  },
+  headerRule({
+    name: 'lets scripts of other sites read every reply',
+    kind: 'reply',
+    about: isOwn,
+    header: 'Access-Control-Allow-Origin',
+    form: () => `"*" or "${client.origin}", see --origin`,
+    isFine: (origin) => ['*', client.origin].includes(origin),
+  }),
+  headerRule({
+    name: 'lets scripts of other sites read the headers that matter',
+    kind: 'reply',
+    about: (reply) => isOwn(reply) && reply.request.method !== 'OPTIONS',
+    header: 'Access-Control-Expose-Headers',
+    form: () => `with ${EXPOSED.join(', ')}`,
+    isFine: (exposed) => EXPOSED.every((header) => itemsOf(exposed).includes(header.toLowerCase())),
+  }),
+];
+
+/** Rules of failures that every operation has. */
+const rulesOfOperations: Rule[] = [
+  headerRule({
+    name: 'says with every 401 how to authenticate',
+    kind: '401',
+    about: (reply) => isOwn(reply) && reply.status === 401,
+    header: 'WWW-Authenticate',
+    form: () => 'that begins with "Bearer"',
+    isFine: (challenge) => /^Bearer\b/.test(challenge),
+  }),
+  headerRule({
+    name: 'says with every 405 what is allowed',
+    kind: '405',
+    about: (reply) => isOwn(reply) && reply.status === 405,
+    header: 'Allow',
+    form: ({ request: { method } }) => `with POST and without ${method}`,
+    isFine: (allowed, { request: { method } }) =>
+      itemsOf(allowed).includes('post') && !itemsOf(allowed).includes(method.toLowerCase()),
+  }),
+];
+
+/** A list of items, a text each, with parameters (RFC 9651) that begin with this one. */
+const itemsWith = (parameter: string): RegExp => {
+  const item = `"[ !#-\\[\\]-~]+";${parameter}=[0-9]+(?:; *[a-z]+=(?:"[ !#-\\[\\]-~]*"|[0-9]+))*`;
+  return new RegExp(`^${item}(?: *, *${item})*$`);
+};
+const POLICIES = itemsWith('q');
+const STANDING = itemsWith('r');
+const RATE_HEADERS = ['RateLimit-Policy', 'RateLimit'] as const;
+
+/** Rules of the replies of a deployment, which may limit rates or not. */
+const rulesOfRates = ({ client }: Session): Rule[] => {
+  // Looked at when all replies have come.
+  const limits = once(() => client.replies.some(({ headers }) => RATE_HEADERS.some((name) => headers.has(name))));
+  return RATE_HEADERS.map((header) =>
+    headerRule({
+      name: `tells in every reply or in none, by ${header}, how the caller stands to its rates`,
+      kind: 'reply',
+      about: (reply) => isOwn(reply) && reply.request.method !== 'OPTIONS',
+      header,
+      form: () => (header === 'RateLimit' ? 'such as "read";r=599;t=1' : 'such as "read";q=600;w=60'),
+      isFine: (value) => !limits() || (header === 'RateLimit' ? STANDING : POLICIES).test(value),
+    }),
+  );
+};
+
+/** A rule of failures that need not come at all. */
+const retryRule = headerRule({
+  name: 'says with every 429 and 503 when to try again',
+  kind: '429 or 503',
+  about: ({ status }) => status === 429 || status === 503,
+  header: 'Retry-After',
+  form: () => 'in seconds',
+  isFine: (seconds) => /^[0-9]+$/.test(seconds),
+});
+
+const follow = ({ kind, about, fault }: Rule, replies: readonly Reply[]): void => {
+  const concerned = replies.filter(about);
+  if (concerned.length === 0) throw new Skip(`no ${kind} came`);
+  const faulty = concerned.filter(fault);
+  const [first] = faulty;
+  const finding = first && fault(first);
+  if (!finding) return;
+  demand(first, [{ ...finding, share: { faulty: faulty.length, of: concerned.length } }]);
+};
+
+/** A check for each rule and each subject. They need the replies to all other checks. */
+export const replyChecks = (session: Session): Check[] => {
+  const { client, operations } = session;
+  const check = (rule: Rule, subject: string, isConcerned: Rule['about']): Check => ({
+    subject,
+    name: rule.name,
+    proves: 'form',
+    needs: [],
+    run: async () => follow(rule, client.replies.filter(isConcerned)),
+  });
+  const checks = (rules: readonly Rule[], subject: string): Check[] =>
+    rules.map((rule) => check(rule, subject, (reply) => reply.subject === subject));
+  const rules = rulesOfAll(session);
+  const rateRules = rulesOfRates(session);
+  return [
+    ...checks(rules, SERVICE),
+    check(retryRule, SERVICE, always),
+    ...operations.flatMap(({ id }) => checks([...rules, ...rulesOfOperations, ...rateRules], id)),
+  ];
+};

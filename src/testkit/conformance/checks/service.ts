@@ -1,0 +1,145 @@
+import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons } from '../../../../contract/index.ts';
+import { pointerOf } from '../../../../contract/issues.ts';
+import { type Check, checkOf, once, type Proof, SERVICE } from '../check.ts';
+import type { Reply } from '../http/message.ts';
+import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
+import { differences, show, valueAt } from '../findings/finding.ts';
+import { DOCUMENT } from '../http/base.ts';
+import type { Session } from '../session.ts';
+
+/** One more than a batch may hold. */
+const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
+const MULTI_STATUS = 207;
+const REPEATING = idempotencyKey.name.toLowerCase();
+/** An id with a space is of no use to a log. */
+const UNUSABLE_ID = 'not usable';
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+const serviceCheck = (proves: Proof, name: string, run: () => Promise<void>): Check => ({
+  subject: SERVICE,
+  name,
+  proves,
+  needs: [],
+  run,
+});
+
+const pathsOf = (document: unknown): string[] => Object.keys(valueAt(document, ['paths']) ?? {});
+
+const documentChecks = ({ client, operations, document }: Session): Check[] => {
+  const published = once(async (): Promise<Reply> => {
+    const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });
+    const isDocument = reply.status === 200 && valueAt(reply.json, ['openapi']) !== undefined;
+    demandThat(isDocument, reply, { expected: `an OpenAPI document at ${DOCUMENT}`, came: describeReply(reply) });
+    return reply;
+  });
+  const compare = async (...path: string[]): Promise<void> => {
+    const reply = await published();
+    demand(reply, differences(valueAt(document, path), valueAt(reply.json, path), pointerOf(path)));
+  };
+  return [
+    serviceCheck('form', 'publishes the version of this contract', () => compare('info', 'version')),
+    serviceCheck('form', 'publishes the schemas of this contract', () => compare('components')),
+    serviceCheck('form', 'publishes no operations of other contracts', async () => {
+      const reply = await published();
+      const surplus = pathsOf(reply.json).filter((path) => !pathsOf(document).includes(path));
+      demand(
+        reply,
+        surplus.map((path) => ({ expected: 'no such path', came: show(path), at: '/paths' })),
+      );
+    }),
+    ...operations.map((operation) => ({
+      ...checkOf(operation, 'form', 'is published as the contract says', () => compare('paths', operation.path)),
+      needs: [],
+    })),
+  ];
+};
+
+const pathChecks = ({ client, apiPath }: Session): Check[] => [
+  serviceCheck('ROUTE_NOT_FOUND', 'finds nothing beside the API', async () => {
+    const reply = await client.send(SERVICE, '/no-such-route', { body: '{}', headers: JSON_TYPE });
+    expectFailure(reply, 'ROUTE_NOT_FOUND', null);
+  }),
+  serviceCheck('PROCEDURE_NOT_FOUND', 'finds no procedure that does not exist', async () => {
+    const reply = await client.send(SERVICE, `${apiPath}no.such`, { body: '{}', headers: JSON_TYPE });
+    expectFailure(reply, 'PROCEDURE_NOT_FOUND', null);
+  }),
+  serviceCheck('form', 'makes up a request id where none is usable', async () => {
+    const reply = await client.send(SERVICE, `${apiPath}no.such`, { headers: { 'X-Request-Id': UNUSABLE_ID } });
+    const id = reply.headers.get('x-request-id') ?? undefined;
+    const isNew = id !== undefined && id !== UNUSABLE_ID;
+    const cause = `${id === undefined ? 'no' : 'wrong'} header X-Request-Id`;
+    demandThat(isNew, reply, ailmentOr(reply, { expected: 'a new X-Request-Id', came: show(id), cause }));
+  }),
+  serviceCheck('form', 'tells browsers that ask beforehand what they may send', async () => {
+    const reply = await client.send(SERVICE, `${apiPath}no.such`, {
+      method: 'OPTIONS',
+      headers: {
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': ['authorization', 'content-type', REPEATING].join(','),
+      },
+    });
+    const methods = reply.headers.get('Access-Control-Allow-Methods') ?? '';
+    const headers = reply.headers.get('Access-Control-Allow-Headers') ?? '';
+    const isAllowed =
+      reply.status < 300 &&
+      /\bPOST\b/i.test(methods) &&
+      ['authorization', REPEATING].every((name) => headers.toLowerCase().split(/ *, */).includes(name));
+    const came = `status ${reply.status}, methods ${show(methods)}, headers ${show(headers)}`;
+    const expected = `POST with the headers Authorization and ${idempotencyKey.name} to be allowed`;
+    // What refuses by a page of its own does so whatever is asked.
+    demandThat(isAllowed, reply, reply.status < 500 ? { expected, came } : ailmentOr(reply, { expected, came }));
+  }),
+];
+
+/** A page, and no JSON: no subject of other checks. */
+const explanationCheck = ({ client }: Session): Check =>
+  serviceCheck('form', `explains every reason at ${ERRORS_PATH}`, async () => {
+    const reply = await client.send(ERRORS_PATH, ERRORS_PATH, { method: 'GET' });
+    const type = reply.headers.get('content-type') ?? 'no content type';
+    const isPage = reply.status === 200 && type.startsWith('text/html');
+    const came = `status ${reply.status}, ${type}`;
+    const finding = { expected: 'a page, status 200, text/html', came };
+    demandThat(isPage, reply, reply.status === 200 ? finding : ailmentOr(reply, finding));
+    const missing = reasons.filter((reason) => !reply.text.includes(` id="${reason}"`));
+    demandThat(missing.length === 0, reply, {
+      expected: 'a section for each reason',
+      came: `none for ${missing.join(', ')}`,
+    });
+  });
+
+/** A reply to one call of a batch. */
+const partOf = (batch: Reply, index: number): Reply => {
+  const json = valueAt(batch.json, [index]);
+  const status = valueAt(json, ['error', 'json', 'data', 'httpStatus']);
+  return { ...batch, json, status: typeof status === 'number' ? status : 200 };
+};
+
+const batchChecks = (session: Session): Check[] => {
+  const { client, operations, apiPath } = session;
+  const open = operations.find(({ access, inputOptional }) => access === 'public' && inputOptional);
+  const locked = operations.find(({ access }) => access !== 'public');
+  if (!open || !locked) return [];
+  const send = (ids: readonly string[]): Promise<Reply> =>
+    client.send(SERVICE, `${apiPath}${ids.join(',')}?batch=1`, { body: '{}', headers: JSON_TYPE });
+  return [
+    serviceCheck('form', 'answers each call of a batch', async () => {
+      const reply = await send([open.id, locked.id]);
+      const isBatch = reply.status === MULTI_STATUS && Array.isArray(reply.json) && reply.json.length === 2;
+      const finding = { expected: `status ${MULTI_STATUS} with 2 replies`, came: describeReply(reply) };
+      demandThat(isBatch, reply, ailmentOr(reply, finding));
+      expectSuccess(open, partOf(reply, 0));
+      expectFailure(partOf(reply, 1), 'KEY_MISSING', locked.id);
+    }),
+    serviceCheck('BATCH_TOO_LARGE', `refuses a batch of ${TOO_MANY_CALLS} calls`, async () => {
+      expectFailure(await send(Array<string>(TOO_MANY_CALLS).fill(open.id)), 'BATCH_TOO_LARGE', null);
+    }),
+  ];
+};
+
+/** Checks of requests that are for no operation or for several, and of the published document. */
+export const serviceChecks = (session: Session): Check[] => [
+  ...documentChecks(session),
+  ...pathChecks(session),
+  explanationCheck(session),
+  ...batchChecks(session),
+];

@@ -1,0 +1,91 @@
+import { idempotencyKey } from '../../../../contract/index.ts';
+import { type Check, checkOf } from '../check.ts';
+import { expectSuccess } from '../findings/expect.ts';
+import { longestTexts } from '../contract/faults.ts';
+import { valueAt } from '../findings/finding.ts';
+import type { Operation } from '../contract/operation.ts';
+import { inputMembers, withValue } from '../contract/places.ts';
+import type { Session } from '../session.ts';
+
+/** Bodies that all mean: no parameters. The last one is how superjson writes that. */
+const emptyBodies = ['', '{}', '{"json":null,"meta":{"values":["undefined"],"v":1}}'];
+
+const emptyInput = (operation: Operation, session: Session): Check[] =>
+  emptyBodies.map((body) =>
+    checkOf(operation, 'form', `takes ${body === '' ? 'an empty body' : body}`, async () => {
+      expectSuccess(operation, await session.send(operation, { body }));
+    }),
+  );
+
+/** How superjson writes an input with these members undefined. */
+const withUndefined = (input: object, names: readonly string[]): string => {
+  const nulls = Object.fromEntries(names.map((name) => [name, null]));
+  const values = Object.fromEntries(names.map((name) => [name, ['undefined']]));
+  return JSON.stringify({ json: { ...input, ...nulls }, meta: { values, v: 1 } });
+};
+
+/** The members that an input can do without, all at once. */
+const sparedMembers = (operation: Operation): string[] => {
+  const { body, example } = operation;
+  const isEnough = (without: readonly string[]): boolean => {
+    const given = Object.entries(example.input).filter(([name]) => !without.includes(name));
+    return body.safeParse({ json: Object.fromEntries(given) }).success;
+  };
+  const spared: string[] = [];
+  for (const { name, required, nullable } of inputMembers(operation)) {
+    if (!required && !nullable && isEnough([...spared, name])) spared.push(name);
+  }
+  return spared;
+};
+
+const undefinedMembers = (operation: Operation, session: Session): Check[] => {
+  const names = sparedMembers(operation);
+  const check = checkOf(operation, 'form', `takes as undefined what superjson marks: ${names.join(', ')}`, async () => {
+    const body = withUndefined(await session.input(operation), names);
+    expectSuccess(operation, await session.send(operation, { body }));
+  });
+  return names.length > 0 ? [check] : [];
+};
+
+/** Long texts are no faults, but may be no cursor, or the id of nothing. */
+const longTexts = (operation: Operation, session: Session): Check[] =>
+  longestTexts(operation).map(({ name, at, value }) =>
+    checkOf(operation, 'form', `takes ${name}`, async () => {
+      const body = withValue({ json: operation.example.input }, at, value);
+      const reply = await session.send(operation, { body: JSON.stringify(body) });
+      const reason = valueAt(reply.json, ['error', 'json', 'data', 'reason']);
+      const isRefused = reason === 'VALIDATION_FAILED' || !operation.reasons.some((one) => one === reason);
+      if (isRefused) expectSuccess(operation, reply);
+    }),
+  );
+
+const readByGet = (operation: Operation, session: Session): Check =>
+  checkOf(operation, 'form', 'answers tRPC’s GET', async () => {
+    const input = encodeURIComponent(JSON.stringify({ json: await session.input(operation) }));
+    const path = `${operation.path}?input=${input}`;
+    expectSuccess(operation, await session.send({ ...operation, path }, { method: 'GET' }));
+  });
+
+/** A read has nothing to repeat: what others may not say of a write does not matter to it. */
+const ignoredKey = (operation: Operation, session: Session): Check =>
+  checkOf(operation, 'form', `ignores an ${idempotencyKey.name}`, async () => {
+    const body = JSON.stringify({ json: await session.input(operation) });
+    const headers = { [idempotencyKey.name]: '"'.repeat(idempotencyKey.maxLength + 1) };
+    expectSuccess(operation, await session.send(operation, { body, headers }));
+  });
+
+/** Checks of the ways to call an operation that have to succeed. */
+export const successChecks = (operation: Operation, session: Session): Check[] => [
+  checkOf(operation, 'output', 'answers its example as the contract says', async () => {
+    await session.call(operation, await session.input(operation));
+  }),
+  ...(operation.inputOptional ? emptyInput(operation, session) : []),
+  ...(operation.effect === 'read'
+    ? [
+        ignoredKey(operation, session),
+        readByGet(operation, session),
+        ...undefinedMembers(operation, session),
+        ...longTexts(operation, session),
+      ]
+    : []),
+];

@@ -1,0 +1,124 @@
+import { idempotencyKey, idempotencyReplayed } from '../../../../../contract/index.ts';
+import { type Check, checkOf } from '../../check.ts';
+import type { Reply } from '../../http/message.ts';
+import { demand, demandThat, expectFailure, expectSuccess } from '../../findings/expect.ts';
+import { differences, show, valueAt } from '../../findings/finding.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { inputMembers } from '../../contract/places.ts';
+import type { CurrentUser, Session } from '../../session.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+
+const REPLAYED = idempotencyReplayed.name;
+
+/** Sends an input with an `Idempotency-Key`, one for each `use` of an operation in a run. */
+const sendOnce = (operation: Operation, session: Session, use: string, json: unknown): Promise<Reply> =>
+  session.send(operation, {
+    body: JSON.stringify({ json }),
+    headers: { [idempotencyKey.name]: `verify ${session.run} ${operation.id} ${use}` },
+  });
+
+/** An input that concerns a record that nothing else does, where it concerns one, and changes nothing of the caller. */
+const ownInput = async (operation: Operation, session: Session): Promise<Input> => {
+  const { idMember, notFound } = operation;
+  if (idMember === undefined || !notFound) return session.input(operation);
+  const { id } = await session.publish(operation, { title: operation.name });
+  return { ...session.marked(operation.example.input), [idMember]: id };
+};
+
+/** Another input of the same kind: with one member less or, where none can be spared, with another value in it. */
+const otherInput = async (operation: Operation, session: Session, input: Input): Promise<Input> => {
+  const { idMember } = operation;
+  const spared = inputMembers(operation).find(({ name, required }) => !required && name in input);
+  if (spared) return Object.fromEntries(Object.entries(input).filter(([name]) => name !== spared.name));
+  if (idMember !== undefined) return { ...input, [idMember]: (await session.publish(operation, {})).id };
+  const [[name, value] = ['', undefined]] = Object.entries(input);
+  if (Array.isArray(value)) return session.batch(operation, ['another']);
+  const { sample } = inputMembers(operation).find((member) => member.name === name) ?? {};
+  return { [name]: value === sample ? null : sample };
+};
+
+/** @throws Mismatch unless a reply is a success that says whether it is a repeated one */
+const demandReplay = (operation: Operation, reply: Reply, isReplay: boolean): void => {
+  expectSuccess(operation, reply);
+  const value = reply.headers.get(REPLAYED) ?? undefined;
+  const expected = isReplay ? `the header ${REPLAYED} "true"` : `no header ${REPLAYED}`;
+  demandThat(value === (isReplay ? 'true' : undefined), reply, { expected, came: show(value) });
+};
+
+/** @throws Mismatch unless two replies have the same text */
+const demandSame = (first: Reply, second: Reply): void => {
+  demand(second, differences(first.json, second.json, ''));
+  const finding = { expected: `the first answer to the letter: ${show(first.text)}`, came: show(second.text) };
+  demandThat(first.text === second.text, second, finding);
+};
+
+const times = <T>(n: number, make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: n }, make));
+const AT_ONCE = 5;
+const CONFLICT = 409;
+
+/** Checks that a write which is repeated is done once; none of a read. */
+export const repetitionChecks = (operation: Operation, session: Session): Check[] => {
+  if (operation.effect === 'read') return [];
+  const check = (name: string, run: () => Promise<void>): Check => checkOf(operation, 'repetition', name, run);
+  return [
+    check('is done once however often it comes, and answered the same', async () => {
+      const input = await ownInput(operation, session);
+      const first = await sendOnce(operation, session, 'again', input);
+      demandReplay(operation, first, false);
+      // The order of members says nothing.
+      const reordered = Object.fromEntries(Object.entries(input).toReversed());
+      for (const sent of [input, reordered]) {
+        const again = await sendOnce(operation, session, 'again', sent);
+        demandReplay(operation, again, true);
+        demandSame(first, again);
+      }
+    }),
+    check(`is done once when it comes ${AT_ONCE} times at once`, async () => {
+      const input = await ownInput(operation, session);
+      const replies = await times(AT_ONCE, () => sendOnce(operation, session, 'at once', input));
+      const last = await sendOnce(operation, session, 'at once', input);
+      demandReplay(operation, last, true);
+      for (const reply of replies) {
+        if (reply.status === CONFLICT) expectFailure(reply, 'IDEMPOTENCY_IN_PROGRESS', operation.id);
+        else {
+          expectSuccess(operation, reply);
+          demandSame(last, reply);
+        }
+      }
+    }),
+    check(`is done anew without an ${idempotencyKey.name}, and with another one`, async () => {
+      const input = await ownInput(operation, session);
+      demandReplay(operation, await sendOnce(operation, session, 'one', input), false);
+      demandReplay(operation, await sendOnce(operation, session, 'two', input), false);
+      demandReplay(operation, await session.send(operation, { body: JSON.stringify({ json: input }) }), false);
+    }),
+    check(`leaves the ${idempotencyKey.name} of a refused request unused`, async () => {
+      const refused = await sendOnce(operation, session, 'refused', { unknownMember: 1 });
+      expectFailure(refused, 'VALIDATION_FAILED', operation.id);
+      demandReplay(operation, await sendOnce(operation, session, 'refused', await ownInput(operation, session)), false);
+    }),
+  ];
+};
+
+/** Puts the caller's profile back as it was, should a deployment have changed it that was to refuse the change. */
+const restore = async (operation: Operation, session: Session, me: CurrentUser, reply: Reply): Promise<void> => {
+  if (reply.status !== 200 || operation.router !== 'user') return;
+  const members = inputMembers(operation).map(({ name }) => [name, me[name as keyof CurrentUser]] as const);
+  await session.prepare(operation, Object.fromEntries(members));
+};
+
+/** Checks that an `Idempotency-Key` stands for one input. */
+export const mismatchChecks = (operation: Operation, session: Session): Check[] => [
+  checkOf(operation, 'IDEMPOTENCY_MISMATCH', `refuses another input with the same ${idempotencyKey.name}`, async () => {
+    const input = await ownInput(operation, session);
+    const first = await sendOnce(operation, session, 'mismatch', input);
+    demandReplay(operation, first, false);
+    const reply = await sendOnce(operation, session, 'mismatch', await otherInput(operation, session, input));
+    await restore(operation, session, valueAt(first.json, ['result', 'data', 'json']) as CurrentUser, reply);
+    expectFailure(reply, 'IDEMPOTENCY_MISMATCH', operation.id);
+    const again = await sendOnce(operation, session, 'mismatch', input);
+    demandReplay(operation, again, true);
+    demandSame(first, again);
+  }),
+];

@@ -1,0 +1,136 @@
+import { type Issue, issuesOf } from '../../../../contract/index.ts';
+import { pointerOf } from '../../../../contract/issues.ts';
+import type { Operation } from './operation.ts';
+import { type Place, placesOf, withValue } from './places.ts';
+
+/** A fault to plant in the example of an operation, and what the contract finds there. */
+export interface Fault {
+  /** Such as `/limit: 0`. */
+  name: string;
+  /** Where it is in the body. */
+  at: readonly string[];
+  /** What is there; undefined for nothing. */
+  value: unknown;
+  issues: readonly Issue[];
+}
+
+/** One code point, but two UTF-16 units and four bytes of UTF-8. */
+const WIDE = '𠮷';
+const LONE_SURROGATE = '\ud800';
+const UNKNOWN = 'unknownMember';
+
+type Wrong = [name: string, value: unknown];
+
+const wrongTexts = ({ minLength = 0, maxLength, enum: words }: Place['schema']): Wrong[] => {
+  if (words) return [['another word', 'no such word']];
+  return [
+    ...(minLength > 0 ? [['no characters', ''] satisfies Wrong] : []),
+    ...(maxLength === undefined ? [] : [[`${maxLength + 1} characters`, WIDE.repeat(maxLength + 1)] satisfies Wrong]),
+    ['a lone surrogate', LONE_SURROGATE],
+    ['U+0000', 'a\0b'],
+    ['U+202E', 'a\u202eb'],
+    ['another form', ' ! '],
+  ];
+};
+
+const wrongNumbers = ({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: Place['schema']): Wrong[] => [
+  [String(minimum - 1), minimum - 1],
+  [String(minimum + 0.5), minimum + 0.5],
+  ...(maximum < Number.MAX_SAFE_INTEGER ? [[String(maximum + 1), maximum + 1] satisfies Wrong] : []),
+];
+
+const wrongArrays = ({ schema: { minItems = 0, maxItems }, sample }: Place): Wrong[] => {
+  const [item = 'x'] = (sample ?? []) as unknown[];
+  return [
+    ...(minItems > 0 ? [['no items', []] satisfies Wrong] : []),
+    ...(maxItems === undefined ? [] : [[`${maxItems + 1} items`, Array(maxItems + 1).fill(item)] satisfies Wrong]),
+  ];
+};
+
+const wrongMaps = ({ maxProperties = 0 }: Place['schema']): Wrong[] => [
+  ['a name of another form', { 'A NAME!': 'x' }],
+  [
+    `${maxProperties + 1} members`,
+    Object.fromEntries(Array.from({ length: maxProperties + 1 }, (_, n) => [`name-${n}`, 'x'])),
+  ],
+];
+
+/** What may be refused at a place; the contract has the last word. */
+const wrongValues = (place: Place): Wrong[] => {
+  const { schema, required } = place;
+  return [
+    ...(required ? [['missing', undefined] satisfies Wrong] : []),
+    ['null', null],
+    schema.type === 'string' ? ['a number', 5] : ['a text', 'text'],
+    ...(schema.type === 'string' ? wrongTexts(schema) : []),
+    ...(schema.type === 'integer' ? wrongNumbers(schema) : []),
+    ...(schema.type === 'array' ? wrongArrays(place) : []),
+    ...(schema.propertyNames === undefined ? [] : wrongMaps(schema)),
+  ];
+};
+
+/** `/title` of `['json', 'title']`. */
+const nameOf = ([root, ...path]: readonly string[]): string => {
+  if (root === undefined) return 'the body';
+  return root === 'json' && path.length > 0 ? pointerOf(path) : `\`${root}\`${pointerOf(path)}`;
+};
+
+const faultsAt = (place: Place): Omit<Fault, 'issues'>[] => {
+  const { at, schema } = place;
+  const unknown = [...at, UNKNOWN];
+  return [
+    ...wrongValues(place).map(([what, value]) => ({ name: `${nameOf(at)}: ${what}`, at, value })),
+    ...(schema.additionalProperties === false
+      ? [{ name: `${nameOf(unknown)}: not known`, at: unknown, value: 1 }]
+      : []),
+  ];
+};
+
+/** Every rule of an operation's input, broken one by one: what to send, and what the contract says to it. */
+export const faultsOf = (operation: Operation): Fault[] => {
+  const sample = { json: operation.example.input };
+  return placesOf(operation)
+    .flatMap(faultsAt)
+    .map((fault) => {
+      const { error } = operation.body.safeParse(withValue(sample, fault.at, fault.value));
+      return { ...fault, issues: issuesOf(error?.issues ?? []) };
+    })
+    .filter(({ issues }) => issues.length > 0);
+};
+
+const isWithin = (a: readonly string[], b: readonly string[]): boolean =>
+  b.every((member, index) => a[index] === member);
+
+/** Whether a body lacks its parameters: the members beside them may then be taken for these. */
+const lacksInput = ({ at, value }: Fault): boolean => at.length === 1 && at[0] === 'json' && value === undefined;
+
+/** Whether two faults can be in one request. */
+const areApart = (a: Fault, b: Fault): boolean =>
+  !isWithin(a.at, b.at) && !isWithin(b.at, a.at) && !lacksInput(a) && !lacksInput(b);
+
+/** Faults in as few requests as can be, since a reply names them all. */
+export const roundsOf = (faults: readonly Fault[]): Fault[][] => {
+  const rounds: Fault[][] = [];
+  for (const fault of faults) {
+    const round = rounds.find((others) => others.every((other) => areApart(fault, other)));
+    if (round) round.push(fault);
+    else rounds.push([fault]);
+  }
+  return rounds;
+};
+
+/** A request that holds all faults of a round. */
+export const faultyBody = (body: unknown, round: readonly Fault[]): unknown =>
+  round.reduce((changed, { at, value }) => withValue(changed, at, value), body);
+
+/** Whether a text may hold anything, if it is not blank. */
+const isFree = ({ schema: { type, enum: words, pattern } }: Place): boolean =>
+  type === 'string' && words === undefined && new RegExp(pattern ?? '').test(`${WIDE}  ${WIDE}`);
+
+/** The free texts of an input at their longest, which whoever counts UTF-16 units or bytes takes for too long. */
+export const longestTexts = (operation: Operation): Pick<Fault, 'name' | 'at' | 'value'>[] =>
+  placesOf(operation).flatMap((place) => {
+    const { maxLength } = place.schema;
+    if (!isFree(place) || maxLength === undefined) return [];
+    return [{ name: `${nameOf(place.at)}: ${maxLength} characters`, at: place.at, value: WIDE.repeat(maxLength) }];
+  });

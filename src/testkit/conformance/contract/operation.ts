@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { Procedure, Reason, Scope } from '../../../../contract/index.ts';
+import { strict } from './strict.ts';
+
+/** A JSON Schema. */
+export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** A procedure of the contract with what is needed to try it. */
+export interface Operation extends Omit<Procedure, 'route'> {
+  path: string;
+  /** What a request is parsed by. */
+  body: z.ZodType;
+  /** The same as JSON Schema, for all to see what is allowed. */
+  bodySchema: JsonSchema;
+  /** What a success has to fit, without members that are not described. */
+  success: z.ZodType;
+  example: { input: Readonly<Record<string, unknown>>; output: unknown };
+  /** The member of the input that names a record. */
+  idMember: string | undefined;
+  /** What it answers to an id that nothing has. */
+  notFound: Reason | undefined;
+  /** The scopes a key needs to call it. */
+  needs: readonly Scope[];
+}
+
+/** A procedure with what is needed to try it. */
+export const operationOf = ({ route, ...procedure }: Procedure): Operation => {
+  const { path, body, responses } = route;
+  const { access, reasons } = procedure;
+  const example = procedure.example as Operation['example'];
+  return {
+    ...procedure,
+    path,
+    body,
+    bodySchema: z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }),
+    success: strict(responses[200]),
+    example,
+    idMember: Object.keys(example.input).find((member) => member === 'id' || member.endsWith('Id')),
+    notFound: reasons.find((reason) => reason.endsWith('_NOT_FOUND')),
+    needs: access === 'public' ? [] : [access],
+  };
+};

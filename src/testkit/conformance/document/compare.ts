@@ -1,0 +1,205 @@
+import { pointerOf } from '../../../../contract/issues.ts';
+import { show } from '../findings/finding.ts';
+import type { ClientDocument, DocumentedOperation } from './client-document.ts';
+import { type RawSchema, type Shape, shapeOf } from './schema.ts';
+
+/** What is other than a client was made for. */
+export interface Change {
+  /** The id of the operation. */
+  operation: string;
+  /** What the client was made for, and what there is now. */
+  expected: string;
+  came: string;
+  /** Where in the request or the reply: `the request /json/limit`, `200 /result/data/json/items/*`. */
+  where: string;
+  /** Whether a client may fail by it; else it is but new. */
+  breaks: boolean;
+}
+
+/** Which way values go: a client must be understood in what it sends, and understand what it gets. */
+type Way = 'request' | 'reply';
+
+interface Side {
+  document: object;
+  schema: RawSchema;
+}
+
+/** Deeper than this, schemas refer to themselves. */
+const MAX_DEPTH = 24;
+const NOTHING = 'nothing';
+
+type Difference = Omit<Change, 'operation' | 'where'> & { path: readonly string[] };
+
+const wordsOf = (values: Iterable<unknown>): string => [...values].map(show).join(', ');
+
+/** What of one set the other lacks. */
+const lacking = (all: ReadonlySet<unknown>, some: ReadonlySet<unknown>): unknown[] =>
+  [...all].filter((one) => !some.has(one));
+
+/** A number is an integer or another one. */
+const typesOf = ({ types }: Shape): ReadonlySet<string> | undefined =>
+  types?.has('number') ? new Set([...types, 'integer']) : types;
+
+/** How what may be there differs: `narrow` values that are gone, `wide` values that are new. */
+const differencesOfSets = (
+  what: string,
+  before: ReadonlySet<unknown> | undefined,
+  now: ReadonlySet<unknown> | undefined,
+  way: Way,
+): Omit<Difference, 'path'>[] => {
+  const all = `any ${what}`;
+  if (!before && !now) return [];
+  if (!before || !now) {
+    const breaks = before ? way === 'reply' : way === 'request';
+    return [{ expected: before ? wordsOf(before) : all, came: now ? wordsOf(now) : all, breaks }];
+  }
+  const [gone, fresh] = [lacking(before, now), lacking(now, before)];
+  return [
+    ...(gone.length > 0
+      ? [{ expected: `the ${what} ${wordsOf(gone)}`, came: NOTHING, breaks: way === 'request' }]
+      : []),
+    ...(fresh.length > 0 ? [{ expected: `no ${what} ${wordsOf(fresh)}`, came: 'it', breaks: way === 'reply' }] : []),
+  ];
+};
+
+/** What a client may send that is refused now. Limits of replies bind nobody who reads them. */
+const differencesOfLimits = (before: Shape, now: Shape, way: Way): Omit<Difference, 'path'>[] => {
+  if (way === 'reply') return [];
+  const names = new Set([...Object.keys(before.limits), ...Object.keys(now.limits)]);
+  const limits = [...names].flatMap((name) => {
+    const [a, b] = [before.limits[name], now.limits[name]];
+    if (a === b) return [];
+    const isUpper = name.startsWith('max');
+    const [from, to] = isUpper ? [a ?? Infinity, b ?? Infinity] : [a ?? -Infinity, b ?? -Infinity];
+    return [{ expected: `${name} ${a ?? 'none'}`, came: String(b ?? 'none'), breaks: isUpper ? to < from : to > from }];
+  });
+  // Which of two patterns takes more, nobody can tell.
+  const pattern = { expected: 'the pattern that it had', came: now.pattern === undefined ? 'none' : 'another one' };
+  return [...limits, ...(before.pattern === now.pattern ? [] : [{ ...pattern, breaks: false }])];
+};
+
+const differencesOfMembers = (before: Shape, now: Shape, way: Way): Difference[] => {
+  const names = new Set([...Object.keys(before.members), ...Object.keys(now.members)]);
+  return [...names].flatMap((name): Difference[] => {
+    const path = [name];
+    const [was, is] = [Object.hasOwn(before.members, name), Object.hasOwn(now.members, name)];
+    const [wasRequired, isRequired] = [before.required.has(name), now.required.has(name)];
+    if (way === 'request') {
+      if (!is) return [{ path, expected: 'the member', came: NOTHING, breaks: now.others === false }];
+      if (isRequired && !wasRequired)
+        return [{ path, expected: 'no need of the member', came: 'it is required', breaks: true }];
+      if (!was) return [{ path, expected: 'no such member', came: 'it may be given', breaks: false }];
+      return [];
+    }
+    if (!is) return [{ path, expected: 'the member', came: NOTHING, breaks: true }];
+    if (wasRequired && !isRequired) return [{ path, expected: 'the member', came: 'it may be missing', breaks: true }];
+    if (!was) return [{ path, expected: 'no such member', came: 'it is there', breaks: false }];
+    return [];
+  });
+};
+
+/** Which of several members have to be there. */
+const wordsOfAlternatives = ({ alternatives }: Shape): string =>
+  alternatives.length === 0
+    ? 'no member of several'
+    : `one of ${alternatives.map((names) => names.join(' and ')).join(', ')}`;
+
+/** What has to be there of several members, of which a client may send fewer than it has to now. */
+const differencesOfAlternatives = (before: Shape, now: Shape, way: Way): Omit<Difference, 'path'>[] => {
+  if (way === 'reply' || JSON.stringify(before.alternatives) === JSON.stringify(now.alternatives)) return [];
+  const sent = before.alternatives.length > 0 ? before.alternatives : [[]];
+  const isTaken = (members: readonly string[]): boolean =>
+    now.alternatives.length === 0 ||
+    now.alternatives.some((needed) => needed.every((name) => members.includes(name) || before.required.has(name)));
+  return [
+    {
+      expected: `${wordsOfAlternatives(before)} to be required`,
+      came: wordsOfAlternatives(now),
+      breaks: !sent.every(isTaken),
+    },
+  ];
+};
+
+const differencesOf = (before: Side, now: Side, way: Way, path: readonly string[] = []): Difference[] => {
+  if (path.length > MAX_DEPTH) return [];
+  const [a, b] = [shapeOf(before.document, before.schema), shapeOf(now.document, now.schema)];
+  const here = [
+    ...differencesOfSets('type', typesOf(a), typesOf(b), way),
+    ...differencesOfSets('value', a.words, b.words, way),
+    ...differencesOfAlternatives(a, b, way),
+    ...differencesOfLimits(a, b, way),
+  ].map((difference) => ({ ...difference, path }));
+  const members = differencesOfMembers(a, b, way).map((difference) => ({
+    ...difference,
+    path: [...path, ...difference.path],
+  }));
+  const choices =
+    JSON.stringify(a.choices) === JSON.stringify(b.choices)
+      ? []
+      : [{ path, expected: `one of ${a.choices.length} choices`, came: `${b.choices.length} others`, breaks: true }];
+  const within = (one: unknown, other: unknown, name: string): Difference[] =>
+    typeof one === 'object' && one !== null && typeof other === 'object' && other !== null
+      ? differencesOf({ ...before, schema: one as RawSchema }, { ...now, schema: other as RawSchema }, way, [
+          ...path,
+          name,
+        ])
+      : [];
+  return [
+    ...here,
+    ...members,
+    ...choices,
+    ...Object.entries(a.members).flatMap(([name, member]) => within(member, b.members[name], name)),
+    ...within(a.items, b.items, '*'),
+    ...within(a.others, b.others, '*'),
+  ];
+};
+
+const compareOperations = (
+  client: ClientDocument,
+  current: ClientDocument,
+  before: DocumentedOperation,
+  now: DocumentedOperation,
+): Change[] => {
+  const { id: operation } = before;
+  const whole = { operation, where: 'the operation' };
+  const sides = (one: RawSchema, other: RawSchema): [Side, Side] => [
+    { document: client.document, schema: one },
+    { document: current.document, schema: other },
+  ];
+  const changes = (where: string, differences: readonly Difference[]): Change[] =>
+    differences.map(({ path, ...difference }) => ({ operation, where: `${where} ${pointerOf(path)}`, ...difference }));
+  const { input = {} } = now;
+  return [
+    ...(before.path === now.path ? [] : [{ ...whole, expected: before.path, came: now.path, breaks: true }]),
+    ...(now.needsKey && !before.needsKey
+      ? [{ ...whole, expected: 'no need of a key', came: 'it needs one', breaks: true }]
+      : []),
+    ...changes('the request', differencesOf(...sides(before.input ?? {}, input), 'request')),
+    ...[...before.replies].flatMap(([status, schema]) => {
+      const other = now.replies.get(status);
+      if (other) return changes(status, differencesOf(...sides(schema, other), 'reply'));
+      return [{ ...whole, expected: `the status ${status}`, came: NOTHING, breaks: status === '200' }];
+    }),
+    ...[...now.replies.keys()]
+      .filter((status) => !before.replies.has(status))
+      .map((status) => ({ ...whole, expected: `no status ${status}`, came: 'it may come', breaks: false })),
+  ];
+};
+
+/** What is other in the current document than in the one that a client was made from. */
+export const changesFor = (client: ClientDocument, current: ClientDocument): Change[] => [
+  ...[...client.operations.values()].flatMap((before) => {
+    const now = current.operations.get(before.id);
+    if (now) return compareOperations(client, current, before, now);
+    return [{ operation: before.id, where: 'the operation', expected: 'the operation', came: NOTHING, breaks: true }];
+  }),
+  ...[...current.operations.keys()]
+    .filter((id) => !client.operations.has(id))
+    .map((operation) => ({
+      operation,
+      where: 'the operation',
+      expected: 'no such operation',
+      came: 'it is there',
+      breaks: false,
+    })),
+];

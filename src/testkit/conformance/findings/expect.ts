@@ -1,0 +1,141 @@
+import type { z } from 'zod';
+import { errorOf, ErrorResponse, type Reason } from '../../../../contract/index.ts';
+import { pointerOf } from '../../../../contract/issues.ts';
+import type { Reply } from '../http/message.ts';
+import { differences, type Finding, Mismatch, show, valueAt } from './finding.ts';
+import type { Operation } from '../contract/operation.ts';
+import { strict } from '../contract/strict.ts';
+
+/** Where the output of an operation is in its reply. */
+export const OUTPUT = '/result/data/json';
+const FAILURE = '/error/json';
+const Failure = strict(ErrorResponse);
+
+/** @throws Mismatch if there are findings, about this reply unless they name another one */
+export const demand = (exchange: Reply, findings: readonly Finding[]): void => {
+  if (findings.length > 0) throw new Mismatch(findings.map((finding) => ({ exchange, ...finding })));
+};
+
+/** @throws Mismatch with the finding unless something holds */
+export const demandThat = (holds: boolean, reply: Reply, finding: Finding): void =>
+  demand(reply, holds ? [] : [finding]);
+
+/** @throws Mismatch if an output lacks what is expected of it; it may hold more */
+export const demandOutput = (reply: Reply, expected: object, output: unknown): void =>
+  demand(reply, differences(expected, output, OUTPUT, { more: 'allowed' }));
+
+/** The members of an object and of those within it, in a few words. */
+const outlineOf = (value: unknown, depth = 3): string => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || depth === 0) return '…';
+  return `{${Object.entries(value)
+    .map(([name, member]) => `${show(name)}:${outlineOf(member, depth - 1)}`)
+    .join(',')}}`;
+};
+
+const hasEnvelope = (json: unknown): boolean =>
+  Object.hasOwn(Object(valueAt(json, ['result', 'data'])), 'json') || valueAt(json, ['error', 'json']) !== undefined;
+
+/** What ails a whole reply, whatever it was to be: it is no JSON, or not in one of the two envelopes. */
+const ailmentOf = (reply: Reply): Finding | undefined => {
+  const { status, headers, text, json } = reply;
+  if (json === undefined) {
+    const type = headers.get('content-type') ?? 'no content type';
+    const came = `status ${status}, ${type}, no JSON: ${show(text)}`;
+    return { expected: 'JSON', came, cause: `no JSON: status ${status}, ${type}` };
+  }
+  if (Array.isArray(json) || hasEnvelope(json)) return undefined;
+  return {
+    expected: 'an envelope, {"result":{"data":{"json":…}}} or {"error":{"json":…}}',
+    came: `status ${status}, ${outlineOf(json)}`,
+    cause: `envelope: ${Object.keys(Object(json)).join()}`,
+  };
+};
+
+/** What ails a whole reply, or else a finding. */
+export const ailmentOr = (reply: Reply, finding: Finding): Finding => {
+  const ailment = ailmentOf(reply);
+  if (!ailment) return finding;
+  return { ...ailment, expected: ailment.expected === 'JSON' ? finding.expected : ailment.expected };
+};
+
+/** A reply in a few words. */
+export const describeReply = (reply: Reply): string => {
+  const { status, headers, json } = reply;
+  const reason = valueAt(json, ['error', 'json', 'data', 'reason']);
+  if (typeof reason === 'string') return `status ${status} ${show(reason)}`;
+  if (valueAt(json, ['result']) !== undefined) return `status ${status} with a result`;
+  return (
+    ailmentOf(reply)?.came ?? `status ${status}, ${headers.get('content-type') ?? 'no content type'}, ${show(json)}`
+  );
+};
+
+/** `/items/0/title` and `/items/1/title` are one difference, not two. */
+const withoutIndices = (path: readonly PropertyKey[]): string =>
+  pointerOf(path.map((member) => (typeof member === 'number' ? '*' : member)));
+
+const schemaFinding = (issue: z.core.$ZodIssue, path: readonly PropertyKey[], body: unknown): Finding => {
+  const value = valueAt(body, path);
+  const expected = issue.code === 'invalid_type' ? issue.expected : issue.message;
+  return {
+    expected: issue.code === 'unrecognized_keys' ? 'no such member' : expected,
+    came: show(value),
+    at: pointerOf(path),
+  };
+};
+
+/** How a body differs from a schema; what differs likewise in every item of a list is told once. */
+export const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => {
+  const found = new Map<string, Finding>();
+  for (const issue of schema.safeParse(body).error?.issues ?? []) {
+    const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+    for (const path of paths) {
+      const likeness = `${issue.code} ${withoutIndices(path)}`;
+      if (!found.has(likeness)) found.set(likeness, schemaFinding(issue, path, body));
+    }
+  }
+  return [...found.values()];
+};
+
+/** How a reply differs from the envelope of all failures. */
+export const failureFindings = (reply: Reply): Finding[] => {
+  const findings = schemaFindings(Failure, reply.json);
+  const [first] = findings;
+  return first && ailmentOf(reply) ? [ailmentOr(reply, first)] : findings;
+};
+
+/** The output in a reply that has to be a success, strictly as the contract says. @throws Mismatch */
+export const expectSuccess = ({ success }: Operation, reply: Reply): unknown => {
+  const { status, json } = reply;
+  const isResult = status === 200 && valueAt(json, ['result']) !== undefined;
+  const finding = { expected: 'status 200 with a result', came: describeReply(reply) };
+  demandThat(isResult, reply, ailmentOr(reply, finding));
+  const [first, ...others] = schemaFindings(success, json);
+  demand(reply, first ? (ailmentOf(reply) ? [ailmentOr(reply, first)] : [first, ...others]) : []);
+  return valueAt(json, ['result', 'data', 'json']);
+};
+
+/** The payload of a reply that has to be a failure for this reason. `path` is its procedure. @throws Mismatch */
+export const expectFailure = (
+  reply: Reply,
+  reason: Reason,
+  path: string | null,
+): ErrorResponse['error']['json']['data'] => {
+  const { status, code, number } = errorOf(reason);
+  const { json } = reply;
+  const isFailure = reply.status === status && json !== undefined;
+  const isOnlyStatus = valueAt(json, ['error', 'json', 'data', 'reason']) === reason;
+  demandThat(
+    isFailure,
+    reply,
+    ailmentOr(reply, {
+      expected: `status ${status} "${reason}"`,
+      came: describeReply(reply),
+      ...(isOnlyStatus && { cause: `failures of status ${reply.status}` }),
+    }),
+  );
+  demand(reply, failureFindings(reply));
+  const failure = (json as ErrorResponse).error.json;
+  const expected = { code: number, data: { code, httpStatus: status, path, reason } };
+  demand(reply, differences(expected, failure, FAILURE, { more: 'allowed' }));
+  return failure.data;
+};

@@ -1,0 +1,81 @@
+import { pointerOf } from '../../../../contract/issues.ts';
+import type { Exchange } from '../http/message.ts';
+
+/** One way in which a deployment is not as the contract says. */
+export interface Finding {
+  expected: string;
+  came: string;
+  /** JSON pointer (RFC 6901) into the body of the reply. */
+  at?: string;
+  /** The request, and the `X-Request-Id` by which the operator finds it in the log. */
+  exchange?: Exchange;
+  /** Of how many replies that were looked at how many differ likewise. */
+  share?: { faulty: number; of: number };
+  /** What is at fault, where that shows in different ways. */
+  cause?: string;
+}
+
+const MAX_SHOWN = 100;
+
+/** What a check throws when what it proves is not so. */
+export class Mismatch extends Error {
+  readonly findings: readonly Finding[];
+
+  constructor(findings: readonly Finding[]) {
+    super('The deployment is not as the contract says.');
+    this.name = 'Mismatch';
+    this.findings = findings;
+  }
+}
+
+/** What a check throws when it cannot be made here; the message says why. */
+export class Skip extends Error {}
+
+/** A value in at most 100 characters. */
+export const show = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
+};
+
+/** What a finding says, wherever it was made. */
+export const differenceOf = ({ expected, came, at, share }: Finding): string => {
+  const place = at === '' ? 'the body' : at;
+  const likewise = share === undefined ? '' : `, likewise in ${share.faulty} of ${share.of} replies`;
+  return `${place === undefined ? '' : `${place}: `}expected ${expected}, came ${came}${likewise}`;
+};
+
+/** A finding about a subject in one line. */
+export const sentenceOf = (finding: Finding, about: string): string => {
+  const { exchange } = finding;
+  if (!exchange) return differenceOf(finding);
+  const to = exchange.subject === about ? '' : ` to ${exchange.subject}`;
+  return `${differenceOf(finding)} (request ${exchange.requestId}${to})`;
+};
+
+type Members = Record<string, unknown>;
+
+const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+/** What is at a path, or undefined. */
+export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (holder, member) => (isMembers(holder) && Object.hasOwn(holder, member) ? holder[String(member)] : undefined),
+    value,
+  );
+
+/**
+ * The differences of two JSON values, each with a pointer that begins with `at`. With `more: 'allowed'`, objects may
+ * have members that are not expected.
+ */
+export const differences = (
+  expected: unknown,
+  came: unknown,
+  at: string,
+  { more }: { more: 'allowed' | 'refused' } = { more: 'refused' },
+): Finding[] => {
+  const alike = isMembers(expected) && isMembers(came) && Array.isArray(expected) === Array.isArray(came);
+  if (!alike) return Object.is(expected, came) ? [] : [{ expected: show(expected), came: show(came), at }];
+  const names = new Set(Object.keys(expected));
+  if (more === 'refused' || Array.isArray(expected)) Object.keys(came).forEach((name) => names.add(name));
+  return [...names].flatMap((name) => differences(expected[name], came[name], at + pointerOf([name]), { more }));
+};

@@ -1,0 +1,49 @@
+import { gzipSync } from 'node:zlib';
+import { escapeUnseen } from '../../../../contract/text.ts';
+import type { SentRequest } from './message.ts';
+
+/** Longer bodies are packed, as are those that a terminal does not show: a line has an end, and so has patience. */
+const MAX_PLAIN_BODY = 2000;
+/** Where the shell has the key. */
+const KEY = '"$GATEWAY_KEY"';
+
+/** A text as one word of a POSIX shell. */
+export const quoted = (text: string): string =>
+  /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** What `printf` makes the bytes of a header of: those beyond ASCII are Latin-1, as `fetch` sends them. */
+const printed = (text: string): string =>
+  text
+    .replaceAll(/[\\%]/g, (character) => character.repeat(2))
+    .replaceAll(/[\u0080-\u00ff]/g, (character) => `\\${character.charCodeAt(0).toString(8)}`);
+
+const header = (name: string, value: string, key: string | undefined): string => {
+  const line = `${name}: ${value}`;
+  if (key !== undefined && value.includes(key)) {
+    const [before = '', ...after] = line.split(key);
+    return [before, ...after].map((part) => (part === '' ? '' : quoted(part))).join(KEY);
+  }
+  return /^[\x20-\x7e]*$/.test(line) ? quoted(line) : `"$(printf ${quoted(printed(line))})"`;
+};
+
+/** How a body gets onto the command line: what stands before it, and the options. */
+const bodyOf = (body: string): { before: string; options: string[] } => {
+  const isPlain = !/^@|\p{Cc}/u.test(body) && escapeUnseen(body) === body;
+  if (isPlain && Buffer.byteLength(body) <= MAX_PLAIN_BODY) {
+    return { before: '', options: ['--data-binary', quoted(body)] };
+  }
+  const packed = gzipSync(body, { level: 9 }).toString('base64');
+  return { before: `printf %s ${packed} | base64 -d | gunzip -c | `, options: ['--data-binary', '@-'] };
+};
+
+/**
+ * A line for a POSIX shell that sends a request again by curl: method, headers and body. It never holds the key, for
+ * which it has `$GATEWAY_KEY`.
+ */
+export const curlOf = ({ method, url, headers, body }: SentRequest, key?: string): string => {
+  const names = Object.entries(headers).flatMap(([name, value]) => ['-H', header(name, value, key)]);
+  // Without a body, a POST says so.
+  const empty = method === 'POST' && body === undefined ? ['-H', "'Content-Length: 0'"] : [];
+  const { before, options } = body === undefined ? { before: '', options: empty } : bodyOf(body);
+  return `${before}${['curl', '-sS', '-i', '--path-as-is', '-g', '-X', method, quoted(url), ...names, ...options].join(' ')}`;
+};

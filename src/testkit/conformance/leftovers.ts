@@ -1,0 +1,64 @@
+import { idempotencyKey, idempotencyReplayed } from '../../../contract/index.ts';
+import { Unusable } from './caller.ts';
+import type { Operation } from './contract/operation.ts';
+import { Mismatch, Skip, valueAt } from './findings/finding.ts';
+import { type Page, type Session, TAG } from './session.ts';
+
+// What a run leaves behind: records, and answers to requests with an Idempotency-Key.
+
+const OUTPUT = ['result', 'data', 'json'];
+
+const idsOf = (output: unknown): string[] => {
+  const records = valueAt(output, ['items']) ?? [output];
+  return (records as unknown[]).map((record) => String(valueAt(record, ['id'])));
+};
+
+/** How many records a run made, by the replies that say so. */
+export const recordsMade = ({ client, operations }: Session): number => {
+  const publishers = operations.filter(({ name }) => name === 'create' || name === 'batchCreate').map(({ id }) => id);
+  const made = client.replies.filter(({ subject, status }) => publishers.includes(subject) && status === 200);
+  return new Set(made.flatMap(({ json }) => idsOf(valueAt(json, OUTPUT)))).size;
+};
+
+/** How many records of a run there are; undefined where no list tells. */
+export const recordsThere = async (session: Session): Promise<number | undefined> => {
+  const lists = session.operations.filter(({ name }) => name === 'list');
+  try {
+    let n = 0;
+    for (const list of lists) {
+      const query = { limit: 1, page: 1, search: session.run, tagSlugs: [TAG] };
+      n += (await session.prepare<Page>(list, query)).total;
+    }
+    return n;
+  } catch (error) {
+    if (error instanceof Skip) return undefined;
+    throw error;
+  }
+};
+
+/** An operation by which to see whether this run was made before: it writes what is there already, or else a record. */
+const firstWrite = (session: Session): Operation | undefined =>
+  session.operations
+    .filter(({ effect, access, idMember }) => effect === 'write' && idMember === undefined && session.can(access))
+    .toSorted((a, b) => Number(b.access === 'user:write') - Number(a.access === 'user:write'))[0];
+
+/**
+ * Looks whether a run with the seed was made here within a day: the deployment would repeat what it answered then.
+ * @throws Unusable if so
+ */
+export const demandUnusedSeed = async (session: Session): Promise<void> => {
+  const operation = firstWrite(session);
+  if (!operation) return;
+  const headers = { [idempotencyKey.name]: `verify ${session.run} begins` };
+  try {
+    const body = JSON.stringify({ json: await session.input(operation) });
+    const reply = await session.send(operation, { body, headers });
+    if (reply.status !== 200 || !reply.headers.has(idempotencyReplayed.name)) return;
+  } catch (error) {
+    // Its own checks say what is wrong with it.
+    if (error instanceof Mismatch || error instanceof Skip) return;
+    throw error;
+  }
+  const { seed } = session.chance;
+  throw new Unusable(`A run with the seed ${seed} was made here within the last 24 hours: take another one.`);
+};

@@ -1,0 +1,158 @@
+import { procedures, type Scope } from '../../../contract/index.ts';
+import { scopesOf } from './caller.ts';
+import { type Check, WITHHELD } from './check.ts';
+import { operationOf } from './contract/operation.ts';
+import { readChanges } from './checks/document.ts';
+import type { ClientDocument } from './document/client-document.ts';
+import type { Change } from './document/compare.ts';
+import { type Finding, Mismatch, show, Skip } from './findings/finding.ts';
+import { findBase } from './http/base.ts';
+import { Client } from './http/client.ts';
+import { demandUnusedSeed, recordsMade, recordsThere } from './leftovers.ts';
+import { planChecks } from './plan.ts';
+import { Chance } from './seed.ts';
+import { Session } from './session.ts';
+
+const TIMEOUT_MS = 10_000;
+
+/** A deployment, and what is needed to try it. */
+export interface Target {
+  /** Where it is, or the address of one of its pages. */
+  baseUrl: string;
+  /** A key of the deployment; without one, only what needs none is checked. */
+  key?: string | undefined;
+  /** Whether nothing may be changed, even with a key that may. */
+  readOnly?: boolean;
+  /** A well-formed key that the deployment has not issued. */
+  unknownKey: string;
+  /** The site whose scripts the requests pretend to come from. */
+  origin: string;
+  /** The OpenAPI document of this contract, which the deployment is to publish. */
+  document: object;
+  /** The document that a client was made from. */
+  clientDocument?: ClientDocument | undefined;
+  /** What to check: ids of operations, and `service` for the rest; all, unless given. */
+  only?: readonly string[] | undefined;
+  /** From what everything is derived that is left to chance. */
+  seed: number;
+  /** How long a reply may take. */
+  timeoutMs?: number;
+}
+
+/** Told how a run goes. */
+export interface Observer {
+  /** Runs `work`, which is so many checks. */
+  withProgress?: <T>(checks: number, work: (advance: (more: number) => void) => Promise<T>) => Promise<T>;
+  /** The deployment limits rates, or has no room, and wants to be left alone for so many seconds. */
+  onWait?: (seconds: number) => void;
+  /** Where the deployment is, when that is not where it was said to be. */
+  onBase?: (baseUrl: string) => void;
+}
+
+/** How a check ended. */
+export interface Result extends Pick<Check, 'subject' | 'name'> {
+  outcome: 'passed' | 'failed' | 'skipped';
+  /** What is not as the contract says; empty unless it failed. */
+  findings: readonly Finding[];
+  /** Why it was not made, where it was skipped. */
+  reason?: string;
+  ms: number;
+}
+
+/** A run. */
+export interface Run {
+  /** Where the deployment is. */
+  baseUrl: string;
+  /** The name of the run, which its records have in their titles. */
+  name: string;
+  results: Result[];
+  /** What is other than in the document that a client was made from. */
+  changes: Change[];
+  /** How many records the run made. */
+  made: number;
+  /** How many of them are still there, when asked; undefined where the deployment does not say. */
+  countLeft: () => Promise<number | undefined>;
+}
+
+/** What came of a check that threw. */
+const outcomeOf = (error: unknown): Pick<Result, 'outcome' | 'findings' | 'reason'> => {
+  if (error instanceof Skip) return { outcome: 'skipped', findings: [], reason: error.message };
+  if (error instanceof Mismatch) return { outcome: 'failed', findings: error.findings };
+  return { outcome: 'failed', findings: [{ expected: 'replies that the check can use', came: show(String(error)) }] };
+};
+
+/** Why a check cannot be made by a caller, if it cannot. */
+const lackOf = ({ needs }: Check, session: Session): string | undefined => {
+  const lacking = needs.filter((scope) => !session.can(scope));
+  if (lacking.length === 0) return undefined;
+  const isWithheld = session.caller.key !== undefined && lacking.every((scope) => session.isWithheld(scope));
+  return isWithheld ? WITHHELD : `it needs a key with ${lacking.join(' and ')}`;
+};
+
+const make = async (check: Check, session: Session): Promise<Result> => {
+  const { subject, name, run } = check;
+  const started = performance.now();
+  const end = (how: Pick<Result, 'outcome' | 'findings' | 'reason'>): Result => ({
+    subject,
+    name,
+    ...how,
+    ms: performance.now() - started,
+  });
+  try {
+    const lack = lackOf(check, session);
+    if (lack !== undefined) throw new Skip(lack);
+    await run();
+    return end({ outcome: 'passed', findings: [] });
+  } catch (error) {
+    return end(outcomeOf(error));
+  }
+};
+
+/**
+ * Proves a deployment against the contract, from outside. What is wrong is in the results.
+ * @throws Unreachable when there is no gateway, Unusable when it refuses the key or has seen the seed
+ */
+export const verify = async (
+  { key, unknownKey, document, clientDocument, only, ...target }: Target,
+  {
+    withProgress = (_, work) => work(() => undefined),
+    onWait = () => undefined,
+    onBase = () => undefined,
+  }: Observer = {},
+): Promise<Run> => {
+  const { origin, readOnly = false, timeoutMs = TIMEOUT_MS } = target;
+  const chance = new Chance(target.seed);
+  const operations = procedures.map(operationOf);
+  const client = await findBase(
+    target.baseUrl,
+    Session.apiPathOf(operations),
+    (baseUrl) => new Client({ baseUrl, origin, run: chance.run, timeoutMs, onWait }),
+  );
+  if (client.baseUrl !== target.baseUrl) onBase(client.baseUrl);
+  const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations, readOnly);
+  const caller = { key, unknownKey, scopes: held };
+  const session = new Session({ operations, client, chance, document, clientDocument, caller, readOnly });
+  await demandUnusedSeed(session);
+
+  const checks = planChecks(session, only);
+  const results = await withProgress(checks.length, async (advance) => {
+    const made: Result[] = [];
+    for (const [index, check] of checks.entries()) {
+      client.begin(String(index + 1));
+      made.push(await make(check, session));
+      advance(1);
+    }
+    return made;
+  });
+  client.begin('end');
+  // Where there is no document to compare with, the checks have said so.
+  const changes = clientDocument ? await readChanges(session, clientDocument).catch(() => []) : [];
+  return {
+    baseUrl: client.baseUrl,
+    name: chance.run,
+    results,
+    changes,
+    made: recordsMade(session),
+    countLeft: () => recordsThere(session),
+  };
+};

@@ -1,0 +1,49 @@
+import { docsOf, type ErrorResponse, errorOf, errors, procedures, type Reason } from '../../../contract/index.ts';
+import type { Reply, Vector } from './vector.ts';
+
+const isReason = (reason: string): reason is Reason => Object.hasOwn(errors, reason);
+
+const BAD_REQUEST = -32600;
+
+/** The failure that a reply tells of: as the contract words its reason, with the members that the vector gives. */
+const failureOf = (
+  { status, failure }: Reply & { failure: NonNullable<Reply['failure']> },
+  path: string,
+  requestId: string,
+): ErrorResponse => {
+  const { reason, message, ...members } = failure;
+  const known = isReason(reason) ? errorOf(reason) : undefined;
+  return {
+    error: {
+      json: {
+        message: message ?? known?.message ?? 'Something that this contract does not know.',
+        code: known?.number ?? BAD_REQUEST,
+        data: {
+          code: known?.code ?? 'BAD_REQUEST',
+          httpStatus: status,
+          path,
+          reason,
+          requestId,
+          ...(isReason(reason) && { hint: errorOf(reason).hint, docs: docsOf(reason) }),
+          ...members,
+        },
+      },
+    },
+  };
+};
+
+/** The example of an operation. Of a list, `items` may name records by their ids alone. */
+const outputOf = ({ output, without }: Reply, operation: string): object => {
+  const example = procedures.find(({ id }) => id === operation)?.example.output as { items?: object[] };
+  const items = (output?.['items'] as unknown[] | undefined)?.map((id) => ({ ...example.items?.[0], id }));
+  const whole = Object.entries({ ...example, ...output, ...(items && { items }) });
+  return Object.fromEntries(whole.filter(([name]) => !without.includes(name)));
+};
+
+/** The body of a reply to a vector's call, in the envelopes of the contract unless it is a text. */
+export const bodyOf = (reply: Reply, { call: { operation } }: Vector, requestId: string): string => {
+  const { text, failure } = reply;
+  if (text !== undefined) return text;
+  if (failure !== undefined) return JSON.stringify(failureOf({ ...reply, failure }, operation, requestId));
+  return JSON.stringify({ result: { data: { json: outputOf(reply, operation) } } });
+};

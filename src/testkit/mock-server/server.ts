@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { keyOfWord } from '../../auth/format.ts';
+import { bodyOf } from './bodies.ts';
+import { play } from './play.ts';
+import { keepSilence } from './silence.ts';
+import type { Vector } from './vector.ts';
+
+/** A request that came. */
+interface Seen {
+  method: string;
+  /** Behind the base URL of the vector. */
+  path: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+  /** What it was answered: null beyond the replies of the vector. */
+  reply: { status: number; headers: Record<string, string>; body: string } | null;
+}
+
+export interface FaultServer {
+  /** `http://127.0.0.1:4010` */
+  url: string;
+  stop: () => void;
+}
+
+const HOST = '127.0.0.1';
+/** The key that clients are given: well-formed, and known to no gateway. */
+export const VECTOR_KEY = keyOfWord('vectors');
+
+/** A port where nothing listens. */
+const closedPort = async (): Promise<number> => {
+  const server = createTcpServer().listen(0, HOST);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+};
+
+const answer = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+};
+
+/**
+ * Serves scripted exchanges, for clients to show how they fare with them.
+ *
+ * - `GET /vectors?run=go` lists, for the run `go`, what a client is to do: of each vector its name, its call, the base URL to
+ *   call, the key to use or null, and how far its clock is off.
+ * - `POST /<run>/<vector>/api/trpc/<operation>` gets the replies of the vector in turn.
+ * - `GET /seen?run=go` tells all requests of a run, by vector.
+ */
+export const startFaultServer = async (vectors: readonly Vector[], port: number): Promise<FaultServer> => {
+  const byName = new Map(vectors.map((vector) => [vector.name, vector]));
+  const runs = new Map<string, Map<string, Seen[]>>();
+  const [refused, silence] = await Promise.all([closedPort(), keepSilence()]);
+  const seenIn = (run: string): Map<string, Seen[]> => {
+    const seen = runs.get(run) ?? new Map<string, Seen[]>();
+    runs.set(run, seen);
+    return seen;
+  };
+
+  const origins = (own: string) => ({
+    own,
+    refused: `http://${HOST}:${refused}`,
+    silent: `http://${HOST}:${silence.port}`,
+  });
+  const list = (run: string, own: string) =>
+    vectors.map(({ name, call, keyed, clockOffsetSeconds, connect }) => ({
+      name,
+      call,
+      baseUrl: `${origins(own)[connect ?? 'own']}/${run}/${name}`,
+      key: keyed ? VECTOR_KEY : null,
+      ...(clockOffsetSeconds !== undefined && { clockOffsetSeconds }),
+    }));
+
+  const exchange = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    pathname: string,
+    otherOrigin: string,
+  ) => {
+    const [, run = '', name = '', ...rest] = pathname.split('/');
+    const vector = byName.get(name);
+    if (!vector) {
+      answer(response, 404, `There is no vector ${name}.`);
+      return;
+    }
+    const seen = seenIn(run).get(name) ?? [];
+    seenIn(run).set(name, seen);
+    const { method = '', headers } = request;
+    const reply = vector.replies[seen.length];
+    const requestId = `request-${seen.length + 1}`;
+    const body = reply ? bodyOf(reply, vector, requestId) : '';
+    seen.push({
+      method,
+      path: `/${rest.join('/')}`,
+      headers,
+      body: await text(request),
+      reply: reply ? { status: reply.status, headers: reply.headers, body } : null,
+    });
+    if (reply) await play(response, reply, body, { requestId, otherOrigin });
+    else answer(response, 500, `The vector ${name} has ${vector.replies.length} replies.`);
+  };
+
+  const listener: RequestListener = (request, response) => {
+    const own = `http://${HOST}:${request.socket.localPort}`;
+    const { pathname, searchParams } = new URL(request.url ?? '/', own);
+    const run = searchParams.get('run') ?? '';
+    if (pathname === '/vectors') answer(response, 200, list(run, own));
+    else if (pathname === '/seen') answer(response, 200, Object.fromEntries(seenIn(run)));
+    // A caller that is gone has seen enough.
+    else void exchange(request, response, pathname, own.replace(HOST, 'localhost')).catch(() => undefined);
+  };
+  const server = createServer(listener).listen(port, HOST);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    silence.stop();
+    throw error;
+  }
+  return {
+    url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
+    stop: () => {
+      silence.stop();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+};

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { procedures } from '../../../contract/index.ts';
+
+const operations = procedures.map(({ id }) => id) as [string, ...string[]];
+
+/** What the server does with one request. */
+const Reply = z
+  .strictObject({
+    status: z.int().min(200).max(599).default(200),
+    /** In texts, `{date+30}` is the HTTP date in 30 seconds, and `{origin}` another origin of this server. */
+    headers: z.record(z.string(), z.string()).default({}),
+    /** The output of the example of the operation, with these members in place of its own; `items` of a list are ids. */
+    output: z.record(z.string(), z.unknown()).optional(),
+    /** Members of the example that the output lacks. */
+    without: z.array(z.string()).default([]),
+    /** A failure for a reason of the contract, or for one that it doesn't have, with these members of its own. */
+    failure: z.looseObject({ reason: z.string(), message: z.string().optional() }).optional(),
+    /** Any other body: a text, sent as it is. */
+    text: z.string().optional(),
+    contentType: z.string().nullable().default('application/json'),
+    /** Whether it has a `Date`. */
+    dated: z.boolean().default(true),
+    /** How long until its first byte, in milliseconds. */
+    delayMs: z.int().min(0).default(0),
+    /** How long between the halves of its body, in milliseconds. */
+    pauseMs: z.int().min(0).default(0),
+    /**
+     * How the connection ends: `reset` before any byte, `reset-body` after half of the body, `short` after half of what
+     * `Content-Length` says, `cut` after half of a chunked body; else it stays open.
+     */
+    end: z.enum(['reset', 'reset-body', 'short', 'cut']).optional(),
+  })
+  .describe('A reply');
+export type Reply = z.output<typeof Reply>;
+
+const Call = z.strictObject({
+  operation: z.enum(operations),
+  /** What is in `json`. */
+  input: z.record(z.string(), z.unknown()).default({}),
+  /** `call`: the operation alone. `pages`: page after page until there is none. `all`: the iterator over all records. */
+  form: z.enum(['call', 'pages', 'all']).default('call'),
+  /** After how many records the iterator is left. */
+  take: z.int().optional(),
+  options: z
+    .strictObject({
+      maxRetries: z.int().optional(),
+      timeoutMs: z.int().optional(),
+      connectTimeoutMs: z.int().optional(),
+      idempotencyKey: z.string().optional(),
+      headers: z.record(z.string(), z.string()).optional(),
+    })
+    .default({}),
+  /** When the caller loses interest: as it begins to wait, or 300 ms after the call. */
+  cancel: z.enum(['during-wait', 'during-reply']).optional(),
+});
+
+/** One wait in seconds, exact or from the least to the longest. */
+const Wait = z.union([z.number(), z.tuple([z.number(), z.number()])]);
+
+/** What a client has to do. What follows from the replies, such as the members of an error, isn't said again. */
+const Expected = z.strictObject({
+  /** The requests that arrive; with none to connect to, those that are tried. */
+  attempts: z.int(),
+  waits: z.array(Wait).default([]),
+  /** Members of what the call returns. */
+  ok: z.record(z.string(), z.unknown()).optional(),
+  /** Members of what is known of the reply. */
+  meta: z.record(z.string(), z.unknown()).optional(),
+  /** The ids of the records that come, before the error if there is one. */
+  items: z.array(z.string()).optional(),
+  error: z
+    .looseObject({
+      type: z.string(),
+      /** The whole text of the error; `{base}` is the origin that was called. */
+      text: z.string().optional(),
+      /** How the text begins, where its end is the platform's. */
+      textStart: z.string().optional(),
+    })
+    .optional(),
+  cancelled: z.literal(true).optional(),
+  /** What each request has in `json`, where it isn't the input. */
+  inputs: z.array(z.record(z.string(), z.unknown())).optional(),
+  /** Headers of every request. */
+  headers: z.record(z.string(), z.string()).optional(),
+});
+
+/** A scripted exchange: what a client is told to do, what it is answered, and what it has to make of it. */
+const Vector = z.strictObject({
+  name: z.string().regex(/^[a-z0-9-]+$/),
+  /** What it shows, in a sentence. */
+  about: z.string(),
+  call: Call,
+  /** Whether the client has a key. */
+  keyed: z.boolean().default(false),
+  /** How far the clock of the client is off. */
+  clockOffsetSeconds: z.int().optional(),
+  /** Where nothing listens (`refused`), or nobody answers the call (`silent`). */
+  connect: z.enum(['refused', 'silent']).optional(),
+  /** What the requests get, in turn. One that there is no reply for is a failure. */
+  replies: z.array(Reply).default([]),
+  expect: Expected,
+});
+export type Vector = z.output<typeof Vector>;
+
+/** The exchanges of a file. @throws ZodError if it has another form, Error if two have one name */
+export const parseVectors = (file: unknown): Vector[] => {
+  const { vectors } = z.strictObject({ $comment: z.string().optional(), vectors: z.array(Vector) }).parse(file);
+  const names = vectors.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw new Error(`Two vectors have the name ${twice}.`);
+  return vectors;
+};

@@ -1,0 +1,261 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Request, Response } from 'express';
+import { procedures, type Reason } from '../../../contract/index.ts';
+import { AppError } from '../../errors.ts';
+import { type ErrorDocs, errorReply } from '../../http/message/failures.ts';
+import { sendJson } from '../../http/message/reply.ts';
+
+export const DELAY = 'X-Sandbox-Delay';
+export const STATUS = 'X-Sandbox-Status';
+export const FAULT = 'X-Sandbox-Fault';
+export const NAME = 'X-Sandbox-Name';
+
+const LONGEST_MS = 30_000;
+const MOST_TIMES = 100;
+const LONGEST_RETRY_AFTER_S = 86_400;
+/** Pieces that a slow body comes in. */
+const PIECES = 10;
+/** How long what was sent of a broken body has to arrive, before the connection is reset: a reset overtakes it. */
+const ARRIVAL_MS = 50;
+
+const NAMED = /^[\w.:-]{1,64}$/;
+
+/** What the service itself may answer, and what a proxy in front of it may. */
+const reasons = { 429: 'RATE_LIMITED', 500: 'INTERNAL', 503: 'OVERLOADED' } as const;
+/** Likewise, of a write that is done. */
+const laterReasons = { 500: 'INTERNAL', 503: 'OUTCOME_UNKNOWN' } as const;
+const proxies = { 502: 'Bad Gateway', 504: 'Gateway Timeout' } as const;
+const statuses = Object.keys({ ...reasons, ...proxies });
+const laterStatuses = Object.keys({ ...laterReasons, ...proxies });
+
+/** Where a request can go wrong, and how: before it does anything, when it is done but not answered, in its answer. */
+const places = {
+  before: [...statuses, 'reset', 'delay'],
+  after: [...laterStatuses, 'reset', 'delay'],
+  body: ['reset', 'close', 'truncate', 'drip'],
+} as const;
+type Place = keyof typeof places;
+
+/** The numbers that go with a fault, and how large they may be. */
+const parameters = { times: MOST_TIMES, ms: LONGEST_MS, 'retry-after': LONGEST_RETRY_AFTER_S } as const;
+type ParameterName = keyof typeof parameters;
+
+/** Something that goes wrong on demand. */
+export interface Fault {
+  place: Place;
+  what: string;
+  /** For so many attempts; without, for each. */
+  times?: number;
+  /** How long it takes: `delay` and `drip`. */
+  ms?: number;
+  'retry-after'?: number;
+}
+
+/** The forms of the headers, for those who get them wrong and those who read about them. */
+export const forms = {
+  [DELAY]: `milliseconds from 0 to ${LONGEST_MS}`,
+  [STATUS]: Object.keys(reasons).join(', '),
+  [FAULT]:
+    Object.entries(places)
+      .map(([place, whats]) => `${place}=${whats.join('|')}`)
+      .join(', or ') +
+    `; then, each after a semicolon, times=1…${MOST_TIMES}, ms=0…${LONGEST_MS} for delay and drip, ` +
+    `retry-after=0…${LONGEST_RETRY_AFTER_S} for a status; several, with a comma between, for attempts one after another`,
+  [NAME]: '1 to 64 letters, digits and _ . : -',
+} as const;
+
+const refuse = (header: keyof typeof forms): AppError =>
+  new AppError('BAD_HTTP_REQUEST', { hint: `${header} takes ${forms[header]}.` });
+
+const wholeNumber = (text: string, most: number): number | undefined =>
+  /^[0-9]{1,9}$/.test(text) && Number(text) <= most ? Number(text) : undefined;
+
+const has = <T extends object>(table: T, key: string): key is keyof T & string => Object.hasOwn(table, key);
+
+/** `name=value`, without white space around either. */
+const pairOf = (text: string): [name: string, value: string] => {
+  const [name = '', ...value] = text.split('=');
+  return [name.trim(), value.join('=').trim()];
+};
+
+const parseFault = (text: string): Fault => {
+  const [first, ...others] = text.split(';').map(pairOf);
+  const [place, what] = first ?? ['', ''];
+  if (!has(places, place) || !(places[place] as readonly string[]).includes(what)) throw refuse(FAULT);
+  const fault: Fault = { place, what };
+  for (const [name, value] of others) {
+    const number =
+      has(parameters, name) && fault[name] === undefined ? wholeNumber(value, parameters[name]) : undefined;
+    if (number === undefined) throw refuse(FAULT);
+    fault[name as ParameterName] = number;
+  }
+  const takesTime = what === 'delay' || what === 'drip';
+  const isRight =
+    fault.times !== 0 &&
+    (fault.ms !== undefined) === takesTime &&
+    (fault['retry-after'] === undefined || statuses.includes(what));
+  if (!isRight) throw refuse(FAULT);
+  return fault;
+};
+
+/** The faults that a header asks for; only the last may last. */
+export const parseFaults = (header: string): Fault[] => {
+  const faults = header.split(',').map(parseFault);
+  if (faults.slice(0, -1).some(({ times }) => times === undefined)) throw refuse(FAULT);
+  return faults;
+};
+
+/** That of the faults which the attempt with this number meets, from 1 on. */
+export const faultOf = (faults: readonly Fault[], attempt: number): Fault | undefined => {
+  let rest = attempt;
+  for (const fault of faults) {
+    rest -= fault.times ?? rest;
+    if (rest <= 0) return fault;
+  }
+  return undefined;
+};
+
+const reads: ReadonlySet<string | undefined> = new Set(
+  procedures.filter(({ effect }) => effect === 'read').map(({ id }) => id),
+);
+
+/** What a request asks to go wrong, in the order in which it does. */
+export interface Demand {
+  delayMs: number;
+  faults: Fault[];
+  /** By what its attempts are counted, where they are. */
+  name: string | undefined;
+}
+
+/** What a request asks to go wrong. @throws AppError BAD_HTTP_REQUEST */
+export const demandOf = (request: Request): Demand => {
+  const delayMs = wholeNumber(request.get(DELAY) ?? '0', LONGEST_MS);
+  if (delayMs === undefined) throw refuse(DELAY);
+  const status = request.get(STATUS);
+  if (status !== undefined && !has(reasons, status)) throw refuse(STATUS);
+  const given = request.get(NAME);
+  if (given !== undefined && !NAMED.test(given)) throw refuse(NAME);
+  const header = request.get(FAULT);
+  const faults = status === undefined ? (header === undefined ? [] : parseFaults(header)) : [];
+  const isCounted = faults.some(({ times }) => times !== undefined);
+  const key = request.get('Idempotency-Key');
+  const name = given === undefined ? key && `key ${key}` : `name ${given}`;
+  if (isCounted && name === undefined) {
+    throw new AppError('BAD_HTTP_REQUEST', {
+      hint: `times=… counts the attempts that have one ${NAME} or, without, one Idempotency-Key: send either.`,
+    });
+  }
+  return {
+    delayMs,
+    faults: status === undefined ? faults : [{ place: 'before', what: status }],
+    name: isCounted ? name : undefined,
+  };
+};
+
+/** Resolves after so many milliseconds, or when the caller has left. */
+export const delay = async (response: Response, ms: number): Promise<void> => {
+  if (ms === 0) return;
+  const leaving = new AbortController();
+  const leave = () => leaving.abort();
+  response.once('close', leave);
+  await sleep(ms, undefined, { signal: leaving.signal }).catch(() => undefined);
+  response.off('close', leave);
+};
+
+/** Ends a connection with a reset, as one that breaks. */
+const reset = ({ socket }: Request): void => {
+  socket.resetAndDestroy();
+};
+
+/** Answers with a status of `statuses`: the service's own as it would, a proxy's as a proxy would. */
+const fail = (response: Response, { place, what, 'retry-after': retryAfter }: Fault, docs: ErrorDocs): void => {
+  const { requestId, procedure } = response.locals;
+  for (const name of response.getHeaderNames()) response.removeHeader(name);
+  const isUndone = place === 'before' || reads.has(procedure);
+  const known: Partial<Record<string, Reason>> = isUndone ? reasons : laterReasons;
+  const reason = known[what];
+  if (reason === undefined) {
+    const title = `${what} ${proxies[Number(what) as keyof typeof proxies]}`;
+    const patience = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)];
+    sendJson(response, Number(what), `<html><body><h1>${title}</h1></body></html>\n`, patience, 'text/html');
+    return;
+  }
+  const error = new AppError(reason, retryAfter === undefined ? {} : { retryAfter });
+  const { status, headers, body } = errorReply(error, procedure ?? null, requestId, docs);
+  response.locals.reason = body.error.json.data.reason;
+  sendJson(response, status, JSON.stringify(body), Object.entries(headers).flat());
+};
+
+/** Has a fault happen before anything is done. Returns whether the request may go on. */
+export const failBefore = async (
+  request: Request,
+  response: Response,
+  fault: Fault,
+  docs: ErrorDocs,
+): Promise<boolean> => {
+  if (fault.what === 'delay') await delay(response, fault.ms ?? 0);
+  else if (fault.what === 'reset') reset(request);
+  else fail(response, fault, docs);
+  return fault.what === 'delay' && !response.destroyed;
+};
+
+/** Sends a body in pieces, so that it takes so many milliseconds. */
+const drip = async (response: Response, body: Buffer, ms: number): Promise<void> => {
+  const size = Math.max(1, Math.ceil(body.length / PIECES));
+  response.flushHeaders();
+  for (let start = 0; start < body.length && !response.destroyed; start += size) {
+    await delay(response, ms / PIECES);
+    response.write(body.subarray(start, start + size));
+  }
+  response.end();
+};
+
+/** Sends an answer, whose status and headers are set, other than it should be. */
+const breakBody = async (
+  request: Request,
+  response: Response,
+  body: Buffer,
+  { what, ms = 0 }: Fault,
+): Promise<void> => {
+  const half = body.subarray(0, Math.floor(body.length / 2));
+  if (what === 'drip') {
+    await drip(response, body, ms);
+  } else if (what === 'truncate') {
+    response.setHeader('Content-Length', String(half.length));
+    response.end(half);
+  } else {
+    await new Promise((resolve) => {
+      response.write(half, resolve);
+    });
+    await delay(response, ARRIVAL_MS);
+    if (what === 'reset') reset(request);
+    else request.socket.end();
+  }
+};
+
+/** Has a fault happen once the answer to a request is there, which is sent in one piece. */
+export const failLater = (request: Request, response: Response, fault: Fault, docs: ErrorDocs): void => {
+  const [writeHead, end] = [response.writeHead.bind(response), response.end.bind(response)];
+  response.writeHead = (status: number, headers?: unknown) => {
+    response.statusCode = status;
+    const list = (headers ?? []) as string[];
+    for (let index = 0; index < list.length; index += 2) {
+      response.setHeader(list[index] as string, list[index + 1] as string);
+    }
+    return response;
+  };
+  response.end = (given?: unknown) => {
+    Object.assign(response, { writeHead, end });
+    const body = Buffer.from((given ?? '') as string | Buffer);
+    const happen = async (): Promise<void> => {
+      if (fault.place === 'body') await breakBody(request, response, body, fault);
+      else if (fault.what === 'delay') {
+        await delay(response, fault.ms ?? 0);
+        response.end(body);
+      } else if (fault.what === 'reset') reset(request);
+      else fail(response, fault, docs);
+    };
+    void happen();
+    return response;
+  };
+};

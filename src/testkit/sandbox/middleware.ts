@@ -1,0 +1,83 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { Spaces } from './spaces.ts';
+import type { Context } from '../../context.ts';
+import { AppError } from '../../errors.ts';
+import type { ErrorDocs } from '../../http/message/failures.ts';
+import { assertMethod } from '../../http/middleware/preconditions.ts';
+import { setCommonHeaders } from '../../http/message/reply.ts';
+import { delay, demandOf, failBefore, failLater, faultOf, forms } from './fault-injection.ts';
+
+const SPACE = 'X-Sandbox-Space';
+const SPACE_NAME = /^[\w.:-]{1,64}$/;
+const SPACE_FORM = '1 to 64 letters, digits and _ . : -';
+
+const spaceOf = (request: Request): string | undefined => {
+  const name = request.get(SPACE);
+  if (name === undefined || SPACE_NAME.test(name)) return name;
+  throw new AppError('BAD_HTTP_REQUEST', { hint: `${SPACE} takes ${SPACE_FORM}.` });
+};
+
+/** Resolves when a request is over. */
+const over = (response: Response): Promise<void> =>
+  new Promise((resolve) => {
+    if (response.closed) resolve();
+    else response.once('close', resolve);
+  });
+
+/**
+ * Answers in the space that a request names, by what `serve` makes for that space, and lets the request see how it fares
+ * when the service is slow or fails. Besides, `GET /sandbox` tells what there is, and `POST /sandbox/reset` puts a space
+ * back.
+ */
+export const sandbox = (
+  spaces: Spaces,
+  serve: (context: Context) => RequestHandler,
+  docs: ErrorDocs,
+): RequestHandler => {
+  const services = new WeakMap<Context, RequestHandler>();
+  const serviceOf = (context: Context): RequestHandler => {
+    const known = services.get(context);
+    if (known) return known;
+    const made = serve(context);
+    services.set(context, made);
+    return made;
+  };
+
+  const answer: RequestHandler = async (request, response, next) => {
+    const name = spaceOf(request);
+    const demand = demandOf(request);
+    await delay(response, demand.delayMs);
+    if (response.destroyed) return;
+    // A request that waits or fails before anything is done needs no space, unless its attempts are counted there.
+    const { faults, name: counted } = demand;
+    const attempt = counted === undefined ? 1 : await spaces.within(name, async (space) => space.countAttempt(counted));
+    const fault = faultOf(faults, attempt);
+    if (fault?.place === 'before' && !(await failBefore(request, response, fault, docs))) return;
+    await spaces.within(name, async ({ context }) => {
+      if (fault && fault.place !== 'before') failLater(request, response, fault, docs);
+      const ended = over(response);
+      await serviceOf(context)(request, response, next);
+      await ended;
+    });
+  };
+
+  return async (request, response, next) => {
+    switch (request.path) {
+      case '/sandbox':
+        assertMethod(request, response, ['GET', 'HEAD']);
+        setCommonHeaders(response);
+        response
+          .set('Cache-Control', 'no-store')
+          .json({ ...(await spaces.catalogue()), headers: { ...forms, [SPACE]: SPACE_FORM } });
+        return;
+      case '/sandbox/reset':
+        assertMethod(request, response, ['POST']);
+        spaces.reset(spaceOf(request));
+        setCommonHeaders(response);
+        response.status(204).end();
+        return;
+      default:
+        await answer(request, response, next);
+    }
+  };
+};

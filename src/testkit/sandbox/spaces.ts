@@ -1,0 +1,240 @@
+import { LRUCache } from 'lru-cache';
+import { ContentReads } from '../../content/read/reads.ts';
+import { closeContext, type Context, openContext } from '../../context.ts';
+import { AppError } from '../../errors.ts';
+import { gameKind } from '../../game/kind.ts';
+import { Snapshot } from '../../db/sqlite/files/snapshot.ts';
+import { type Catalogue, catalogueOf } from './catalogue.ts';
+import { fillSandbox, firstIdSince, referenceOf } from './sandbox.ts';
+
+const HOUR_MS = 3_600_000;
+/** Most private spaces at a time, and how long one is kept without being used. */
+const usual = { most: 64, idleMs: HOUR_MS };
+/** After this time what is made is dated anew: the records of the last day would be older than that. */
+const STALE_MS = 12 * HOUR_MS;
+/** Names of callers whose attempts are counted in a space. */
+const MAX_NAMES = 1000;
+/** The space of those who name none. */
+const SHARED = '';
+
+/** A service of its own, on data of its own. */
+export interface Space {
+  context: Context;
+  /** How many attempts were made under a name, with this one. */
+  countAttempt: (name: string) => number;
+}
+
+/** Where the spaces of a sandbox are had. */
+export interface Spaces {
+  /**
+   * Does `work`, a request, in a space, which stays until it is done.
+   * @throws AppError OVERLOADED when it is a new one, and as many as there may be have a request in them
+   */
+  within: <T>(name: string | undefined, work: (space: Space) => Promise<T>) => Promise<T>;
+  /** Forgets all that was done in a space. */
+  reset: (name: string | undefined) => void;
+  /** What a space holds that is made now. */
+  catalogue: () => Promise<Catalogue>;
+}
+
+/** What spaces begin with. */
+interface Beginning {
+  snapshot: Snapshot;
+  /** The lowest id since an instant. */
+  firstId: (since: Date) => Buffer;
+  catalogue: Catalogue;
+}
+
+/** Fills an empty database with what spaces begin with. */
+const beginIn = async ({ db }: Context, reference: Date): Promise<Beginning> => {
+  await db.migrate();
+  await fillSandbox(db, reference);
+  const catalogue = await catalogueOf(db, reference);
+  return { snapshot: new Snapshot(db.dataSource), firstId: firstIdSince(reference), catalogue };
+};
+
+/** A space on a service that is there. */
+export const spaceOn = (context: Context): Space => {
+  const attempts = new LRUCache<string, number>({ max: MAX_NAMES });
+  return {
+    context,
+    countAttempt: (name) => {
+      const count = (attempts.get(name) ?? 0) + 1;
+      attempts.set(name, count);
+      return count;
+    },
+  };
+};
+
+/** Keeps a space until nobody is in it any more and it has been dropped. */
+class Held {
+  readonly space: Promise<Space>;
+  #inside = 0;
+  #isDropped = false;
+  readonly #close: () => void;
+
+  constructor(space: Promise<Space>, close: () => void) {
+    this.space = space;
+    this.#close = close;
+  }
+
+  get isBusy(): boolean {
+    return this.#inside > 0;
+  }
+
+  async within<T>(work: (space: Space) => Promise<T>): Promise<T> {
+    this.#inside += 1;
+    try {
+      return await work(await this.space);
+    } finally {
+      this.#inside -= 1;
+      this.#closeIfOver();
+    }
+  }
+
+  drop(): void {
+    this.#isDropped = true;
+    this.#closeIfOver();
+  }
+
+  #closeIfOver(): void {
+    if (this.#isDropped && !this.isBusy) this.#close();
+  }
+}
+
+/**
+ * The spaces of a sandbox: one that all share who name none, and private ones, made when they are first named. Each begins as
+ * a copy of what `fillSandbox` makes, and has its own database, caches and counts.
+ */
+export class SandboxSpaces implements Spaces {
+  readonly #main: Context;
+  #beginning: Promise<Beginning>;
+  #reference: Date;
+  #shared: Held | undefined;
+  readonly #private: LRUCache<string, Held>;
+  readonly #most: number;
+  /** All spaces, those too that have been dropped and still have a request in them. */
+  readonly #live = new Set<Held>();
+  readonly #closing = new Set<Promise<void>>();
+
+  private constructor(main: Context, reference: Date, beginning: Beginning, { most, idleMs }: typeof usual) {
+    this.#main = main;
+    this.#reference = reference;
+    this.#beginning = Promise.resolve(beginning);
+    this.#most = most;
+    this.#private = new LRUCache({
+      max: most,
+      ttl: idleMs,
+      updateAgeOnGet: true,
+      ttlAutopurge: true,
+      dispose: (held) => held.drop(),
+    });
+  }
+
+  /** Makes what spaces begin with, in the empty database of `main`, which nobody else is to change. */
+  static async open(main: Context, kept: Partial<typeof usual> = {}): Promise<SandboxSpaces> {
+    const reference = referenceOf(main.now());
+    return new SandboxSpaces(main, reference, await beginIn(main, reference), { ...usual, ...kept });
+  }
+
+  async within<T>(name: string | undefined, work: (space: Space) => Promise<T>): Promise<T> {
+    return this.#find(name ?? SHARED).within(work);
+  }
+
+  reset(name = SHARED): void {
+    if (name !== SHARED) this.#private.delete(name);
+    else {
+      this.#shared?.drop();
+      this.#shared = undefined;
+    }
+  }
+
+  async catalogue(): Promise<Catalogue> {
+    return (await this.#upToDate()).catalogue;
+  }
+
+  /** Leaves all spaces. */
+  async close(): Promise<void> {
+    this.reset();
+    this.#private.clear();
+    await Promise.all(this.#closing);
+    (await this.#beginning).snapshot.close();
+  }
+
+  #find(name: string): Held {
+    const known = name === SHARED ? this.#shared : this.#private.get(name);
+    if (known) return known;
+    this.#makeRoom(name);
+    const made: Held = new Held(this.#make(), () => {
+      this.#live.delete(made);
+      void made.space.then(({ context }) => this.#leave(context)).catch(() => undefined);
+    });
+    this.#live.add(made);
+    // A next one is to try again.
+    made.space.catch(() => this.reset(name));
+    if (name === SHARED) this.#shared = made;
+    else this.#private.set(name, made);
+    return made;
+  }
+
+  /** Drops the idle space that was used least recently when a new one would be one too many. */
+  #makeRoom(name: string): void {
+    // The shared space has a place of its own.
+    const most = name === SHARED ? this.#most + 1 : this.#most;
+    if (this.#live.size - (this.#shared ? 1 : 0) < most) return;
+    for (const other of this.#private.rkeys()) {
+      if (this.#private.peek(other)?.isBusy) continue;
+      this.#private.delete(other);
+      return;
+    }
+    throw new AppError('OVERLOADED', {
+      hint:
+        `The sandbox has at most ${this.#most} private spaces, and each has a request in it. ` +
+        'Try again when one has ended, or name one of those.',
+    });
+  }
+
+  async #make(): Promise<Space> {
+    const { config, log, now, overload, observer, stopping } = this.#main;
+    const context = { ...(await openContext(config, log, now)), overload, observer, stopping };
+    try {
+      const { db, tags, search, reads } = context;
+      const { snapshot, firstId } = await this.#upToDate();
+      snapshot.fill(db.dataSource);
+      context.indexer.start();
+      // Of image posts, no list asks since when.
+      const games: typeof reads.games = new ContentReads(db, tags, search, { ...gameKind, firstId });
+      return spaceOn({ ...context, reads: { ...reads, games } });
+    } catch (error) {
+      this.#leave(context);
+      throw error;
+    }
+  }
+
+  /** What a space begins with that is made now. */
+  #upToDate(): Promise<Beginning> {
+    const now = this.#main.now();
+    if (now.getTime() - this.#reference.getTime() >= STALE_MS) {
+      this.#reference = referenceOf(now);
+      this.#beginning = this.#replace(this.#beginning);
+    }
+    return this.#beginning;
+  }
+
+  async #replace(old: Promise<Beginning>): Promise<Beginning> {
+    const { config, log, now } = this.#main;
+    const context = await openContext(config, log, now);
+    try {
+      const made = await beginIn(context, this.#reference);
+      (await old).snapshot.close();
+      return made;
+    } finally {
+      await closeContext(context);
+    }
+  }
+
+  #leave(context: Context): void {
+    const closing = closeContext(context).finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+}

@@ -1,0 +1,93 @@
+import type { ContentKind } from '../../content/kind.ts';
+import { gameKind } from '../../game/kind.ts';
+import { imageKind } from '../../image/kind.ts';
+import { publishAll } from '../../content/write/publish.ts';
+import type { Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { insertRows } from '../../db/sql/insert.ts';
+import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
+import { searchKinds } from '../../schema.ts';
+import { Indexer } from '../../search/indexing/indexer.ts';
+import { insertUsers } from '../../user/service.ts';
+import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';
+
+/** Rows that are stored in one transaction, with all that hangs on them. */
+const BATCH = 2000;
+
+/** A seed that cannot be stored in this database. */
+export class SeedError extends Error {}
+
+/**
+ * Fills a database with made-up users, games and image posts: the same options give the same rows, whatever the engine,
+ * but for the ids of tags where some exist. Everything that is counted is there: likes, favorites, tags. Stored in
+ * batches, each whole or not at all, beside a running service if need be. `onStored` hears how many were stored.
+ * @throws SeedError when the same seed is there already, or nobody is who could publish
+ */
+export const seed = async (db: Database, options: SeedOptions, onStored: (rows: number) => void): Promise<void> => {
+  await refuseRepetition(db, options);
+  // A long tail would keep searches of a service that runs from using the index.
+  const indexer = new Indexer(db, searchKinds);
+  const store = async <Row>(rows: Iterable<Row>, insert: (tx: Transaction, batch: Row[]) => Promise<void>) => {
+    for (const batch of batches(rows)) {
+      await db.transaction((tx) => insert(tx, batch));
+      await indexer.work();
+      onStored(batch.length);
+    }
+  };
+  await store(seedUsers(options), (tx, users) => insertUsers(tx, users, options.until));
+  const userIds = await publishers(db, options);
+  await store(seedGames(options, userIds), (tx, games) => insertRecords(tx, gameKind, games));
+  await store(seedImagePosts(options, userIds), (tx, posts) => insertRecords(tx, imageKind, posts));
+};
+
+const refuseRepetition = async (db: Database, options: SeedOptions): Promise<void> => {
+  const tables = { users: 'users', games: gameKind.table, images: imageKind.table } as const;
+  for (const kind of ['users', 'games', 'images'] as const) {
+    const [first] = creations(options, kind);
+    const found = first && (await db.read(`SELECT 1 FROM ${tables[kind]} WHERE id = ?`, [storedIdToBytes(first.id)]));
+    if (found?.length) {
+      throw new SeedError(
+        `This database holds ${kind} of random seed ${options.randomSeed}: choose another --random-seed.`,
+      );
+    }
+  }
+};
+
+/** The ids of the users of a seed or, if it has none, of those who are there. */
+const publishers = async (db: Database, options: SeedOptions): Promise<string[]> => {
+  if (options.users > 0) return Array.from(creations(options, 'users'), ({ id }) => id);
+  const users = await db.read<{ id: Bytes }>('SELECT id FROM users ORDER BY id');
+  if (users.length === 0 && options.games + options.images > 0) {
+    throw new SeedError('There are no users who could publish: seed some, too.');
+  }
+  return users.map(({ id }) => idFromBytes(id));
+};
+
+const insertRecords = async (tx: Transaction, kind: ContentKind, records: readonly SeedRecord[]): Promise<void> => {
+  await publishAll(tx, kind, records);
+  await insertRows(
+    tx,
+    kind.favoriteTable,
+    records.flatMap(({ id, favoritedBy }) => favoritedBy.map((userId) => ({ userId, recordId: id }))),
+  );
+  await insertRows(
+    tx,
+    kind.reactionTable,
+    records.flatMap(({ id, likedBy, dislikedBy }) => [
+      ...likedBy.map((userId) => ({ userId, recordId: id, type: 'like' })),
+      ...dislikedBy.map((userId) => ({ userId, recordId: id, type: 'dislike' })),
+    ]),
+  );
+};
+
+function* batches<Row>(rows: Iterable<Row>): Generator<Row[]> {
+  let batch: Row[] = [];
+  for (const row of rows) {
+    batch.push(row);
+    if (batch.length === BATCH) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
