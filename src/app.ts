@@ -3,11 +3,10 @@ import { unknownPath } from './suggestions/paths.ts';
 import { Calls } from './rpc/pipeline.ts';
 import { servedProcedures } from './rpc/procedures.ts';
 import type { Context } from './context.ts';
-import type { Spaces } from './testkit/sandbox/spaces.ts';
 import { AppError } from './errors.ts';
 import { api } from './rpc/trpc/api.ts';
 import { mcp } from './rpc/mcp/http.ts';
-import { MCP_PATH } from './http/message/json-rpc.ts';
+import { MCP_PATH } from './http/routes.ts';
 import { site } from './site/site.ts';
 import { Bodies } from './http/message/body.ts';
 import { errorDocs, errorHandler } from './http/message/failures.ts';
@@ -15,28 +14,27 @@ import { wellFormed } from './http/middleware/preconditions.ts';
 import { health } from './http/middleware/health.ts';
 import { withCommonHeaders } from './http/message/reply.ts';
 import { requestLog } from './http/middleware/request-log.ts';
-import { sandbox } from './testkit/sandbox/middleware.ts';
 import { security } from './http/middleware/security-headers.ts';
 import { tsRestFrame } from './rpc/validated-handler.ts';
 
 /** What makes calls of the procedures, whichever door they come through. */
 export const callsOf = (c: Context): Calls => {
-  const procedures = servedProcedures(c);
+  const procedures = servedProcedures(c.routers);
   return new Calls(c, procedures, tsRestFrame(procedures));
 };
 
-/** The doors for calls of the procedures. What limits the bodies that arrive counts over all of them. */
-const doors = (bodies: Bodies, c: Context): RequestHandler => {
+/** Answers calls of the procedures, whichever transport they come by. `bodies` limits the bodies that all of them read. */
+export const transports = (bodies: Bodies, c: Context): RequestHandler => {
   const calls = callsOf(c);
   const [viaTrpc, viaMcp] = [api(calls, bodies, c), mcp(calls, bodies, c)];
   return (request, response, next) => (request.path === MCP_PATH ? viaMcp : viaTrpc)(request, response, next);
 };
 
 /**
- * The service as an Express app: what happens to a request, from top to bottom. It does not listen. The calls of a
- * sandbox are answered in its spaces.
+ * The service as an Express app: what happens to a request, from top to bottom. It does not listen. `calls` answers calls
+ * of the procedures.
  */
-export const createApp = (c: Context, spaces?: Spaces): Express => {
+export const createApp = (c: Context, calls = transports(new Bodies(), c)): Express => {
   const app = express();
   const docs = errorDocs(c.config);
   app.disable('x-powered-by');
@@ -48,10 +46,9 @@ export const createApp = (c: Context, spaces?: Spaces): Express => {
   app.use(requestLog(c.log, c.config, c.observer));
   app.use(security(c.config.corsOrigins));
   app.use(wellFormed);
-  const bodies = new Bodies();
-  app.use(spaces ? sandbox(spaces, (space) => doors(bodies, space), docs) : doors(bodies, c));
+  app.use(calls);
   app.use(withCommonHeaders);
-  app.use(health(c));
+  app.use(health({ db: c.db, now: c.now, stopping: c.lifecycle.stopping.signal }));
   app.use(site(c));
   app.use(({ path }) => {
     const hint = unknownPath(path);

@@ -1,36 +1,32 @@
 import type { Logger } from 'pino';
 import { sweepActs } from './audit/acts.ts';
-import type { GameColumns, GameSummaryColumns } from './game/entity.ts';
-import { gameKind } from './game/kind.ts';
-import type { ImagePostColumns, ImagePostSummaryColumns } from './image/entity.ts';
-import { imageKind } from './image/kind.ts';
-import { ContentReads } from './content/read/reads.ts';
-import { viewCounts } from './content/write/view-counts.ts';
-import type { Config } from './runtime/config.ts';
-import { Database } from './db/database.ts';
-import { Deadline } from './deadline.ts';
-import type { WriteBehind } from './db/batching/write-buffer.ts';
-import { sweepRecords } from './idempotency/records.ts';
-import type { Observer } from './telemetry/hooks.ts';
-import { Writes } from './idempotency/writes.ts';
-import { OverloadProtection } from './overload/overload-protection.ts';
+import { quotaOf } from './auth/quotas.ts';
 import { KeyUses, sweepUses } from './auth/uses.ts';
 import { KeyVerifier } from './auth/verifier.ts';
-import { type Limits, openLimits } from './rate-limit/limits.ts';
+import { ContentReads } from './content/read/reads.ts';
 import { Publisher } from './content/write/publisher.ts';
 import { Toggles } from './content/engagement/service.ts';
+import { TagDictionary } from './content/tag/dictionary.ts';
+import { ViewCounts } from './content/write/view-counts.ts';
+import { Database } from './db/database.ts';
+import { Deadline } from './deadline.ts';
+import { gameKind } from './game/kind.ts';
+import type { GameContext } from './game/service.ts';
+import { sweepRecords } from './idempotency/records.ts';
+import { Writes } from './idempotency/writes.ts';
+import { imageKind } from './image/kind.ts';
+import type { ImageContext } from './image/service.ts';
+import { OverloadProtection } from './overload/overload-protection.ts';
+import { type Limits, openLimits } from './rate-limit/limits.ts';
+import type { Config } from './runtime/config.ts';
+import { Sweeper } from './runtime/jobs/sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from './search/indexing/indexer.ts';
 import { SearchIndex } from './search/search-index.ts';
-import { Sweeper } from './runtime/jobs/sweeper.ts';
-import { TagDictionary } from './content/tag/dictionary.ts';
-import { profileReads, type ProfileReads } from './user/reads.ts';
-
-interface Reads {
-  games: ContentReads<GameSummaryColumns, GameColumns>;
-  images: ContentReads<ImagePostSummaryColumns, ImagePostColumns>;
-  profiles: ProfileReads;
-}
+import type { Observer } from './telemetry/hooks.ts';
+import type { MetricSources } from './telemetry/metrics/metrics.ts';
+import { profileReads } from './user/reads.ts';
+import type { UserContext } from './user/service.ts';
 
 /** How long it may take to store what is in memory, unless told. */
 const CLOSE_MS = 10_000;
@@ -38,31 +34,20 @@ const CLOSE_MS = 10_000;
 /** Everything the service depends on. */
 export interface Context {
   config: Config;
-  db: Database;
   log: Logger;
   /** The clock. */
   now: () => Date;
-  tags: TagDictionary;
-  search: SearchIndex;
-  indexer: Indexer;
-  /** How records are read outside of transactions. */
-  reads: Reads;
-  keys: KeyVerifier;
-  keyUses: KeyUses;
-  /** What callers are held to; undefined for nothing. */
-  limits: Limits | undefined;
-  writes: Writes;
-  /** Decides which calls run, wait, and are refused. */
-  overload: OverloadProtection;
-  toggles: Toggles;
-  publisher: Publisher;
-  gameViews: WriteBehind<number>;
-  imageViews: WriteBehind<number>;
-  sweeper: Sweeper;
+  db: Database;
+  /** Verifies API keys, and counts their uses. */
+  auth: { keys: KeyVerifier; uses: KeyUses };
+  /** Bounds what callers may ask for. Without `limits` they have no rates and quotas. */
+  protection: { limits: Limits | undefined; overload: OverloadProtection };
+  /** The dependencies of each router's handlers. */
+  routers: { game: GameContext; image: ImageContext; user: UserContext };
   /** Watches the service at work; undefined for nobody. */
   observer: Observer | undefined;
-  /** Aborted when the service has been told to stop: nobody should come any more. */
-  stopping: AbortController;
+  /** What runs beside the requests. `stopping` is aborted when the service has been told to stop. */
+  lifecycle: { indexer: Indexer; sweeper: Sweeper; stopping: AbortController };
 }
 
 /** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
@@ -77,58 +62,83 @@ export const openContext = async (
     readUrl: config.databaseReadUrl,
     observer: observer?.database,
   });
+  const limits = config.quotas && (await openLimits(config.quotas, config, log, observer));
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
   const writes = new Writes(db, now, config.quotas !== undefined);
-  return {
-    config,
+  const content: Pick<GameContext, 'db' | 'now' | 'tags' | 'writes' | 'publisher' | 'toggles' | 'quotaOf'> = {
     db,
-    log,
     now,
     tags,
-    search,
-    indexer: new Indexer(db.background, searchKinds, log),
-    reads: {
-      games: new ContentReads(db, tags, search, gameKind),
-      images: new ContentReads(db, tags, search, imageKind),
-      profiles: profileReads(db),
-    },
-    keys: new KeyVerifier(db, log, now),
-    keyUses: new KeyUses(db.background, log, now),
-    limits: config.quotas && (await openLimits(config.quotas, config, log, observer)),
     writes,
-    toggles: new Toggles(db, writes, now),
     publisher: new Publisher(db, writes, now),
-    gameViews: viewCounts(db.background, log, gameKind),
-    imageViews: viewCounts(db.background, log, imageKind),
-    sweeper: new Sweeper(
-      [
-        { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
-        { what: 'audit entries', sweep: () => sweepActs(db.background, now(), config.auditRetentionDays) },
-        { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
-      ],
-      log,
-    ),
-    overload: new OverloadProtection(config.maxQueueMs, observer?.overload),
+    toggles: new Toggles(db, writes, now),
+    quotaOf: (caller) => limits && quotaOf(caller, now()),
+  };
+  return {
+    config,
+    log,
+    now,
+    db,
+    auth: { keys: new KeyVerifier(db, log, now), uses: new KeyUses(db.background, log, now) },
+    protection: { limits, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
+    routers: {
+      game: {
+        ...content,
+        reads: new ContentReads(db, tags, search, gameKind),
+        views: new ViewCounts(db.background, log, gameKind, limits?.views),
+      },
+      image: {
+        ...content,
+        reads: new ContentReads(db, tags, search, imageKind),
+        views: new ViewCounts(db.background, log, imageKind, limits?.views),
+      },
+      user: { db, now, profiles: profileReads(db), search, writes },
+    },
     observer,
-    stopping: new AbortController(),
+    lifecycle: {
+      indexer: new Indexer(db.background, searchKinds, log),
+      sweeper: new Sweeper(
+        [
+          { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
+          { what: 'audit entries', sweep: () => sweepActs(db.background, now(), config.auditRetentionDays) },
+          { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
+        ],
+        log,
+      ),
+      stopping: new AbortController(),
+    },
   };
 };
 
+/** What the service counts by itself, for its metrics. */
+export const metricSources = ({ db, auth, protection, routers }: Context): MetricSources => ({
+  engine: db.dialect.engine,
+  policies: protection.limits?.rates.allPolicies ?? [],
+  buffers: {
+    game_views: routers.game.views.buffer,
+    image_views: routers.image.views.buffer,
+    key_last_uses: auth.keys.uses,
+    key_uses: auth.uses.buffer,
+  },
+  lookUps: { keys: auth.keys.lookUps, tags: routers.game.tags.lookUps },
+});
+
 /** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
 export const closeContext = async (
-  { db, keys, keyUses, limits, gameViews, imageViews, indexer, sweeper }: Context,
+  { db, auth, protection, routers, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
+  const { indexer, sweeper } = lifecycle;
   await Promise.all([
     // What does not end by then, ends with its connection.
     deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
-    keys.close(deadline),
-    keyUses.close(deadline),
-    gameViews.close(deadline),
-    imageViews.close(deadline),
+    auth.keys.close(deadline),
+    auth.uses.close(deadline),
+    routers.game.views.buffer.close(deadline),
+    routers.image.views.buffer.close(deadline),
   ]);
-  limits?.close();
+  protection.limits?.close();
   await db.close();
   deadline.close();
 };

@@ -5,7 +5,7 @@ import { noteMigrations, systemActor } from './audit/acts.ts';
 import { type Config, ConfigError, inContainer, MAX_PORT } from './runtime/config.ts';
 import { describeAddress } from './db/address.ts';
 import { isDurable } from './db/durability.ts';
-import { closeContext, type Context, openContext } from './context.ts';
+import { closeContext, type Context, metricSources, openContext } from './context.ts';
 import { Deadline } from './deadline.ts';
 import { createDemo, type Demo } from './testkit/sandbox/records.ts';
 import { errorDocs } from './http/message/failures.ts';
@@ -19,7 +19,6 @@ import type { Metrics } from './telemetry/metrics/metrics.ts';
 import type { MetricsServer } from './http/server/metrics-server.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './runtime/cluster/workers.ts';
 import type { Traces } from './telemetry/tracing/traces.ts';
-import type { Spaces } from './testkit/sandbox/spaces.ts';
 import { sandboxWelcome, welcome } from './testkit/sandbox/welcome.ts';
 import { warningsOf } from './runtime/warnings.ts';
 import { version } from './version.ts';
@@ -65,7 +64,7 @@ const openTraces = async (config: Config, log: Logger): Promise<Traces | undefin
 /** @throws ConfigError for an address that cannot be had */
 const exposeMetrics = async (metrics: Metrics, context: Context): Promise<MetricsServer | undefined> => {
   const { config, log } = context;
-  metrics.watch(context);
+  metrics.watch(metricSources(context));
   const { serveMetrics } = await import('./http/server/metrics-server.ts');
   return config.metrics && serveMetrics(metrics, config.metrics, log);
 };
@@ -189,13 +188,15 @@ const answer = async (
   stopped: Promise<string>,
   stopTime: StopTime,
   onListening: (port: number) => Promise<void> | void,
-  spaces?: Spaces,
+  app = createApp(context),
 ): Promise<void> => {
   const { config, log } = context;
-  const app = createApp(context, spaces);
   const headersOf = securityHeaders(config.corsOrigins);
   const docs = errorDocs(config);
-  const { overload, observer } = context;
+  const {
+    protection: { overload },
+    observer,
+  } = context;
   const shedder = new LoadShedder({ overload, headersOf, docs, log, observer });
   const prototypes = app;
   const listener = new Listener(app, {
@@ -210,7 +211,7 @@ const answer = async (
   try {
     await onListening(port);
     log.info({ reason: await stopped }, 'stopping');
-    context.stopping.abort();
+    context.lifecycle.stopping.abort();
     stopTime.begin(config.shutdownDelayMs);
     await sleep(config.shutdownDelayMs);
   } finally {
@@ -229,8 +230,8 @@ const fillDemo = async ({ config, db, now }: Context, isReady: boolean): Promise
 /** One process that does it all. */
 const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> => {
   const isReady = await prepareDatabase(context);
-  context.indexer.start();
-  context.sweeper.start();
+  context.lifecycle.indexer.start();
+  context.lifecycle.sweeper.start();
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
     // Only now, since the key is shown only once, and not by a start that fails.
@@ -242,10 +243,19 @@ const serveAlone = async (context: Context, stopTime: StopTime): Promise<void> =
 const serveSandbox = async (context: Context, stopTime: StopTime): Promise<void> => {
   const stopped = stopSignal();
   // No other service has any use for it.
-  const { SandboxSpaces } = await import('./testkit/sandbox/spaces.ts');
+  const [{ SandboxSpaces }, { createSandboxApp }] = await Promise.all([
+    import('./testkit/sandbox/spaces.ts'),
+    import('./testkit/sandbox/app.ts'),
+  ]);
   const spaces = await SandboxSpaces.open(context);
   try {
-    await answer(context, stopped, stopTime, (port) => announce(context, port, undefined), spaces);
+    await answer(
+      context,
+      stopped,
+      stopTime,
+      (port) => announce(context, port, undefined),
+      createSandboxApp(context, spaces),
+    );
   } finally {
     await spaces.close();
   }
@@ -265,8 +275,8 @@ const superviseWorkers = async (context: Context, stopTime: StopTime, metrics: M
   const { config, log } = context;
   assertPorts(config);
   const isReady = await prepareDatabase(context);
-  context.indexer.start();
-  context.sweeper.start();
+  context.lifecycle.indexer.start();
+  context.lifecycle.sweeper.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, {
     variablesOf: (number): Record<string, string> =>
@@ -303,7 +313,7 @@ export const serve = async (config: Config): Promise<void> => {
   let areSent: boolean | undefined;
   try {
     metricsServer = metrics && (await exposeMetrics(metrics, context));
-    traces?.watch(context);
+    traces?.watch(context.db.dialect.engine);
     if (told) await answer(context, told, stopTime, () => undefined);
     else if (config.sandbox) await serveSandbox(context, stopTime);
     else if (config.workers > 1) await superviseWorkers(context, stopTime, metrics);
@@ -335,8 +345,8 @@ export const serveMcp = async (config: Config, key: string | undefined): Promise
     await prepareDatabase(context);
     const calls = callsOf(context);
     const { converse } = await import('./rpc/mcp/stdio.ts');
-    context.indexer.start();
-    context.sweeper.start();
+    context.lifecycle.indexer.start();
+    context.lifecycle.sweeper.start();
     await converse(calls, context, { key, stopped, stopMs: () => stopTime.left });
   } finally {
     await closeContext(context, new Deadline(stopTime.leftInAll));

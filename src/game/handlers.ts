@@ -1,11 +1,11 @@
 import type { Contract } from '../../contract/index.ts';
 import { pageView } from '../content/view.ts';
-import type { Context } from '../context.ts';
 import type { Handlers } from '../procedure.ts';
 import * as games from './service.ts';
+import type { GameContext } from './service.ts';
 import { gameSummaryView, gameView } from './view.ts';
 
-export const gameHandlers = (c: Context): Handlers<Contract['game']> => ({
+export const gameHandlers = (c: GameContext): Handlers<Contract['game']> => ({
   list: async (input, call) => pageView(input, await games.listGames(c, input, call), gameSummaryView),
   getById: async ({ id }, call) => gameView(await games.getGame(c, id, call)),
   create: (input, call) => games.createGame(c, input, call, gameView),

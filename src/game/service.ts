@@ -4,9 +4,7 @@ import type { ListPage } from '../content/read/list/list.ts';
 import type { Draft } from '../content/write/publish.ts';
 import { publish } from '../content/write/publisher.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
-import { noteView } from '../content/write/view-counts.ts';
-import type { Context } from '../context.ts';
-import { quotaOf } from '../auth/quotas.ts';
+import type { ContentContext } from '../content/context.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Call } from '../procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
@@ -14,6 +12,9 @@ import type { Reaction } from '../content/engagement/toggle.ts';
 import { readRelated } from './related.ts';
 import { readTypeCounters, type TypeCounts, typeCounter } from './type-counters.ts';
 import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.ts';
+
+/** The dependencies of the router `game`. */
+export type GameContext = ContentContext<GameSummaryColumns, GameColumns>;
 
 type GameInput = InputOf<Contract['game']['create']>;
 type ListInput = InputOf<Contract['game']['list']>;
@@ -47,7 +48,7 @@ export const gameDraft = (input: GameInput): Draft<GameColumns> => {
 
 /** One page of games. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const listGames = (
-  { reads, now }: Context,
+  { reads, now }: GameContext,
   input: ListInput,
   call: Call,
 ): Promise<ListPage<ContentRecord<GameSummaryColumns>>> => {
@@ -57,46 +58,46 @@ export const listGames = (
     type: type === undefined ? undefined : { value: type, counter: typeCounter(type) },
     since: timeRange === 'all' ? undefined : () => new Date(now().getTime() - timeRangeDays[timeRange] * DAY_MS),
   };
-  return reads.games.list(Object.assign(filters, input), call);
+  return reads.list(Object.assign(filters, input), call);
 };
 
 /** One game; counts a view, unless its caller has looked at it lately. @throws AppError GAME_NOT_FOUND */
 export const getGame = async (
-  { reads, limits, gameViews }: Context,
+  { reads, views }: GameContext,
   id: string,
   call: Call,
 ): Promise<ContentRecord<GameColumns>> => {
-  const game = await reads.games.get(id, call);
-  noteView(limits?.views, gameViews, id, call);
+  const game = await reads.get(id, call);
+  views.note(id, call);
   return game;
 };
 
 /** Publishes a game; `view` makes the output of it. */
 export const createGame = <Output>(
-  { publisher, limits, now }: Context,
+  { publisher, quotaOf }: GameContext,
   input: GameInput,
   call: Call<Caller>,
   view: (record: ContentRecord<GameColumns>) => Output,
 ): Promise<Output> => {
-  const quota = limits && quotaOf(call.caller, now());
+  const quota = quotaOf(call.caller);
   return publisher.create(gameKind, { draft: gameDraft(input), quota, view }, call);
 };
 
 /** Publishes games, all or none; `view` makes the output of them, in the order of the inputs. */
 export const createGames = <Output>(
-  { writes, limits, now }: Context,
+  { writes, quotaOf, now }: GameContext,
   inputs: readonly GameInput[],
   call: Call<Caller>,
   view: (games: ContentRecord<GameColumns>[]) => Output,
 ): Promise<Output> => {
   const drafts = inputs.map(gameDraft);
-  const quota = limits && quotaOf(call.caller, now());
+  const quota = quotaOf(call.caller);
   return writes.do(call, async (tx) => view(await publish(tx, gameKind, call.caller.userId, drafts, now(), quota)));
 };
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
 export const toggleGameFavorite = <Output>(
-  { toggles }: Context,
+  { toggles }: GameContext,
   gameId: string,
   call: Call<Caller>,
   view: (state: FavoriteState) => Output,
@@ -104,7 +105,7 @@ export const toggleGameFavorite = <Output>(
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
 export const toggleGameReaction = <Output>(
-  { toggles }: Context,
+  { toggles }: GameContext,
   gameId: string,
   type: Reaction,
   call: Call<Caller>,
@@ -112,12 +113,12 @@ export const toggleGameReaction = <Output>(
 ): Promise<Output> => toggles.react(gameKind, gameId, type, call, view);
 
 /** The number of games of each type, most frequent first, and of all types that are left out. */
-export const countTypes = ({ db }: Context, { caller, deadline }: Call): Promise<TypeCounts> =>
+export const countTypes = ({ db }: GameContext, { caller, deadline }: Call): Promise<TypeCounts> =>
   readTypeCounters((caller ? db : db.anonymous).within(deadline), MAX_COUNTED_TYPES);
 
 /** Games related to one, closest first. @throws AppError GAME_NOT_FOUND */
 export const relatedGames = async (
-  { db, tags }: Context,
+  { db, tags }: GameContext,
   gameId: string,
   limit: number,
   { caller, deadline }: Call,

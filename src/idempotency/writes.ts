@@ -2,7 +2,6 @@ import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import type { Call } from '../procedure.ts';
 import { mayKeepAnswer, type Quota } from '../auth/quotas.ts';
 import { type Made, recall, remember } from './records.ts';
 import { NOT_KEPT, type Repeatable, Replay } from './repeatable.ts';
@@ -15,6 +14,13 @@ const sizeOf = (answer: string): number => Buffer.byteLength(answer);
 
 /** Makes the output of a write, in its transaction. */
 type Work<Output> = (tx: Transaction) => Promise<Output>;
+
+/** A write under way. */
+interface Write {
+  deadline: Deadline;
+  /** Set for one with an Idempotency-Key. */
+  repeatable?: Repeatable | undefined;
+}
 
 /** What came of a call: its output, or why it was not done. */
 export type Result = { output: unknown } | Replay | AppError;
@@ -92,7 +98,7 @@ export class Writes {
    * @throws Replay where it was done before, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, whatever `work`, `look`
    * and `Database.transaction` throw
    */
-  do<Output>({ deadline, repeatable }: Call, work: Work<Output>, look?: Work<Output>): Promise<Output> {
+  do<Output>({ deadline, repeatable }: Write, work: Work<Output>, look?: Work<Output>): Promise<Output> {
     if (!repeatable) return this.#db.transaction(work, deadline);
     return this.alone(repeatable, () =>
       this.#db.transaction(

@@ -1,11 +1,11 @@
 import type { Contract } from '../../contract/index.ts';
 import { pageView } from '../content/view.ts';
-import type { Context } from '../context.ts';
 import type { Handlers } from '../procedure.ts';
 import * as posts from './service.ts';
+import type { ImageContext } from './service.ts';
 import { imagePostSummaryView, imagePostView } from './view.ts';
 
-export const imageHandlers = (c: Context): Handlers<Contract['image']> => ({
+export const imageHandlers = (c: ImageContext): Handlers<Contract['image']> => ({
   list: async (input, call) => pageView(input, await posts.listImagePosts(c, input, call), imagePostSummaryView),
   getById: async ({ id }, call) => imagePostView(await posts.getImagePost(c, id, call)),
   create: (input, call) => posts.createImagePost(c, input, call, imagePostView),

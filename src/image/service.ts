@@ -5,14 +5,13 @@ import type { ListPage } from '../content/read/list/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/write/publish.ts';
 import { publish } from '../content/write/publisher.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
-import { noteView } from '../content/write/view-counts.ts';
-import type { Context } from '../context.ts';
+import type { ContentContext } from '../content/context.ts';
 import type { Transaction } from '../db/connection.ts';
 import { incrementAll } from '../db/sql/increment.ts';
 import { updateRow } from '../db/sql/update.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import { counterOf, type Quota, quotaOf } from '../auth/quotas.ts';
+import { counterOf, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Call } from '../procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
@@ -32,6 +31,9 @@ import {
 import type { ImagePostColumns, ImagePostRow, ImagePostSummaryColumns } from './entity.ts';
 import { imageColumns } from './images.ts';
 
+/** The dependencies of the router `image`. */
+export type ImageContext = ContentContext<ImagePostSummaryColumns, ImagePostColumns>;
+
 type ImagePostInput = InputOf<Contract['image']['create']>;
 type ListInput = InputOf<Contract['image']['list']>;
 type UpdateInput = InputOf<Contract['image']['update']>;
@@ -46,42 +48,42 @@ export const imagePostDraft = ({ title, images, description, tagNames }: ImagePo
 
 /** One page of image posts. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const listImagePosts = (
-  { reads }: Context,
+  { reads }: ImageContext,
   input: ListInput,
   call: Call,
-): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.images.list(input, call);
+): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.list(input, call);
 
 /** One image post; counts a view, unless its caller has looked at it lately. @throws AppError IMAGE_POST_NOT_FOUND */
 export const getImagePost = async (
-  { reads, limits, imageViews }: Context,
+  { reads, views }: ImageContext,
   id: string,
   call: Call,
 ): Promise<ContentRecord<ImagePostColumns>> => {
-  const post = await reads.images.get(id, call);
-  noteView(limits?.views, imageViews, id, call);
+  const post = await reads.get(id, call);
+  views.note(id, call);
   return post;
 };
 
 /** Publishes an image post; `view` makes the output of it. */
 export const createImagePost = <Output>(
-  { publisher, limits, now }: Context,
+  { publisher, quotaOf }: ImageContext,
   input: ImagePostInput,
   call: Call<Caller>,
   view: (record: ContentRecord<ImagePostColumns>) => Output,
 ): Promise<Output> => {
-  const quota = limits && quotaOf(call.caller, now());
+  const quota = quotaOf(call.caller);
   return publisher.create(imageKind, { draft: imagePostDraft(input), quota, view }, call);
 };
 
 /** Publishes image posts, all or none; `view` makes the output of them, in the order of the inputs. */
 export const createImagePosts = <Output>(
-  { writes, limits, now }: Context,
+  { writes, quotaOf, now }: ImageContext,
   inputs: readonly ImagePostInput[],
   call: Call<Caller>,
   view: (posts: ContentRecord<ImagePostColumns>[]) => Output,
 ): Promise<Output> => {
   const drafts = inputs.map(imagePostDraft);
-  const quota = limits && quotaOf(call.caller, now());
+  const quota = quotaOf(call.caller);
   return writes.do(call, async (tx) => view(await publish(tx, imageKind, call.caller.userId, drafts, now(), quota)));
 };
 
@@ -97,7 +99,7 @@ const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostR
  * @throws AppError IMAGE_POST_NOT_FOUND, NOT_OWNER, QUOTA_EXCEEDED
  */
 export const updateImagePost = <Output>(
-  { writes, limits, tags, now }: Context,
+  { writes, quotaOf, tags, now }: ImageContext,
   { id, tagNames, images, ...changes }: UpdateInput,
   call: Call<Caller>,
   view: (post: ContentRecord<ImagePostColumns>) => Output,
@@ -115,7 +117,7 @@ export const updateImagePost = <Output>(
         const current =
           tagNames === undefined
             ? await tagsOf(tx, imageKind, id)
-            : await replaceTags(tx, id, tagNames, limits && quotaOf(call.caller, now()));
+            : await replaceTags(tx, id, tagNames, quotaOf(call.caller));
         update.searchText = recordSearchText(changes.title ?? post.title, current);
         update.tagIds = joinTagIds(current);
         const key = keyOf(millisecondsOf(post.created_at), storedIdToBytes(id));
@@ -182,7 +184,7 @@ const replaceTags = async (
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
 export const toggleImagePostFavorite = <Output>(
-  { toggles }: Context,
+  { toggles }: ImageContext,
   id: string,
   call: Call<Caller>,
   view: (state: FavoriteState) => Output,
@@ -190,7 +192,7 @@ export const toggleImagePostFavorite = <Output>(
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
 export const toggleImagePostReaction = <Output>(
-  { toggles }: Context,
+  { toggles }: ImageContext,
   id: string,
   type: Reaction,
   call: Call<Caller>,

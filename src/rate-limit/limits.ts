@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../runtime/config.ts';
-import type { Observer } from '../telemetry/hooks.ts';
+import type { RateLimitObserver } from './observer.ts';
 import { LocalBuckets } from './stores/memory.ts';
 import type { Quotas } from './policies.ts';
 import { Rates } from './limiter.ts';
@@ -13,15 +12,21 @@ export interface Limits {
   close: () => void;
 }
 
+/** Where instances count together; `redisTimeoutMs` bounds each wait for an answer. */
+interface RedisSettings {
+  redisUrl: string | undefined;
+  redisTimeoutMs: number;
+}
+
 /**
  * Limits that this process counts alone or, with the address of a Redis, together with all that have the same one.
  * `observer` hears which policy refused a caller, and what Redis is asked.
  */
 export const openLimits = async (
   quotas: Quotas,
-  { redisUrl, redisTimeoutMs }: Pick<Config, 'redisUrl' | 'redisTimeoutMs'>,
+  { redisUrl, redisTimeoutMs }: RedisSettings,
   log: Logger,
-  observer?: Pick<Observer, 'limited' | 'redis'>,
+  observer?: RateLimitObserver,
 ): Promise<Limits> => {
   const local = new LocalBuckets();
   if (redisUrl === undefined) {

@@ -11,3 +11,10 @@ export interface RedisObserver {
   /** A command is sent. */
   sent: (command: string) => RoundTripWatch;
 }
+
+/** Watches the limits at work. */
+export interface RateLimitObserver {
+  redis?: RedisObserver | undefined;
+  /** A caller was refused by a limit. */
+  limited: (policy: string) => void;
+}

@@ -13,7 +13,7 @@ import { keyElsewhere } from '../auth/mistakes.ts';
  */
 const deadlineOf = (response: Response, ms: number): Deadline => {
   const deadline = new Deadline(ms);
-  response.locals.statements?.watch(deadline);
+  response.locals.queries?.watch(deadline);
   response.once('close', () => {
     if (response.writableFinished) deadline.close();
     else deadline.end(new CallerLeft());

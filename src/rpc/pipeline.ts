@@ -73,22 +73,16 @@ export class Calls {
   readonly #shared: SharedReads<Buffer>;
 
   constructor(
-    {
-      keys,
-      keyUses,
-      overload,
-      limits,
-      observer,
-    }: Pick<Context, 'keys' | 'keyUses' | 'overload' | 'limits' | 'observer'>,
+    { auth, protection, observer }: Pick<Context, 'auth' | 'protection' | 'observer'>,
     procedures: Procedures,
     frame: Frame,
   ) {
     this.#procedures = procedures;
-    this.#keys = keys;
-    this.#uses = keyUses;
-    this.#overload = overload;
+    this.#keys = auth.keys;
+    this.#uses = auth.uses;
+    this.#overload = protection.overload;
     this.#frame = frame;
-    this.#rates = limits?.rates;
+    this.#rates = protection.limits?.rates;
     this.#observer = observer?.calls;
     this.#shared = new SharedReads(this.#observer?.shared);
   }

@@ -16,8 +16,12 @@ export interface Procedure extends ContractProcedure {
 export type Procedures = ReadonlyMap<string, Procedure>;
 
 /** The procedures of the contract with their handlers. */
-export const servedProcedures = (c: Context): Procedures => {
-  const handlers: AllHandlers = { game: gameHandlers(c), image: imageHandlers(c), user: userHandlers(c) };
+export const servedProcedures = (c: Context['routers']): Procedures => {
+  const handlers: AllHandlers = {
+    game: gameHandlers(c.game),
+    image: imageHandlers(c.image),
+    user: userHandlers(c.user),
+  };
   return new Map(
     procedures.map((procedure) => {
       const { id, router, name } = procedure;

@@ -12,8 +12,8 @@ const both = <Watcher extends object, Name extends keyof Watcher>(
 
 const join = (one: Observer, other: Observer): Observer => ({
   requests: {
-    begin: (request) => {
-      const [a, b] = [one.requests.begin(request), other.requests.begin(request)];
+    begin: (request, route) => {
+      const [a, b] = [one.requests.begin(request, route), other.requests.begin(request, route)];
       return { within: (work) => a.within(() => b.within(work)), end: both(a, b, 'end') };
     },
     unreadable: both(one.requests, other.requests, 'unreadable'),

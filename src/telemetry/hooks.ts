@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { DatabaseObserver } from '../db/observer.ts';
 import type { AppError } from '../errors.ts';
-import type { RedisObserver } from '../rate-limit/observer.ts';
+import type { RateLimitObserver } from '../rate-limit/observer.ts';
 import type { OverloadObserver } from '../overload/observer.ts';
 
 /** Does a part of the work on something, so that whatever it begins is known to belong to that. */
@@ -14,9 +14,20 @@ export interface RequestWatch {
   end: (status: number | undefined) => void;
 }
 
+/** The groups of routes that telemetry tells apart: calls, assistants, health checks, and pages. */
+export const ROUTE_GROUPS = ['trpc', 'mcp', 'health', 'site'] as const;
+export type RouteGroup = (typeof ROUTE_GROUPS)[number];
+
+/** What answers a request. */
+export interface Route {
+  group: RouteGroup;
+  /** OpenTelemetry's `http.route`; pages have no pattern in common. */
+  pattern?: string;
+}
+
 export interface RequestObserver {
   /** A request has come, and may have to wait before anything is done for it. */
-  begin: (request: IncomingMessage) => RequestWatch;
+  begin: (request: IncomingMessage, route: Route) => RequestWatch;
   /** Something was refused that could not be read as a request. */
   unreadable: (status: number) => void;
 }
@@ -44,14 +55,11 @@ export interface CallObserver {
  * Watches the service at work: requests, their calls, and the statements of those, each from where it begins, in the
  * asynchronous context of what it belongs to. None of its functions may throw, or take long.
  */
-export interface Observer {
+export interface Observer extends RateLimitObserver {
   requests: RequestObserver;
   calls: CallObserver;
   overload: OverloadObserver;
   database: DatabaseObserver;
-  redis?: RedisObserver | undefined;
-  /** A caller was refused by a limit. */
-  limited: (policy: string) => void;
   /** The id of the trace that what is done now belongs to. */
   traceId?: () => string | undefined;
 }

@@ -1,10 +1,9 @@
 import type { Contract } from '../../contract/index.ts';
-import type { Context } from '../context.ts';
 import type { Handlers } from '../procedure.ts';
-import { getUser, searchUsers, updateUser } from './service.ts';
+import { getUser, searchUsers, updateUser, type UserContext } from './service.ts';
 import { currentUserView, userProfileView, userSummaryView } from './view.ts';
 
-export const userHandlers = (c: Context): Handlers<Contract['user']> => ({
+export const userHandlers = (c: UserContext): Handlers<Contract['user']> => ({
   getProfile: async ({ id }, call) => userProfileView(await getUser(c, id, call)),
   me: async (_, call) => currentUserView(await getUser(c, call.caller.userId, call), call.caller),
   updateProfile: (input, call) => updateUser(c, input, call, (user) => currentUserView(user, call.caller)),

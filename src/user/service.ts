@@ -1,6 +1,5 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
 import { type Actor, noteAct } from '../audit/acts.ts';
-import type { Context } from '../context.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
@@ -12,14 +11,24 @@ import { AppError } from '../errors.ts';
 import { type Document, idOfKey, keyOf } from '../search/document.ts';
 import { START } from '../search/grams.ts';
 import type { Caller } from '../auth/verifier.ts';
+import type { Writes } from '../idempotency/writes.ts';
 import type { Call } from '../procedure.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import { noteDocuments, type NoteDocuments } from '../search/tail.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
-
-import { readUsers } from './reads.ts';
+import { type ProfileReads, readUsers } from './reads.ts';
 import { userSearch } from './kind.ts';
+
+/** The dependencies of the router `user`. */
+export interface UserContext {
+  db: Database;
+  /** The clock. */
+  now: () => Date;
+  profiles: ProfileReads;
+  search: SearchIndex;
+  writes: Writes;
+}
 
 export type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
@@ -107,11 +116,11 @@ export const readUser = async (reader: Reader, id: string): Promise<UserColumns>
 
 /** The profile of a user. @throws AppError USER_NOT_FOUND */
 export const getUser = async (
-  { reads }: Pick<Context, 'reads'>,
+  { profiles }: Pick<UserContext, 'profiles'>,
   id: string,
   { deadline }: Pick<Call, 'deadline'>,
 ): Promise<UserColumns> => {
-  const user = idToBytes(id) && (await reads.profiles.load(id, deadline));
+  const user = idToBytes(id) && (await profiles.load(id, deadline));
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
 };
@@ -132,7 +141,7 @@ type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Cont
 
 /** Changes the given members of a profile; `view` makes the output of it. */
 export const updateUser = <Output>(
-  { writes, now }: Context,
+  { writes, now }: UserContext,
   changes: Changes,
   call: Call<Caller>,
   view: (user: UserColumns) => Output,
@@ -162,7 +171,7 @@ const MOST_BILLED_MS = 250;
 
 /** Users whose nickname holds a text; those whose nickname starts with it first. */
 export const searchUsers = async (
-  { db, search }: Context,
+  { db, search }: UserContext,
   query: string,
   limit: number,
   { deadline }: Call,

@@ -248,7 +248,7 @@ describe('game.getById', () => {
 
   test('does not count a view of a game that does not exist', async () => {
     await app.fail('game.getById', { id: '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02' }, 404);
-    await app.context.gameViews.flush();
+    await app.context.routers.game.views.buffer.flush();
     expect(await app.aGame()).toMatchObject({ viewCount: 0 });
   });
 });

@@ -177,7 +177,7 @@ describe('image.getById', () => {
     const { id } = await app.anImagePost();
     await app.call('image.getById', { id });
     await app.call('image.getById', { id });
-    await app.context.imageViews.flush();
+    await app.context.routers.image.views.buffer.flush();
     expect(await app.call('image.getById', { id })).toMatchObject({ viewCount: 2 });
   });
 });

@@ -390,7 +390,7 @@ test('the sort modes follow what callers do', async () => {
   await app.call('game.toggleReaction', { gameId: liked.id, type: 'like' }, reader.key);
   await app.call('game.toggleReaction', { gameId: disliked.id, type: 'dislike' }, reader.key);
   await app.call('game.getById', { id: viewed.id });
-  await app.context.gameViews.flush();
+  await app.context.routers.game.views.buffer.flush();
 
   for (const [sortBy, titles] of [
     [undefined, ['disliked', 'viewed', 'liked', 'favored']],

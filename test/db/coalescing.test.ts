@@ -43,7 +43,7 @@ const underLoad = async (read: () => Promise<unknown>, work: () => Promise<void>
 
 const aList = (input: Partial<Parameters<typeof listGames>[1]>, viewerId?: string) =>
   listGames(
-    app.context,
+    app.context.routers.game,
     { limit: 10, page: 1, sortBy: 'latest', timeRange: 'all', ...input },
     viewerId === undefined ? anonymousCall() : callOf(viewerId),
   );
@@ -56,14 +56,14 @@ describe('a read sees what was answered before it', () => {
     const [reader, writer] = [users[0]!, users[1]!];
     const { id } = await app.aGame();
     await underLoad(
-      () => getGame(context, id, callOf(reader.id)),
+      () => getGame(context.routers.game, id, callOf(reader.id)),
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           const { favorited, favoriteCount } = await app.call('game.toggleFavorite', { gameId: id }, writer.key);
           const expected = { favoriteCount, viewer: { favorited, reaction: null } };
-          const seen = await times(3, () => getGame(context, id, callOf(writer.id)));
+          const seen = await times(3, () => getGame(context.routers.game, id, callOf(writer.id)));
           expect(seen.map(contentView)).toEqual(seen.map(() => expect.objectContaining(expected)));
-          expect((await getGame(context, id, anonymousCall())).row.favorite_count).toBe(favoriteCount);
+          expect((await getGame(context.routers.game, id, anonymousCall())).row.favorite_count).toBe(favoriteCount);
         }
       },
     );
@@ -73,12 +73,12 @@ describe('a read sees what was answered before it', () => {
     const { context } = app;
     const { id } = users[2]!;
     await underLoad(
-      () => getUser(context, id, anonymousCall()),
+      () => getUser(context.routers.user, id, anonymousCall()),
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           const nickname = `round ${round}`;
-          await updateUser(context, { nickname }, callOf(id), () => undefined);
-          expect((await getUser(context, id, anonymousCall())).nickname).toBe(nickname);
+          await updateUser(context.routers.user, { nickname }, callOf(id), () => undefined);
+          expect((await getUser(context.routers.user, id, anonymousCall())).nickname).toBe(nickname);
         }
       },
     );
@@ -111,10 +111,10 @@ test('everyone gets their own: records, viewers, and what there is not', async (
     const viewer = n % 4;
     const call = viewer === 3 ? anonymousCall() : callOf(users[viewer]!.id);
     if (n % 7 === 0) {
-      await expect(getGame(app.context, missing, call)).rejects.toThrow('GAME_NOT_FOUND');
+      await expect(getGame(app.context.routers.game, missing, call)).rejects.toThrow('GAME_NOT_FOUND');
       return;
     }
-    const seen = contentView(await getGame(app.context, games[n % 5]!.id, call));
+    const seen = contentView(await getGame(app.context.routers.game, games[n % 5]!.id, call));
     const expected = viewer === 3 ? undefined : n % 5 === viewer;
     expect([seen.title, seen.viewer?.favorited]).toEqual([games[n % 5]!.title, expected]);
   });

@@ -102,7 +102,7 @@ describe.each(drifted)('counters that drifted to %i', (n) => {
     const game = await app.aGame({ gameType: 'DRIFT', tagNames: ['one tag', 'other tag'] });
     await app.anImagePost();
     const shown = ['view_count', ...counters];
-    await app.context.gameViews.flush();
+    await app.context.routers.game.views.buffer.flush();
     for (const table of ['games', 'image_posts']) await drift(table, shown);
     for (const table of ['users', 'tags']) await drift(table, ['game_count', 'image_post_count']);
     await write(`UPDATE counters SET n = ${n}`);

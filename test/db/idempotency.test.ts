@@ -131,7 +131,7 @@ test('a repeatable write costs two statements more, its repetition one, and any 
   const { id: gameId } = await app.aGame({}, user);
   const value = randomUUID();
   const toggle = (headers?: Record<string, string>) => app.send('game.toggleFavorite', { gameId }, user.key, headers);
-  await app.context.keys.flush();
+  await app.context.auth.keys.flush();
   expect(await statementsOf(() => toggle())).toEqual([3]);
   expect(await statementsOf(() => toggle(repeating(value)))).toEqual([5]);
   expect(await statementsOf(() => toggle(repeating(value)))).toEqual([1]);
@@ -149,10 +149,15 @@ test('toggles that meet are looked up and remembered together', async () => {
     Promise.allSettled(
       fans.map(({ id, keyId: apiKeyId }) => {
         const call = repeatable({ ...described, apiKeyId, input: () => ({ gameId }) });
-        return app.context.toggles.favorite(gameKind, gameId, { ...callOf(id), repeatable: call }, (state) => state);
+        return app.context.routers.game.toggles.favorite(
+          gameKind,
+          gameId,
+          { ...callOf(id), repeatable: call },
+          (state) => state,
+        );
       }),
     );
-  await app.context.keys.flush();
+  await app.context.auth.keys.flush();
   expect(await statementsOf(toggleAll)).toEqual([5, 5]);
   expect(await statementsOf(toggleAll)).toEqual([1, 1]);
   expect(await app.call('game.getById', { id: gameId })).toMatchObject({ favoriteCount: fans.length });
@@ -212,7 +217,7 @@ const onServers = (): void => {
     const { id } = operation;
     const input = await anInput(far, operation, caller);
     const headers = repeating(randomUUID());
-    await far.context.keys.flush();
+    await far.context.auth.keys.flush();
     const reply = await losingCommit(() => far.send(id, input, caller.key, headers));
     expect(reply.status).toBe(200);
     const again = await far.send(id, input, caller.key, headers);
@@ -221,7 +226,7 @@ const onServers = (): void => {
   });
 
   test('is told to callers who sent no key', async () => {
-    await far.context.keys.flush();
+    await far.context.auth.keys.flush();
     const reply = await losingCommit(() => far.send('game.create', { title: 'unknown' }, caller.key));
     expect(reply.body.error.json.data.reason).toBe('OUTCOME_UNKNOWN');
     expect(reply.headers['x-should-retry']).toBe('false');
@@ -237,7 +242,7 @@ describe('a write that is stored, and whose time is over before that is known', 
   beforeAll(async () => {
     late = await startApp({ requestTimeoutMs: TIME_MS });
     caller = await late.aUser();
-    await late.context.keys.flush();
+    await late.context.auth.keys.flush();
   });
   afterAll(() => late.stop());
 

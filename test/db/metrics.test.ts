@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import { RunAgain } from '../../src/db/connection.ts';
 import { getGame } from '../../src/game/service.ts';
+import { metricSources } from '../../src/context.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { type CallWatch, type Observer, unwatched } from '../../src/telemetry/hooks.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -26,7 +27,7 @@ describe('metrics', () => {
   beforeAll(async () => {
     // More than this file sends, but for the callers of one network.
     app = await startApp({ observer: metrics.observer, rates: 'anonymous=200,read=10000,write=1000,work=1000000' });
-    metrics.watch(app.context);
+    metrics.watch(metricSources(app.context));
     user = await app.aUser();
     ({ id } = await app.aGame({}, user));
   });
@@ -57,10 +58,10 @@ describe('metrics', () => {
   });
 
   test('a view is buffered until it is stored', async () => {
-    await app.context.gameViews.flush();
+    await app.context.routers.game.views.buffer.flush();
     await app.call('game.getById', { id });
     expect(sumsBy(await look(), 'buffered_changes', 'buffer')).toMatchObject({ game_views: 1 });
-    await app.context.gameViews.flush();
+    await app.context.routers.game.views.buffer.flush();
     expect(sumsBy(await look(), 'buffered_changes', 'buffer')).not.toHaveProperty('game_views');
   });
 
@@ -80,7 +81,8 @@ describe('metrics', () => {
   });
 
   test('reads that wait together are counted, and so are their queries', async () => {
-    const work = () => Promise.all(Array.from({ length: 40 }, () => getGame(app.context, id, anonymousCall())));
+    const work = () =>
+      Promise.all(Array.from({ length: 40 }, () => getGame(app.context.routers.game, id, anonymousCall())));
     const reads = async () => {
       const batches = await rises('coalesced_batches_total', ['reads'], work);
       expect(batches['games.records']).toBeLessThan(10);
@@ -97,7 +99,7 @@ describe('metrics', () => {
 
   test('a transaction waits for a connection once, and runs its statements and a COMMIT', async () => {
     // SQLite has one writer, for what is stored later on, too.
-    await Promise.all([app.context.keys.flush(), app.context.gameViews.flush()]);
+    await Promise.all([app.context.auth.keys.flush(), app.context.routers.game.views.buffer.flush()]);
     const run = () => app.context.db.transaction((tx) => tx.read('SELECT 1'));
     const waits = () => rises('database_wait_seconds_count', ['pool'], run);
     expect(await rises('database_statement_duration_seconds_count', ['pool'], waits)).toEqual({ [WRITER]: 2 });
@@ -129,7 +131,7 @@ describe('metrics', () => {
   test('what is refused because of overload is counted by its class, and as a call', async () => {
     const procedure = procedures.find((one) => one.id === 'user.me')!;
     const crowded = await startApp({ settings: { MAX_QUEUE_MS: '0' }, observer: metrics.observer });
-    const { limiter } = crowded.context.overload.placeOf(procedure, undefined);
+    const { limiter } = crowded.context.protection.overload.placeOf(procedure, undefined);
     const { key } = await crowded.aUser();
     let end!: () => void;
     const full = fill(limiter, new Promise<void>((resolve) => (end = resolve)));
@@ -207,7 +209,7 @@ test('an observer finds the statements of a call in its context, and each call i
     const author = await app.aUser();
     const { id } = await app.aGame({}, author);
     // Their views and uses are stored by nobody's call.
-    await app.context.keys.flush();
+    await app.context.auth.keys.flush();
     const works: [string, () => Promise<unknown>][] = [
       ['game.list', () => app.call('game.list', PAGE.json)],
       ['game.getById', () => app.call('game.getById', { id })],

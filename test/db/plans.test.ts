@@ -132,7 +132,11 @@ const expectRows = async (most: number, work: () => Promise<unknown>, trips = 1)
 type Input = Partial<Parameters<typeof listGames>[1]>;
 
 const list = (input: Input) => () =>
-  listGames(app.context, { limit: 20, page: 1, sortBy: 'latest', timeRange: 'all', ...input }, anonymousCall());
+  listGames(
+    app.context.routers.game,
+    { limit: 20, page: 1, sortBy: 'latest', timeRange: 'all', ...input },
+    anonymousCall(),
+  );
 
 const sorts = ['latest', 'oldest', 'views', 'likes', 'favorites'] as const;
 const crossed = <S extends string, T extends unknown[]>(names: readonly S[], cases: readonly T[]) =>
@@ -209,17 +213,18 @@ describe('one game', () => {
     ({ id: newest } = await app.aGame({ tagNames: ['every 3', 'every 5', 'every 97', 'every 4999'], gameType: 'RPG' }));
   });
 
-  test('is read by its key', () => expectRows(4, () => getGame(app.context, newest, anonymousCall())));
+  test('is read by its key', () => expectRows(4, () => getGame(app.context.routers.game, newest, anonymousCall())));
 
   test('finds the related ones among the newest of each tag', () =>
-    expectRows(6000, () => relatedGames(app.context, newest, 6, anonymousCall()), 2));
+    expectRows(6000, () => relatedGames(app.context.routers.game, newest, 6, anonymousCall()), 2));
 
   test('without tags finds the latest of its type', async () => {
     const { id: plain } = await app.aGame({ gameType: 'RPG', extraInfo: { originalAuthor: 'author 11' } });
-    await expectRows(1500, () => relatedGames(app.context, plain, 6, anonymousCall()), 2);
+    await expectRows(1500, () => relatedGames(app.context.routers.game, plain, 6, anonymousCall()), 2);
   });
 });
 
-test('types are counted by their counters', () => expectRows(30, () => countTypes(app.context, anonymousCall())));
+test('types are counted by their counters', () =>
+  expectRows(30, () => countTypes(app.context.routers.game, anonymousCall())));
 
 test('a slug that no tag has costs one look', () => expectRows(5, list({ tagSlugs: [POPULAR, 'no such tag'] })));

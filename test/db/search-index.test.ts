@@ -214,7 +214,7 @@ const segmentCounts = async (): Promise<number[]> => {
 
 /** How many searches the index did not answer. */
 let unanswered = 0;
-const { search: index } = app.context;
+const { search: index } = app.context.routers.user;
 const original = index.search.bind(index);
 index.search = async (...question) => {
   const answer = await original(...question);

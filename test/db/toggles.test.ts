@@ -162,7 +162,7 @@ describe(`${CALLERS} callers at once`, () => {
     const author = userOf(0);
     const hot = await app.aGame({ tagNames: ['hot'] }, author);
     const posts = await times(4, () => app.anImagePost({ tagNames: ['hot'] }, author));
-    const { gameViews, imageViews } = app.context;
+    const { game, image } = app.context.routers;
     await times(CALLERS, async (caller) => {
       const { key } = userOf(caller);
       const { id: imagePostId } = posts[caller % posts.length]!;
@@ -173,15 +173,15 @@ describe(`${CALLERS} callers at once`, () => {
         app.call('image.update', { id: imagePostId, tagNames: [`mix ${caller % 7}`, 'hot'] }, author.key),
         app.call('image.toggleFavorite', { imagePostId }, key),
         app.call('game.toggleReaction', { gameId: hot.id, type: 'like' }, key),
-        gameViews.flush(),
-        imageViews.flush(),
+        game.views.buffer.flush(),
+        image.views.buffer.flush(),
       ]);
       expect(updated[3].tags).toEqual([
         { name: `mix ${caller % 7}`, slug: `mix-${caller % 7}` },
         { name: 'hot', slug: 'hot' },
       ]);
     });
-    await Promise.all([gameViews.flush(), imageViews.flush()]);
+    await Promise.all([game.views.buffer.flush(), image.views.buffer.flush()]);
     expect(await app.call('game.getById', { id: hot.id })).toMatchObject({ viewCount: CALLERS, likeCount: CALLERS });
     const views = await Promise.all(posts.map(({ id }) => app.call('image.getById', { id })));
     expect(sum(views)).toBe(CALLERS);

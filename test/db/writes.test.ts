@@ -117,7 +117,7 @@ describe('round trips', () => {
 
   test('of toggles of one game that meet: as many as of one or two', async () => {
     const { id: gameId } = await app.aGame();
-    const { db, toggles } = app.context;
+    const { db, toggles } = app.context.routers.game;
     const transactions = await transactionsOf(() =>
       Promise.all(users.map(({ id }) => toggles.favorite(gameKind, gameId, callOf(id), asIs))),
     );
@@ -128,7 +128,7 @@ describe('round trips', () => {
 
   test('of toggles of several games that meet: one more than of one', async () => {
     const games = await Promise.all(users.map(() => app.aGame()));
-    const { db, toggles } = app.context;
+    const { db, toggles } = app.context.routers.game;
     const toggleAll = (): Promise<unknown> =>
       Promise.all(users.map(({ id }, n) => toggles.favorite(gameKind, games[n]!.id, callOf(id), asIs)));
     for (const rows of [users.length, 0]) {
@@ -145,7 +145,7 @@ describe('toggles of one record that are done together', () => {
   test('each see the state after their own, in the order in which they came', async () => {
     const { id } = await app.aGame();
     const [one, other] = [users[0]!.id, users[1]!.id];
-    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
     const outcomes = await Promise.all([
       toggles.favorite(gameKind, id, callOf(other), asIs),
       toggles.favorite(gameKind, id, callOf(one), asIs),
@@ -178,7 +178,7 @@ describe('toggles of one record that are done together', () => {
     const { id } = await app.aGame();
     const gone = await app.aUser();
     await app.context.db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
-    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
     const outcomes = await Promise.allSettled(
       [users[0]!, users[1]!, gone, users[2]!].map((user) => toggles.favorite(gameKind, id, callOf(user.id), asIs)),
     );
@@ -188,7 +188,7 @@ describe('toggles of one record that are done together', () => {
   });
 
   test('all hear that the record is unknown', async () => {
-    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
     for (const id of [users[0]!.id, 'nonsense']) {
       const outcomes = await Promise.allSettled(
         users.map((user) => toggles.favorite(gameKind, id, callOf(user.id), asIs)),
@@ -203,7 +203,7 @@ describe('toggles of several records that are done together', () => {
     const [a, b, c] = [await app.aGame(), await app.aGame(), await app.aGame()];
     const [one, other] = [users[0]!.id, users[1]!.id];
     const unknown = one;
-    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
     const outcomes = await Promise.allSettled([
       toggles.favorite(gameKind, a.id, callOf(one), asIs),
       toggles.favorite(gameKind, b.id, callOf(one), asIs),
@@ -239,7 +239,7 @@ describe('toggles of several records that are done together', () => {
   });
 
   test('all hear that theirs is unknown where none is there', async () => {
-    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
     const unknown = users.map(({ id }) => id);
     const outcomes = await Promise.allSettled(
       unknown.map((id) => toggles.react(gameKind, id, 'like', callOf(users[0]!.id), asIs)),
@@ -250,7 +250,7 @@ describe('toggles of several records that are done together', () => {
   test('are stored but for one whose user is gone', async () => {
     const gone = await app.aUser();
     await app.context.db.transaction((tx) => tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(gone.id)]));
-    const toggles = new Toggles(app.context.db, app.context.writes, app.context.now);
+    const toggles = new Toggles(app.context.db, app.context.routers.game.writes, app.context.now);
     const games = await Promise.all([1, 2, 3, 4].map(() => app.aGame()));
     const outcomes = await Promise.allSettled(
       [users[0]!, users[1]!, gone, users[2]!].map(({ id }, n) =>
@@ -278,7 +278,7 @@ describe('creations that meet', () => {
     ['many authors with the same tags', () => sixteen((n) => users[n % 8]!), () => ['meeting', 'popular']],
     ['many authors with tags of their own', () => sixteen((n) => users[n % 8]!), (n: number) => [`own ${n}`]],
   ])('of %s are all stored, in fewer transactions, and answered as they are read', async (_, authors, tagNames) => {
-    await app.context.keys.flush();
+    await app.context.auth.keys.flush();
     let replies: Awaited<ReturnType<typeof createAll>> = [];
     const transactions = await transactionsOf(async () => (replies = await createAll(authors(), tagNames)));
     expect(replies.map(({ status }) => status)).toEqual(sixteen(() => 200));
@@ -298,7 +298,7 @@ describe('creations that meet', () => {
     const authors = [users[0]!, users[1]!, gone, suspended, users[2]!];
     const outcomes = await Promise.allSettled(
       authors.map(({ id }, n) =>
-        app.context.publisher.create(
+        app.context.routers.game.publisher.create(
           gameKind,
           { draft: gameDraft({ title: sent(n), isFree: true, tagNames: ['of some'] }), quota: undefined, view: asIs },
           callOf(id),
@@ -327,7 +327,7 @@ describe('creations that meet', () => {
 
   test('of one that the database refuses are stored but for that one', async () => {
     const create = (n: number, title = sent(n)) =>
-      app.context.publisher.create(
+      app.context.routers.game.publisher.create(
         gameKind,
         { draft: gameDraft({ title, isFree: true }), quota: undefined, view: ({ row }) => row.title },
         callOf(users[n]!.id),
@@ -354,7 +354,7 @@ test('last uses of many keys are stored at once, and never an earlier one over a
     );
     return new Map(rows.map((row) => [idFromBytes(row.id), row.last_used_at && timeFromDb(row.last_used_at)]));
   };
-  await app.context.keys.flush();
+  await app.context.auth.keys.flush();
   const time = (n: number) => new Date(Date.UTC(2030, 0, 1, 0, 0, n, 10 * n));
   await storeLastUses(db, new Map(users.map(({ keyId }, n) => [keyId, time(n + 10)])));
   await storeLastUses(db, new Map(users.slice(0, 3).map(({ keyId }, n) => [keyId, time(n === 0 ? 50 : 0)])));
@@ -423,7 +423,7 @@ const writeEverything = async (until: number): Promise<void> => {
     (user) => app.call('user.updateProfile', { bio: `busy ${next()}` }, user.key),
     async () => {
       await app.call('game.getById', { id: games[next() % 2]!.id });
-      await Promise.all([app.context.gameViews.flush(), app.context.keys.flush()]);
+      await Promise.all([app.context.routers.game.views.buffer.flush(), app.context.auth.keys.flush()]);
     },
   ];
   await Promise.all(

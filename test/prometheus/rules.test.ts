@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
+import { metricSources } from '../../src/context.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 
@@ -32,7 +33,7 @@ afterEach(async () => {
 test('the metrics are as Prometheus wants them', async () => {
   const metrics = new Metrics();
   app = await startApp({ observer: metrics.observer, rates: 'on' });
-  metrics.watch(app.context);
+  metrics.watch(metricSources(app.context));
   const game = await app.aGame();
   await app.call('game.getById', { id: game.id });
   await app.fail('game.getById', { id: 'x' }, 404);

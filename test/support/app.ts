@@ -10,6 +10,7 @@ import {
   type SentOf,
 } from '../../contract/index.ts';
 import { createApp } from '../../src/app.ts';
+import { createSandboxApp } from '../../src/testkit/sandbox/app.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { closeContext, type Context, openContext } from '../../src/context.ts';
 import { spaceOn, type Spaces } from '../../src/testkit/sandbox/spaces.ts';
@@ -163,10 +164,10 @@ export const startApp = async ({
   const log = createLog('debug', { write: (line: string) => void (logged += line) });
   const context = await openContext(config, log, now, observer);
   await context.db.migrate();
-  const observed = observe(createApp(context, sandbox ? soleSpace(context) : undefined));
+  const observed = observe(sandbox ? createSandboxApp(context, soleSpace(context)) : createApp(context));
   const headersOf = securityHeaders(config.corsOrigins);
   const docs = errorDocs(config);
-  const shedder = new LoadShedder({ overload: context.overload, headersOf, docs, log, observer });
+  const shedder = new LoadShedder({ overload: context.protection.overload, headersOf, docs, log, observer });
   const requests = observer?.requests;
   const listener = new Listener(observed.listener, { headers: headersOf(), docs, edge, shedder, observer: requests });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;

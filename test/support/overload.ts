@@ -12,7 +12,7 @@ export const fill = (limiter: ConcurrencyLimiter, over: Promise<unknown>): Promi
  * `MAX_QUEUE_MS` is 0. Resolves when that is done.
  */
 export const occupy = (
-  { overload }: Pick<Context, 'overload'>,
+  { protection: { overload } }: Pick<Context, 'protection'>,
   procedures: readonly Procedure[],
   over: Promise<unknown>,
 ): Promise<unknown> =>

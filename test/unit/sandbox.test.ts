@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { createApp } from '../../src/app.ts';
+import { createSandboxApp } from '../../src/testkit/sandbox/app.ts';
 import { timeRangeDays } from '../../contract/index.ts';
 import { readConfig, sandboxOf } from '../../src/runtime/config.ts';
 import { closeContext, openContext } from '../../src/context.ts';
@@ -20,7 +20,7 @@ const startSandbox = async (kept?: Parameters<typeof SandboxSpaces.open>[1]) => 
   const time = { now: NOW };
   const main = await openContext(sandboxOf(readConfig({})), pino({ level: 'silent' }), () => time.now);
   const spaces = await SandboxSpaces.open(main, kept);
-  const listener = new Listener(createApp(main, spaces));
+  const listener = new Listener(createSandboxApp(main, spaces));
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const send = (id: string, json: unknown, headers: Record<string, string> = {}) =>
     fetch(`${url}/api/trpc/${id}`, {

@@ -9,7 +9,7 @@ import { printable } from '../../src/admin/commands/shared/output.ts';
 import { groupsOf } from '../../src/testkit/conformance/findings/groups.ts';
 import { basesOf } from '../../src/testkit/conformance/http/base.ts';
 import { curlOf, quoted } from '../../src/testkit/conformance/http/curl.ts';
-import type { SentRequest } from '../../src/testkit/conformance/http/message.ts';
+import type { SentRequest } from '../../src/testkit/conformance/exchange.ts';
 import { anySeed, Chance, SEEDS } from '../../src/testkit/conformance/seed.ts';
 
 // The parts of the conformance kit that need no deployment.

@@ -294,7 +294,7 @@ describe('the account of work', () => {
   test('is charged for what the database does', async () => {
     await start('read=1000,work=1000000');
     const user = await app.aUser();
-    const { rates } = app.context.limits!;
+    const { rates } = app.context.protection.limits!;
     const billed: number[] = [];
     const bill = rates.bill.bind(rates);
     rates.bill = (account, ms) => {
@@ -313,7 +313,7 @@ describe('the account of work', () => {
     const { key } = await app.aUser();
     const body = JSON.stringify({ json: LIST });
     const billed: number[] = [];
-    app.context.limits!.rates.bill = (_, ms) => void billed.push(ms);
+    app.context.protection.limits!.rates.bill = (_, ms) => void billed.push(ms);
     const billOf = async (headers: Record<string, string | number>, size: number): Promise<number | undefined> => {
       billed.length = 0;
       const url = `${app.url}/api/trpc/game.list`;
@@ -334,8 +334,7 @@ describe('the account of work', () => {
 
 describe('views', () => {
   const viewsOf = async (id: string): Promise<number> => {
-    const { gameViews } = app.context;
-    await gameViews.flush();
+    await app.context.routers.game.views.buffer.flush();
     return (await app.call('game.list', LIST)).items.find((game) => game.id === id)?.viewCount ?? -1;
   };
 
@@ -357,7 +356,7 @@ describe('views', () => {
     expect((await call('game.getById', { id: 'x' })).status).toBe(404);
     const { id } = await app.anImagePost();
     await call('image.getById', { id });
-    await app.context.imageViews.flush();
+    await app.context.routers.image.views.buffer.flush();
     expect((await app.call('image.list', LIST)).items[0]?.viewCount).toBe(1);
   });
 });

@@ -52,8 +52,8 @@ const refusalOf = async (connecting: Promise<unknown>): Promise<{ status: number
 };
 
 /** The first limiter of a procedure. */
-const limiterOf = ({ context: { overload } }: TestApp, id: ProcedureId): ConcurrencyLimiter =>
-  overload.limitersOf(procedureOf(id))[0]!;
+const limiterOf = ({ context: { protection } }: TestApp, id: ProcedureId): ConcurrencyLimiter =>
+  protection.overload.limitersOf(procedureOf(id))[0]!;
 const procedureOf = (id: ProcedureId) => procedures.find((one) => one.id === id)!;
 
 /** Takes up all that a limiter lets run, until it is told to end. */
@@ -215,7 +215,7 @@ describe('over HTTP', () => {
     const { id } = await app.aGame();
     const client = await connect(app.url);
     await callTool(client, 'game.getById', { id });
-    await app.context.gameViews.flush();
+    await app.context.routers.game.views.buffer.flush();
     expect((await app.call('game.getById', { id })).viewCount).toBe(1);
   });
 

@@ -20,9 +20,9 @@ beforeEach(() => {
 afterEach(() => end());
 
 /** Takes up all that calls like this one may run on. */
-const crowd = ({ context: { overload } }: TestApp, id: ProcedureId, input: unknown): void => {
+const crowd = ({ context: { protection } }: TestApp, id: ProcedureId, input: unknown): void => {
   const procedure = procedures.find((one) => one.id === id)!;
-  void fill(overload.placeOf(procedure, input).limiter, ended);
+  void fill(protection.overload.placeOf(procedure, input).limiter, ended);
 };
 
 const aService = (maxQueueMs: number) => {

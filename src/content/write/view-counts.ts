@@ -9,8 +9,8 @@ import type { ContentKind } from '../kind.ts';
 
 const DELAY_MS = 1000;
 
-/** Counts the views of a kind's records in memory and adds them to the database each second. */
-export const viewCounts = (db: Lane, log: Logger, kind: ContentKind): WriteBehind<number> =>
+/** A buffer that adds the views of a kind's records to the database each second. */
+const bufferOf = (db: Lane, log: Logger, kind: ContentKind): WriteBehind<number> =>
   new WriteBehind<number>({
     delayMs: DELAY_MS,
     merge: (earlier, later) => earlier + later,
@@ -28,13 +28,20 @@ export const viewCounts = (db: Lane, log: Logger, kind: ContentKind): WriteBehin
     log,
   });
 
-/** Counts the view of a record; with `first`, only the first from its address for a while. */
-export const noteView = (
-  first: FirstViews | undefined,
-  views: WriteBehind<number>,
-  id: string,
-  { address }: Pick<Call, 'address'>,
-): void => {
-  if (first) first.note(address, id, () => views.add(id, 1));
-  else views.add(id, 1);
-};
+/** Counts the views of a kind's records in memory and adds them to the database each second. */
+export class ViewCounts {
+  readonly buffer: WriteBehind<number>;
+  readonly #first: FirstViews | undefined;
+
+  /** With `first`, only the first view of a record from an address counts for a while. */
+  constructor(db: Lane, log: Logger, kind: ContentKind, first: FirstViews | undefined) {
+    this.buffer = bufferOf(db, log, kind);
+    this.#first = first;
+  }
+
+  /** Counts the view of a record. */
+  note(id: string, { address }: Pick<Call, 'address'>): void {
+    if (this.#first) this.#first.note(address, id, () => this.buffer.add(id, 1));
+    else this.buffer.add(id, 1);
+  }
+}

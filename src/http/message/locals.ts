@@ -1,5 +1,5 @@
 import type { Caller } from '../../auth/verifier.ts';
-import type { Statements } from '../middleware/slow-request-log.ts';
+import type { QueryLog } from './query-log.ts';
 import type { Standings } from './rate-limit-headers.ts';
 
 declare global {
@@ -19,7 +19,7 @@ declare global {
       procedure?: string;
       caller?: Caller | undefined;
       /** What it asked the database, where somebody wants to know that of slow requests. */
-      statements?: Statements | undefined;
+      queries?: QueryLog | undefined;
       /** Why the request failed, for the log. */
       reason?: string;
     }

@@ -1,5 +1,8 @@
 import type { RequestHandler, Response } from 'express';
 
+/** Names and values in turn, as `writeHead` takes them. */
+export type HeaderList = readonly string[];
+
 /** The headers of every reply, names and values in turn. */
 const commonHeaders = ({ locals }: Response): string[] => {
   const headers = [...locals.headers, 'X-Request-Id', locals.requestId];

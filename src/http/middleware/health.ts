@@ -1,28 +1,32 @@
 import express, { type Router } from 'express';
-import type { Context } from '../../context.ts';
+import type { Database } from '../../db/database.ts';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import { Writability } from '../../db/write-probe.ts';
 import { tryToRemember } from '../../idempotency/records.ts';
+import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
 import { readOnly } from './preconditions.ts';
-
-const LIVE = '/healthz';
-const READY = '/readyz';
-/** Where whoever looks after the service asks how it is. */
-export const healthPaths: ReadonlySet<string> = new Set([LIVE, READY]);
 
 /** How long the database may take to answer: whoever asks is told within two seconds. */
 const READY_TIMEOUT_MS = 1500;
 
+interface Options {
+  db: Database;
+  /** The clock. */
+  now: () => Date;
+  /** Aborted when the service has been told to stop. */
+  stopping: AbortSignal;
+}
+
 /** Finds out whether the service can work; those who ask meanwhile hear the same. */
 class Readiness {
-  readonly #db: Context['db'];
+  readonly #db: Database;
   readonly #writability: Writability;
   /** Once true, for good. */
   #isMigrated = false;
   #asking: Promise<void> | undefined;
 
-  constructor({ db, now }: Pick<Context, 'db' | 'now'>) {
+  constructor({ db, now }: Pick<Options, 'db' | 'now'>) {
     this.#db = db;
     this.#writability = new Writability((deadline) => db.attempt((tx) => tryToRemember(tx, now()), deadline));
   }
@@ -60,14 +64,14 @@ class Readiness {
  * `/healthz`: the process answers. `/readyz`: so does the database, which takes writes, its migrations are applied, and the
  * service has not been told to stop.
  */
-export const health = (context: Context): Router => {
+export const health = ({ db, now, stopping }: Options): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  const readiness = new Readiness(context);
-  router.all(LIVE, readOnly, (_request, response) => {
+  const readiness = new Readiness({ db, now });
+  router.all(LIVENESS_PATH, readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });
-  router.all(READY, readOnly, async (_request, response) => {
-    if (context.stopping.signal.aborted) {
+  router.all(READINESS_PATH, readOnly, async (_request, response) => {
+    if (stopping.aborted) {
       response.status(503).json({ status: 'stopping' });
       return;
     }

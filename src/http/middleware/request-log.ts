@@ -1,22 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../../runtime/config.ts';
 import { withoutKeys } from '../../auth/format.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';
-import { slowRequestLog, Statements } from './slow-request-log.ts';
+import { requestIdOf } from '../message/request-id.ts';
+import { QueryLog } from '../message/query-log.ts';
+import { slowRequestLog } from './slow-request-log.ts';
 
-/** What a caller may call a request. */
-const USABLE_ID = /^[\w.:-]{1,128}$/;
 const LOGGED_PATH_LENGTH = 200;
 /** More than any address has: proxies pass on what they are sent. */
 const ADDRESS_LENGTH = 64;
-
-/** What a request is called: by its `X-Request-Id` if that is usable, else by a new name. */
-export const requestIdOf = ({ headers: { 'x-request-id': given } }: IncomingMessage): string =>
-  typeof given === 'string' && USABLE_ID.test(given) ? given : randomUUID();
 
 /**
  * Names each request by its `X-Request-Id`, the caller's if it is usable, and by its trace, and logs whence it came, as far
@@ -37,7 +31,7 @@ export const requestLog = (
     // Now, since a connection that is closed has none.
     const address = request.ip?.slice(0, ADDRESS_LENGTH) ?? '';
     response.locals.address = address;
-    if (slowRequestMs > 0) response.locals.statements = new Statements();
+    if (slowRequestMs > 0) response.locals.queries = new QueryLog();
     response.once('close', () => {
       const { procedure, caller, reason } = response.locals;
       const entry = {

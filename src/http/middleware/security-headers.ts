@@ -4,7 +4,7 @@ import cors from 'cors';
 import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import { idempotencyReplayed } from '../../../contract/index.ts';
-import { setCommonHeaders } from '../message/reply.ts';
+import { type HeaderList, setCommonHeaders } from '../message/reply.ts';
 
 const PREFLIGHT_MAX_AGE_S = 86_400;
 
@@ -20,9 +20,6 @@ const EXPOSED = [
   'X-Request-Id',
   'X-Should-Retry',
 ];
-
-/** Names and values in turn, as `writeHead` takes them. */
-export type HeaderList = readonly string[];
 
 /** The headers that middleware sets on the reply to a GET from this origin. */
 const headersSetBy = (middleware: readonly RequestHandler[], origin: string | undefined): HeaderList => {

@@ -1,55 +1,12 @@
 import type { Response } from 'express';
 import type { Logger } from 'pino';
-import type { Deadline } from '../../deadline.ts';
-
-/** Statements that a line shows, the slowest first, and how much of each. */
-const MOST_SHOWN = 10;
-const SHOWN_LENGTH = 300;
-/** Statements that are remembered of one request; those beyond are only counted. */
-const MOST_KEPT = 1000;
-
-interface Run {
-  sql: string;
-  ms: number;
-}
-
-const round = (ms: number): number => Math.round(ms * 10) / 10;
-
-/** What a request asked the database: texts of ours, without the values, and how long each answer took. */
-export class Statements {
-  readonly #runs: Run[] = [];
-  #count = 0;
-  #ms = 0;
-
-  /** Has it hear of all statements of a piece of work. */
-  watch(deadline: Deadline): void {
-    deadline.observe = (sql, ms) => {
-      this.#count += 1;
-      this.#ms += ms;
-      if (this.#runs.length < MOST_KEPT) this.#runs.push({ sql, ms });
-    };
-  }
-
-  /** For the log. Statements may run side by side, so that all of them together take longer than the request. */
-  describe(): object {
-    const slowest = this.#runs.toSorted((a, b) => b.ms - a.ms).slice(0, MOST_SHOWN);
-    return {
-      sqlCount: this.#count,
-      sqlMs: round(this.#ms),
-      statements: slowest.map(({ sql, ms }) => ({
-        ms: round(ms),
-        text: sql.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_LENGTH),
-      })),
-    };
-  }
-}
 
 /** Says in the log what a request that took long did in the database, when it is over. `slowMs` of 0 says nothing. */
 export const slowRequestLog =
   (log: Logger, slowMs: number) =>
   ({ locals }: Response, entry: { requestId: string; traceId: string | undefined; ms: number }): void => {
     if (slowMs === 0 || entry.ms < slowMs) return;
-    const { procedure, reason, statements } = locals;
+    const { procedure, reason, queries } = locals;
     const { requestId, traceId, ms } = entry;
-    log.warn({ requestId, traceId, procedure, reason, ms, ...statements?.describe() }, 'slow request');
+    log.warn({ requestId, traceId, procedure, reason, ms, ...queries?.describe() }, 'slow request');
   };

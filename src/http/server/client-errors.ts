@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts';
 import type { Edge } from './limits.ts';
 import { type ErrorDocs, errorReply } from '../message/failures.ts';
 import { bodyHeaders } from '../message/reply.ts';
-import type { HeaderList } from '../middleware/security-headers.ts';
+import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
 
 /** How long until a request is looked at again whose body nobody reads yet. */

@@ -7,11 +7,11 @@ import { AcceptScheduler } from './accept-scheduler.ts';
 import { defaultEdge, type Edge } from './limits.ts';
 import { type ErrorDocs, errorDocs } from '../message/failures.ts';
 import type { LoadShedder } from './load-shedder.ts';
-import { healthPaths } from '../middleware/health.ts';
+import { isHealthCheck, routeOf } from '../routes.ts';
 import { Intake } from '../message/request-intake.ts';
 import { fromPath, inviteBody } from './compatibility.ts';
 import { Refusals } from './client-errors.ts';
-import type { HeaderList } from '../middleware/security-headers.ts';
+import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
 import { callerOf } from '../../overload/caller.ts';
 import { Unsent } from './slow-readers.ts';
@@ -109,7 +109,7 @@ export class Listener {
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
-      const watch = observer?.begin(request);
+      const watch = observer?.begin(request, routeOf(request.url ?? ''));
       response.once('close', () => {
         this.#running.delete(response);
         watch?.end(response.writableFinished ? response.statusCode : undefined);
@@ -122,7 +122,7 @@ export class Listener {
       const caller = (): string => callerOf(request.headers.authorization, addressOf(request));
       intake.begin(request, response, () => {
         // Health checks do not wait.
-        if (healthPaths.has(path)) {
+        if (isHealthCheck(path)) {
           app(request, response);
           return;
         }

@@ -7,10 +7,11 @@ import type { ConcurrencyLimiter } from '../../overload/concurrency-limiter.ts';
 import type { OverloadProtection } from '../../overload/overload-protection.ts';
 import { refusalCost } from '../../overload/retry-throttle.ts';
 import { type ErrorDocs, errorReply } from '../message/failures.ts';
-import { asJsonRpc, MCP_PATH } from '../message/json-rpc.ts';
+import { asJsonRpc } from '../message/json-rpc.ts';
+import { MCP_PATH, pathOf } from '../routes.ts';
 import { bodyHeaders } from '../message/reply.ts';
-import { requestIdOf } from '../middleware/request-log.ts';
-import type { HeaderList } from '../middleware/security-headers.ts';
+import { requestIdOf } from '../message/request-id.ts';
+import type { HeaderList } from '../message/reply.ts';
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 /** How long requests waited to begin, in milliseconds, where they did. */
@@ -95,8 +96,7 @@ export class LoadShedder {
   }
 
   #targetOf({ url = '', method }: IncomingMessage): Target | undefined {
-    const end = url.indexOf('?');
-    return METHODS.has(method) ? this.#targets.get(end === -1 ? url : url.slice(0, end)) : undefined;
+    return METHODS.has(method) ? this.#targets.get(pathOf(url)) : undefined;
   }
 
   #answer(request: IncomingMessage, response: ServerResponse, target: Target, error: AppError): true {

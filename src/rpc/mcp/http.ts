@@ -60,7 +60,8 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
  * the next, so that any worker may answer.
  */
 export const mcp = (calls: Calls, bodies: Bodies, context: Context): RequestHandler => {
-  const { config, overload, limits, log } = context;
+  const { config, protection, log } = context;
+  const { overload, limits } = protection;
   const surroundings = { log, docs: errorDocs(config) };
   let loading: Promise<Exchange> | undefined;
 

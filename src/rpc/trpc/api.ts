@@ -13,18 +13,18 @@ import { errorDocs, toAppError } from '../../http/message/failures.ts';
 import type { CallWatch } from '../../telemetry/hooks.ts';
 import { assertJson, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { sendJson } from '../../http/message/reply.ts';
+import { API_PATH } from '../../http/routes.ts';
 import { Standings } from '../../http/message/rate-limit-headers.ts';
 import { answerBatch } from './batch.ts';
-
-const API = '/api/trpc/';
 
 const isOverload = (error: unknown): boolean => error instanceof AppError && error.reason === 'OVERLOADED';
 
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, bodies: Bodies, { log, overload, limits, config }: Context): RequestHandler => {
+export const api = (calls: Calls, bodies: Bodies, { log, protection, config }: Context): RequestHandler => {
   const { requestTimeoutMs } = config;
+  const { overload, limits } = protection;
   const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
 
   const admit = async (id: string, request: Request, response: Response, arrival: Arrival): Promise<Admitted> => {
@@ -82,13 +82,13 @@ export const api = (calls: Calls, bodies: Bodies, { log, overload, limits, confi
 
   return async (request, response, next) => {
     const { path } = request;
-    if (!path.startsWith(API)) {
+    if (!path.startsWith(API_PATH)) {
       next();
       return;
     }
     if (limits) response.locals.standings = new Standings(() => limits.rates.standing(response.locals.address));
     if (request.url.length > path.length && request.query['batch'] === '1') {
-      await batch(path.slice(API.length), request, response);
-    } else await single(path.slice(API.length), request, response);
+      await batch(path.slice(API_PATH.length), request, response);
+    } else await single(path.slice(API_PATH.length), request, response);
   };
 };

@@ -82,7 +82,7 @@ interface Watched extends Admitted {
   watch: CallWatch;
 }
 
-interface Options extends Pick<Context, 'overload'>, Surroundings {
+interface Options extends Pick<Context['protection'], 'overload'>, Surroundings {
   /** For the work on a batch. */
   timeoutMs: number;
 }

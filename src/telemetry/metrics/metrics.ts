@@ -1,5 +1,4 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Context } from '../../context.ts';
 import type { Observer } from '../hooks.ts';
 import { version } from '../../version.ts';
 import { overloadMetrics } from './overload.ts';
@@ -15,6 +14,23 @@ const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((kind) => [
   `nodejs_active_${kind}`,
   `nodejs_active_${kind}_total`,
 ]);
+
+/** Changes that wait in memory to be stored. */
+interface Buffer {
+  size: number;
+  /** Changes that could not be stored, and failures to store some. */
+  lost: number;
+  failures: number;
+}
+
+/** What a service counts by itself, by the names that the metrics give it. */
+export interface MetricSources {
+  engine: string;
+  policies: readonly { name: string }[];
+  buffers: Readonly<Record<string, Buffer>>;
+  /** Look-ups in caches. */
+  lookUps: Readonly<Record<string, { hits: number; misses: number }>>;
+}
 
 /** The metrics of this process. */
 export class Metrics {
@@ -38,17 +54,12 @@ export class Metrics {
   }
 
   /** Exposes what a service knows by itself, from now on. */
-  watch({ db, keys, keyUses, tags, gameViews, imageViews, limits }: Context): void {
+  watch({ engine, policies, buffers: named, lookUps }: MetricSources): void {
     const registry = this.#registry;
-    gauge(registry, 'build_info', (set) => set(1, version, process.version, db.dialect.engine));
-    for (const { name } of limits?.rates.allPolicies ?? []) this.#limited.at(name);
+    gauge(registry, 'build_info', (set) => set(1, version, process.version, engine));
+    for (const { name } of policies) this.#limited.at(name);
 
-    const buffers = Object.entries({
-      game_views: gameViews,
-      image_views: imageViews,
-      key_last_uses: keys.uses,
-      key_uses: keyUses.buffer,
-    });
+    const buffers = Object.entries(named);
     gauge(registry, 'buffered_changes', (set) => {
       for (const [name, { size }] of buffers) set(size, name);
     });
@@ -59,7 +70,7 @@ export class Metrics {
       for (const [name, { failures }] of buffers) set(failures, name);
     });
     this.#read('cache_lookups_total', (set) => {
-      for (const [name, { hits, misses }] of Object.entries({ keys: keys.lookUps, tags: tags.lookUps })) {
+      for (const [name, { hits, misses }] of Object.entries(lookUps)) {
         set(hits, name, 'hit');
         set(misses, name, 'miss');
       }

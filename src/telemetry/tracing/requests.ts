@@ -1,7 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
-import { procedures } from '../../../contract/index.ts';
-import { type Door, doorOf } from '../../http/routes.ts';
 import { withoutKeys } from '../../auth/format.ts';
 import type { RequestObserver, RequestWatch } from '../hooks.ts';
 import { traceParentOf } from '../trace-context.ts';
@@ -13,10 +11,6 @@ const PATH_LENGTH = 200;
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 /** Why a request ended without an answer. */
 const LEFT = 'caller_left';
-
-const PATHS: ReadonlySet<string> = new Set(procedures.map(({ route }) => route.path));
-/** By door, what stands for the paths that are not one procedure's. Pages have no pattern in common. */
-const ROUTES: Partial<Record<Door, string>> = { trpc: '/api/trpc/{procedures}', mcp: '/mcp' };
 
 /** Where the caller is in its trace, with what it hands on to everybody there. */
 const parentOf = ({ headers }: IncomingMessage): Context => {
@@ -53,13 +47,11 @@ export const requestTraces = (scope: Scope, publicUrl: string | undefined): Requ
   const place = placeOf(publicUrl);
 
   return {
-    begin: (request) => {
+    begin: (request, { group, pattern: route }) => {
       const { method = '', url = '', httpVersion } = request;
-      const door = doorOf(url);
       // Those who look after the service would be most of what is recorded.
-      if (door === 'health') return untraced;
+      if (group === 'health') return untraced;
       const [path = ''] = url.split('?', 1);
-      const route = PATHS.has(path) ? path : ROUTES[door];
       const isNamed = METHODS.has(method);
       const span = scope.beginIn(parentOf(request), {
         name: `${isNamed ? method : 'HTTP'}${route === undefined ? '' : ` ${route}`}`,

@@ -4,7 +4,6 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
 import type { Config } from '../../runtime/config.ts';
-import type { Context } from '../../context.ts';
 import { serverAddresses } from '../../db/address.ts';
 import type { Observer } from '../hooks.ts';
 import { version } from '../../version.ts';
@@ -62,8 +61,8 @@ export class Traces {
   }
 
   /** Says in all spans of statements, from now on, which database a service asks. */
-  watch({ db }: Pick<Context, 'db'>): void {
-    this.#target.attributes['db.system.name'] = db.dialect.engine;
+  watch(engine: string): void {
+    this.#target.attributes['db.system.name'] = engine;
   }
 
   /**

@@ -1,9 +1,9 @@
 import { type Scope, scopes } from '../../../contract/index.ts';
 import type { Operation } from './contract/operation.ts';
 import { describeReply } from './findings/expect.ts';
-import { valueAt } from './findings/finding.ts';
+import { valueAt } from './values.ts';
 import type { Client } from './http/client.ts';
-import type { Reply } from './http/message.ts';
+import type { Reply } from './exchange.ts';
 
 /** A run that cannot be made as it was asked for. The message says why. */
 export class Unusable extends Error {}

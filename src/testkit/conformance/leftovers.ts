@@ -1,7 +1,8 @@
 import { idempotencyKey, idempotencyReplayed } from '../../../contract/index.ts';
 import { Unusable } from './caller.ts';
 import type { Operation } from './contract/operation.ts';
-import { Mismatch, Skip, valueAt } from './findings/finding.ts';
+import { Mismatch, Skip } from './findings/finding.ts';
+import { valueAt } from './values.ts';
 import { type Page, type Session, TAG } from './session.ts';
 
 // What a run leaves behind: records, and answers to requests with an Idempotency-Key.

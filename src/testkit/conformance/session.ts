@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Access, Contract, OutputOf, Reason, Scope } from '../../../contract/index.ts';
 import type { Client } from './http/client.ts';
-import type { Reply, Request } from './http/message.ts';
+import type { Reply, Request } from './exchange.ts';
 import { expectSuccess } from './findings/expect.ts';
 import { Mismatch, Skip } from './findings/finding.ts';
 import type { Operation } from './contract/operation.ts';

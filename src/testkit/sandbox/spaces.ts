@@ -195,16 +195,26 @@ export class SandboxSpaces implements Spaces {
   }
 
   async #make(): Promise<Space> {
-    const { config, log, now, overload, observer, stopping } = this.#main;
-    const context = { ...(await openContext(config, log, now)), overload, observer, stopping };
+    const { config, log, now, protection, observer, lifecycle } = this.#main;
+    const opened = await openContext(config, log, now);
+    const { overload } = protection;
+    const context: Context = {
+      ...opened,
+      protection: { ...opened.protection, overload },
+      lifecycle: { ...opened.lifecycle, stopping: lifecycle.stopping },
+      observer,
+    };
     try {
-      const { db, tags, search, reads } = context;
+      const { db, routers } = context;
       const { snapshot, firstId } = await this.#upToDate();
       snapshot.fill(db.dataSource);
-      context.indexer.start();
+      context.lifecycle.indexer.start();
       // Of image posts, no list asks since when.
-      const games: typeof reads.games = new ContentReads(db, tags, search, { ...gameKind, firstId });
-      return spaceOn({ ...context, reads: { ...reads, games } });
+      const reads: typeof routers.game.reads = new ContentReads(db, routers.game.tags, routers.user.search, {
+        ...gameKind,
+        firstId,
+      });
+      return spaceOn({ ...context, routers: { ...routers, game: { ...routers.game, reads } } });
     } catch (error) {
       this.#leave(context);
       throw error;

@@ -4,7 +4,8 @@ import { type Change, changesFor } from '../document/compare.ts';
 import { type ClientDocument, documented, type DocumentedOperation } from '../document/client-document.ts';
 import { jsonSchemaOf } from '../document/schema.ts';
 import { describeReply, demandThat, schemaFindings } from '../findings/expect.ts';
-import { type Finding, Mismatch, Skip, valueAt } from '../findings/finding.ts';
+import { type Finding, Mismatch, Skip } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { Session } from '../session.ts';
 

@@ -1,6 +1,6 @@
 import type { Issue } from '../../../../contract/index.ts';
 import { type Check, checkOf, once } from '../check.ts';
-import type { Reply } from '../http/message.ts';
+import type { Reply } from '../exchange.ts';
 import { demand, expectFailure } from '../findings/expect.ts';
 import { faultyBody, faultsOf, roundsOf } from '../contract/faults.ts';
 import { type Finding, show } from '../findings/finding.ts';

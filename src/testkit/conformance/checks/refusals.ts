@@ -7,7 +7,7 @@ import {
   type Scope,
 } from '../../../../contract/index.ts';
 import { type Check, checkOf, WITHHELD } from '../check.ts';
-import type { Request } from '../http/message.ts';
+import type { Request } from '../exchange.ts';
 import { demandThat, expectFailure } from '../findings/expect.ts';
 import { show, Skip } from '../findings/finding.ts';
 import type { Operation } from '../contract/operation.ts';

@@ -1,9 +1,10 @@
 import { docsOf, idempotencyReplayed, type Reason } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
 import { type Check, once, SERVICE } from '../check.ts';
-import type { Reply } from '../http/message.ts';
+import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, failureFindings } from '../findings/expect.ts';
-import { type Finding, show, Skip, valueAt } from '../findings/finding.ts';
+import { type Finding, show, Skip } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 import type { Session } from '../session.ts';
 
 // What every reply owes its caller, whatever it is about; looked at over all replies of the run, when all have come.

@@ -1,9 +1,10 @@
 import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
 import { type Check, checkOf, once, type Proof, SERVICE } from '../check.ts';
-import type { Reply } from '../http/message.ts';
+import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
-import { differences, show, valueAt } from '../findings/finding.ts';
+import { differences, show } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { Session } from '../session.ts';
 

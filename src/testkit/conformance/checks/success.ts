@@ -2,7 +2,7 @@ import { idempotencyKey } from '../../../../contract/index.ts';
 import { type Check, checkOf } from '../check.ts';
 import { expectSuccess } from '../findings/expect.ts';
 import { longestTexts } from '../contract/faults.ts';
-import { valueAt } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
 import { inputMembers, withValue } from '../contract/places.ts';
 import type { Session } from '../session.ts';

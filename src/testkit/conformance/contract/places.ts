@@ -1,4 +1,4 @@
-import { valueAt } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 import type { JsonSchema, Operation } from './operation.ts';
 
 /** A place in a request: a member, or an element of an array. */

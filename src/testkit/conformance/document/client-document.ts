@@ -1,4 +1,4 @@
-import { valueAt } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { RawSchema } from './schema.ts';
 

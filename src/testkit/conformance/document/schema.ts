@@ -1,4 +1,4 @@
-import { valueAt } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 
 /** A schema of a document, in OpenAPI 3.0 or 3.1, as it is written there. */
 export type RawSchema = Readonly<Record<string, unknown>>;

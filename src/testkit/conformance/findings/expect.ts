@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { errorOf, ErrorResponse, type Reason } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
-import type { Reply } from '../http/message.ts';
-import { differences, type Finding, Mismatch, show, valueAt } from './finding.ts';
+import type { Reply } from '../exchange.ts';
+import { differences, type Finding, Mismatch, show } from './finding.ts';
+import { valueAt } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
 import { strict } from '../contract/strict.ts';
 

@@ -1,5 +1,5 @@
 import { pointerOf } from '../../../../contract/issues.ts';
-import type { Exchange } from '../http/message.ts';
+import type { Exchange } from '../exchange.ts';
 
 /** One way in which a deployment is not as the contract says. */
 export interface Finding {
@@ -55,13 +55,6 @@ export const sentenceOf = (finding: Finding, about: string): string => {
 type Members = Record<string, unknown>;
 
 const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
-
-/** What is at a path, or undefined. */
-export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>(
-    (holder, member) => (isMembers(holder) && Object.hasOwn(holder, member) ? holder[String(member)] : undefined),
-    value,
-  );
 
 /**
  * The differences of two JSON values, each with a pointer that begins with `at`. With `more: 'allowed'`, objects may

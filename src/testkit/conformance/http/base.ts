@@ -1,7 +1,7 @@
-import { valueAt } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
 import { SERVICE } from '../check.ts';
 import { type Client, NoReply } from './client.ts';
-import type { Reply } from './message.ts';
+import type { Reply } from '../exchange.ts';
 
 /** The path of the published document. */
 export const DOCUMENT = '/openapi.json';

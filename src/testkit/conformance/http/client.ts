@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Mismatch, Skip, valueAt } from '../findings/finding.ts';
-import type { Exchange, Reply, Request, SentRequest } from './message.ts';
+import { Mismatch, Skip } from '../findings/finding.ts';
+import { valueAt } from '../values.ts';
+import type { Exchange, Reply, Request, SentRequest } from '../exchange.ts';
 
 export interface ClientOptions {
   /** Where the deployment is, without a slash at the end. */

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { escapeUnseen } from '../../../../contract/text.ts';
-import type { SentRequest } from './message.ts';
+import type { SentRequest } from '../exchange.ts';
 
 /** Longer bodies are packed, as are those that a terminal does not show: a line has an end, and so has patience. */
 const MAX_PLAIN_BODY = 2000;

@@ -1,6 +1,7 @@
 import { type Check, checkOf } from '../../check.ts';
 import { demand, demandOutput, OUTPUT } from '../../findings/expect.ts';
-import { differences, valueAt } from '../../findings/finding.ts';
+import { differences } from '../../findings/finding.ts';
+import { valueAt } from '../../values.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { Answer, Page, Session, Summary } from '../../session.ts';
 import { steadily } from '../../steady.ts';

@@ -1,8 +1,9 @@
 import { idempotencyKey, idempotencyReplayed } from '../../../../../contract/index.ts';
 import { type Check, checkOf } from '../../check.ts';
-import type { Reply } from '../../http/message.ts';
+import type { Reply } from '../../exchange.ts';
 import { demand, demandThat, expectFailure, expectSuccess } from '../../findings/expect.ts';
-import { differences, show, valueAt } from '../../findings/finding.ts';
+import { differences, show } from '../../findings/finding.ts';
+import { valueAt } from '../../values.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
 import type { CurrentUser, Session } from '../../session.ts';

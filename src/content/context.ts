@@ -1,0 +1,25 @@
+import type { Quota } from '../auth/quotas.ts';
+import type { Caller } from '../auth/verifier.ts';
+import type { Database } from '../db/database.ts';
+import type { Writes } from '../idempotency/writes.ts';
+import type { Toggles } from './engagement/service.ts';
+import type { ContentReads } from './read/reads.ts';
+import type { TagDictionary } from './tag/dictionary.ts';
+import type { Publisher } from './write/publisher.ts';
+import type { ViewCounts } from './write/view-counts.ts';
+
+/** The dependencies of a router of content, whose rows have these columns in lists and in full. */
+export interface ContentContext<Summary extends object, Detail extends Summary> {
+  db: Database;
+  /** The clock. */
+  now: () => Date;
+  tags: TagDictionary;
+  /** Reads records outside of transactions. */
+  reads: ContentReads<Summary, Detail>;
+  writes: Writes;
+  publisher: Publisher;
+  toggles: Toggles;
+  views: ViewCounts;
+  /** The daily quota of a caller's key; undefined where callers have no limits. */
+  quotaOf: (caller: Caller) => Quota | undefined;
+}

@@ -1,0 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+const USABLE_ID = /^[\w.:-]{1,128}$/;
+
+/** The id of a request: its `X-Request-Id` if that is usable, else a new one. */
+export const requestIdOf = ({ headers: { 'x-request-id': given } }: IncomingMessage): string =>
+  typeof given === 'string' && USABLE_ID.test(given) ? given : randomUUID();

@@ -1,0 +1,16 @@
+import type { Express } from 'express';
+import { createApp, transports } from '../../app.ts';
+import type { Context } from '../../context.ts';
+import { Bodies } from '../../http/message/body.ts';
+import { errorDocs } from '../../http/message/failures.ts';
+import { sandbox } from './middleware.ts';
+import type { Spaces } from './spaces.ts';
+
+/** The service as an Express app whose calls are answered in the spaces of a sandbox. */
+export const createSandboxApp = (c: Context, spaces: Spaces): Express => {
+  const bodies = new Bodies();
+  return createApp(
+    c,
+    sandbox(spaces, (space) => transports(bodies, space), errorDocs(c.config)),
+  );
+};
