@@ -18,7 +18,7 @@ import { tagsCommand } from './commands/content/tags.ts';
 import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
-import { ConfigError } from '../runtime/config.ts';
+import { ConfigError } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../contract/index.ts';
 import { unknownProcedure } from '../suggestions/procedures.ts';
-import type { Context } from '../context.ts';
+import type { RpcContext } from './context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { Replay } from '../idempotency/repeatable.ts';
@@ -73,7 +73,7 @@ export class Calls {
   readonly #shared: SharedReads<Buffer>;
 
   constructor(
-    { auth, protection, observer }: Pick<Context, 'auth' | 'protection' | 'observer'>,
+    { auth, protection, observer }: Pick<RpcContext, 'auth' | 'protection' | 'observer'>,
     procedures: Procedures,
     frame: Frame,
   ) {

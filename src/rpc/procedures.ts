@@ -1,11 +1,17 @@
 import { type Contract, type Procedure as ContractProcedure, procedures } from '../../contract/index.ts';
-import type { Context } from '../context.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
 import type { Call, Handlers } from '../procedure.ts';
 import { userHandlers } from '../user/handlers.ts';
 
 type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
+
+/** The dependencies of each router's handlers. */
+export interface Routers {
+  game: Parameters<typeof gameHandlers>[0];
+  image: Parameters<typeof imageHandlers>[0];
+  user: Parameters<typeof userHandlers>[0];
+}
 
 /** A procedure as it is served. */
 export interface Procedure extends ContractProcedure {
@@ -16,7 +22,7 @@ export interface Procedure extends ContractProcedure {
 export type Procedures = ReadonlyMap<string, Procedure>;
 
 /** The procedures of the contract with their handlers. */
-export const servedProcedures = (c: Context['routers']): Procedures => {
+export const servedProcedures = (c: Routers): Procedures => {
   const handlers: AllHandlers = {
     game: gameHandlers(c.game),
     image: imageHandlers(c.image),

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Config } from '../runtime/config.ts';
+import type { Config } from '../config/config.ts';
 
 /** A host that needs no quoting, in a page as in a shell. */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { procedures } from '../../contract/index.ts';
 import { escapeUnseen } from '../../contract/text.ts';
-import type { Config } from '../runtime/config.ts';
+import type { Config } from '../config/config.ts';
 
 const require = createRequire(import.meta.url);
 

@@ -1,7 +1,7 @@
 import express, { type RequestHandler, type Router } from 'express';
 import { LRUCache } from 'lru-cache';
 import { contract, type SentOf } from '../../contract/index.ts';
-import type { Config } from '../runtime/config.ts';
+import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 import { baseOf } from './base.ts';
 import { codeBlock, escapeHtml } from './html.ts';

@@ -1,4 +1,4 @@
-import type { Brand } from '../runtime/config.ts';
+import type { Brand } from '../config/config.ts';
 import { logoPath, logoType } from './brand/logo.ts';
 import { escapeHtml } from './html.ts';
 import { version } from '../version.ts';

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import express, { type Router } from 'express';
-import type { Context } from '../context.ts';
+import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 import { brandFiles } from './brand/brand.ts';
 import { documents } from './documents.ts';
@@ -17,7 +17,7 @@ import { yamlOf } from './yaml.ts';
 const ASSETS = ['bar.css', 'site.css', 'site.js'];
 
 /** The pages and published files of the service, by path. */
-export const site = ({ config, now }: Pick<Context, 'config' | 'now'>): Router => {
+export const site = ({ config, now }: { config: Config; now: () => Date }): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [path, json] of documents(config)) {
     router.all(path, readOnly, revalidated('json', json));

@@ -1,5 +1,5 @@
 import express, { type Router } from 'express';
-import type { Config } from '../runtime/config.ts';
+import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 import { revalidated } from './serve.ts';
 import { version } from '../version.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/runtime/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { runCommand } from '../support/command.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksOf } from '../support/guide.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { renameTag } from '../../src/content/write/tag-names.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { imageKind } from '../../src/image/kind.ts';
-import { searchKinds } from '../../src/schema.ts';
+import { searchKinds } from '../../src/app/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { TagDictionary } from '../../src/content/tag/dictionary.ts';
 import { startApp, type TestUser } from '../support/app.ts';

@@ -4,7 +4,7 @@ import { listActs, noteActs, sweepActs, systemActor } from '../../src/audit/acts
 import { Database } from '../../src/db/database.ts';
 import { KeyUses, readUses, sweepUses } from '../../src/auth/uses.ts';
 import { createKey } from '../../src/auth/service.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { runCommand } from '../support/command.ts';
 import { createDatabase, engine, type TestDatabase } from '../support/database.ts';

@@ -4,7 +4,7 @@ import { type Connection, createConnection, type RowDataPacket } from 'mysql2/pr
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { Deadline } from '../../src/deadline.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { beneath } from '../support/vitess.ts';
 import { type Gate, startGate } from '../support/gate.ts';

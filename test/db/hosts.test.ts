@@ -5,7 +5,7 @@ import { Database } from '../../src/db/database.ts';
 import { Deadline } from '../../src/deadline.ts';
 import type { Reader } from '../../src/db/connection.ts';
 import type { AppError } from '../../src/errors.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { connectionOptions } from '../support/database.ts';
 import { type ServerProgram, startServer, type ThrowawayServer } from '../support/servers.ts';
 

@@ -5,7 +5,7 @@ import { scopes } from '../../contract/index.ts';
 import { Database } from '../../src/db/database.ts';
 import { createKey, listKeys, type NewKey, revokeKey, rotateKey } from '../../src/auth/service.ts';
 import { KeyVerifier } from '../../src/auth/verifier.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import { RunAgain } from '../../src/db/connection.ts';
 import { getGame } from '../../src/game/service.ts';
-import { metricSources } from '../../src/context.ts';
+import { metricSources } from '../../src/app/context.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { type CallWatch, type Observer, unwatched } from '../../src/telemetry/hooks.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';

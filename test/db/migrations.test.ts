@@ -6,7 +6,7 @@ import type { Parameter, Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { newId, storedIdToBytes } from '../../src/db/values.ts';
 import type { ImagePostColumns } from '../../src/image/entity.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { seed } from '../../src/testkit/seed/service.ts';
 import { createDatabase, engine } from '../support/database.ts';

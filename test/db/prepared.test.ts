@@ -8,7 +8,7 @@ import { Hosts } from '../../src/db/mysql/hosts.ts';
 import { SessionPool } from '../../src/db/mysql/pool.ts';
 import { StatementBudget } from '../../src/db/mysql/session.ts';
 import { withSettings } from '../../src/db/mysql/settings.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { seed } from '../../src/testkit/seed/service.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { connectionOptions, createDatabase } from '../support/database.ts';

@@ -5,7 +5,7 @@ import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../..
 import type { Finding } from '../../src/admin/reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../src/admin/reconcile/service.ts';
 import { gameKind } from '../../src/game/kind.ts';
-import { searchKinds } from '../../src/schema.ts';
+import { searchKinds } from '../../src/app/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { seed } from '../../src/testkit/seed/service.ts';
 import { startApp, type TestApp } from '../support/app.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Database } from '../../src/db/database.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { buildReleased } from '../clients/sdk/released.mjs';
 import { runCommand } from '../support/command.ts';
 import { createDatabase } from '../support/database.ts';

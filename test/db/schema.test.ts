@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import supertest from 'supertest';
-import { createApp } from '../../src/app.ts';
-import { readConfig } from '../../src/runtime/config.ts';
-import { closeContext, openContext } from '../../src/context.ts';
+import { createApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { closeContext, openContext } from '../../src/app/context.ts';
 import type { Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { createDatabase, engine } from '../support/database.ts';
 import { runCli } from '../support/program.ts';
 import { dumpSchema } from '../support/schema-dump.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { schema, searchKinds } from '../../src/schema.ts';
+import { schema, searchKinds } from '../../src/app/schema.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb } from '../../src/db/values.ts';
 import { ContentReads } from '../../src/content/read/reads.ts';
 import { gameKind } from '../../src/game/kind.ts';

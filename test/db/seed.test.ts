@@ -8,7 +8,7 @@ import { publish } from '../../src/content/write/publisher.ts';
 import { Database } from '../../src/db/database.ts';
 import { idFromBytes, timeFromDb } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { creations, type SeedOptions } from '../../src/testkit/seed/records.ts';
 import { seed, SeedError } from '../../src/testkit/seed/service.ts';
 import { startApp, type TestApp } from '../support/app.ts';

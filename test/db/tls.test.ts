@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/errors.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { startApp } from '../support/app.ts';
 import { type Certificate, type Certificates, makeCertificates } from '../support/certificates.ts';
 import { connectionOptions } from '../support/database.ts';

@@ -8,7 +8,7 @@ import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { idFromBytes, idToBytes } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
 import { holdWriteLock } from '../support/sqlite-lock.ts';

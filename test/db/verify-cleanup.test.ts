@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { removableGames } from '../../src/moderation/kinds.ts';
+import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { findMarked } from '../../src/content/read/find.ts';
 import { removeRecords } from '../../src/content/write/remove.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
-import { searchKinds } from '../../src/schema.ts';
+import { searchKinds } from '../../src/app/schema.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { type Output, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { runCommand } from '../support/command.ts';

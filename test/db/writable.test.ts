@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { pino } from 'pino';
 import supertest from 'supertest';
-import { createApp } from '../../src/app.ts';
-import { readConfig } from '../../src/runtime/config.ts';
-import { closeContext, openContext } from '../../src/context.ts';
+import { createApp } from '../../src/app/app.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { closeContext, openContext } from '../../src/app/context.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { connectionOptions } from '../support/database.ts';
 import { type ServerProgram, startServer, type ThrowawayServer } from '../support/servers.ts';

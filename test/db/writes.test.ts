@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/audit/acts.ts';
-import { suspendUser } from '../../src/moderation/users.ts';
+import { suspendUser } from '../../src/admin/moderation/users.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { gameDraft } from '../../src/game/service.ts';
 import { storeLastUses } from '../../src/auth/service.ts';

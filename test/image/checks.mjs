@@ -69,7 +69,14 @@ export const checks = {
   'holds only what it needs': async ({ docker, image }) => {
     const list = ['run', '--rm', '--entrypoint', 'sh', image, '-c'];
     const files = (await docker.run(...list, 'find /gateway -not -path "*/node_modules/*/*"')).split('\n');
-    for (const none of ['test', 'src/server.ts', '.git', '.npmrc', 'node_modules/jest', 'node_modules/typescript']) {
+    for (const none of [
+      'test',
+      'src/app/server.ts',
+      '.git',
+      '.npmrc',
+      'node_modules/jest',
+      'node_modules/typescript',
+    ]) {
       assert.ok(!files.includes(`/gateway/${none}`), none);
     }
     assert.ok(files.includes('/gateway/node_modules/express'));

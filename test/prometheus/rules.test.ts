@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { metricSources } from '../../src/context.ts';
+import { metricSources } from '../../src/app/context.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 

@@ -9,10 +9,10 @@ import {
   scopes,
   type SentOf,
 } from '../../contract/index.ts';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { createSandboxApp } from '../../src/testkit/sandbox/app.ts';
-import { readConfig } from '../../src/runtime/config.ts';
-import { closeContext, type Context, openContext } from '../../src/context.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { closeContext, type Context, openContext } from '../../src/app/context.ts';
 import { spaceOn, type Spaces } from '../../src/testkit/sandbox/spaces.ts';
 import type { Edge } from '../../src/http/server/limits.ts';
 import { errorDocs } from '../../src/http/message/failures.ts';
@@ -21,8 +21,8 @@ import { LoadShedder } from '../../src/http/server/load-shedder.ts';
 import { securityHeaders } from '../../src/http/middleware/security-headers.ts';
 import { generateKey } from '../../src/auth/format.ts';
 import { createKey, revokeKey } from '../../src/auth/service.ts';
-import { createLog } from '../../src/runtime/log.ts';
-import { suspendUser } from '../../src/moderation/users.ts';
+import { createLog } from '../../src/app/log.ts';
+import { suspendUser } from '../../src/admin/moderation/users.ts';
 import { systemActor } from '../../src/audit/acts.ts';
 import type { Observer } from '../../src/telemetry/hooks.ts';
 import { createUser } from '../../src/user/service.ts';

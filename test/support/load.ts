@@ -3,7 +3,7 @@ import { scopes } from '../../contract/index.ts';
 import { Database } from '../../src/db/database.ts';
 import { idFromBytes, type Bytes } from '../../src/db/values.ts';
 import { createKey } from '../../src/auth/service.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { type Ending, openClient } from './client.ts';
 import { PLANTED } from './secrets.ts';

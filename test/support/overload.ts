@@ -1,5 +1,5 @@
 import type { Procedure } from '../../contract/index.ts';
-import type { Context } from '../../src/context.ts';
+import type { Context } from '../../src/app/context.ts';
 import { Deadline } from '../../src/deadline.ts';
 import type { ConcurrencyLimiter } from '../../src/overload/concurrency-limiter.ts';
 

@@ -2,15 +2,18 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { floors } from './floors.ts';
 
 // Which file may import which. TypeScript 7 has no API to ask, but every import is a plain `from '…'` or `import('…')`.
 
 const ROOTS = ['contract', 'openapi', 'migrations', 'src', 'test'];
 /** Generated, or programs that use what is generated: packages of their own. */
 const SDKS = ['openapi/sdk', 'test/clients/sdk'];
-/** The folders that know Express: what every reply has, the procedures' two transports, the sandbox, and the pages. */
-const TRANSPORTS = ['src/http', 'src/rpc', 'src/testkit/sandbox', 'src/site'];
+/** The folders that know Express: HTTP itself, the transports of calls, the sandbox, and the pages. */
+const EXPRESS = ['src/http', 'src/rpc', 'src/testkit/sandbox', 'src/site', 'src/app'];
 const FEATURES = ['game', 'image', 'user'];
+/** Files of a folder that has none of its own. */
+const MOST_FILES = 11;
 const IMPORT = /^(import|export)\s(type\s)?[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^import\s+'([^']+)'/gm;
 
 interface Arrow {
@@ -121,49 +124,31 @@ describe('the document', () => {
 });
 
 describe('HTTP', () => {
-  test('is known to its doors and app.ts only', () => {
+  test('is known to the rooms that answer requests', () => {
     const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
     expect(
       broken(
-        'only src/http/, src/rpc/, src/site/ and the app know Express and ts-rest; throw an AppError, or move this there.',
+        `only ${EXPRESS.join(', ')} know Express and ts-rest; throw an AppError, or move this there.`,
         ({ importer, imported, isOurs }) =>
-          isIn(importer, 'src') &&
-          !isIn(importer, ...TRANSPORTS) &&
-          !(importer === 'src/app.ts' && imported === 'express') &&
-          !isOurs &&
-          packages.includes(packageOf(imported)),
+          isIn(importer, 'src') && !isIn(importer, ...EXPRESS) && !isOurs && packages.includes(packageOf(imported)),
       ),
     ).toEqual([]);
   });
 
-  test('is used by the app and the server only', () => {
+  test('has transports of which none imports another', () => {
+    const transports = ['src/rpc/trpc', 'src/rpc/mcp'];
     expect(
       broken(
-        'what is below HTTP must work without it; hand it over as a parameter or through the context.',
+        'what both transports need belongs in src/rpc/ or src/http/.',
         ({ importer, imported }) =>
-          isIn(importer, 'src') &&
-          !isIn(importer, ...TRANSPORTS) &&
-          isIn(imported, ...TRANSPORTS) &&
-          !isFile(importer, 'src/app.ts', 'src/server.ts') &&
-          imported !== 'src/http/routes.ts',
-      ),
-    ).toEqual([]);
-  });
-
-  test('has doors of which none leads through another', () => {
-    const doors = ['src/rpc/trpc', 'src/rpc/mcp', 'src/site'];
-    expect(
-      broken(
-        'each transport leads to src/rpc/; what two of them need belongs there or in src/http/.',
-        ({ importer, imported }) =>
-          isIn(importer, 'src') &&
-          doors.some((door) => isIn(imported, door) && isIn(importer, ...TRANSPORTS) && !isIn(importer, door)),
+          isIn(importer, 'src/rpc') &&
+          transports.some((transport) => isIn(imported, transport) && !isIn(importer, transport)),
       ),
     ).toEqual([]);
   });
 
   test('has the SDK of the Model Context Protocol in one room, and loads it when it is needed', () => {
-    const loaders = ['src/rpc/mcp/http.ts', 'src/server.ts'];
+    const loaders = ['src/rpc/mcp/http.ts', 'src/app/mcp-stdio.ts'];
     expect(
       broken(
         'only src/rpc/mcp/ knows the SDK, which takes a while to load: `await import` it where it is needed.',
@@ -199,7 +184,7 @@ describe('HTTP', () => {
 
 describe('a router’s folder', () => {
   test('has handlers that translate with services and views', () => {
-    const allowed = ['src/context.ts', 'src/procedure.ts', 'src/content/view.ts', 'contract/index.ts'];
+    const allowed = ['src/procedure.ts', 'src/content/view.ts', 'contract/index.ts'];
     expect(
       broken(
         'a handler takes the input to a service and its answer to a view; move what decides into the service.',
@@ -228,30 +213,6 @@ describe('a router’s folder', () => {
           isNamed(importer, 'view') &&
           !isTypeOnly &&
           isNamed(imported, 'service', 'database', 'entity', 'handlers'),
-      ),
-    ).toEqual([]);
-  });
-
-  test('uses another one in one direction only', () => {
-    const folderOf = (file: string): string | undefined => FEATURES.find((name) => isIn(file, `src/${name}`));
-    const pairs = new Set(
-      arrows
-        .map(({ importer, imported }) => [folderOf(importer), folderOf(imported)])
-        .filter(([from, to]) => from !== undefined && to !== undefined && from !== to)
-        .map((pair) => pair.join(' → ')),
-    );
-    const mutual = [...pairs].filter((pair) => pairs.has(pair.split(' → ').toReversed().join(' → ')));
-    expect(
-      mutual.map((pair) => `src/ ${pair}: move what both need into a folder of its own, as src/content/ is.`),
-    ).toEqual([]);
-  });
-
-  test('holds nothing that what they share depends on', () => {
-    const shared = ['content', 'search', 'auth', 'db'].map((folder) => `src/${folder}`);
-    expect(
-      broken(
-        'what the routers share knows none of them; hand it over as a parameter, as a ContentKind is.',
-        ({ importer, imported }) => isIn(importer, ...shared) && FEATURES.some((name) => isIn(imported, `src/${name}`)),
       ),
     ).toEqual([]);
   });
@@ -288,19 +249,6 @@ describe('the rest', () => {
     ).toEqual([]);
   });
 
-  test('the database layer knows nothing of what is stored', () => {
-    expect(
-      broken(
-        'src/db/ serves any tables; hand it what it needs as a parameter, as the Schema is.',
-        ({ importer, imported, isOurs }) =>
-          isIn(importer, 'src/db') &&
-          isOurs &&
-          !isIn(imported, 'src/db') &&
-          !isFile(imported, 'src/errors.ts', 'src/deadline.ts'),
-      ),
-    ).toEqual([]);
-  });
-
   test('the conformance kit stands on the contract alone', () => {
     expect(
       broken(
@@ -332,10 +280,9 @@ describe('the rest', () => {
     );
     expect(
       readers
-        .filter((file) => file !== 'src/runtime/config.ts')
+        .filter((file) => file !== 'src/config/config.ts')
         .map(
-          (file) =>
-            `${file} reads process.env: add a variable to src/runtime/config.ts, which checks and describes it.`,
+          (file) => `${file} reads process.env: add a variable to src/config/config.ts, which checks and describes it.`,
         ),
     ).toEqual([]);
   });
@@ -369,22 +316,87 @@ describe('the rest', () => {
       ),
     ).toEqual([]);
   });
+});
 
-  test('nothing imports in a circle, be it only types', () => {
+/** The rooms at one level of `src/`: its files and folders, by the folder that holds them. */
+const levels = new Map<string, Set<string>>();
+for (const file of files.filter((one) => isIn(one, 'src'))) {
+  for (let entry = file; entry !== 'src'; entry = dirname(entry)) {
+    const rooms = levels.get(dirname(entry)) ?? new Set();
+    levels.set(dirname(entry), rooms.add(entry));
+  }
+}
+
+/** The room of `folder` that holds a file, if one does. */
+const roomOf = (file: string, folder: string): string | undefined =>
+  isIn(file, folder) ? posix.join(folder, file.slice(folder.length + 1).split('/')[0] as string) : undefined;
+
+/** A way along `targets` that ends where it began, for each one found. */
+const circlesIn = (targets: ReadonlyMap<string, ReadonlySet<string>>): string[] => {
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (room: string, path: readonly string[]): void => {
+    if (path.includes(room)) circles.push([...path.slice(path.indexOf(room)), room].join(' → '));
+    else if (!done.has(room)) {
+      for (const target of targets.get(room) ?? []) visit(target, [...path, room]);
+      done.add(room);
+    }
+  };
+  for (const room of targets.keys()) visit(room, []);
+  return circles;
+};
+
+describe('circles, be they only of types,', () => {
+  const ADVICE = 'move what both ends need a floor down, or hand it over as a parameter.';
+
+  test('are closed by no files', () => {
     const targets = new Map(
-      files.map((file) => [file, arrows.filter(({ importer }) => importer === file).map(({ imported }) => imported)]),
+      files.map((file) => [
+        file,
+        new Set(arrows.filter(({ importer }) => importer === file).map(({ imported }) => imported)),
+      ]),
     );
-    const done = new Set<string>();
-    const circles: string[] = [];
-    const visit = (file: string, path: readonly string[]): void => {
-      if (path.includes(file)) {
-        circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
-      } else if (!done.has(file)) {
-        for (const target of targets.get(file) ?? []) visit(target, [...path, file]);
-        done.add(file);
-      }
-    };
-    for (const file of files) visit(file, []);
-    expect(circles.map((circle) => `${circle}: move what both ends need into a file of its own.`)).toEqual([]);
+    expect(circlesIn(targets).map((circle) => `${circle}: ${ADVICE}`)).toEqual([]);
+  });
+
+  test.each([...levels.keys()])('are closed by no rooms of %s', (folder) => {
+    const targets = new Map<string, Set<string>>();
+    for (const { importer, imported } of arrows) {
+      const [from, to] = [roomOf(importer, folder), roomOf(imported, folder)];
+      if (from !== undefined && to !== undefined && from !== to)
+        targets.set(from, (targets.get(from) ?? new Set()).add(to));
+    }
+    expect(circlesIn(targets).map((circle) => `${circle}: ${ADVICE}`)).toEqual([]);
+  });
+});
+
+describe('rooms', () => {
+  const floorOf = (path: string): number => floors.findIndex((floor) => floor.includes(path.split('/')[1] ?? ''));
+
+  test('stand on the floors of floors.ts, each on one', () => {
+    const rooms = [...(levels.get('src') ?? [])].map((room) => room.slice('src/'.length));
+    expect(floors.flat().toSorted()).toEqual(rooms.toSorted());
+  });
+
+  test('import from floors below their own only', () => {
+    expect(
+      broken(
+        'a room imports from floors below its own; see floors.ts.',
+        ({ importer, imported, isOurs }) =>
+          isOurs &&
+          isIn(importer, 'src') &&
+          isIn(imported, 'src') &&
+          roomOf(importer, 'src') !== roomOf(imported, 'src') &&
+          floorOf(importer) >= floorOf(imported),
+      ),
+    ).toEqual([]);
+  });
+
+  test('are few enough to see at once', () => {
+    const isFolder = (room: string): boolean => !room.endsWith('.ts');
+    expect(floors.flat().filter(isFolder).length).toBeLessThanOrEqual(20);
+    expect(floors.length).toBeLessThanOrEqual(14);
+    const crowded = [...levels].filter(([, rooms]) => ![...rooms].some(isFolder) && rooms.size > MOST_FILES);
+    expect(crowded.map(([folder, { size }]) => `${folder} has ${size} files: give it rooms of its own.`)).toEqual([]);
   });
 });

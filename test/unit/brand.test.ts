@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { readConfig } from '../../src/runtime/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { contrast, inkOn, legible, TEXT_CONTRAST } from '../../src/site/brand/contrast.ts';
 import { logoOf, logoPath } from '../../src/site/brand/logo.ts';
 import { type Palette, paletteCss, paletteOf } from '../../src/site/brand/palette.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, readConfig, sandboxOf, variableNames } from '../../src/runtime/config.ts';
+import { ConfigError, readConfig, sandboxOf, variableNames } from '../../src/config/config.ts';
 import { describeAddress, serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */

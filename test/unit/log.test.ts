@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { AppError } from '../../src/errors.ts';
-import { createLog, describeError } from '../../src/runtime/log.ts';
+import { createLog, describeError } from '../../src/app/log.ts';
 import { PLANTED } from '../support/secrets.ts';
 
 /** As mysql2 makes them. */

@@ -11,7 +11,7 @@ import { pythonSample } from '../../openapi/samples/python.ts';
 import { rustSample } from '../../openapi/samples/rust.ts';
 import type { CodeSample } from '../../openapi/samples/samples.ts';
 import { typescriptSample } from '../../openapi/samples/typescript.ts';
-import { readConfig } from '../../src/runtime/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { documents } from '../../src/site/documents.ts';
 import { type ServeProcess, startSandbox } from '../support/program.ts';

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { format } from 'prettier';
-import { readConfig, sandboxOf } from '../../src/runtime/config.ts';
-import { closeContext, openContext } from '../../src/context.ts';
+import { readConfig, sandboxOf } from '../../src/config/config.ts';
+import { closeContext, openContext } from '../../src/app/context.ts';
 import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
 import { SandboxSpaces } from '../../src/testkit/sandbox/spaces.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { strayVariables } from '../../src/suggestions/variables.ts';
-import { readConfig, telemetryNames, variableNames } from '../../src/runtime/config.ts';
+import { readConfig, telemetryNames, variableNames } from '../../src/config/config.ts';
 
 /** What is said of a variable that is set. */
 const saidOf = (name: string): string | undefined =>

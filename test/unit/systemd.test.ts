@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { variableNames } from '../../src/runtime/config.ts';
+import { variableNames } from '../../src/config/config.ts';
 
 const UNIT = 'deploy/systemd/content-gateway.service';
 const unit = readFileSync(UNIT, 'utf8');

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { warningsOf } from '../../src/runtime/warnings.ts';
+import { warningsOf } from '../../src/app/warnings.ts';
 
 const harmless = {
   databaseUrl: 'sqlite::memory:',

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANSWER_LIMIT, lengths, MAX_BATCH_CALLS } from '../../contract/index.ts';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { Listener } from '../../src/http/server/http-server.ts';
 import { type ProcedureId, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';

@@ -2,8 +2,8 @@ import { afterAll, expect, test } from '@jest/globals';
 import supertest from 'supertest';
 import { parse } from 'yaml';
 import { procedures } from '../../contract/index.ts';
-import { createApp } from '../../src/app.ts';
-import type { Config } from '../../src/runtime/config.ts';
+import { createApp } from '../../src/app/app.ts';
+import type { Config } from '../../src/config/config.ts';
 import { startApp } from '../support/app.ts';
 
 // The published documents as an operator's service serves them.

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import supertest from 'supertest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { guides } from '../../src/site/guides/catalogue.ts';
 import { startApp } from '../support/app.ts';
 import { sendRaw } from '../support/raw-http.ts';

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Database } from '../../src/db/database.ts';
 import { createKey, type KeyInfo, listKeys, revokeKey } from '../../src/auth/service.ts';
 import { type Caller, KeyVerifier } from '../../src/auth/verifier.ts';
-import { schema } from '../../src/schema.ts';
+import { schema } from '../../src/app/schema.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/command.ts';

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import supertest from 'supertest';
-import { createApp } from '../../src/app.ts';
-import { type Config, readConfig } from '../../src/runtime/config.ts';
+import { createApp } from '../../src/app/app.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import { startApp } from '../support/app.ts';
 import { sendRaw } from '../support/raw-http.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, test } from '@jest/globals';
 import supertest from 'supertest';
-import { createApp } from '../../src/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import { startApp } from '../support/app.ts';
 import { sendRaw } from '../support/raw-http.ts';
 

@@ -2,7 +2,7 @@ import type { Inspection } from '../../db/sqlite/files/copy.ts';
 import { Database } from '../../db/database.ts';
 import { IN_MEMORY } from '../../db/address.ts';
 import { OBJECTS, type SchemaObject, schemaFaults } from '../../db/sqlite/files/schema-objects.ts';
-import { schema } from '../../schema.ts';
+import { schema } from '../../app/schema.ts';
 import { BackupError } from './errors.ts';
 
 const SHOWN = 3;

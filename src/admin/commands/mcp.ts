@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { readConfig } from '../../runtime/config.ts';
+import { readConfig } from '../../config/config.ts';
 import { examples } from './shared/common.ts';
 
 interface Options {
@@ -25,7 +25,7 @@ export const mcpCommand = (): Command =>
     .action(async ({ key }: Options) => {
       const config = readConfig();
       // Loading the server takes longer than any other command runs.
-      const { serveMcp } = await import('../../server.ts');
+      const { serveMcp } = await import('../../app/mcp-stdio.ts');
       // An empty variable is one that is not set.
       await serveMcp(config, key === '' ? undefined : key);
       // What nobody reads would keep this process.

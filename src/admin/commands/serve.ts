@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { readConfig, sandboxOf } from '../../runtime/config.ts';
+import { readConfig, sandboxOf } from '../../config/config.ts';
 import { examples } from './shared/common.ts';
 
 export const serveCommand = (): Command =>
@@ -17,7 +17,7 @@ export const serveCommand = (): Command =>
     .addHelpText('after', examples('serve', 'serve --sandbox'))
     .action(async ({ sandbox }: { sandbox?: true }) => {
       // Loading the server takes longer than any other command runs.
-      const { serve } = await import('../../server.ts');
+      const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../testkit/kit.ts')]);
       const config = readConfig();
-      await serve(sandbox ? sandboxOf(config) : config);
+      await serve(sandbox ? sandboxOf(config) : config, kit);
     });

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import { idFromBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageKind } from '../../image/kind.ts';
-import { searchKinds } from '../../schema.ts';
+import { searchKinds } from '../../app/schema.ts';
 import type { SearchKind } from '../../search/document.ts';
 import { findUnindexed, indexAgain } from '../../search/indexing/check.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';

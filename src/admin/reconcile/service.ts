@@ -2,7 +2,7 @@ import { type Actor, noteAct } from '../../audit/acts.ts';
 import type { Database } from '../../db/database.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageKind } from '../../image/kind.ts';
-import { searchKinds } from '../../schema.ts';
+import { searchKinds } from '../../app/schema.ts';
 import { countDocuments } from '../../search/indexing/rebuild.ts';
 import { checkCounters } from './counters.ts';
 import { type Finding, Findings } from './finding.ts';

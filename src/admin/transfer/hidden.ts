@@ -1,4 +1,4 @@
-import { readHiddenRows } from '../../moderation/hidden/read.ts';
+import { readHiddenRows } from '../moderation/hidden/read.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';

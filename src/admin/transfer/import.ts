@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors.ts';
-import { searchKinds } from '../../schema.ts';
+import { searchKinds } from '../../app/schema.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
 import { type Batch, batchesOf, type Entry, type Fault } from './batches.ts';
 import { BadLine, FORMAT, type LineKind, TransferError, VERSION } from './format.ts';

@@ -1,5 +1,5 @@
-import { findHiddenIds } from '../../moderation/hidden/read.ts';
-import { storeHidden, storeHiddenMarks } from '../../moderation/hidden/store.ts';
+import { findHiddenIds } from '../moderation/hidden/read.ts';
+import { storeHidden, storeHiddenMarks } from '../moderation/hidden/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { type Publication, publishAll } from '../../content/write/publish.ts';
 import { atOnce } from '../../db/sql/pipelined.ts';

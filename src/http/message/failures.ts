@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
-import type { Config } from '../../runtime/config.ts';
+import type { Config } from '../../config/config.ts';
 import { AppError, CallerLeft } from '../../errors.ts';
 import { sendJson } from './reply.ts';
 

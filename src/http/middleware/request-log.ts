@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import type { Config } from '../../runtime/config.ts';
+import type { Config } from '../../config/config.ts';
 import { withoutKeys } from '../../auth/format.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { ConfigError } from '../../runtime/config.ts';
+import { ConfigError } from '../../config/config.ts';
 import { Intake } from '../message/request-intake.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 

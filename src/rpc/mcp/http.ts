@@ -3,7 +3,7 @@ import { refusalCost } from '../../overload/retry-throttle.ts';
 import type { Arrival } from '../request-context.ts';
 import type { Calls } from '../pipeline.ts';
 import { parseJson } from '../payload.ts';
-import type { Context } from '../../context.ts';
+import type { RpcContext } from '../context.ts';
 import { arrivalOf } from '../arrival-of.ts';
 import type { Bodies } from '../../http/message/body.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
@@ -59,7 +59,7 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
  * The door for the Model Context Protocol: POST brings one message, and is answered in JSON. Nothing is kept from one to
  * the next, so that any worker may answer.
  */
-export const mcp = (calls: Calls, bodies: Bodies, context: Context): RequestHandler => {
+export const mcp = (calls: Calls, bodies: Bodies, context: RpcContext): RequestHandler => {
   const { config, protection, log } = context;
   const { overload, limits } = protection;
   const surroundings = { log, docs: errorDocs(config) };

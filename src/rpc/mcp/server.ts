@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Calls } from '../pipeline.ts';
-import type { Context } from '../../context.ts';
+import type { RpcContext } from '../context.ts';
 import { AppError } from '../../errors.ts';
 import { errorDocs, failureOf, type Surroundings } from '../../http/message/failures.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -58,7 +58,7 @@ const protocolError = (
 };
 
 /** Makes servers of the protocol for visitors, all with the same tools. */
-export const serverFactory = (calls: Calls, { config, log }: Pick<Context, 'config' | 'log'>) => {
+export const serverFactory = (calls: Calls, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
   const surroundings = { log, docs: errorDocs(config) };
   const toolCalls = new ToolCalls(calls, surroundings);
   const implementation = { name: 'content-gateway', title: config.brand.name, version };

@@ -5,7 +5,7 @@ import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/s
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
 import type { Arrival } from '../request-context.ts';
 import type { Calls } from '../pipeline.ts';
-import type { Context } from '../../context.ts';
+import type { RpcContext } from '../context.ts';
 import { Deadline } from '../../deadline.ts';
 import { AppError, CallerLeft } from '../../errors.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
@@ -157,7 +157,7 @@ interface Options {
  */
 export const converse = async (
   calls: Calls,
-  { config, log }: Pick<Context, 'config' | 'log'>,
+  { config, log }: Pick<RpcContext, 'config' | 'log'>,
   { key, stopped, stopMs }: Options,
 ): Promise<void> => {
   const parent = new Parent(calls, key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);

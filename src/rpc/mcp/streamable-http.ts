@@ -7,7 +7,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Calls } from '../pipeline.ts';
-import type { Context } from '../../context.ts';
+import type { RpcContext } from '../context.ts';
 import { serverFactory } from './server.ts';
 import type { Visitor } from './session.ts';
 
@@ -55,7 +55,7 @@ const answerLegacy = async (request: Request, body: unknown, server: Server): Pr
  * Answers messages, each by a server of its own. Those of the revisions from 2026 on need no handshake; those before have
  * one, of which we keep nothing.
  */
-export const exchange = (calls: Calls, context: Pick<Context, 'config' | 'log'>) => {
+export const exchange = (calls: Calls, context: Pick<RpcContext, 'config' | 'log'>) => {
   const serverFor = serverFactory(calls, context);
   const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
   const { fetch: answerModern } = createMcpHandler((about) => serverFor(visitorOf(about)), {

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Admitted, Calls } from '../pipeline.ts';
 import { sentText } from '../payload.ts';
-import type { Context } from '../../context.ts';
+import type { RpcContext } from '../context.ts';
 import type { Arrival } from '../request-context.ts';
 import { AppError } from '../../errors.ts';
 import { refusalCost } from '../../overload/retry-throttle.ts';
@@ -22,7 +22,7 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 /**
  * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
  */
-export const api = (calls: Calls, bodies: Bodies, { log, protection, config }: Context): RequestHandler => {
+export const api = (calls: Calls, bodies: Bodies, { log, protection, config }: RpcContext): RequestHandler => {
   const { requestTimeoutMs } = config;
   const { overload, limits } = protection;
   const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });

@@ -4,7 +4,7 @@ import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS, READ_BODY_LIMIT } from '../../../con
 import { BatchAnswers, HeldAnswers } from '../reply-budget.ts';
 import type { Admitted, Calls } from '../pipeline.ts';
 import { parseJson, sentValue } from '../payload.ts';
-import type { Context } from '../../context.ts';
+import type { RpcContext } from '../context.ts';
 import { AppError } from '../../errors.ts';
 import type { Bodies } from '../../http/message/body.ts';
 import type { CallWatch } from '../../telemetry/hooks.ts';
@@ -82,7 +82,7 @@ interface Watched extends Admitted {
   watch: CallWatch;
 }
 
-interface Options extends Pick<Context['protection'], 'overload'>, Surroundings {
+interface Options extends Pick<RpcContext['protection'], 'overload'>, Surroundings {
   /** For the work on a batch. */
   timeoutMs: number;
 }

@@ -1,6 +1,6 @@
 import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
-import type { Brand } from '../../runtime/config.ts';
+import type { Brand } from '../../config/config.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
 import { revalidated } from '../serve.ts';
 import { logoOf, logoPath } from './logo.ts';

@@ -1,5 +1,5 @@
-import type { Brand } from '../../runtime/config.ts';
-import type { Logo } from '../../runtime/brand-logo.ts';
+import type { Brand } from '../../config/config.ts';
+import type { Logo } from '../../config/brand-logo.ts';
 import { inkOn } from './contrast.ts';
 
 /** A gate, in the operator's color. */

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { procedures } from '../../../contract/index.ts';
-import type { Brand } from '../../runtime/config.ts';
+import type { Brand } from '../../config/config.ts';
 import { escapeHtml } from '../html.ts';
 import { htmlPage } from '../page.ts';
 import type { Explanation } from './explanations.ts';

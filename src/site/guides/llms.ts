@@ -1,4 +1,4 @@
-import type { Brand } from '../../runtime/config.ts';
+import type { Brand } from '../../config/config.ts';
 import { type Guide, guides } from './catalogue.ts';
 import { operationsText } from './operations.ts';
 import { guideMarkdown, renderedGuides } from './pages.ts';

@@ -1,4 +1,4 @@
-import type { Brand } from '../../runtime/config.ts';
+import type { Brand } from '../../config/config.ts';
 import { escapeHtml } from '../html.ts';
 import { htmlPage, rootFrom } from '../page.ts';
 import { type Guide, guides, sourceOf } from './catalogue.ts';

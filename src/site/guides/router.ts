@@ -1,5 +1,5 @@
 import express, { type RequestHandler, type Router } from 'express';
-import type { Config } from '../../runtime/config.ts';
+import type { Config } from '../../config/config.ts';
 import { etagOf } from '../../http/message/etag.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
 import { baseOf } from '../base.ts';

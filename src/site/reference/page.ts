@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import express, { type Router } from 'express';
-import type { Brand } from '../../runtime/config.ts';
+import type { Brand } from '../../config/config.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
 import { logoType } from '../brand/logo.ts';
 import { escapeHtml } from '../html.ts';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import express, { type Router } from 'express';
 import swaggerUi from 'swagger-ui-express';
-import type { Brand } from '../../runtime/config.ts';
+import type { Brand } from '../../config/config.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
 import { htmlPage } from '../page.ts';
 import { assetFiles, pagePolicy, revalidated } from '../serve.ts';

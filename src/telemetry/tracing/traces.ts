@@ -3,7 +3,7 @@ import { diag, DiagLogLevel } from '@opentelemetry/api';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
-import type { Config } from '../../runtime/config.ts';
+import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
 import type { Observer } from '../hooks.ts';
 import { version } from '../../version.ts';

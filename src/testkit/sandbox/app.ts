@@ -1,6 +1,6 @@
 import type { Express } from 'express';
-import { createApp, transports } from '../../app.ts';
-import type { Context } from '../../context.ts';
+import { createApp, transports } from '../../app/app.ts';
+import type { Context } from '../../app/context.ts';
 import { Bodies } from '../../http/message/body.ts';
 import { errorDocs } from '../../http/message/failures.ts';
 import { sandbox } from './middleware.ts';

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Spaces } from './spaces.ts';
-import type { Context } from '../../context.ts';
+import type { Context } from '../../app/context.ts';
 import { AppError } from '../../errors.ts';
 import type { ErrorDocs } from '../../http/message/failures.ts';
 import { assertMethod } from '../../http/middleware/preconditions.ts';

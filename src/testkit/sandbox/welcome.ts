@@ -1,3 +1,4 @@
+import type { Start } from '../../app/server.ts';
 import type { Demo } from './records.ts';
 import { sandboxKeys } from './sandbox.ts';
 
@@ -20,20 +21,12 @@ const addresses = (url: string): [string, string][] => [
   ['Guide', `${url}/guides/start`],
 ];
 
-interface Start {
-  /** The name and the version of the service. */
-  title: string;
-  url: string;
-  /** What was made at this start, if anything was. */
-  demo: Demo | undefined;
-}
-
 /** How to come by a key when nobody was there to read one. */
 const makeKey = ({ userId, scopes }: Demo): string =>
   `npm run -s cli -- keys create --user ${userId} --scopes ${scopes.join(',')}`;
 
 /** What is printed when the service has started. */
-export const welcome = ({ title, url, demo }: Start): string => {
+export const welcome = ({ title, url }: Start, demo: Demo | undefined): string => {
   if (!demo) return paragraphs(title, list(addresses(url)));
   const { key, expiresAt } = demo;
   const intro = 'The database was empty. It now has a user `demo` with a few records.';
@@ -49,7 +42,7 @@ export const welcome = ({ title, url, demo }: Start): string => {
 };
 
 /** What is printed when the sandbox has started. */
-export const sandboxWelcome = ({ title, url }: Omit<Start, 'demo'>): string =>
+export const sandboxWelcome = ({ title, url }: Start): string =>
   paragraphs(
     `${title}, sandbox`,
     list([...addresses(url), ['Data', `${url}/sandbox`]]),

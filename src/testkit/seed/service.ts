@@ -6,7 +6,7 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { insertRows } from '../../db/sql/insert.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
-import { searchKinds } from '../../schema.ts';
+import { searchKinds } from '../../app/schema.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
 import { insertUsers } from '../../user/service.ts';
 import { creations, seedGames, seedImagePosts, type SeedOptions, type SeedRecord, seedUsers } from './records.ts';

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { listActs } from '../../../audit/acts.ts';
-import { readConfig } from '../../../runtime/config.ts';
+import { readConfig } from '../../../config/config.ts';
 import { type Start, parseStart } from '../shared/arguments.ts';
 import { examples, withDatabase } from '../shared/common.ts';
 import { printJsonLines, printTable } from '../shared/output.ts';

@@ -1,8 +1,8 @@
 import { Argument, Command } from 'commander';
 import { contract } from '../../../../contract/index.ts';
 import { systemActor } from '../../../audit/acts.ts';
-import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../../moderation/users.ts';
-import { readConfig } from '../../../runtime/config.ts';
+import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
+import { readConfig } from '../../../config/config.ts';
 import { createUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
 import { examples, PROGRAM, withDatabase } from '../shared/common.ts';

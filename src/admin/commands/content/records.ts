@@ -1,8 +1,8 @@
 import { Argument, Command } from 'commander';
 import { systemActor } from '../../../audit/acts.ts';
-import { removableGames, removableImages } from '../../../moderation/kinds.ts';
-import { deleteRecord, readRecordState } from '../../../moderation/records.ts';
-import { readConfig } from '../../../runtime/config.ts';
+import { removableGames, removableImages } from '../../moderation/kinds.ts';
+import { deleteRecord, readRecordState } from '../../moderation/records.ts';
+import { readConfig } from '../../../config/config.ts';
 import type { RemovableKind } from '../../../content/write/remove.ts';
 import { CommandError, examples, PROGRAM, withDatabase } from '../shared/common.ts';
 import { note, printJsonLines, printObject, printTable } from '../shared/output.ts';

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { noteAct, systemActor } from '../../../audit/acts.ts';
-import { readConfig } from '../../../runtime/config.ts';
+import { readConfig } from '../../../config/config.ts';
 import type { SeedOptions } from '../../../testkit/seed/records.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { examples, withDatabase } from '../shared/common.ts';

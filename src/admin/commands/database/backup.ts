@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { BackupOptions, BackupResult } from '../../backup/backup.ts';
 import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
-import { type Config, readConfig } from '../../../runtime/config.ts';
+import { type Config, readConfig } from '../../../config/config.ts';
 import { sqliteFile } from '../../../db/address.ts';
 import { CommandError, examples, PROGRAM } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Command, Option } from 'commander';
-import { readConfig } from '../../../runtime/config.ts';
+import { readConfig } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ExportOptions } from '../../transfer/export.ts';
 import { type Part, parts, TransferError } from '../../transfer/format.ts';

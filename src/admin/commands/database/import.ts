@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Argument, Command } from 'commander';
-import { readConfig } from '../../../runtime/config.ts';
+import { readConfig } from '../../../config/config.ts';
 import type { Imported } from '../../transfer/import.ts';
 import { TransferError } from '../../transfer/format.ts';
 import { LEAN, stayLow } from '../../transfer/memory.ts';

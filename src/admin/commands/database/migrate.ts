@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { noteMigrations, systemActor } from '../../../audit/acts.ts';
-import { readConfig } from '../../../runtime/config.ts';
+import { readConfig } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
-import { schema } from '../../../schema.ts';
+import { schema } from '../../../app/schema.ts';
 import { examples, withConnection } from '../shared/common.ts';
 import { note, print, printTable } from '../shared/output.ts';
 

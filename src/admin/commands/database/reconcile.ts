@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { readConfig } from '../../../runtime/config.ts';
+import { readConfig } from '../../../config/config.ts';
 import { systemActor } from '../../../audit/acts.ts';
 import type { Finding } from '../../reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../reconcile/service.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { noteAct, systemActor } from '../../../audit/acts.ts';
-import { readConfig } from '../../../runtime/config.ts';
+import { readConfig } from '../../../config/config.ts';
 import { examples, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
@@ -17,7 +17,7 @@ export const reindexCommand = (): Command =>
       withDatabase(readConfig(), async (db) => {
         // As `withConnection`, which has loaded most of it.
         const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
-          import('../../../schema.ts'),
+          import('../../../app/schema.ts'),
           import('../../../search/indexing/indexer.ts'),
           import('../../../search/indexing/rebuild.ts'),
         ]);

@@ -1,5 +1,5 @@
 import { noteMigrations, systemActor } from '../../../audit/acts.ts';
-import type { Config } from '../../../runtime/config.ts';
+import type { Config } from '../../../config/config.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { note } from './output.ts';
@@ -30,7 +30,7 @@ export const withConnection = async <T>(
   // It may be another database than the one that was meant.
   for (const { message } of strays) note(`warning: ${message}`);
   // Not before they are needed: they take longer to load than all else, and help needs neither.
-  const [opened, { schema }] = await Promise.all([import('../../../db/database.ts'), import('../../../schema.ts')]);
+  const [opened, { schema }] = await Promise.all([import('../../../db/database.ts'), import('../../../app/schema.ts')]);
   const db = await opened.Database.open(databaseUrl, schema, options);
   try {
     return await work(db);

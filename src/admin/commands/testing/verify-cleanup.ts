@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemActor } from '../../../audit/acts.ts';
-import { removableKinds } from '../../../moderation/kinds.ts';
-import { noteRecords } from '../../../moderation/removal.ts';
-import { readConfig } from '../../../runtime/config.ts';
+import { removableKinds } from '../../moderation/kinds.ts';
+import { noteRecords } from '../../moderation/removal.ts';
+import { readConfig } from '../../../config/config.ts';
 import { findMarked, type Marking } from '../../../content/read/find.ts';
 import { type RemovableKind, removeRecords } from '../../../content/write/remove.ts';
 import type { Database } from '../../../db/database.ts';

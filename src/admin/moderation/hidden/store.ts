@@ -1,8 +1,8 @@
-import type { Transaction } from '../../db/connection.ts';
-import { chunksOf } from '../../db/sql/in-list.ts';
-import { type Bytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
-import type { ContentKind } from '../../content/kind.ts';
-import { joinTagIds, type Publication, tagsForHidden } from '../../content/write/publish.ts';
+import type { Transaction } from '../../../db/connection.ts';
+import { chunksOf } from '../../../db/sql/in-list.ts';
+import { type Bytes, storedIdToBytes, timeToDb } from '../../../db/values.ts';
+import type { ContentKind } from '../../../content/kind.ts';
+import { joinTagIds, type Publication, tagsForHidden } from '../../../content/write/publish.ts';
 import { keep } from './kept.ts';
 
 /** Stores records that are hidden from the beginning. */

@@ -1,11 +1,11 @@
-import type { Transaction } from '../../db/connection.ts';
-import type { Database } from '../../db/database.ts';
-import type { Dialect } from '../../db/dialect.ts';
-import { inList } from '../../db/sql/in-list.ts';
-import { insertInto, insertValues } from '../../db/sql/insert.ts';
-import { onceFor } from '../../db/sql/memoize.ts';
-import type { Bytes } from '../../db/values.ts';
-import type { ContentKind } from '../../content/kind.ts';
+import type { Transaction } from '../../../db/connection.ts';
+import type { Database } from '../../../db/database.ts';
+import type { Dialect } from '../../../db/dialect.ts';
+import { inList } from '../../../db/sql/in-list.ts';
+import { insertInto, insertValues } from '../../../db/sql/insert.ts';
+import { onceFor } from '../../../db/sql/memoize.ts';
+import type { Bytes } from '../../../db/values.ts';
+import type { ContentKind } from '../../../content/kind.ts';
 
 // Records are hidden by being taken away, as if they were deleted, and kept aside with the favorites and reactions that
 // they had: so every list, search and count is right without knowing of it. Whoever asks for one gets a 404.

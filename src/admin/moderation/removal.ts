@@ -1,8 +1,8 @@
-import { type Actor, noteAct } from '../audit/acts.ts';
-import type { ContentKind } from '../content/kind.ts';
-import type { Doomed } from '../content/write/remove.ts';
-import type { Transaction } from '../db/connection.ts';
-import { type Bytes, idFromBytes } from '../db/values.ts';
+import { type Actor, noteAct } from '../../audit/acts.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import type { Doomed } from '../../content/write/remove.ts';
+import type { Transaction } from '../../db/connection.ts';
+import { type Bytes, idFromBytes } from '../../db/values.ts';
 
 /** Why records go, or come back, for the audit. */
 export interface Reason {

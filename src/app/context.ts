@@ -1,51 +1,43 @@
 import type { Logger } from 'pino';
-import { sweepActs } from './audit/acts.ts';
-import { quotaOf } from './auth/quotas.ts';
-import { KeyUses, sweepUses } from './auth/uses.ts';
-import { KeyVerifier } from './auth/verifier.ts';
-import { ContentReads } from './content/read/reads.ts';
-import { Publisher } from './content/write/publisher.ts';
-import { Toggles } from './content/engagement/service.ts';
-import { TagDictionary } from './content/tag/dictionary.ts';
-import { ViewCounts } from './content/write/view-counts.ts';
-import { Database } from './db/database.ts';
-import { Deadline } from './deadline.ts';
-import { gameKind } from './game/kind.ts';
-import type { GameContext } from './game/service.ts';
-import { sweepRecords } from './idempotency/records.ts';
-import { Writes } from './idempotency/writes.ts';
-import { imageKind } from './image/kind.ts';
-import type { ImageContext } from './image/service.ts';
-import { OverloadProtection } from './overload/overload-protection.ts';
-import { type Limits, openLimits } from './rate-limit/limits.ts';
-import type { Config } from './runtime/config.ts';
-import { Sweeper } from './runtime/jobs/sweeper.ts';
+import { sweepActs } from '../audit/acts.ts';
+import { quotaOf } from '../auth/quotas.ts';
+import { KeyUses, sweepUses } from '../auth/uses.ts';
+import { KeyVerifier } from '../auth/verifier.ts';
+import { ContentReads } from '../content/read/reads.ts';
+import { Publisher } from '../content/write/publisher.ts';
+import { Toggles } from '../content/engagement/service.ts';
+import { TagDictionary } from '../content/tag/dictionary.ts';
+import { ViewCounts } from '../content/write/view-counts.ts';
+import { Database } from '../db/database.ts';
+import { Deadline } from '../deadline.ts';
+import { gameKind } from '../game/kind.ts';
+import type { GameContext } from '../game/service.ts';
+import { sweepRecords } from '../idempotency/records.ts';
+import { Writes } from '../idempotency/writes.ts';
+import { imageKind } from '../image/kind.ts';
+import { OverloadProtection } from '../overload/overload-protection.ts';
+import { openLimits } from '../rate-limit/limits.ts';
+import type { RpcContext } from '../rpc/context.ts';
+import type { Routers } from '../rpc/procedures.ts';
+import type { Config } from '../config/config.ts';
+import { Sweeper } from './sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
-import { Indexer } from './search/indexing/indexer.ts';
-import { SearchIndex } from './search/search-index.ts';
-import type { Observer } from './telemetry/hooks.ts';
-import type { MetricSources } from './telemetry/metrics/metrics.ts';
-import { profileReads } from './user/reads.ts';
-import type { UserContext } from './user/service.ts';
+import { Indexer } from '../search/indexing/indexer.ts';
+import { SearchIndex } from '../search/search-index.ts';
+import type { Observer } from '../telemetry/hooks.ts';
+import type { MetricSources } from '../telemetry/metrics/metrics.ts';
+import { profileReads } from '../user/reads.ts';
 
 /** How long it may take to store what is in memory, unless told. */
 const CLOSE_MS = 10_000;
 
 /** Everything the service depends on. */
-export interface Context {
-  config: Config;
-  log: Logger;
+export interface Context extends RpcContext {
   /** The clock. */
   now: () => Date;
   db: Database;
-  /** Verifies API keys, and counts their uses. */
-  auth: { keys: KeyVerifier; uses: KeyUses };
-  /** Bounds what callers may ask for. Without `limits` they have no rates and quotas. */
-  protection: { limits: Limits | undefined; overload: OverloadProtection };
   /** The dependencies of each router's handlers. */
-  routers: { game: GameContext; image: ImageContext; user: UserContext };
-  /** Watches the service at work; undefined for nobody. */
-  observer: Observer | undefined;
+  routers: Routers;
   /** What runs beside the requests. `stopping` is aborted when the service has been told to stop. */
   lifecycle: { indexer: Indexer; sweeper: Sweeper; stopping: AbortController };
 }

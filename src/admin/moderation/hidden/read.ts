@@ -1,8 +1,8 @@
-import type { Reader } from '../../db/connection.ts';
-import type { Database } from '../../db/database.ts';
-import { inList, partsOf } from '../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
-import type { ContentKind } from '../../content/kind.ts';
+import type { Reader } from '../../../db/connection.ts';
+import type { Database } from '../../../db/database.ts';
+import { inList, partsOf } from '../../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes, storedIdToBytes } from '../../../db/values.ts';
+import type { ContentKind } from '../../../content/kind.ts';
 import type { Kept } from './kept.ts';
 
 /** Where hidden records are read: those of a kind, a number of them at most. */

@@ -1,13 +1,13 @@
-import type { Transaction } from '../../db/connection.ts';
-import type { Database } from '../../db/database.ts';
-import { inList } from '../../db/sql/in-list.ts';
-import { incrementAll } from '../../db/sql/increment.ts';
-import { type Bytes, idFromBytes, listFromDb, timeFromDb } from '../../db/values.ts';
-import { readTags } from '../../content/tag/service.ts';
-import type { ContentKind } from '../../content/kind.ts';
-import { type Publication, publishAll } from '../../content/write/publish.ts';
-import { reactionColumns, type RemovableKind } from '../../content/write/remove.ts';
-import { grouped } from '../../content/write/tally.ts';
+import type { Transaction } from '../../../db/connection.ts';
+import type { Database } from '../../../db/database.ts';
+import { inList } from '../../../db/sql/in-list.ts';
+import { incrementAll } from '../../../db/sql/increment.ts';
+import { type Bytes, idFromBytes, listFromDb, timeFromDb } from '../../../db/values.ts';
+import { readTags } from '../../../content/tag/service.ts';
+import type { ContentKind } from '../../../content/kind.ts';
+import { type Publication, publishAll } from '../../../content/write/publish.ts';
+import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
+import { grouped } from '../../../content/write/tally.ts';
 import { findHidden, forget, type Kept, MARKS_AT_ONCE } from './kept.ts';
 
 interface HiddenRow {

@@ -1,14 +1,14 @@
-import { type Actor, noteAct } from '../audit/acts.ts';
-import type { RemovableKind } from '../content/write/remove.ts';
-import { removeRecords } from '../content/write/remove.ts';
+import { type Actor, noteAct } from '../../audit/acts.ts';
+import type { RemovableKind } from '../../content/write/remove.ts';
+import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
 import { readHidden } from './hidden/read.ts';
-import type { ContentKind } from '../content/kind.ts';
-import { tagIdsOf } from '../content/tag-ids.ts';
-import type { Database } from '../db/database.ts';
-import { type Bytes, idFromBytes, idToBytes, listFromDb, timeFromDb } from '../db/values.ts';
-import { AppError } from '../errors.ts';
-import { readTags } from '../content/tag/service.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import { tagIdsOf } from '../../content/tag-ids.ts';
+import type { Database } from '../../db/database.ts';
+import { type Bytes, idFromBytes, idToBytes, listFromDb, timeFromDb } from '../../db/values.ts';
+import { AppError } from '../../errors.ts';
+import { readTags } from '../../content/tag/service.ts';
 import { noteRecords } from './removal.ts';
 
 /** A record as operators see it. */

@@ -1,21 +1,21 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { unknownPath } from './suggestions/paths.ts';
-import { Calls } from './rpc/pipeline.ts';
-import { servedProcedures } from './rpc/procedures.ts';
+import { unknownPath } from '../suggestions/paths.ts';
+import { Calls } from '../rpc/pipeline.ts';
+import { servedProcedures } from '../rpc/procedures.ts';
 import type { Context } from './context.ts';
-import { AppError } from './errors.ts';
-import { api } from './rpc/trpc/api.ts';
-import { mcp } from './rpc/mcp/http.ts';
-import { MCP_PATH } from './http/routes.ts';
-import { site } from './site/site.ts';
-import { Bodies } from './http/message/body.ts';
-import { errorDocs, errorHandler } from './http/message/failures.ts';
-import { wellFormed } from './http/middleware/preconditions.ts';
-import { health } from './http/middleware/health.ts';
-import { withCommonHeaders } from './http/message/reply.ts';
-import { requestLog } from './http/middleware/request-log.ts';
-import { security } from './http/middleware/security-headers.ts';
-import { tsRestFrame } from './rpc/validated-handler.ts';
+import { AppError } from '../errors.ts';
+import { api } from '../rpc/trpc/api.ts';
+import { mcp } from '../rpc/mcp/http.ts';
+import { MCP_PATH } from '../http/routes.ts';
+import { site } from '../site/site.ts';
+import { Bodies } from '../http/message/body.ts';
+import { errorDocs, errorHandler } from '../http/message/failures.ts';
+import { wellFormed } from '../http/middleware/preconditions.ts';
+import { health } from '../http/middleware/health.ts';
+import { withCommonHeaders } from '../http/message/reply.ts';
+import { requestLog } from '../http/middleware/request-log.ts';
+import { security } from '../http/middleware/security-headers.ts';
+import { tsRestFrame } from '../rpc/validated-handler.ts';
 
 /** What makes calls of the procedures, whichever door they come through. */
 export const callsOf = (c: Context): Calls => {

@@ -1,11 +1,11 @@
-import type { Parameter, Transaction } from '../../db/connection.ts';
-import type { Database } from '../../db/database.ts';
-import { inList } from '../../db/sql/in-list.ts';
-import type { Bytes } from '../../db/values.ts';
-import { findByAuthor } from '../../content/read/find.ts';
-import type { ContentKind } from '../../content/kind.ts';
-import { type Doomed, type RemovableKind, type Removal, removeRecords } from '../../content/write/remove.ts';
-import { tagIdsOf } from '../../content/tag-ids.ts';
+import type { Parameter, Transaction } from '../../../db/connection.ts';
+import type { Database } from '../../../db/database.ts';
+import { inList } from '../../../db/sql/in-list.ts';
+import type { Bytes } from '../../../db/values.ts';
+import { findByAuthor } from '../../../content/read/find.ts';
+import type { ContentKind } from '../../../content/kind.ts';
+import { type Doomed, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
+import { tagIdsOf } from '../../../content/tag-ids.ts';
 import { keep, type Kept, keptColumns } from './kept.ts';
 
 /** Keeps favorites or reactions of a record aside. */

@@ -1,8 +1,8 @@
-import type { Transaction } from '../../db/connection.ts';
-import type { Database } from '../../db/database.ts';
-import { inList } from '../../db/sql/in-list.ts';
-import { type Bytes, idFromBytes } from '../../db/values.ts';
-import type { ContentKind } from '../../content/kind.ts';
+import type { Transaction } from '../../../db/connection.ts';
+import type { Database } from '../../../db/database.ts';
+import { inList } from '../../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes } from '../../../db/values.ts';
+import type { ContentKind } from '../../../content/kind.ts';
 import { findHidden, forget, type Kept, MARKS_AT_ONCE } from './kept.ts';
 
 /** Deletes some of the marks of a hidden record. Returns whether there may be more. */

@@ -1,0 +1,31 @@
+import type { Config } from '../config/config.ts';
+import { Deadline } from '../deadline.ts';
+import { callsOf } from './app.ts';
+import { stopSignal } from './cluster/workers.ts';
+import { closeContext } from './context.ts';
+import { open, openLog, prepareDatabase } from './start.ts';
+import { StopTime } from './stop-time.ts';
+
+/**
+ * Speaks the Model Context Protocol on the standard input and output, in the name of a key or of nobody, until the input
+ * ends or a signal comes: then it answers what was asked, stores what is buffered, and closes the database. The log goes
+ * to the standard error.
+ * @throws AppError DATABASE_UNAVAILABLE, KEY_… for a key that does not work
+ */
+export const serveMcp = async (config: Config, key: string | undefined): Promise<void> => {
+  const log = await openLog(config);
+  // Whoever starts it for an assistant shows what it says as a fault.
+  const context = await open(config, log, { level: 'debug' });
+  const stopTime = new StopTime(config.shutdownTimeoutMs);
+  const stopped = stopSignal();
+  try {
+    await prepareDatabase(context);
+    const calls = callsOf(context);
+    const { converse } = await import('../rpc/mcp/stdio.ts');
+    context.lifecycle.indexer.start();
+    context.lifecycle.sweeper.start();
+    await converse(calls, context, { key, stopped, stopMs: () => stopTime.left });
+  } finally {
+    await closeContext(context, new Deadline(stopTime.leftInAll));
+  }
+};

@@ -1,0 +1,37 @@
+import { migrations } from '../../migrations/index.ts';
+import { auditEntity } from '../audit/entity.ts';
+import { counterEntity, hiddenEntities } from '../content/entity.ts';
+import type { Schema } from '../db/connection.ts';
+import { gameEntities } from '../game/entity.ts';
+import { gameKind } from '../game/kind.ts';
+import { imageEntities } from '../image/entity.ts';
+import { imageKind } from '../image/kind.ts';
+import { apiKeyEntity, keyQuotaEntity, keyUseEntity } from '../auth/entity.ts';
+import { idempotencyEntity } from '../idempotency/entity.ts';
+import type { SearchKind } from '../search/document.ts';
+import { searchEntities } from '../search/entity.ts';
+import { tagEntity } from '../content/tag/entity.ts';
+import { userEntity } from '../user/entity.ts';
+import { userSearch } from '../user/kind.ts';
+
+/** All that is searched. */
+export const searchKinds: readonly SearchKind[] = [gameKind.search, imageKind.search, userSearch];
+
+/** All tables of the service. */
+export const schema: Schema = {
+  entities: (engine) => [
+    userEntity(engine),
+    apiKeyEntity(engine),
+    keyQuotaEntity(engine),
+    keyUseEntity(engine),
+    tagEntity(engine),
+    ...gameEntities(engine),
+    ...imageEntities(engine),
+    counterEntity(engine),
+    ...hiddenEntities(engine),
+    auditEntity(engine),
+    ...searchEntities(engine),
+    idempotencyEntity(engine),
+  ],
+  migrations,
+};

@@ -1,0 +1,250 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Express } from 'express';
+import { type Config, ConfigError, inContainer, MAX_PORT } from '../config/config.ts';
+import type { Database } from '../db/database.ts';
+import { isDurable } from '../db/durability.ts';
+import { Deadline } from '../deadline.ts';
+import { errorDocs } from '../http/message/failures.ts';
+import { securityHeaders } from '../http/middleware/security-headers.ts';
+import { Listener } from '../http/server/http-server.ts';
+import { LoadShedder } from '../http/server/load-shedder.ts';
+import type { MetricsServer } from '../http/server/metrics-server.ts';
+import { joined } from '../telemetry/composite.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
+import { version } from '../version.ts';
+import { createApp } from './app.ts';
+import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './cluster/workers.ts';
+import { closeContext, type Context } from './context.ts';
+import { exposeMetrics, open, openLog, openMetrics, openTraces, prepareDatabase } from './start.ts';
+import { StopTime } from './stop-time.ts';
+import { warningsOf } from './warnings.ts';
+
+/** What a start prints: the name and the version of the service, and where it is. */
+export interface Start {
+  title: string;
+  url: string;
+}
+
+/** What the service takes from the test kit, which stands above it. */
+export interface Kit<Demo> {
+  /** Fills a database without users; undefined for one that has some. */
+  createDemo: (db: Database, now: Date, options: { withKey: boolean }) => Promise<Demo | undefined>;
+  welcome: (start: Start, demo: Demo | undefined) => string;
+  /** Opens the sandbox, on an empty database. */
+  openSandbox: (context: Context) => Promise<Sandbox>;
+}
+
+/** A service whose calls are answered in spaces of their own. */
+export interface Sandbox {
+  app: Express;
+  welcome: (start: Start) => string;
+  close: () => Promise<void>;
+}
+
+/** Why a port cannot be had, in words for the operator. */
+const listenFault = ({ host, port }: Config, error: NodeJS.ErrnoException): Error => {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new ConfigError(`PORT "${port}" is in use on ${host}: stop the other program or choose another PORT`);
+    case 'EACCES':
+      return new ConfigError(`PORT "${port}" needs privileges that this process lacks: choose one from 1024 to 65535`);
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new ConfigError(`HOST "${host}" is not an address of this machine`);
+    case undefined:
+    default:
+      return error;
+  }
+};
+
+const listen = async (listener: Listener, config: Config): Promise<number> => {
+  try {
+    return await listener.listen(config.port, config.host);
+  } catch (error) {
+    throw listenFault(config, error as NodeJS.ErrnoException);
+  }
+};
+
+/** Where a browser on this machine finds the service. */
+const localUrl = ({ host, port }: Config): string => {
+  const isAny = host === '0.0.0.0' || host === '::';
+  return `http://${isAny ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
+/** Says in the log what the operator should change. */
+const warn = async ({ config, db, log }: Context): Promise<void> => {
+  const { databaseUrl, workers, quotas, redisUrl } = config;
+  const circumstances = {
+    databaseUrl,
+    uid: process.getuid?.(),
+    inContainer: inContainer(),
+    countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
+    // What cannot be asked now is no reason not to start.
+    isDurable: await isDurable(db).catch(() => true),
+  };
+  for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
+};
+
+/** Says where the service is: in the log, and by `welcome` on the standard output. */
+const announce = async (context: Context, port: number, welcome: (start: Start) => string): Promise<void> => {
+  const { config, db, log } = context;
+  const url = config.publicUrl ?? localUrl({ ...config, port });
+  log.info({ url, engine: db.dialect.engine, workers: config.workers }, 'listening');
+  await warn(context);
+  process.stdout.write(welcome({ title: `${config.brand.name} ${version}`, url }));
+};
+
+/**
+ * Answers requests until `stopped` resolves to a reason, and for a while longer, so that balancers hear of it. Then it
+ * accepts nothing more, finishes what runs, and stores what is buffered. `onListening` hears of the port.
+ */
+const answer = async (
+  context: Context,
+  stopped: Promise<string>,
+  stopTime: StopTime,
+  onListening: (port: number) => Promise<void> | void,
+  app = createApp(context),
+): Promise<void> => {
+  const { config, log } = context;
+  const headersOf = securityHeaders(config.corsOrigins);
+  const docs = errorDocs(config);
+  const {
+    protection: { overload },
+    observer,
+  } = context;
+  const shedder = new LoadShedder({ overload, headersOf, docs, log, observer });
+  const prototypes = app;
+  const listener = new Listener(app, {
+    prototypes,
+    headers: headersOf(),
+    docs,
+    log,
+    shedder,
+    observer: observer?.requests,
+  });
+  const port = await listen(listener, config);
+  try {
+    await onListening(port);
+    log.info({ reason: await stopped }, 'stopping');
+    context.lifecycle.stopping.abort();
+    stopTime.begin(config.shutdownDelayMs);
+    await sleep(config.shutdownDelayMs);
+  } finally {
+    const complete = await listener.stop(stopTime.left);
+    if (!complete) log.warn({ timeoutMs: config.shutdownTimeoutMs }, 'cut off requests that took too long');
+  }
+};
+
+/**
+ * The welcome of a start. It fills the default database when that is empty; a database that the operator named is left
+ * alone. The key goes to a terminal only, never to a file or a journal.
+ */
+const welcomeOf = async <Demo>(
+  { config, db, now }: Context,
+  isReady: boolean,
+  { createDemo, welcome }: Kit<Demo>,
+): Promise<(start: Start) => string> => {
+  const withKey = process.stdout.isTTY;
+  const demo = isReady && !config.isDatabaseNamed ? await createDemo(db, now(), { withKey }) : undefined;
+  return (start) => welcome(start, demo);
+};
+
+/** Serves from one process. */
+const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: Kit<Demo>): Promise<void> => {
+  const isReady = await prepareDatabase(context);
+  context.lifecycle.indexer.start();
+  context.lifecycle.sweeper.start();
+  const stopped = stopSignal();
+  await answer(context, stopped, stopTime, async (port) => {
+    // Only now, since the key is shown only once, and not by a start that fails.
+    await announce(context, port, await welcomeOf(context, isReady, kit));
+  });
+};
+
+/** Serves the sandbox from one process. */
+const serveSandbox = async (
+  context: Context,
+  stopTime: StopTime,
+  openSandbox: (context: Context) => Promise<Sandbox>,
+): Promise<void> => {
+  const stopped = stopSignal();
+  const { app, welcome, close } = await openSandbox(context);
+  try {
+    await answer(context, stopped, stopTime, (port) => announce(context, port, welcome), app);
+  } finally {
+    await close();
+  }
+};
+
+/** @throws ConfigError when there is no port for the metrics of each worker */
+const assertPorts = ({ metrics, workers }: Config): void => {
+  if (!metrics || metrics.port + workers <= MAX_PORT) return;
+  const most = MAX_PORT - workers;
+  throw new ConfigError(
+    `METRICS_PORT "${metrics.port}" leaves too few for ${workers} workers: it must be at most ${most}`,
+  );
+};
+
+/** The first of `config.workers` processes: it migrates, keeps the others running, and says where they listen. */
+const superviseWorkers = async <Demo>(
+  context: Context,
+  stopTime: StopTime,
+  { metrics, kit }: { metrics: Metrics | undefined; kit: Kit<Demo> },
+): Promise<void> => {
+  const { config, log } = context;
+  assertPorts(config);
+  const isReady = await prepareDatabase(context);
+  context.lifecycle.indexer.start();
+  context.lifecycle.sweeper.start();
+  const stopped = stopSignal();
+  const workers = new Workers(config.workers, {
+    variablesOf: (number): Record<string, string> =>
+      config.metrics ? { METRICS_PORT: String(config.metrics.port + number) } : {},
+    onExit: () => metrics?.noteWorkerExit(),
+    log,
+  });
+  try {
+    await announce(context, await workers.start(), await welcomeOf(context, isReady, kit));
+    log.info({ reason: await stopped }, 'stopping');
+    stopTime.begin(config.shutdownDelayMs);
+  } finally {
+    await workers.stop(stopTime.leftInAll);
+  }
+};
+
+/**
+ * Runs the service until it is told to stop by SIGTERM or SIGINT: then it accepts nothing more, finishes what runs,
+ * stores what is buffered, and closes the database. The log goes to the standard error.
+ * @throws ConfigError for an address that cannot be had, AppError DATABASE_UNAVAILABLE
+ */
+export const serve = async <Demo>(config: Config, kit: Kit<Demo>): Promise<void> => {
+  const log = await openLog(config);
+  const told = isWorker ? workerStopped() : undefined;
+  let isOpen = false;
+  // Nothing is to be finished yet, and a database that does not answer would keep it.
+  void told?.then(() => isOpen || process.exit(0));
+  const metrics = await openMetrics(config);
+  const traces = await openTraces(config, log);
+  const context = await open(config, log, { observer: joined(metrics?.observer, traces?.observer) });
+  isOpen = true;
+  const stopTime = new StopTime(config.shutdownTimeoutMs);
+  let metricsServer: MetricsServer | undefined;
+  let areSent: boolean | undefined;
+  try {
+    metricsServer = metrics && (await exposeMetrics(metrics, context));
+    traces?.watch(context.db.dialect.engine);
+    if (told) await answer(context, told, stopTime, () => undefined);
+    else if (config.sandbox) await serveSandbox(context, stopTime, kit.openSandbox);
+    else if (config.workers > 1) await superviseWorkers(context, stopTime, { metrics, kit });
+    else await serveAlone(context, stopTime, kit);
+  } finally {
+    await closeContext(context, new Deadline(stopTime.leftInAll));
+    areSent = await traces?.close(stopTime.leftInAll);
+    await metricsServer?.close();
+    leaveSupervisor();
+  }
+  log.info('stopped');
+  // What still waits for a collector would keep the process.
+  if (areSent === false) process.exit();
+};

@@ -1,0 +1,80 @@
+import { type Logger, pino } from 'pino';
+import { noteMigrations, systemActor } from '../audit/acts.ts';
+import type { Config } from '../config/config.ts';
+import { describeAddress } from '../db/address.ts';
+import type { MetricsServer } from '../http/server/metrics-server.ts';
+import type { Observer } from '../telemetry/hooks.ts';
+import type { Metrics } from '../telemetry/metrics/metrics.ts';
+import type { Traces } from '../telemetry/tracing/traces.ts';
+import { isWorker } from './cluster/workers.ts';
+import { type Context, metricSources, openContext } from './context.ts';
+import { createLog, prettyLines } from './log.ts';
+
+const LOG_BUFFER_BYTES = 4096;
+const LOG_DELAY_MS = 200;
+/** The exit status that Node.js gives an uncaught exception, too. */
+const FAULT = 1;
+
+/** The log, on the standard error, written some lines at a time. What is left is written when the process ends. */
+export const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> => {
+  const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
+  setInterval(() => destination.flush(), LOG_DELAY_MS).unref();
+  const lines = logFormat === 'pretty' ? await prettyLines(destination, process.stderr.isTTY) : destination;
+  const log = createLog(logLevel, lines);
+  // Node.js would write all that the error holds, statements and their values included.
+  process.on('uncaughtException', (error) => {
+    try {
+      log.fatal({ err: error }, 'a fault of the service ends it');
+      destination.flushSync();
+    } finally {
+      process.exit(FAULT);
+    }
+  });
+  return log;
+};
+
+/** The metrics of this process, where they are wanted: a start takes long enough without them. */
+export const openMetrics = async (config: Config): Promise<Metrics | undefined> =>
+  config.metrics && new (await import('../telemetry/metrics/metrics.ts')).Metrics();
+
+/** The traces of this process, likewise; a supervisor answers nobody. */
+export const openTraces = async (config: Config, log: Logger): Promise<Traces | undefined> => {
+  if (!config.isTracing || (config.workers > 1 && !isWorker)) return undefined;
+  return new (await import('../telemetry/tracing/traces.ts')).Traces(config, log);
+};
+
+/** @throws ConfigError for an address that cannot be had */
+export const exposeMetrics = async (metrics: Metrics, context: Context): Promise<MetricsServer | undefined> => {
+  const { config, log } = context;
+  metrics.watch(metricSources(context));
+  const { serveMetrics } = await import('../http/server/metrics-server.ts');
+  return config.metrics && serveMetrics(metrics, config.metrics, log);
+};
+
+/** Migrates where this is asked for. Returns whether the database is ready. */
+export const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> => {
+  if (config.autoMigrate) {
+    const applied = await db.migrate();
+    await noteMigrations(db, systemActor(), { applied });
+    if (applied.length > 0) log.info({ applied }, 'migrated');
+  }
+  const pending = await db.pendingMigrations();
+  if (pending.length > 0) {
+    log.warn({ pending }, 'migrations are due: run the command `migrate`, or start with AUTO_MIGRATE=true');
+  }
+  return pending.length === 0;
+};
+
+/** Connects, and says to which database, and which variables may have been meant to tell of another one. */
+export const open = async (
+  config: Config,
+  log: Logger,
+  { level = 'info', observer }: { level?: 'info' | 'debug'; observer?: Observer | undefined } = {},
+): Promise<Context> => {
+  const { databaseUrl, databaseReadUrl, strays } = config;
+  if (!isWorker) for (const { variable, message } of strays) log.warn({ variable }, message);
+  const context = await openContext(config, log, undefined, observer);
+  const replicas = databaseReadUrl === undefined ? undefined : describeAddress(databaseReadUrl);
+  if (!isWorker) log[level]({ database: describeAddress(databaseUrl), replicas }, 'opened the database');
+  return context;
+};

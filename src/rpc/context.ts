@@ -1,0 +1,19 @@
+import type { Logger } from 'pino';
+import type { KeyUses } from '../auth/uses.ts';
+import type { KeyVerifier } from '../auth/verifier.ts';
+import type { Config } from '../config/config.ts';
+import type { OverloadProtection } from '../overload/overload-protection.ts';
+import type { Limits } from '../rate-limit/limits.ts';
+import type { Observer } from '../telemetry/hooks.ts';
+
+/** The dependencies of calls, whichever transport they come by. */
+export interface RpcContext {
+  config: Config;
+  log: Logger;
+  /** Verifies API keys, and counts their uses. */
+  auth: { keys: KeyVerifier; uses: KeyUses };
+  /** Bounds what callers may ask for. Without `limits` they have no rates and quotas. */
+  protection: { limits: Limits | undefined; overload: OverloadProtection };
+  /** Watches the service at work; undefined for nobody. */
+  observer: Observer | undefined;
+}
