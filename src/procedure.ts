@@ -1,6 +1,6 @@
 import type { InputOf, OutputOf, Route } from '../contract/index.ts';
 import type { Deadline } from './deadline.ts';
-import type { Repeatable } from './idempotency/repeatable.ts';
+import type { IdempotentCall } from './idempotency/repeatable.ts';
 import type { Caller } from './auth/verifier.ts';
 
 /** A call under way. */
@@ -12,7 +12,7 @@ export interface Call<C extends Caller | undefined = Caller | undefined> {
   /** How long it may take. */
   deadline: Deadline;
   /** How a repetition of it is known, where it is a write whose caller asks for that. */
-  repeatable?: Repeatable | undefined;
+  idempotent?: IdempotentCall | undefined;
 }
 
 /** A call of a procedure: certainly someone's where a scope is needed. */

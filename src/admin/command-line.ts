@@ -4,7 +4,7 @@ import { auditCommand } from './commands/access/audit.ts';
 import { backupCommand, restoreCommand } from './commands/database/backup.ts';
 import { CommandError, PROGRAM } from './commands/shared/common.ts';
 import { exportCommand } from './commands/database/export.ts';
-import { faultServerCommand } from './commands/testing/mock-server.ts';
+import { mockServerCommand } from './commands/testing/mock-server.ts';
 import { importCommand } from './commands/database/import.ts';
 import { keysCommand } from './commands/access/keys.ts';
 import { mcpCommand } from './commands/mcp.ts';
@@ -49,7 +49,7 @@ const createProgram = (): Command =>
     .addCommand(reindexCommand())
     .addCommand(verifyCommand())
     .addCommand(verifyCleanupCommand())
-    .addCommand(faultServerCommand());
+    .addCommand(mockServerCommand());
 
 /** The full name of a command, with the program. */
 const callOf = (command: Command): string =>

@@ -1,32 +1,32 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { unknownPath } from '../suggestions/paths.ts';
-import { Calls } from '../rpc/pipeline.ts';
+import { RpcPipeline } from '../rpc/pipeline.ts';
 import { servedProcedures } from '../rpc/procedures.ts';
 import type { Context } from './context.ts';
 import { AppError } from '../errors.ts';
-import { api } from '../rpc/trpc/api.ts';
-import { mcp } from '../rpc/mcp/http.ts';
+import { trpcTransport } from '../rpc/trpc/api.ts';
+import { mcpTransport } from '../rpc/mcp/http.ts';
 import { MCP_PATH } from '../http/routes.ts';
 import { site } from '../site/site.ts';
-import { Bodies } from '../http/message/body.ts';
+import { BodyReader } from '../http/message/body.ts';
 import { errorDocs, errorHandler } from '../http/message/failures.ts';
 import { wellFormed } from '../http/middleware/preconditions.ts';
 import { health } from '../http/middleware/health.ts';
 import { withCommonHeaders } from '../http/message/reply.ts';
 import { requestLog } from '../http/middleware/request-log.ts';
 import { security } from '../http/middleware/security-headers.ts';
-import { tsRestFrame } from '../rpc/validated-handler.ts';
+import { validatedHandler } from '../rpc/validated-handler.ts';
 
 /** What makes calls of the procedures, whichever door they come through. */
-export const callsOf = (c: Context): Calls => {
+export const callsOf = (c: Context): RpcPipeline => {
   const procedures = servedProcedures(c.routers);
-  return new Calls(c, procedures, tsRestFrame(procedures));
+  return new RpcPipeline(c, procedures, validatedHandler(procedures));
 };
 
 /** Answers calls of the procedures, whichever transport they come by. `bodies` limits the bodies that all of them read. */
-export const transports = (bodies: Bodies, c: Context): RequestHandler => {
+export const transports = (bodies: BodyReader, c: Context): RequestHandler => {
   const calls = callsOf(c);
-  const [viaTrpc, viaMcp] = [api(calls, bodies, c), mcp(calls, bodies, c)];
+  const [viaTrpc, viaMcp] = [trpcTransport(calls, bodies, c), mcpTransport(calls, bodies, c)];
   return (request, response, next) => (request.path === MCP_PATH ? viaMcp : viaTrpc)(request, response, next);
 };
 
@@ -34,7 +34,7 @@ export const transports = (bodies: Bodies, c: Context): RequestHandler => {
  * The service as an Express app: what happens to a request, from top to bottom. It does not listen. `calls` answers calls
  * of the procedures.
  */
-export const createApp = (c: Context, calls = transports(new Bodies(), c)): Express => {
+export const createApp = (c: Context, calls = transports(new BodyReader(), c)): Express => {
   const app = express();
   const docs = errorDocs(c.config);
   app.disable('x-powered-by');

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { sweepActs } from '../audit/acts.ts';
+import { sweepEvents } from '../audit/acts.ts';
 import { quotaOf } from '../auth/quotas.ts';
 import { KeyUses, sweepUses } from '../auth/uses.ts';
 import { KeyVerifier } from '../auth/verifier.ts';
@@ -78,12 +78,12 @@ export const openContext = async (
       game: {
         ...content,
         reads: new ContentReads(db, tags, search, gameKind),
-        views: new ViewCounts(db.background, log, gameKind, limits?.views),
+        views: new ViewCounts(db.background, log, gameKind, limits?.firstViews),
       },
       image: {
         ...content,
         reads: new ContentReads(db, tags, search, imageKind),
-        views: new ViewCounts(db.background, log, imageKind, limits?.views),
+        views: new ViewCounts(db.background, log, imageKind, limits?.firstViews),
       },
       user: { db, now, profiles: profileReads(db), search, writes },
     },
@@ -93,7 +93,7 @@ export const openContext = async (
       sweeper: new Sweeper(
         [
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
-          { what: 'audit entries', sweep: () => sweepActs(db.background, now(), config.auditRetentionDays) },
+          { what: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
           { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
         ],
         log,
@@ -106,7 +106,7 @@ export const openContext = async (
 /** What the service counts by itself, for its metrics. */
 export const metricSources = ({ db, auth, protection, routers }: Context): MetricSources => ({
   engine: db.dialect.engine,
-  policies: protection.limits?.rates.allPolicies ?? [],
+  policies: protection.limits?.limiter.allPolicies ?? [],
   buffers: {
     game_views: routers.game.views.buffer,
     image_views: routers.image.views.buffer,

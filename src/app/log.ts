@@ -11,7 +11,7 @@ const SERVER_MEMBERS = ['sqlState', 'sqlMessage', 'errcode', 'driverError', 'que
 /** From the first quote to the last: what is quoted may hold quotes. One within a word is an apostrophe. */
 const QUOTED = /(?<!\w)["'`](?:[^]*["'`]|[^]*)/;
 
-type Described = Record<string, unknown>;
+type DescribedError = Record<string, unknown>;
 
 const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
 
@@ -28,7 +28,7 @@ const framesOf = ({ stack = '', message }: Error): string => {
   return frames.filter((line) => /^ {4}at \S/.test(line)).join('\n');
 };
 
-const describe = (error: unknown, depth: number): Described => {
+const describe = (error: unknown, depth: number): DescribedError => {
   if (!isError(error)) return { type: typeof error };
   const members = Object.entries(error).filter(([name, value]) => SAFE_MEMBERS.includes(name) && value !== undefined);
   const message = messageOf(error);
@@ -49,7 +49,7 @@ const describe = (error: unknown, depth: number): Described => {
  * What the log says of an error: its type, its codes, where it was thrown, and the same of its causes. Nothing of what
  * callers sent, be it in the statement, its parameters, or the words of the database.
  */
-export const describeError = (error: unknown): Described => describe(error, MAX_DEPTH);
+export const describeError = (error: unknown): DescribedError => describe(error, MAX_DEPTH);
 
 const options: LoggerOptions = {
   serializers: { err: describeError },

@@ -21,10 +21,10 @@ export const serveMcp = async (config: Config, key: string | undefined): Promise
   try {
     await prepareDatabase(context);
     const calls = callsOf(context);
-    const { converse } = await import('../rpc/mcp/stdio.ts');
+    const { serveOnStdio } = await import('../rpc/mcp/stdio.ts');
     context.lifecycle.indexer.start();
     context.lifecycle.sweeper.start();
-    await converse(calls, context, { key, stopped, stopMs: () => stopTime.left });
+    await serveOnStdio(calls, context, { key, stopped, stopMs: () => stopTime.left });
   } finally {
     await closeContext(context, new Deadline(stopTime.leftInAll));
   }

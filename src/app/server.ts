@@ -6,10 +6,10 @@ import { isDurable } from '../db/durability.ts';
 import { Deadline } from '../deadline.ts';
 import { errorDocs } from '../http/message/failures.ts';
 import { securityHeaders } from '../http/middleware/security-headers.ts';
-import { Listener } from '../http/server/http-server.ts';
+import { HttpServer } from '../http/server/http-server.ts';
 import { LoadShedder } from '../http/server/load-shedder.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';
-import { joined } from '../telemetry/composite.ts';
+import { compositeObserver } from '../telemetry/composite.ts';
 import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import { version } from '../version.ts';
 import { createApp } from './app.ts';
@@ -26,7 +26,7 @@ export interface Start {
 }
 
 /** What the service takes from the test kit, which stands above it. */
-export interface Kit<Demo> {
+export interface ServeKit<Demo> {
   /** Fills a database without users; undefined for one that has some. */
   createDemo: (db: Database, now: Date, options: { withKey: boolean }) => Promise<Demo | undefined>;
   welcome: (start: Start, demo: Demo | undefined) => string;
@@ -58,7 +58,7 @@ const listenFault = ({ host, port }: Config, error: NodeJS.ErrnoException): Erro
   }
 };
 
-const listen = async (listener: Listener, config: Config): Promise<number> => {
+const listen = async (listener: HttpServer, config: Config): Promise<number> => {
   try {
     return await listener.listen(config.port, config.host);
   } catch (error) {
@@ -115,7 +115,7 @@ const answer = async (
   } = context;
   const shedder = new LoadShedder({ overload, headersOf, docs, log, observer });
   const prototypes = app;
-  const listener = new Listener(app, {
+  const listener = new HttpServer(app, {
     prototypes,
     headers: headersOf(),
     docs,
@@ -143,7 +143,7 @@ const answer = async (
 const welcomeOf = async <Demo>(
   { config, db, now }: Context,
   isReady: boolean,
-  { createDemo, welcome }: Kit<Demo>,
+  { createDemo, welcome }: ServeKit<Demo>,
 ): Promise<(start: Start) => string> => {
   const withKey = process.stdout.isTTY;
   const demo = isReady && !config.isDatabaseNamed ? await createDemo(db, now(), { withKey }) : undefined;
@@ -151,7 +151,7 @@ const welcomeOf = async <Demo>(
 };
 
 /** Serves from one process. */
-const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: Kit<Demo>): Promise<void> => {
+const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: ServeKit<Demo>): Promise<void> => {
   const isReady = await prepareDatabase(context);
   context.lifecycle.indexer.start();
   context.lifecycle.sweeper.start();
@@ -190,7 +190,7 @@ const assertPorts = ({ metrics, workers }: Config): void => {
 const superviseWorkers = async <Demo>(
   context: Context,
   stopTime: StopTime,
-  { metrics, kit }: { metrics: Metrics | undefined; kit: Kit<Demo> },
+  { metrics, kit }: { metrics: Metrics | undefined; kit: ServeKit<Demo> },
 ): Promise<void> => {
   const { config, log } = context;
   assertPorts(config);
@@ -218,7 +218,7 @@ const superviseWorkers = async <Demo>(
  * stores what is buffered, and closes the database. The log goes to the standard error.
  * @throws ConfigError for an address that cannot be had, AppError DATABASE_UNAVAILABLE
  */
-export const serve = async <Demo>(config: Config, kit: Kit<Demo>): Promise<void> => {
+export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<void> => {
   const log = await openLog(config);
   const told = isWorker ? workerStopped() : undefined;
   let isOpen = false;
@@ -226,14 +226,14 @@ export const serve = async <Demo>(config: Config, kit: Kit<Demo>): Promise<void>
   void told?.then(() => isOpen || process.exit(0));
   const metrics = await openMetrics(config);
   const traces = await openTraces(config, log);
-  const context = await open(config, log, { observer: joined(metrics?.observer, traces?.observer) });
+  const context = await open(config, log, { observer: compositeObserver(metrics?.observer, traces?.observer) });
   isOpen = true;
   const stopTime = new StopTime(config.shutdownTimeoutMs);
   let metricsServer: MetricsServer | undefined;
   let areSent: boolean | undefined;
   try {
     metricsServer = metrics && (await exposeMetrics(metrics, context));
-    traces?.watch(context.db.dialect.engine);
+    traces?.setEngine(context.db.dialect.engine);
     if (told) await answer(context, told, stopTime, () => undefined);
     else if (config.sandbox) await serveSandbox(context, stopTime, kit.openSandbox);
     else if (config.workers > 1) await superviseWorkers(context, stopTime, { metrics, kit });

@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { noteMigrations, systemActor } from '../audit/acts.ts';
+import { recordMigrations, systemActor } from '../audit/acts.ts';
 import type { Config } from '../config/config.ts';
 import { describeAddress } from '../db/address.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';
@@ -46,7 +46,7 @@ export const openTraces = async (config: Config, log: Logger): Promise<Traces | 
 /** @throws ConfigError for an address that cannot be had */
 export const exposeMetrics = async (metrics: Metrics, context: Context): Promise<MetricsServer | undefined> => {
   const { config, log } = context;
-  metrics.watch(metricSources(context));
+  metrics.addSources(metricSources(context));
   const { serveMetrics } = await import('../http/server/metrics-server.ts');
   return config.metrics && serveMetrics(metrics, config.metrics, log);
 };
@@ -55,7 +55,7 @@ export const exposeMetrics = async (metrics: Metrics, context: Context): Promise
 export const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> => {
   if (config.autoMigrate) {
     const applied = await db.migrate();
-    await noteMigrations(db, systemActor(), { applied });
+    await recordMigrations(db, systemActor(), { applied });
     if (applied.length > 0) log.info({ applied }, 'migrated');
   }
   const pending = await db.pendingMigrations();

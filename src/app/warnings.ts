@@ -2,7 +2,7 @@ import { sqliteFile } from '../db/address.ts';
 import { openToOthers } from '../db/sqlite/files/permissions.ts';
 
 /** What is known of this process. */
-interface Circumstances {
+interface RuntimeFacts {
   databaseUrl: string;
   /** The user it runs as; undefined where users have no numbers. */
   uid: number | undefined;
@@ -21,7 +21,7 @@ export interface Warning {
 }
 
 /** What lets others at the service's data or callers do more than they may, and what may lose what is stored. */
-export const warningsOf = ({ databaseUrl, uid, inContainer, countsApart, isDurable }: Circumstances): Warning[] => [
+export const warningsOf = ({ databaseUrl, uid, inContainer, countsApart, isDurable }: RuntimeFacts): Warning[] => [
   ...(uid === 0 && !inContainer
     ? [{ message: 'runs as root: give the service an account of its own, which owns its data and nothing else' }]
     : []),

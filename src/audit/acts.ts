@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { Reader, Transaction } from '../db/connection.ts';
-import type { Database, Lane } from '../db/database.ts';
+import type { Database, WorkloadPool } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { type Bytes, firstIdBytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts';
@@ -14,7 +14,7 @@ export interface Actor {
 }
 
 /** Something privileged that is done. What is before and after it never holds a key or another secret. */
-export interface Act {
+export interface AuditEvent {
   /** What is done, as the command line calls it: `keys revoke`. */
   action: string;
   /** What it is done to: `key 019a…`. */
@@ -61,7 +61,7 @@ const stored = (state: object | null | undefined): string | null =>
   state === null || state === undefined ? null : JSON.stringify(state);
 
 /** Remembers acts, in the transaction that does them: there is no act without its entry, and no entry without its act. */
-export const noteActs = async (tx: Transaction, { name, now }: Actor, acts: readonly Act[]): Promise<void> => {
+export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: readonly AuditEvent[]): Promise<void> => {
   await insertValues(
     tx,
     insertion,
@@ -77,8 +77,8 @@ export const noteActs = async (tx: Transaction, { name, now }: Actor, acts: read
 };
 
 /** As `noteActs`, for one. Nobody in particular, who sets up a demo or a test, leaves no entry. */
-export const noteAct = async (tx: Transaction, by: Actor | undefined, act: Act): Promise<void> => {
-  if (by) await noteActs(tx, by, [act]);
+export const record = async (tx: Transaction, by: Actor | undefined, act: AuditEvent): Promise<void> => {
+  if (by) await recordAll(tx, by, [act]);
 };
 
 const TIME_BYTES = 6;
@@ -117,8 +117,8 @@ const DAY_MS = 86_400_000;
 const SWEPT_AT_ONCE = 256;
 
 /** Forgets some acts that are older than so many days, the oldest first. Returns whether there may be more. */
-export const sweepActs = async (
-  db: Pick<Lane, 'read' | 'transaction'>,
+export const sweepEvents = async (
+  db: Pick<WorkloadPool, 'read' | 'transaction'>,
   now: Date,
   retentionDays: number,
 ): Promise<boolean> => {
@@ -134,17 +134,17 @@ export const sweepActs = async (
 };
 
 /** Remembers that migrations were applied or taken back, unless they took the table away that this is remembered in. */
-export const noteMigrations = async (
+export const recordMigrations = async (
   db: Database,
   by: Actor,
   { applied = [], reverted = [] }: { applied?: readonly string[]; reverted?: readonly string[] },
 ): Promise<void> => {
   if (applied.length + reverted.length === 0 || (await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return;
-  const act: Act = {
+  const act: AuditEvent = {
     action: applied.length > 0 ? 'migrate' : 'migrate --down',
     subject: 'the tables',
     ...(reverted.length > 0 && { before: reverted }),
     ...(applied.length > 0 && { after: applied }),
   };
-  await db.transaction((tx) => noteAct(tx, by, act));
+  await db.transaction((tx) => record(tx, by, act));
 };

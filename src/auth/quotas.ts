@@ -2,7 +2,7 @@ import { DAILY_GAME_TYPES, DAILY_KEPT_ANSWERS, DAILY_TAGS } from '../../contract
 import type { Transaction } from '../db/connection.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import type { Dialect } from '../db/dialect.ts';
-import { onceFor } from '../db/sql/memoize.ts';
+import { memoize } from '../db/sql/memoize.ts';
 import { storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { Caller } from './verifier.ts';
@@ -29,7 +29,7 @@ export interface Quota {
 /** The quota of the key that calls. */
 export const quotaOf = ({ key: { id } }: Caller, now: Date): Quota => ({ keyId: id, now });
 
-const addition = onceFor((dialect: Dialect) =>
+const addition = memoize((dialect: Dialect) =>
   insertInto(
     'key_quotas',
     ['key_id', 'day', 'what', 'n'],

@@ -1,7 +1,7 @@
 import type { Scope } from '../../contract/index.ts';
-import { type Actor, noteAct } from '../audit/acts.ts';
+import { type Actor, record } from '../audit/acts.ts';
 import type { Parameter, Transaction } from '../db/connection.ts';
-import type { Database, Lane } from '../db/database.ts';
+import type { Database, WorkloadPool } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
 import { insertRows } from '../db/sql/insert.ts';
@@ -84,7 +84,7 @@ export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): 
     const users = userId ? await tx.read('SELECT id FROM users WHERE id = ?', [userId]) : [];
     if (users.length === 0) throw new AppError('USER_NOT_FOUND');
     const made = await insertKey(tx, wanted, now);
-    await noteAct(tx, by, { action: 'keys create', subject: `key ${made.id}`, after: traceOf(wanted) });
+    await record(tx, by, { action: 'keys create', subject: `key ${made.id}`, after: traceOf(wanted) });
     return made;
   });
 
@@ -129,7 +129,7 @@ export const revokeKey = (db: Database, id: string, now: Date, by?: Actor): Prom
     const key = await lockKey(tx, id);
     if (key.revokedAt !== null) return;
     await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { revokedAt: now });
-    await noteAct(tx, by, {
+    await record(tx, by, {
       action: 'keys revoke',
       subject: `key ${id}`,
       before: { ...traceOf(key), revokedAt: null },
@@ -158,7 +158,7 @@ export const rotateKey = (
     await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { expiresAt });
     const wanted = { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) };
     const made = await insertKey(tx, wanted, now);
-    await noteAct(tx, by, {
+    await record(tx, by, {
       action: 'keys rotate',
       subject: `key ${id}`,
       before: traceOf(old),
@@ -168,7 +168,7 @@ export const rotateKey = (
   });
 
 /** Notes when keys were last used, in one statement. Another process may have noted a later use already. */
-export const storeLastUses = (db: Lane, uses: ReadonlyMap<string, Date>, deadline?: Deadline): Promise<void> =>
+export const storeLastUses = (db: WorkloadPool, uses: ReadonlyMap<string, Date>, deadline?: Deadline): Promise<void> =>
   db.transaction(
     async (tx) => {
       const times = padded([...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))).map(

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Reader, Transaction } from '../db/connection.ts';
-import type { Lane } from '../db/database.ts';
+import type { WorkloadPool } from '../db/database.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
-import { onceFor } from '../db/sql/memoize.ts';
+import { memoize } from '../db/sql/memoize.ts';
 import { idToBytes, storedIdToBytes } from '../db/values.ts';
-import { WriteBehind } from '../db/batching/write-buffer.ts';
+import { WriteBuffer } from '../db/batching/write-buffer.ts';
 import type { Deadline } from '../deadline.ts';
 
 const DAY_MS = 86_400_000;
@@ -19,7 +19,7 @@ const DELAY_MS = 10_000;
 
 const dayOf = (time: Date): string => time.toISOString().slice(0, DATE_LENGTH);
 
-const addition = onceFor((dialect: Dialect) =>
+const addition = memoize((dialect: Dialect) =>
   insertInto(
     'key_uses',
     ['key_id', 'day', 'operation', 'n'],
@@ -44,13 +44,13 @@ const store = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promis
 export class KeyUses {
   readonly #now: () => Date;
   /** What was counted and is not stored yet. */
-  readonly buffer: WriteBehind<number>;
+  readonly buffer: WriteBuffer<number>;
   #day = '';
   #dayEnd = 0;
 
-  constructor(db: Lane, log: Logger, now: () => Date) {
+  constructor(db: WorkloadPool, log: Logger, now: () => Date) {
     this.#now = now;
-    this.buffer = new WriteBehind<number>({
+    this.buffer = new WriteBuffer<number>({
       delayMs: DELAY_MS,
       merge: (earlier, later) => earlier + later,
       write: (uses, deadline) => db.transaction((tx) => store(tx, uses), deadline),
@@ -96,7 +96,7 @@ export const readUses = (reader: Reader, keyId: string, now: Date, days: number)
   );
 
 /** Removes some counts of days that are long over. Returns whether there may be more. */
-export const sweepUses = async (db: Pick<Lane, 'read' | 'transaction'>, now: Date): Promise<boolean> => {
+export const sweepUses = async (db: Pick<WorkloadPool, 'read' | 'transaction'>, now: Date): Promise<boolean> => {
   const end = dayOf(new Date(now.getTime() - KEPT_DAYS * DAY_MS));
   const rows = await db.read<{ key_id: Uint8Array; day: string; operation: string }>(
     `SELECT key_id, day, operation FROM key_uses WHERE day < ? ORDER BY day LIMIT ${SWEPT_AT_ONCE}`,

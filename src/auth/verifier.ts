@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Scope } from '../../contract/index.ts';
-import { Coalescer } from '../db/batching/batch-loader.ts';
+import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Reader } from '../db/connection.ts';
-import type { Database, Lane } from '../db/database.ts';
+import type { Database, WorkloadPool } from '../db/database.ts';
 import { Deadline } from '../deadline.ts';
 import { inList } from '../db/sql/in-list.ts';
 import type { Bytes } from '../db/values.ts';
-import { WriteBehind } from '../db/batching/write-buffer.ts';
+import { WriteBuffer } from '../db/batching/write-buffer.ts';
 import { AppError } from '../errors.ts';
 import type { KeyColumns } from './entity.ts';
 import { hashKey, isWellFormedKey } from './format.ts';
@@ -21,11 +21,11 @@ export interface Caller {
 }
 
 /** Asks whether a key that is not known may be looked up, which costs the database a query. */
-export interface LookUp {
+export interface KeyLookUp {
   /** @throws AppError RATE_LIMITED when not */
-  begin: () => void | Promise<void>;
+  reserve: () => void | Promise<void>;
   /** Hears that the key exists. */
-  wasRight: () => void;
+  refund: () => void;
 }
 
 /** A revocation, or a suspension, by another process bites after this time at the latest. */
@@ -36,10 +36,10 @@ const LAST_USE_DELAY_MS = 5000;
 const READ_TIMEOUT_MS = 5000;
 
 /** A key, and whether its user is suspended. */
-type Known = KeyInfo & { isSuspended: boolean };
+type KnownKey = KeyInfo & { isSuspended: boolean };
 
 /** The keys with these hashes, or undefined. */
-const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(Known | undefined)[]> => {
+const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
   const { sql, parameters } = inList(hashes);
   const rows = await reader.read<KeyColumns & { key_hash: Bytes; suspended_at: string | null }>(
     `SELECT key_hash, ${KEY_COLUMNS}, (SELECT u.suspended_at FROM users u WHERE u.id = api_keys.user_id) AS suspended_at
@@ -52,7 +52,7 @@ const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(Kno
   });
 };
 
-const readInTime = async (lane: Lane, hashes: readonly Buffer[]): Promise<(Known | undefined)[]> => {
+const readInTime = async (lane: WorkloadPool, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
   const deadline = new Deadline(READ_TIMEOUT_MS);
   try {
     return await readKeys(lane.within(deadline), hashes);
@@ -64,23 +64,23 @@ const readInTime = async (lane: Lane, hashes: readonly Buffer[]): Promise<(Known
 /** Recognises keys. What it read of a key it believes for half a second. */
 export class KeyVerifier {
   readonly #now: () => Date;
-  readonly #known: LRUCache<string, Promise<Known | undefined>>;
+  readonly #known: LRUCache<string, Promise<KnownKey | undefined>>;
   /** Keys that were found lately: these may be looked up from anywhere, however many wrong ones come from there. */
   readonly #right = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
-  readonly #keys: Coalescer<Buffer, Known | undefined>;
+  readonly #keys: BatchLoader<Buffer, KnownKey | undefined>;
   /** When keys were last used, until that is stored. */
-  readonly uses: WriteBehind<Date>;
+  readonly uses: WriteBuffer<Date>;
   /** How often a key was known. */
   readonly lookUps = { hits: 0, misses: 0 };
 
   constructor(db: Database, log: Logger, now: () => Date) {
     this.#now = now;
     this.#known = new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS });
-    this.#keys = new Coalescer({
+    this.#keys = new BatchLoader({
       run: (hashes) => readInTime(db.keys, hashes),
       note: db.observer?.coalesced('keys'),
     });
-    this.uses = new WriteBehind<Date>({
+    this.uses = new WriteBuffer<Date>({
       delayMs: LAST_USE_DELAY_MS,
       merge: (_, later) => later,
       write: (uses, deadline) => storeLastUses(db.background, uses, deadline),
@@ -92,7 +92,7 @@ export class KeyVerifier {
    * The caller whose key this is.
    * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, DATABASE_UNAVAILABLE, and what `lookUp` throws
    */
-  async verify(key: string, lookUp?: LookUp): Promise<Caller> {
+  async verify(key: string, lookUp?: KeyLookUp): Promise<Caller> {
     if (!isWellFormedKey(key)) throw new AppError('KEY_MALFORMED', { hint: keyMistake(key) });
     const info = await this.#find(hashKey(key), lookUp);
     if (!info) throw new AppError('KEY_UNKNOWN');
@@ -115,7 +115,7 @@ export class KeyVerifier {
     return this.uses.close(deadline);
   }
 
-  #find(hash: Buffer, lookUp: LookUp | undefined): Promise<Known | undefined> {
+  #find(hash: Buffer, lookUp: KeyLookUp | undefined): Promise<KnownKey | undefined> {
     const name = hash.toString('base64');
     const remembered = this.#known.get(name);
     if (remembered) {
@@ -129,12 +129,12 @@ export class KeyVerifier {
     return found;
   }
 
-  async #findNew(hash: Buffer, name: string, lookUp: LookUp): Promise<Known | undefined> {
-    await lookUp.begin();
+  async #findNew(hash: Buffer, name: string, lookUp: KeyLookUp): Promise<KnownKey | undefined> {
+    await lookUp.reserve();
     const info = await this.#keys.load(hash);
     if (info) {
       this.#right.set(name, true);
-      lookUp.wasRight();
+      lookUp.refund();
     }
     return info;
   }

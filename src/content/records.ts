@@ -28,7 +28,7 @@ export const sharedColumns = [
   'updated_at',
 ];
 
-export interface Shape {
+export interface RecordShape {
   /** Whether the columns of the whole record are wanted. */
   detail: boolean;
   /** The user whose favorites and reactions are wanted. */
@@ -87,7 +87,7 @@ const viewerParameters = (viewerId: string | undefined): Parameter[] => {
 export const readRows = <Row>(
   reader: Reader,
   kind: ContentKind,
-  { detail, viewerId }: Shape,
+  { detail, viewerId }: RecordShape,
   { columns = [], columnParameters = [], ids, idParameters = [], end = '', endParameters = [] }: Select,
 ): Promise<(Row & SharedColumns)[]> => {
   const { joinInOrder } = reader.dialect;
@@ -116,7 +116,7 @@ export const withTags = async <Row extends SharedColumns>(
 export const readRowsById = async <Columns>(
   reader: Reader,
   kind: ContentKind,
-  { detail, viewerId }: Shape,
+  { detail, viewerId }: RecordShape,
   ids: readonly Uint8Array[],
 ): Promise<(Columns & SharedColumns)[]> => {
   if (ids.length === 0) return [];
@@ -134,7 +134,7 @@ export const readRecordMap = async <Columns>(
   reader: Reader,
   dictionary: TagDictionary,
   kind: ContentKind,
-  shape: Shape,
+  shape: RecordShape,
   ids: Iterable<string>,
 ): Promise<Map<string, ContentRecord<Columns>>> => {
   const known = [...new Set(ids)].map(idToBytes).filter((bytes) => bytes !== undefined);

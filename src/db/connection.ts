@@ -28,7 +28,7 @@ export interface DatabaseOptions {
  * the others from nothing: calls; calls of nobody in particular, which may see the database as it was a moment ago; the
  * recognition of keys; what is done in the background; the question whether the database answers.
  */
-export type LaneName = 'calls' | 'anonymous' | 'keys' | 'background' | 'health';
+export type Workload = 'calls' | 'anonymous' | 'keys' | 'background' | 'health';
 
 /** What an engine's own file provides. */
 export interface Connection {
@@ -36,12 +36,12 @@ export interface Connection {
   /** TypeORM's own handle: it knows how entities are stored, and migrates. */
   dataSource: DataSource;
   /** Runs a SELECT outside of any transaction. At the deadline it rejects, and ends what runs for it. */
-  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, lane?: LaneName) => Promise<unknown[]>;
+  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, lane?: Workload) => Promise<unknown[]>;
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline.
    * @throws AppError OUTCOME_UNKNOWN when it may have been committed
    */
-  transaction: <T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline, lane?: LaneName) => Promise<T>;
+  transaction: <T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline, lane?: Workload) => Promise<T>;
   /** Runs `work`, which migrates, while no other process does. */
   whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether the transaction that met this error can succeed when run again. */
@@ -49,7 +49,7 @@ export interface Connection {
   /** Whether the database itself gave up what met this error. */
   isInterrupted?: (error: unknown) => boolean;
   /** Whether a row was to refer to another that is not there. */
-  isOrphaned: (error: unknown) => boolean;
+  isForeignKeyError: (error: unknown) => boolean;
   /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
   isUnreachable: (error: unknown) => boolean;
   /** Closes all connections; what runs on them fails. */
@@ -65,10 +65,10 @@ export interface Statements {
 }
 
 /** What a row was to refer to is not there, or no longer. */
-export class Orphaned extends Error {}
+export class ForeignKeyError extends Error {}
 
 /** Thrown within a transaction to undo it and run it again, as if it had lost a deadlock. */
-export class RunAgain extends Error {}
+export class RetryTransaction extends Error {}
 
 /** What a SELECT can be run on: the database, or a transaction under way. */
 export interface Reader extends Pick<Statements, 'read'> {

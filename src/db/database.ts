@@ -4,18 +4,18 @@ import { AppError } from '../errors.ts';
 import {
   type Connection,
   type DatabaseOptions,
-  type LaneName,
-  Orphaned,
+  type Workload,
+  ForeignKeyError,
   type Parameter,
   type Reader,
-  RunAgain,
+  RetryTransaction,
   type Schema,
   type Statements,
   type Transaction,
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import type { DatabaseObserver, RetryCause } from './observer.ts';
-import { type Plan, planOf } from './sql/plan.ts';
+import { type MigrationPlan, planOf } from './sql/plan.ts';
 
 /** Runs of a transaction that keeps losing to others, where no deadline bounds them. */
 const MAX_ATTEMPTS = 12;
@@ -56,7 +56,7 @@ const pause = (ms: number, deadlines: readonly (Deadline | undefined)[]): Promis
   });
 
 /** How often something has been tried. */
-class Tries {
+class RetryPolicy {
   readonly #deadline: Deadline | undefined;
   readonly #closing: Deadline;
   readonly #observer: DatabaseObserver | undefined;
@@ -72,14 +72,14 @@ class Tries {
   }
 
   /** After a loss against others: resolves to whether it is to be tried again, when that time has come. */
-  async afterLoss(): Promise<boolean> {
+  async afterConflict(): Promise<boolean> {
     this.#lost += 1;
     if (!this.#deadline && this.#lost === MAX_ATTEMPTS) return false;
     return this.#pause(FIRST_PAUSE_MS * 2 ** (this.#lost - 1), 'conflict');
   }
 
   /** Likewise while the database cannot be reached. */
-  async afterBreak(): Promise<boolean> {
+  async afterDisconnect(): Promise<boolean> {
     const now = performance.now();
     this.#unreachableSince ??= now;
     this.#pauses += 1;
@@ -133,11 +133,11 @@ const observed = (statements: Statements, deadline: Deadline | undefined): State
 /**
  * A way to the database that others cannot crowd: see `LaneName`. Failures of the server come out as `AppError`s.
  */
-export class Lane implements Reader {
+export class WorkloadPool implements Reader {
   protected readonly connection: Connection;
   /** Ends when the database is closed. */
   protected readonly closing: Deadline;
-  readonly #name: LaneName;
+  readonly #name: Workload;
   readonly #timeoutMs: number | undefined;
   /** Watches the whole database. */
   readonly observer: DatabaseObserver | undefined;
@@ -147,7 +147,7 @@ export class Lane implements Reader {
   constructor(
     connection: Connection,
     closing: Deadline,
-    name: LaneName,
+    name: Workload,
     { timeoutMs, observer }: { timeoutMs?: number | undefined; observer?: DatabaseObserver | undefined } = {},
   ) {
     this.connection = connection;
@@ -215,7 +215,7 @@ export class Lane implements Reader {
   ): Promise<T> {
     const { dialect, connection } = this;
     const metadataOf = this.#metadataOf;
-    const tries = new Tries(deadline, this.closing, this.observer);
+    const tries = new RetryPolicy(deadline, this.closing, this.observer);
     let isMaybeStored = false;
     for (;;) {
       try {
@@ -237,10 +237,10 @@ export class Lane implements Reader {
     }
   }
 
-  async #isToBeRunAgain(error: unknown, tries: Tries, isRepeatable: boolean): Promise<boolean> {
-    if (isOutcomeUnknown(error)) return isRepeatable && tries.afterBreak();
-    if (this.#isTransient(error)) return tries.afterLoss();
-    return this.connection.isUnreachable(error) && tries.afterBreak();
+  async #isToBeRunAgain(error: unknown, tries: RetryPolicy, isRepeatable: boolean): Promise<boolean> {
+    if (isOutcomeUnknown(error)) return isRepeatable && tries.afterDisconnect();
+    if (this.#isTransient(error)) return tries.afterConflict();
+    return this.connection.isUnreachable(error) && tries.afterDisconnect();
   }
 
   async #readAgain(
@@ -249,9 +249,9 @@ export class Lane implements Reader {
     parameters: readonly Parameter[],
     deadline: Deadline | undefined,
   ): Promise<unknown[]> {
-    const tries = new Tries(deadline, this.closing, this.observer);
+    const tries = new RetryPolicy(deadline, this.closing, this.observer);
     let error = first;
-    while (this.connection.isUnreachable(error) && (await tries.afterBreak())) {
+    while (this.connection.isUnreachable(error) && (await tries.afterDisconnect())) {
       try {
         return await this.connection.read(sql, parameters, deadline, this.#name);
       } catch (again) {
@@ -267,7 +267,7 @@ export class Lane implements Reader {
   }
 
   #isTransient(error: unknown): boolean {
-    return error instanceof RunAgain || this.connection.isTransient(error);
+    return error instanceof RetryTransaction || this.connection.isTransient(error);
   }
 
   /** Whether what met this error could have been tried again. */
@@ -281,7 +281,9 @@ export class Lane implements Reader {
     if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });
     if (this.connection.isInterrupted?.(error)) return new AppError('TIMEOUT', { cause: error });
     if (this.connection.isUnreachable(error)) return new AppError('DATABASE_UNAVAILABLE', { cause: error });
-    return this.connection.isOrphaned(error) ? new Orphaned('what a row refers to is gone', { cause: error }) : error;
+    return this.connection.isForeignKeyError(error)
+      ? new ForeignKeyError('what a row refers to is gone', { cause: error })
+      : error;
   }
 }
 
@@ -289,24 +291,27 @@ export class Lane implements Reader {
 const BACKGROUND_TIMEOUT_MS = 60_000;
 
 /** The service's one way to its database, of whatever engine. Itself, it is the lane of calls. */
-export class Database extends Lane {
+export class Database extends WorkloadPool {
   /** For calls of nobody in particular: they may see the database as it was a moment ago. */
-  readonly anonymous: Lane;
+  readonly anonymous: WorkloadPool;
   /** For the recognition of keys. */
-  readonly keys: Lane;
+  readonly keys: WorkloadPool;
   /** For what nobody waits for. */
-  readonly background: Lane;
+  readonly background: WorkloadPool;
   /** For the question whether the database answers. */
-  readonly health: Lane;
+  readonly health: WorkloadPool;
 
   private constructor(connection: Connection, { statementMs, observer }: DatabaseOptions) {
     const closing = new Deadline();
     const usual = { timeoutMs: statementMs, observer };
     super(connection, closing, 'calls', usual);
-    this.anonymous = new Lane(connection, closing, 'anonymous', usual);
-    this.keys = new Lane(connection, closing, 'keys', usual);
-    this.background = new Lane(connection, closing, 'background', { timeoutMs: BACKGROUND_TIMEOUT_MS, observer });
-    this.health = new Lane(connection, closing, 'health', usual);
+    this.anonymous = new WorkloadPool(connection, closing, 'anonymous', usual);
+    this.keys = new WorkloadPool(connection, closing, 'keys', usual);
+    this.background = new WorkloadPool(connection, closing, 'background', {
+      timeoutMs: BACKGROUND_TIMEOUT_MS,
+      observer,
+    });
+    this.health = new WorkloadPool(connection, closing, 'health', usual);
   }
 
   /**
@@ -340,7 +345,7 @@ export class Database extends Lane {
   }
 
   /** The SQL of what `migrate` would do, or, `down`, of what `revert` would. Changes nothing. */
-  async planMigrations(direction: 'up' | 'down', to?: string): Promise<Plan[]> {
+  async planMigrations(direction: 'up' | 'down', to?: string): Promise<MigrationPlan[]> {
     return planOf(this.dataSource, direction, await (direction === 'up' ? this.#due(to) : this.#above(to)));
   }
 

@@ -9,7 +9,7 @@ export interface PoolUsage {
 }
 
 /** Watches one statement, from when it is asked for. */
-export interface StatementWatch {
+export interface StatementObservation {
   /** It has a connection, and is sent, to which server where it is one. */
   sent: (server?: { host: string; port: number }) => void;
   /** It is answered, or given up. */
@@ -21,7 +21,7 @@ export interface PoolObserver {
   /** Somebody has waited for a connection for so many milliseconds, 0 where there was one, and has it, or has given up. */
   waited: (ms: number) => void;
   /** A statement is asked for, in whose turn it is by then: it may be sent in that of another. */
-  statement: (sql: string) => StatementWatch;
+  statement: (sql: string) => StatementObservation;
 }
 
 /** Why something is run again: it lost to others, or the database was out of reach. */

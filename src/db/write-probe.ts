@@ -14,7 +14,7 @@ const TRIAL_MS = 10_000;
  * Knows whether a database takes writes: by a trial now and then, one at a time, and only while somebody asks. A database
  * answers reads just as well when its disk is full, or when it was told to take no writes.
  */
-export class Writability {
+export class WriteProbe {
   readonly #trial: (deadline: Deadline) => Promise<unknown>;
   #fault: AppError | undefined;
   #knownUntil = 0;

@@ -14,9 +14,9 @@ const SAME_AUTHOR = 2;
 const TAG_PLACES = [2, 4, 8, 20] as const;
 const NO_TAG = 0;
 
-type GameRow = GameSummaryColumns & SharedColumns;
+type RelatedRow = GameSummaryColumns & SharedColumns;
 
-interface Game {
+interface RelatedGame {
   game_type: string | null;
   original_author: string | null;
   /** Its tags with how many games have each: `7:120,3:4`; null for none. */
@@ -45,7 +45,7 @@ export const readRelated = async (
   gameId: string,
   limit: number,
   viewerId: string | undefined,
-): Promise<GameRow[]> => {
+): Promise<RelatedRow[]> => {
   const key = idToBytes(gameId);
   const game = key && (await readGame(reader, key));
   if (!key || !game) throw new AppError(gameKind.notFound);
@@ -66,7 +66,7 @@ export const readRelated = async (
       end: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
     },
   );
-  const related = new Map<string, GameRow>();
+  const related = new Map<string, RelatedRow>();
   for (const row of rows) {
     const id = idFromBytes(row.id);
     if (id !== gameId && !related.has(id) && related.size < limit) related.set(id, row);
@@ -74,8 +74,8 @@ export const readRelated = async (
   return [...related.values()];
 };
 
-const readGame = async (reader: Reader, key: Buffer): Promise<Game | undefined> => {
-  const [game] = await reader.read<Game>(
+const readGame = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
+  const [game] = await reader.read<RelatedGame>(
     `SELECT g.game_type, g.original_author, (SELECT n FROM counters WHERE name = ?) AS total,
       (SELECT GROUP_CONCAT(CONCAT(t.tag_id, ':', x.game_count)) FROM game_tags t JOIN tags x ON x.id = t.tag_id
         WHERE t.game_id = g.id) AS tags
@@ -86,7 +86,7 @@ const readGame = async (reader: Reader, key: Buffer): Promise<Game | undefined> 
 };
 
 /** By their ids, so that the weights of several add up to the same sum for every candidate. */
-const tagsOf = ({ tags }: Game): SourceTag[] =>
+const tagsOf = ({ tags }: RelatedGame): SourceTag[] =>
   (tags?.split(',') ?? [])
     .map((tag) => {
       const [id = 0, n = 0] = tag.split(':').map(Number);
@@ -102,7 +102,7 @@ interface Arm {
 /** The closest games, by what they share with this one. */
 const scoredGames = (
   key: Buffer,
-  { game_type, original_author, total }: Game,
+  { game_type, original_author, total }: RelatedGame,
   tags: SourceTag[],
   limit: number,
 ): Arm => {
@@ -148,7 +148,7 @@ const newest = (tier: Tier, where: string): string =>
     ORDER BY created_at DESC, id DESC LIMIT ?) tier${tier}`;
 
 /** Enough games of the same type, and of all, even if those that are closer are among them. */
-const fillers = ({ game_type }: Game, limit: number): Arm[] => {
+const fillers = ({ game_type }: RelatedGame, limit: number): Arm[] => {
   const enough = 2 * limit + 1;
   return [
     { sql: newest(1, 'WHERE game_type = ?'), parameters: [game_type, enough] },

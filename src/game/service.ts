@@ -17,7 +17,7 @@ import type { GameColumns, GameSummaryColumns, StoredExtraInfo } from './entity.
 export type GameContext = ContentContext<GameSummaryColumns, GameColumns>;
 
 type GameInput = InputOf<Contract['game']['create']>;
-type ListInput = InputOf<Contract['game']['list']>;
+type GameListInput = InputOf<Contract['game']['list']>;
 
 const DAY_MS = 86_400_000;
 
@@ -49,7 +49,7 @@ export const gameDraft = (input: GameInput): Draft<GameColumns> => {
 /** One page of games. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const listGames = (
   { reads, now }: GameContext,
-  input: ListInput,
+  input: GameListInput,
   call: Call,
 ): Promise<ListPage<ContentRecord<GameSummaryColumns>>> => {
   const { timeRange } = input;

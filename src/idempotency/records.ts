@@ -1,29 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { IDEMPOTENCY_HOURS } from '../../contract/index.ts';
-import { type Reader, RunAgain, type Transaction } from '../db/connection.ts';
+import { type Reader, RetryTransaction, type Transaction } from '../db/connection.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { chunksOf, padded, placeholders } from '../db/sql/in-list.ts';
 import { insertInto } from '../db/sql/insert.ts';
-import { bySize, onceFor } from '../db/sql/memoize.ts';
+import { memoizeBySize, memoize } from '../db/sql/memoize.ts';
 import { type Bytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { IdempotencyColumns } from './entity.ts';
-import { type Repeatable, Replay } from './repeatable.ts';
+import { type IdempotentCall, IdempotentReplay } from './repeatable.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** Records of before then are as good as gone. */
 const oldest = (now: Date): string => timeToDb(new Date(now.getTime() - IDEMPOTENCY_HOURS * HOUR_MS));
 
-const reading = bySize(
+const reading = memoizeBySize(
   (calls) => `SELECT call_hash, input_hash, answer, created_at < ? AS expired
   FROM idempotency_records WHERE call_hash IN (${placeholders(calls)})`,
 );
-const removal = bySize(
+const removal = memoizeBySize(
   (calls) => `DELETE FROM idempotency_records WHERE call_hash IN (${placeholders(calls)}) AND created_at < ?`,
 );
-const insertion = onceFor(({ insertIgnore }: Dialect) =>
-  bySize(
+const insertion = memoize(({ insertIgnore }: Dialect) =>
+  memoizeBySize(
     (rows) =>
       `${insertIgnore} INTO idempotency_records (created_at, call_hash, input_hash, answer)
       VALUES ${Array<string>(rows).fill('(?, ?, ?, ?)').join(', ')}`,
@@ -33,15 +33,15 @@ const insertion = onceFor(({ insertIgnore }: Dialect) =>
 const nameOf = (hash: Bytes): string => Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('latin1');
 
 /** What is remembered of some calls. */
-export interface Memory {
+export interface StoredCalls {
   /** Why a call is not to be made: a `Replay`, an `AppError`; undefined where it is. */
-  objectionTo: (call: Repeatable) => Replay | AppError | undefined;
+  conflict: (call: IdempotentCall) => IdempotentReplay | AppError | undefined;
   /** Whether there are records that have expired. */
   isStale: boolean;
 }
 
 /** Looks for calls that were made before. To be done first in their transaction. */
-export const recall = async (reader: Reader, calls: readonly Repeatable[], now: Date): Promise<Memory> => {
+export const load = async (reader: Reader, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
   const hashes = padded(calls.map(({ callHash }) => callHash));
   const rows = await reader.read<IdempotencyColumns & { expired: number }>(reading(hashes.length), [
     oldest(now),
@@ -50,17 +50,19 @@ export const recall = async (reader: Reader, calls: readonly Repeatable[], now: 
   const found = new Map(rows.filter(({ expired }) => expired === 0).map((row) => [nameOf(row.call_hash), row]));
   return {
     isStale: found.size < rows.length,
-    objectionTo: ({ callHash, inputHash }) => {
+    conflict: ({ callHash, inputHash }) => {
       const row = found.get(nameOf(callHash));
       if (!row) return undefined;
-      return inputHash().equals(row.input_hash) ? new Replay(row.answer) : new AppError('IDEMPOTENCY_MISMATCH');
+      return inputHash().equals(row.input_hash)
+        ? new IdempotentReplay(row.answer)
+        : new AppError('IDEMPOTENCY_MISMATCH');
     },
   };
 };
 
 /** A call that was made, and its answer, or `NOT_KEPT`. */
-export interface Made {
-  call: Repeatable;
+export interface AnsweredCall {
+  call: IdempotentCall;
   answer: string;
 }
 
@@ -69,10 +71,10 @@ export interface Made {
  * waits for the first to end here: if that has made the call, all is undone and run again, and finds its record.
  * @throws RunAgain
  */
-export const remember = async (
+export const save = async (
   tx: Transaction,
-  made: readonly Made[],
-  { isStale }: Memory,
+  made: readonly AnsweredCall[],
+  { isStale }: StoredCalls,
   now: Date,
 ): Promise<void> => {
   if (isStale) {
@@ -85,7 +87,7 @@ export const remember = async (
   const inOrder = made.toSorted((a, b) => Buffer.compare(a.call.callHash, b.call.callHash));
   for (const chunk of chunksOf(inOrder)) {
     const values = chunk.flatMap(({ call, answer }) => [time, call.callHash, call.inputHash(), answer]);
-    if ((await tx.execute(insert(chunk.length), values)) < chunk.length) throw new RunAgain();
+    if ((await tx.execute(insert(chunk.length), values)) < chunk.length) throw new RetryTransaction();
   }
 };
 
@@ -93,7 +95,7 @@ const trial = insertInto('idempotency_records', ['created_at', 'call_hash', 'inp
 const HASH_BYTES = 32;
 
 /** A write of which nothing is left, nor ever seen: a record of no call, which its own transaction removes. */
-export const tryToRemember = async (tx: Transaction, now: Date): Promise<void> => {
+export const probeWrite = async (tx: Transaction, now: Date): Promise<void> => {
   const hash = randomBytes(HASH_BYTES);
   const time = timeToDb(now);
   await tx.execute(trial, [time, hash, hash, '']);

@@ -6,7 +6,7 @@ const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 const USABLE = new RegExp(idempotencyKey.pattern);
 
 /** A write that its caller may repeat, without its being done again. */
-export interface Repeatable {
+export interface IdempotentCall {
   /** What a repetition has in common with it, 32 bytes. */
   callHash: Buffer;
   /** The API key it came with. */
@@ -21,7 +21,7 @@ export interface Repeatable {
 export const NOT_KEPT = '';
 
 /** The answer to a call that was made before, thrown where it was to be made again. */
-export class Replay extends Error {
+export class IdempotentReplay extends Error {
   /** As it went out then, or `NOT_KEPT`. */
   readonly answer: string;
 
@@ -40,7 +40,7 @@ const canonical = (value: unknown): string =>
     isMembers(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member,
   );
 
-interface Described {
+interface CallDescription {
   /** What its caller sent as `Idempotency-Key`. */
   key: string;
   /** The API key it came with. */
@@ -53,11 +53,18 @@ interface Described {
    * the contract says.
    */
   input: () => unknown;
-  encode: Repeatable['encode'];
+  encode: IdempotentCall['encode'];
 }
 
 /** @throws AppError IDEMPOTENCY_KEY_INVALID */
-export const repeatable = ({ key, apiKeyId, operation, position, input, encode }: Described): Repeatable => {
+export const idempotentCall = ({
+  key,
+  apiKeyId,
+  operation,
+  position,
+  input,
+  encode,
+}: CallDescription): IdempotentCall => {
   if (key.length > idempotencyKey.maxLength || !USABLE.test(key)) throw new AppError('IDEMPOTENCY_KEY_INVALID');
   let inputHash: Buffer | undefined;
   return {

@@ -17,7 +17,7 @@ import type { Call } from '../procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
 import type { Reaction } from '../content/engagement/toggle.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
-import { noteDocuments } from '../search/tail.ts';
+import { enqueueDocuments } from '../search/tail.ts';
 import {
   byOwnSlug,
   findTags,
@@ -35,7 +35,7 @@ import { imageColumns } from './images.ts';
 export type ImageContext = ContentContext<ImagePostSummaryColumns, ImagePostColumns>;
 
 type ImagePostInput = InputOf<Contract['image']['create']>;
-type ListInput = InputOf<Contract['image']['list']>;
+type ImageListInput = InputOf<Contract['image']['list']>;
 type UpdateInput = InputOf<Contract['image']['update']>;
 
 export const imagePostDraft = ({ title, images, description, tagNames }: ImagePostInput): Draft<ImagePostColumns> => ({
@@ -49,7 +49,7 @@ export const imagePostDraft = ({ title, images, description, tagNames }: ImagePo
 /** One page of image posts. @throws AppError PAGE_TOO_DEEP, CURSOR_INVALID */
 export const listImagePosts = (
   { reads }: ImageContext,
-  input: ListInput,
+  input: ImageListInput,
   call: Call,
 ): Promise<ListPage<ContentRecord<ImagePostSummaryColumns>>> => reads.list(input, call);
 
@@ -125,7 +125,7 @@ export const updateImagePost = <Output>(
           null,
           current.map((tag) => tag.id),
         );
-        await noteDocuments(tx, imageKind.search, [{ key, text: update.searchText, labels }], true);
+        await enqueueDocuments(tx, imageKind.search, [{ key, text: update.searchText, labels }], true);
       }
       await updateRow(tx, imageKind.entity, id, update);
     }

@@ -30,7 +30,7 @@ export const overloadedFor = (waitMs: number): AppError =>
   new AppError('OVERLOADED', { retryAfter: Math.ceil((waitMs / MS_PER_S) * (1 + Math.random() * JITTER)) });
 
 /** A piece of work that wants to run. */
-export interface Work {
+export interface LimitedWork {
   /** Whose turn it takes. */
   caller: string;
   /** For how many usual calls it counts. */
@@ -45,7 +45,7 @@ export interface Work {
   admittedBy?: Set<ConcurrencyLimiter> | undefined;
 }
 
-interface Options {
+interface LimiterOptions {
   /** How long work may wait, in milliseconds; undefined: none waits. */
   maxQueueMs: number | undefined;
   /** How much work may always run, in units of cost. */
@@ -53,7 +53,7 @@ interface Options {
   clock?: LiveClock;
 }
 
-interface Waiting extends Queued {
+interface WaitingWork extends Queued {
   begin: () => void;
 }
 
@@ -64,7 +64,7 @@ interface Waiting extends Queued {
 export class ConcurrencyLimiter {
   readonly #maxQueueMs: number | undefined;
   readonly #limit: AdaptiveLimit;
-  readonly #queue = new FairQueue<Waiting>();
+  readonly #queue = new FairQueue<WaitingWork>();
   readonly #observer: LimiterObserver | undefined;
   #running = 0;
   #isPaused = false;
@@ -91,7 +91,7 @@ export class ConcurrencyLimiter {
 
   /** `observe` makes what is told of the work, and may ask for the usage. */
   constructor(
-    { maxQueueMs, least = 4, clock = new LiveClock() }: Options,
+    { maxQueueMs, least = 4, clock = new LiveClock() }: LimiterOptions,
     observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
   ) {
     this.#maxQueueMs = maxQueueMs;
@@ -133,7 +133,10 @@ export class ConcurrencyLimiter {
    * @throws AppError OVERLOADED when it would have to wait too long, what its deadline ends with while it waits, and
    * whatever `work` throws
    */
-  run<T>({ caller, cost, deadline, waitedMs, untilBegun, admittedBy }: Work, work: () => Promise<T>): Promise<T> {
+  run<T>(
+    { caller, cost, deadline, waitedMs, untilBegun, admittedBy }: LimitedWork,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const ended = deadline.error ?? untilBegun?.error;
     if (ended) return Promise.reject(ended);
     const isNow = this.#hasRoom(cost);
@@ -160,7 +163,7 @@ export class ConcurrencyLimiter {
         this.#observer?.began(performance.now() - since);
         this.#do(cost, work).then(resolve, reject);
       };
-      const item: Waiting = { cost, begin: () => context.runInAsyncScope(begin) };
+      const item: WaitingWork = { cost, begin: () => context.runInAsyncScope(begin) };
       const forget = (untilBegun ?? deadline).onEnd((error) => {
         this.#queue.delete(caller, item);
         if (untilBegun) this.#served += cost;

@@ -7,7 +7,7 @@ export interface Policy {
 }
 
 /** What is wanted of a bucket: the one that `owner` has for the policy. */
-export interface Claim {
+export interface Charge {
   policy: Policy;
   owner: string;
   /** Of the quota; 0 asks whether anything is left. */
@@ -15,7 +15,7 @@ export interface Claim {
 }
 
 /** How an owner stands to a policy. */
-export interface Standing {
+export interface RateLimitStatus {
   policy: Policy;
   /** What is left of the quota. */
   left: number;
@@ -24,7 +24,7 @@ export interface Standing {
 }
 
 /** Why claims were not taken. */
-export interface Refusal {
+export interface RateLimitRefusal {
   /** The policy that takes longest to have room. */
   policy: Policy;
   /** Milliseconds until there is room for all claims. */
@@ -32,11 +32,11 @@ export interface Refusal {
 }
 
 /** What came of a claim, or of several together. */
-export interface Outcome {
+export interface ChargeOutcome {
   /** For each claim, as it is now. */
-  standings: readonly Standing[];
+  standings: readonly RateLimitStatus[];
   /** Undefined where they were taken. */
-  refusal: Refusal | undefined;
+  refusal: RateLimitRefusal | undefined;
 }
 
 /**
@@ -45,11 +45,11 @@ export interface Outcome {
  */
 export interface Buckets {
   /** Puts in what is claimed if there is room for all of it, else nothing. Answers at once where it can. */
-  take: (claims: readonly Claim[]) => Outcome | Promise<Outcome>;
+  consume: (claims: readonly Charge[]) => ChargeOutcome | Promise<ChargeOutcome>;
   /** Puts it in whether there is room or not; takes it out again if the cost is negative. */
-  add: (claim: Claim) => void;
+  add: (claim: Charge) => void;
   /** How an owner stands, as far as it is known here. */
-  standing: (policy: Policy, owner: string) => Standing;
+  status: (policy: Policy, owner: string) => RateLimitStatus;
 }
 
 /** A debt, in quotas, beyond which no more is added: whoever overdrew waits for minutes, not for hours. */
@@ -58,7 +58,7 @@ export const MOST_DEBT = 5;
 const ROUNDING_MS = 0.001;
 
 /** The name of a bucket. */
-export const bucketOf = ({ policy, owner }: Pick<Claim, 'policy' | 'owner'>): string => `${policy.name} ${owner}`;
+export const bucketOf = ({ policy, owner }: Pick<Charge, 'policy' | 'owner'>): string => `${policy.name} ${owner}`;
 
 /** How long a full bucket takes to run out. */
 export const fullMs = ({ seconds }: Policy): number => seconds * 1000;
@@ -67,20 +67,20 @@ export const fullMs = ({ seconds }: Policy): number => seconds * 1000;
 export const millisecondsOf = (policy: Policy, cost: number): number => (cost * fullMs(policy)) / policy.quota;
 
 /** Likewise, for a claim. No call is dearer than all there is: it would never be let through. */
-export const claimedMs = ({ policy, cost }: Claim): number => millisecondsOf(policy, Math.min(cost, policy.quota));
+export const chargedMs = ({ policy, cost }: Charge): number => millisecondsOf(policy, Math.min(cost, policy.quota));
 
 /** How an owner stands whose bucket takes so long to run out. */
-export const standingOf = (policy: Policy, backlogMs: number): Standing => {
+export const statusOf = (policy: Policy, backlogMs: number): RateLimitStatus => {
   const left = ((fullMs(policy) - backlogMs + ROUNDING_MS) * policy.quota) / fullMs(policy);
   return { policy, left: Math.max(0, Math.floor(left)), wholeInMs: backlogMs };
 };
 
 /** Why claims cannot be taken from buckets that take so long to run out, if they cannot. */
-export const refusalOf = (claims: readonly Claim[], backlogs: readonly number[]): Refusal | undefined => {
-  let refusal: Refusal | undefined;
+export const refusalOf = (claims: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal | undefined => {
+  let refusal: RateLimitRefusal | undefined;
   for (const [index, claim] of claims.entries()) {
     const { policy } = claim;
-    const roomInMs = (backlogs[index] as number) + claimedMs(claim) - fullMs(policy);
+    const roomInMs = (backlogs[index] as number) + chargedMs(claim) - fullMs(policy);
     if (roomInMs > (refusal?.roomInMs ?? ROUNDING_MS)) refusal = { policy, roomInMs };
   }
   return refusal;
@@ -88,12 +88,12 @@ export const refusalOf = (claims: readonly Claim[], backlogs: readonly number[])
 
 /** What comes of claims on buckets that took so long to run out before. */
 export const outcomeOf = (
-  claims: readonly Claim[],
+  claims: readonly Charge[],
   backlogs: readonly number[],
-  refusal: Refusal | undefined,
-): Outcome => ({
+  refusal: RateLimitRefusal | undefined,
+): ChargeOutcome => ({
   refusal,
   standings: claims.map((claim, index) =>
-    standingOf(claim.policy, (backlogs[index] as number) + (refusal ? 0 : claimedMs(claim))),
+    statusOf(claim.policy, (backlogs[index] as number) + (refusal ? 0 : chargedMs(claim))),
   ),
 });

@@ -38,7 +38,7 @@ const dottedOf = (groups: readonly number[]): string =>
  * What is one household as far as addresses tell: an IPv4 address, or the first 64 bits of an IPv6 address, of which each
  * network has as many as it likes below. One address is one network however it is written, with a port or without.
  */
-export const networkOf = (address: string): string => {
+export const clientSubnet = (address: string): string => {
   if (isIPv4(address)) return address;
   const [, withoutPort = ''] = IPV4_WITH_PORT.exec(address) ?? [];
   if (isIPv4(withoutPort)) return withoutPort;

@@ -1,20 +1,20 @@
 import { AppError } from '../errors.ts';
-import type { LookUp } from '../auth/verifier.ts';
-import type { Buckets, Claim, Outcome, Policy, Refusal, Standing } from './buckets.ts';
+import type { KeyLookUp } from '../auth/verifier.ts';
+import type { Buckets, Charge, ChargeOutcome, Policy, RateLimitRefusal, RateLimitStatus } from './buckets.ts';
 import { classOf, costOf } from './call-class.ts';
-import { networkOf, siteOf } from './client-subnet.ts';
+import { clientSubnet, siteOf } from './client-subnet.ts';
 import { type Policies, policiesOf, type Quotas, sitePolicyOf } from './policies.ts';
 
 /** Hears how a caller stands to a policy. */
-export type Note = (standing: Standing) => void;
+export type OnRateLimit = (standing: RateLimitStatus) => void;
 
 /** Whom calls are charged to. */
-export interface Account {
+export interface RateLimitKey {
   /** The id of a key, or a network. */
   owner: string;
   /** Whether it is that of a key. */
   isKnown: boolean;
-  note: Note;
+  note: OnRateLimit;
 }
 
 /** A procedure, as far as its calls cost something. */
@@ -28,21 +28,24 @@ const inSeconds = (ms: number): string => {
   return seconds === 1 ? 'a second' : `${seconds} seconds`;
 };
 
-const refused = ({ policy: { name, quota, seconds }, roomInMs }: Refusal): AppError =>
+const refused = ({ policy: { name, quota, seconds }, roomInMs }: RateLimitRefusal): AppError =>
   new AppError('RATE_LIMITED', {
     retryAfter: Math.max(1, Math.ceil(roomInMs / MS)),
     hint: `The limit \`${name}\` is ${quota} in ${seconds} seconds. There is room again in ${inSeconds(roomInMs)}.`,
   });
 
 /** Leaves those of IPv6 sites out that are not tighter than those of the networks, each of which comes before its site's. */
-const telling = (standings: readonly Standing[], sites: ReadonlyMap<Policy, Policy>): readonly Standing[] =>
+const telling = (
+  standings: readonly RateLimitStatus[],
+  sites: ReadonlyMap<Policy, Policy>,
+): readonly RateLimitStatus[] =>
   standings.filter((standing, index) => {
     const before = standings[index - 1];
     return !before || sites.get(before.policy) !== standing.policy || standing.left < before.left;
   });
 
 /** Holds callers to their rates: each by its key, or by the network it calls from, and by the site of that. */
-export class Rates {
+export class RateLimiter {
   readonly policies: Policies;
   /** Those of IPv6 sites, by those of their networks. */
   readonly #sitePolicies: ReadonlyMap<Policy, Policy>;
@@ -64,9 +67,9 @@ export class Rates {
   }
 
   /** The account of a key or, without one, of an address. */
-  accountOf(keyId: string | undefined, address: string, note: Note): Account {
+  keyOf(keyId: string | undefined, address: string, note: OnRateLimit): RateLimitKey {
     return keyId === undefined
-      ? { owner: networkOf(address), isKnown: false, note }
+      ? { owner: clientSubnet(address), isKnown: false, note }
       : { owner: keyId, isKnown: true, note };
   }
 
@@ -74,7 +77,7 @@ export class Rates {
    * Charges a call, before anything is known of it but whether it writes. Answers at once where it can.
    * @throws AppError RATE_LIMITED
    */
-  enter(account: Account, effect: 'read' | 'write'): void | Promise<void> {
+  chargeCall(account: RateLimitKey, effect: 'read' | 'write'): void | Promise<void> {
     const { owner } = account;
     return this.#charge(account, [
       { policy: this.#policyOf(account, effect), owner, cost: 1 },
@@ -86,7 +89,7 @@ export class Rates {
    * Charges what a call is found to cost besides, by its input, valid or not.
    * @throws AppError RATE_LIMITED
    */
-  chargeInput(account: Account, procedure: Costly, input: unknown): void | Promise<void> {
+  chargeInput(account: RateLimitKey, procedure: Costly, input: unknown): void | Promise<void> {
     const { owner } = account;
     if (classOf(procedure, input) === 'search') {
       return this.#charge(account, [{ policy: this.policies.search, owner, cost: 1 }]);
@@ -96,49 +99,49 @@ export class Rates {
   }
 
   /** Charges milliseconds of work that was done. */
-  bill({ owner }: Account, ms: number): void {
+  chargeWork({ owner }: RateLimitKey, ms: number): void {
     this.#add({ policy: this.policies.work, owner, cost: ms });
   }
 
   /** How an address stands from which somebody calls who is not known yet. */
-  standing(address: string): Standing {
-    return this.#buckets.standing(this.policies.anonymous, networkOf(address));
+  status(address: string): RateLimitStatus {
+    return this.#buckets.status(this.policies.anonymous, clientSubnet(address));
   }
 
   /** Asks for look-ups of keys from an address: those of keys that exist cost nothing. */
-  lookUp(address: string, note: Note): LookUp {
-    const account = this.accountOf(undefined, address, note);
-    const claim: Claim = { policy: this.policies.keys, owner: account.owner, cost: 1 };
+  keyLookUp(address: string, note: OnRateLimit): KeyLookUp {
+    const account = this.keyOf(undefined, address, note);
+    const claim: Charge = { policy: this.policies.keys, owner: account.owner, cost: 1 };
     return {
-      begin: () => this.#charge(account, [claim]),
-      wasRight: () => this.#add({ ...claim, cost: -1 }),
+      reserve: () => this.#charge(account, [claim]),
+      refund: () => this.#add({ ...claim, cost: -1 }),
     };
   }
 
-  #policyOf({ isKnown }: Account, effect: 'read' | 'write'): Policy {
+  #policyOf({ isKnown }: RateLimitKey, effect: 'read' | 'write'): Policy {
     if (effect === 'write') return this.policies.write;
     return isKnown ? this.policies.read : this.policies.anonymous;
   }
 
   /** A claim, and the same of the site that its owner belongs to. */
-  #withSite(claim: Claim): Claim[] {
+  #withSite(claim: Charge): Charge[] {
     const owner = siteOf(claim.owner);
     const policy = owner === undefined ? undefined : this.#sitePolicies.get(claim.policy);
     return owner === undefined || policy === undefined ? [claim] : [claim, { ...claim, policy, owner }];
   }
 
-  #add(claim: Claim): void {
+  #add(claim: Charge): void {
     for (const one of this.#withSite(claim)) this.#buckets.add(one);
   }
 
-  #charge(account: Account, claims: readonly Claim[]): void | Promise<void> {
-    const outcome = this.#buckets.take(claims.flatMap((claim) => this.#withSite(claim)));
+  #charge(account: RateLimitKey, claims: readonly Charge[]): void | Promise<void> {
+    const outcome = this.#buckets.consume(claims.flatMap((claim) => this.#withSite(claim)));
     // A promise would take as long as all else where memory answers at once.
     if (outcome instanceof Promise) return outcome.then((later) => this.#settle(account, later));
     this.#settle(account, outcome);
   }
 
-  #settle({ note }: Account, { standings, refusal }: Outcome): void {
+  #settle({ note }: RateLimitKey, { standings, refusal }: ChargeOutcome): void {
     for (const standing of telling(standings, this.#sitePolicies)) note(standing);
     if (!refusal) return;
     this.#onRefusal?.(refusal.policy.name);

@@ -2,13 +2,13 @@ import type { Logger } from 'pino';
 import type { RateLimitObserver } from './observer.ts';
 import { LocalBuckets } from './stores/memory.ts';
 import type { Quotas } from './policies.ts';
-import { Rates } from './limiter.ts';
+import { RateLimiter } from './limiter.ts';
 import { FirstViews } from './views.ts';
 
 /** What callers are held to. */
 export interface Limits {
-  rates: Rates;
-  views: FirstViews;
+  limiter: RateLimiter;
+  firstViews: FirstViews;
   close: () => void;
 }
 
@@ -30,15 +30,19 @@ export const openLimits = async (
 ): Promise<Limits> => {
   const local = new LocalBuckets();
   if (redisUrl === undefined) {
-    return { rates: new Rates(quotas, local, observer?.limited), views: new FirstViews(), close: () => undefined };
+    return {
+      limiter: new RateLimiter(quotas, local, observer?.limited),
+      firstViews: new FirstViews(),
+      close: () => undefined,
+    };
   }
   // Loaded only where it is used: a start takes long enough.
   const { Redis } = await import('./stores/redis.ts');
   const { SharedBuckets } = await import('./stores/shared.ts');
   const redis = await Redis.open(redisUrl, redisTimeoutMs, log, observer?.redis);
   return {
-    rates: new Rates(quotas, new SharedBuckets(redis, local), observer?.limited),
-    views: new FirstViews(redis),
+    limiter: new RateLimiter(quotas, new SharedBuckets(redis, local), observer?.limited),
+    firstViews: new FirstViews(redis),
     close: () => redis.close(),
   };
 };

@@ -1,5 +1,5 @@
 /** Watches one round trip to Redis. It ends once, answered or failed. */
-export interface RoundTripWatch {
+export interface RoundTripObservation {
   /** It is answered; `refusal` is Redis' word for an error, such as NOSCRIPT. */
   answered: (refusal?: string) => void;
   /** It is not, or nobody waits any more. */
@@ -9,7 +9,7 @@ export interface RoundTripWatch {
 /** Watches what Redis is asked for the sake of a call. */
 export interface RedisObserver {
   /** A command is sent. */
-  sent: (command: string) => RoundTripWatch;
+  sent: (command: string) => RoundTripObservation;
 }
 
 /** Watches the limits at work. */

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { VIEW_SECONDS } from '../../contract/limits.ts';
-import { networkOf } from './client-subnet.ts';
+import { clientSubnet } from './client-subnet.ts';
 import type { Redis } from './stores/redis.ts';
 
 /** Views that are known at a time, some 150 bytes each; beyond, the oldest ones count again. */
@@ -23,7 +23,7 @@ export class FirstViews {
 
   /** Calls `count`, now or soon, if this is the first view of the record from the address within the time. */
   note(address: string, recordId: string, count: () => void): void {
-    const view = `${networkOf(address)} ${recordId}`;
+    const view = `${clientSubnet(address)} ${recordId}`;
     if (!this.#isFirstHere(view)) return;
     if (this.#redis?.isThere) void this.#countShared(this.#redis, view, count);
     else count();

@@ -1,8 +1,8 @@
 import type { Access } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 import { credentialMistake } from '../auth/mistakes.ts';
-import type { Caller, KeyVerifier, LookUp } from '../auth/verifier.ts';
-import type { Arrival } from './request-context.ts';
+import type { Caller, KeyVerifier, KeyLookUp } from '../auth/verifier.ts';
+import type { RequestContext } from './request-context.ts';
 
 const BEARER = /^Bearer +([^ ]+)$/i;
 
@@ -11,7 +11,7 @@ const BEARER = /^Bearer +([^ ]+)$/i;
  * too, so that nobody is taken for anonymous without knowing.
  * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, and what `lookUp` throws
  */
-export const identify = async (keys: KeyVerifier, authorization: string, lookUp?: LookUp): Promise<Caller> => {
+export const identify = async (keys: KeyVerifier, authorization: string, lookUp?: KeyLookUp): Promise<Caller> => {
   const key = BEARER.exec(authorization)?.[1];
   if (key === undefined) throw new AppError('KEY_MALFORMED', { hint: credentialMistake(authorization) });
   return keys.verify(key, lookUp);
@@ -29,7 +29,7 @@ const keyMissing = (elsewhere: string | undefined): AppError =>
 export const assertAccess = (
   access: Access,
   caller: Caller | undefined,
-  { keyElsewhere }: Pick<Arrival, 'keyElsewhere'> = {},
+  { keyElsewhere }: Pick<RequestContext, 'keyElsewhere'> = {},
 ): void => {
   if (access === 'public') return;
   if (!caller) throw keyMissing(keyElsewhere?.());

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { idempotencyReplayed } from '../../contract/index.ts';
-import type { Arrival } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { Deadline } from '../deadline.ts';
 import { CallerLeft } from '../errors.ts';
 import { chunksOf } from '../http/message/request-intake.ts';
@@ -22,7 +22,7 @@ const deadlineOf = (response: Response, ms: number): Deadline => {
 };
 
 /** What a request brings before its body. `timeoutMs` is for the work on it. */
-export const arrivalOf = (request: Request, response: Response, timeoutMs: number): Arrival => {
+export const requestContextOf = (request: Request, response: Response, timeoutMs: number): RequestContext => {
   const { authorization, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     authorization,
@@ -33,11 +33,11 @@ export const arrivalOf = (request: Request, response: Response, timeoutMs: numbe
     deadline: deadlineOf(response, timeoutMs),
     waitedMs: waitedMsOf(request),
     chunks: () => chunksOf(request),
-    learn: (caller) => {
+    onAuthenticated: (caller) => {
       response.locals.caller = caller;
     },
-    note: (standing) => response.locals.standings?.note(standing),
-    noteReplay: () => {
+    onRateLimit: (standing) => response.locals.standings?.add(standing),
+    onReplay: () => {
       response.setHeader(idempotencyReplayed.name, 'true');
     },
   };

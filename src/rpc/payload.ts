@@ -4,13 +4,13 @@ import { AppError } from '../errors.ts';
 import { removeUndefined } from './superjson.ts';
 
 /** What came with a call. */
-export interface Sent {
+export interface Payload {
   /** Equal texts are equal inputs. */
   readonly text: string;
   /** The envelope, `{}` for nothing; the same however often it is asked for. @throws AppError MALFORMED_JSON */
   parse: () => unknown;
   /** Whether the input may have a member of this name, found out for less than `parse` costs. */
-  mayHave: (name: string) => boolean;
+  mightContain: (name: string) => boolean;
 }
 
 /** Parses JSON. @throws AppError MALFORMED_JSON */
@@ -24,13 +24,13 @@ export const parseJson = (text: string): unknown => {
 };
 
 /** A call that brought a text of its own, empty for nothing. */
-export const sentText = (text: string): Sent => {
+export const textPayload = (text: string): Payload => {
   let envelope: unknown;
   return {
     text,
     parse: () => (envelope ??= text === '' ? {} : removeUndefined(parseJson(text))),
     // A name may be written with escapes.
-    mayHave: (name) => text.includes(name) || text.includes('\\'),
+    mightContain: (name) => text.includes(name) || text.includes('\\'),
   };
 };
 
@@ -44,14 +44,14 @@ const textOf = (value: unknown): string => {
 };
 
 /** A call whose envelope came within something larger. */
-export const sentValue = (value: unknown): Sent => {
+export const valuePayload = (value: unknown): Payload => {
   const envelope = removeUndefined(value);
   return {
     get text() {
       return textOf(envelope);
     },
     parse: () => envelope,
-    mayHave: () => true,
+    mightContain: () => true,
   };
 };
 

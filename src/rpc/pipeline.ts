@@ -4,21 +4,21 @@ import { unknownProcedure } from '../suggestions/procedures.ts';
 import type { RpcContext } from './context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import { Replay } from '../idempotency/repeatable.ts';
+import { IdempotentReplay } from '../idempotency/repeatable.ts';
 import type { KeyUses } from '../auth/uses.ts';
 import type { Caller, KeyVerifier } from '../auth/verifier.ts';
-import type { Arrival } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { assertAccess, identify } from './access.ts';
-import { hasMoreValues, inputOf, type Sent } from './payload.ts';
-import { adviceOn, repeatableOf } from './idempotent-call.ts';
+import { hasMoreValues, inputOf, type Payload } from './payload.ts';
+import { withRetryHint, idempotentCallOf } from './idempotent-call.ts';
 import { callerOf } from '../overload/caller.ts';
-import type { Work } from '../overload/concurrency-limiter.ts';
+import type { LimitedWork } from '../overload/concurrency-limiter.ts';
 import type { OverloadProtection } from '../overload/overload-protection.ts';
-import type { Account, Rates } from '../rate-limit/limiter.ts';
-import { type CallObserver, type CallWatch, unwatched } from '../telemetry/hooks.ts';
+import type { RateLimitKey, RateLimiter } from '../rate-limit/limiter.ts';
+import { type CallObserver, type CallObservation, unobserved } from '../telemetry/hooks.ts';
 import type { Call } from '../procedure.ts';
 import type { Procedure, Procedures } from './procedures.ts';
-import { type Enter, SharedReads } from './single-flight.ts';
+import { type Enter, SingleFlight } from './single-flight.ts';
 
 /** The bytes of a body that are as much work as one more chunk. */
 const BYTES_PER_CHUNK = 16;
@@ -27,16 +27,16 @@ const BYTES_PER_CHUNK = 16;
  * What is done with a call that may be done: parse what was sent by the contract, handle it, check and strip the reply.
  * @throws AppError VALIDATION_FAILED and whatever the handler throws
  */
-export type Frame = (procedure: Procedure, sent: unknown, call: Call) => Promise<unknown>;
+export type ValidatedHandler = (procedure: Procedure, sent: unknown, call: Call) => Promise<unknown>;
 
 /** A call that may be made. */
-export interface Admitted {
+export interface AuthorizedCall {
   procedure: Procedure;
   /** Undefined for nobody in particular. */
   caller: Caller | undefined;
-  arrival: Arrival;
+  arrival: RequestContext;
   /** Who pays for it, where that is counted. */
-  account: Account | undefined;
+  account: RateLimitKey | undefined;
 }
 
 /** From this length on a key is kept as its digest, in characters. */
@@ -55,41 +55,41 @@ const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {
 };
 
 /** Reads of one record count its views and meet in the database layer, so they are not shared here. */
-const isShared = ({ procedure: { effect, answersList }, caller }: Admitted): boolean =>
+const isShared = ({ procedure: { effect, answersList }, caller }: AuthorizedCall): boolean =>
   effect === 'read' && answersList && caller === undefined;
 
 /**
  * The one way of a call, whichever door it came through: find the procedure → who calls → may they, so often → is there
  * room → parse → handle → check → reply. What a door demands or reads by its own rules it does between these steps.
  */
-export class Calls {
+export class RpcPipeline {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
   readonly #uses: KeyUses;
   readonly #overload: OverloadProtection;
-  readonly #frame: Frame;
-  readonly #rates: Rates | undefined;
+  readonly #frame: ValidatedHandler;
+  readonly #rates: RateLimiter | undefined;
   readonly #observer: CallObserver | undefined;
-  readonly #shared: SharedReads<Buffer>;
+  readonly #shared: SingleFlight<Buffer>;
 
   constructor(
     { auth, protection, observer }: Pick<RpcContext, 'auth' | 'protection' | 'observer'>,
     procedures: Procedures,
-    frame: Frame,
+    frame: ValidatedHandler,
   ) {
     this.#procedures = procedures;
     this.#keys = auth.keys;
     this.#uses = auth.uses;
     this.#overload = protection.overload;
     this.#frame = frame;
-    this.#rates = protection.limits?.rates;
+    this.#rates = protection.limits?.limiter;
     this.#observer = observer?.calls;
-    this.#shared = new SharedReads(this.#observer?.shared);
+    this.#shared = new SingleFlight(this.#observer?.shared);
   }
 
   /** Has a call watched from now on, that of the procedure with this id if there is one. Its door says how it ends. */
-  watch(id: string): CallWatch {
-    return this.#observer?.begin(this.#procedures.has(id) ? id : undefined) ?? unwatched;
+  observe(id: string): CallObservation {
+    return this.#observer?.begin(this.#procedures.has(id) ? id : undefined) ?? unobserved;
   }
 
   /** The procedure with this id. @throws AppError PROCEDURE_NOT_FOUND */
@@ -100,12 +100,18 @@ export class Calls {
   }
 
   /** Finds out who calls; undefined for nobody in particular. @throws AppError KEY_…, RATE_LIMITED, TIMEOUT */
-  async recognise({ authorization, address, deadline, learn, note }: Arrival): Promise<Caller | undefined> {
+  async authenticate({
+    authorization,
+    address,
+    deadline,
+    onAuthenticated,
+    onRateLimit,
+  }: RequestContext): Promise<Caller | undefined> {
     const caller =
       authorization === undefined
         ? undefined
-        : await deadline.race(identify(this.#keys, authorization, this.#rates?.lookUp(address, note)));
-    learn(caller);
+        : await deadline.race(identify(this.#keys, authorization, this.#rates?.keyLookUp(address, onRateLimit)));
+    onAuthenticated(caller);
     return caller;
   }
 
@@ -113,25 +119,25 @@ export class Calls {
    * Finds out who calls, and whether they may, and charges what is known of the call.
    * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, TIMEOUT
    */
-  async admit(procedure: Procedure, arrival: Arrival): Promise<Admitted> {
-    const { address, deadline, note } = arrival;
-    const caller = await this.recognise(arrival);
+  async authorize(procedure: Procedure, arrival: RequestContext): Promise<AuthorizedCall> {
+    const { address, deadline, onRateLimit } = arrival;
+    const caller = await this.authenticate(arrival);
     assertAccess(procedure.access, caller, arrival);
     if (caller) this.#uses.note(caller.key.id, procedure.id);
-    const account = this.#rates?.accountOf(caller?.key.id, address, note);
+    const account = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
     const entering = account && this.#enter(account, procedure, deadline);
     if (entering) await entering;
     return { procedure, caller, arrival, account };
   }
 
   /** Charges what a door does for a caller that is no call of a procedure as one read. @throws AppError RATE_LIMITED */
-  async charge(caller: Caller | undefined, { address, deadline, note }: Arrival): Promise<void> {
-    const account = this.#rates?.accountOf(caller?.key.id, address, note);
+  async charge(caller: Caller | undefined, { address, deadline, onRateLimit }: RequestContext): Promise<void> {
+    const account = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
     if (account) await this.#enter(account, { effect: 'read' }, deadline);
   }
 
   /** Bills the caller for so many bytes of a body, and for the chunks in which it came. */
-  billBody({ deadline, chunks }: Arrival, bytes: number): void {
+  billBody({ deadline, chunks }: RequestContext, bytes: number): void {
     deadline.bill?.((bytes + (chunks?.() ?? 0) * BYTES_PER_CHUNK) / SENT_BYTES_PER_MS);
   }
 
@@ -141,7 +147,7 @@ export class Calls {
    * it is stored. `position` is its place in a batch.
    * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
    */
-  async perform(admitted: Admitted, sent: Sent, position = 0): Promise<Buffer> {
+  async invoke(admitted: AuthorizedCall, sent: Payload, position = 0): Promise<Buffer> {
     const { procedure, account, arrival } = admitted;
     const input = this.#inputThatTells(procedure, sent);
     const charging = account && this.#rates?.chargeInput(account, procedure, input);
@@ -151,16 +157,26 @@ export class Calls {
     return answer;
   }
 
-  #enter(account: Account, { effect }: Pick<Procedure, 'effect'>, deadline: Deadline): void | Promise<void> {
-    deadline.bill = (ms) => this.#rates?.bill(account, ms);
-    return this.#rates?.enter(account, effect);
+  #enter(account: RateLimitKey, { effect }: Pick<Procedure, 'effect'>, deadline: Deadline): void | Promise<void> {
+    deadline.bill = (ms) => this.#rates?.chargeWork(account, ms);
+    return this.#rates?.chargeCall(account, effect);
   }
 
-  #make(admitted: Admitted, sent: Sent, { input, position }: { input: unknown; position: number }): Promise<Buffer> {
+  #make(
+    admitted: AuthorizedCall,
+    sent: Payload,
+    { input, position }: { input: unknown; position: number },
+  ): Promise<Buffer> {
     const { procedure, caller, arrival } = admitted;
     const { deadline, address, authorization, admittedBy, waitedMs } = arrival;
     const { limiter, cost } = this.#overload.placeOf(procedure, input);
-    const work: Work = { caller: callerOf(caller && authorization, address), cost, deadline, waitedMs, admittedBy };
+    const work: LimitedWork = {
+      caller: callerOf(caller && authorization, address),
+      cost,
+      deadline,
+      waitedMs,
+      admittedBy,
+    };
     if (procedure.effect === 'write') return limiter.run(work, () => this.#write(admitted, sent, position));
     const read = (time: Deadline): Promise<Buffer> =>
       this.#handle(procedure, sent, { caller, address, deadline: time });
@@ -171,26 +187,26 @@ export class Calls {
   }
 
   /** The input, where the class or the cost of the call depends on it. @throws AppError MALFORMED_JSON */
-  #inputThatTells({ searchMember, recordsMember }: Procedure, sent: Sent): unknown {
+  #inputThatTells({ searchMember, recordsMember }: Procedure, sent: Payload): unknown {
     const member = searchMember ?? recordsMember;
-    return member !== undefined && sent.mayHave(member) ? inputOf(sent.parse()) : undefined;
+    return member !== undefined && sent.mightContain(member) ? inputOf(sent.parse()) : undefined;
   }
 
-  async #handle(procedure: Procedure, sent: Sent, call: Call): Promise<Buffer> {
+  async #handle(procedure: Procedure, sent: Payload, call: Call): Promise<Buffer> {
     const envelope = sent.parse();
     assertSize(procedure, envelope);
     return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, call)));
   }
 
-  async #write({ procedure, caller, arrival }: Admitted, sent: Sent, position: number): Promise<Buffer> {
+  async #write({ procedure, caller, arrival }: AuthorizedCall, sent: Payload, position: number): Promise<Buffer> {
     const { address, deadline, idempotencyKey } = arrival;
     const input = (): unknown => inputOf(sent.parse());
-    const repeatable = repeatableOf(procedure, caller, { idempotencyKey, position, input });
+    const idempotent = idempotentCallOf(procedure, caller, { idempotencyKey, position, input });
     try {
-      return await this.#handle(procedure, sent, { caller, address, deadline, repeatable });
+      return await this.#handle(procedure, sent, { caller, address, deadline, idempotent });
     } catch (error) {
-      if (!(error instanceof Replay)) throw adviceOn(error, repeatable);
-      arrival.noteReplay();
+      if (!(error instanceof IdempotentReplay)) throw withRetryHint(error, idempotent);
+      arrival.onReplay();
       this.#observer?.replayed(procedure.id);
       return Buffer.from(error.answer);
     }

@@ -6,17 +6,17 @@ import type { Procedure } from './procedures.ts';
 const HELD_LIMIT = 16 * ANSWER_LIMIT;
 
 /** How much the answers take up that wait, in the batches of one process, for others to go out with. */
-export class HeldAnswers {
+export class ReplyBudget {
   bytes = 0;
 }
 
 /** The answers of one batch, which go out together, and therefore have to fit into memory together. */
-export class BatchAnswers {
-  readonly #held: HeldAnswers;
+export class BatchReplies {
+  readonly #held: ReplyBudget;
   #bytes = 0;
   #refusal: Reason | undefined;
 
-  constructor(held: HeldAnswers) {
+  constructor(held: ReplyBudget) {
     this.#held = held;
     // The bracket before the first one.
     this.#hold(1);

@@ -1,10 +1,10 @@
 import type { Deadline } from '../deadline.ts';
 import type { Caller } from '../auth/verifier.ts';
-import type { Note } from '../rate-limit/limiter.ts';
+import type { OnRateLimit } from '../rate-limit/limiter.ts';
 import type { ConcurrencyLimiter } from '../overload/concurrency-limiter.ts';
 
 /** What is known of a request before its body is read, whichever door it came through. All its calls share it. */
-export interface Arrival {
+export interface RequestContext {
   authorization: string | undefined;
   /** Where a key came that is not read, in words; asked for only where there is no credential and one is needed. */
   keyElsewhere?: () => string | undefined;
@@ -20,9 +20,9 @@ export interface Arrival {
   /** How many chunks its body came in. */
   chunks?: () => number;
   /** Hears who calls, before it is known whether they may. */
-  learn: (caller: Caller | undefined) => void;
+  onAuthenticated: (caller: Caller | undefined) => void;
   /** Hears how the caller stands to its limits. */
-  note: Note;
+  onRateLimit: OnRateLimit;
   /** Hears that one of its calls was made before, and is answered as it was then. */
-  noteReplay: () => void;
+  onReplay: () => void;
 }

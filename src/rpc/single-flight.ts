@@ -3,12 +3,12 @@ import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
 /** A read that is to be done within its time. */
-type Run<T> = (deadline: Deadline) => Promise<T>;
+type Read<T> = (deadline: Deadline) => Promise<T>;
 /** Does a piece of work in its turn, unless it has begun elsewhere before. May refuse it, by rejecting, until then. */
 export type Enter = (work: () => Promise<void>, untilBegun: Deadline) => Promise<void>;
 
 /** Who asks for a read, and until when. */
-interface Asker {
+interface Waiter {
   caller: string;
   deadline: Deadline;
 }
@@ -17,10 +17,10 @@ interface Asker {
 const begun = new AppError('TIMEOUT');
 
 /** Equal reads that wait for the run that answers them all. */
-class Group<T> {
+class Flight<T> {
   /** The context of the first call, which the run belongs to. */
   readonly context = new AsyncResource('SHARED_READ');
-  readonly run: Run<T>;
+  readonly run: Read<T>;
   readonly deadlines: Deadline[] = [];
   /** A place in the queue for each caller: the first of them to be reached begins the run. */
   readonly entries = new Map<string, Enter>();
@@ -32,7 +32,7 @@ class Group<T> {
     this.settle = resolve;
   });
 
-  constructor(run: Run<T>) {
+  constructor(run: Read<T>) {
     this.run = run;
   }
 }
@@ -42,9 +42,9 @@ class Group<T> {
  * group takes members only until its own run begins, so no answer is older than its request: what was stored before a call,
  * it sees. Nothing is kept once it is answered. There are never more groups than requests under way.
  */
-export class SharedReads<T> {
+export class SingleFlight<T> {
   /** By their keys. */
-  readonly #waiting = new Map<string, Group<T>>();
+  readonly #waiting = new Map<string, Flight<T>>();
   readonly #running = new Set<string>();
   readonly #note: ((outcome: 'made' | 'joined') => void) | undefined;
 
@@ -57,10 +57,10 @@ export class SharedReads<T> {
    * The answer of `run`, once `enter` lets it begin, or of the equal one that waits under the same key. Rejects as these do.
    * No caller waits behind another one's place in the queue: each has its own.
    */
-  answer(key: string, { caller, deadline }: Asker, enter: Enter, run: Run<T>): Promise<T> {
+  answer(key: string, { caller, deadline }: Waiter, enter: Enter, run: Read<T>): Promise<T> {
     const joined = this.#waiting.get(key);
     this.#note?.(joined ? 'joined' : 'made');
-    const group = joined ?? new Group(run);
+    const group = joined ?? new Flight(run);
     this.#waiting.set(key, group);
     group.deadlines.push(deadline);
     if (!group.entries.has(caller)) {
@@ -70,7 +70,7 @@ export class SharedReads<T> {
     return group.answer;
   }
 
-  #enter(key: string, group: Group<T>, enter: Enter): void {
+  #enter(key: string, group: Flight<T>, enter: Enter): void {
     const begin = async (): Promise<void> => {
       if (group.untilBegun.error) return;
       group.untilBegun.end(begun);
@@ -88,7 +88,7 @@ export class SharedReads<T> {
       });
   }
 
-  async #run(key: string, group: Group<T>): Promise<T> {
+  async #run(key: string, group: Flight<T>): Promise<T> {
     this.#close(key, group);
     this.#running.add(key);
     const deadline = Deadline.ofAll(group.deadlines) as Deadline;
@@ -104,7 +104,7 @@ export class SharedReads<T> {
   }
 
   /** Lets nobody join any more. */
-  #close(key: string, group: Group<T>): void {
+  #close(key: string, group: Flight<T>): void {
     if (this.#waiting.get(key) === group) this.#waiting.delete(key);
   }
 }

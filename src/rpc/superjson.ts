@@ -1,6 +1,6 @@
-type Members = Record<string, unknown>;
+type JsonMembers = Record<string, unknown>;
 
-const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+const isMembers = (value: unknown): value is JsonMembers => typeof value === 'object' && value !== null;
 
 /** The parts of a path. superjson escaped only dots until its `meta` got a `v`; since then backslashes too. */
 const pathParts = (v: unknown): RegExp => (Number(v) >= 1 ? /\\([.\\])|\.|[^.\\]+|\\/g : /\\(\.)|\.|[^.\\]+|\\/g);
@@ -34,7 +34,7 @@ export const removeUndefined = (envelope: unknown): unknown => {
   if (!isMembers(envelope) || !isMembers(envelope['meta'])) return envelope;
   const { values, v } = envelope['meta'];
   const parts = pathParts(v);
-  const pending: { parent: Members; path: string[]; node: unknown }[] = [];
+  const pending: { parent: JsonMembers; path: string[]; node: unknown }[] = [];
   const addChildren = (parent: unknown, children: unknown): void => {
     if (!isMembers(parent) || !isMembers(children)) return;
     for (const [name, node] of Object.entries(children)) pending.push({ parent, path: pathOf(name, parts), node });

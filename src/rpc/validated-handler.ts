@@ -2,7 +2,7 @@ import { createExpressEndpoints, RequestValidationError } from '@ts-rest/express
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { z } from 'zod';
 import { invalidInput } from '../suggestions/input.ts';
-import type { Frame } from './pipeline.ts';
+import type { ValidatedHandler } from './pipeline.ts';
 import type { Procedure, Procedures } from './procedures.ts';
 import type { Call } from '../procedure.ts';
 
@@ -14,7 +14,7 @@ const implementation =
   ({ handle }: Procedure) =>
   async ({ body: { json }, res }: { body: Envelope; res: Response }) => ({
     status: 200 as const,
-    body: { result: { data: { json: await handle(json, (res as unknown as Place).locals.call) } } },
+    body: { result: { data: { json: await handle(json, (res as unknown as CurrentCall).locals.call) } } },
   });
 
 /** What was thrown, with the faults of an input as an error of the catalogue. */
@@ -28,7 +28,7 @@ const asOurs = (error: unknown, procedure: Procedure, sent: unknown): unknown =>
  * strip its reply. They are collected by path instead of being mounted: a map finds them sooner than Express' routes, and
  * reads by GET and the members of a batch, which have no Express request of their own, pass through the very same ones.
  */
-export const tsRestFrame = (procedures: Procedures): Frame => {
+export const validatedHandler = (procedures: Procedures): ValidatedHandler => {
   const handlers = new Map<string, RequestHandler>();
   const collector = {
     post: (path: string, ...added: RequestHandler[]) => handlers.set(path, added.at(-1) as RequestHandler),
@@ -42,9 +42,9 @@ export const tsRestFrame = (procedures: Procedures): Frame => {
     { responseValidation: true },
   );
 
-  const run: Frame = (procedure, sent, call) =>
+  const run: ValidatedHandler = (procedure, sent, call) =>
     new Promise((resolve, reject) => {
-      const response = new Place(call, resolve);
+      const response = new CurrentCall(call, resolve);
       const handle = handlers.get(procedure.route.path) as RequestHandler;
       void handle({ body: sent } as Request, response as unknown as Response, reject);
     });
@@ -57,7 +57,7 @@ export const tsRestFrame = (procedures: Procedures): Frame => {
 };
 
 /** Where ts-rest puts a reply. */
-class Place {
+class CurrentCall {
   readonly locals: { call: Call };
   readonly json: (body: unknown) => void;
 

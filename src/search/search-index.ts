@@ -1,11 +1,11 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Lane } from '../db/database.ts';
+import type { WorkloadPool } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { firstKeyOf, type SearchKind } from './document.ts';
 import { type GramPlan, matchBlocks, matchesText, matchTexts, planGrams, type Sought } from './match.ts';
 import { START } from './grams.ts';
 import { GRACE_MS } from './sizes.ts';
-import { type Segment, SearchStore, type State } from './store.ts';
+import { type Segment, SearchStore, type IndexState } from './store.ts';
 
 /** More rows in the tail than these are not read by a search: it does without the index until they are indexed. */
 const MOST_TAIL_ROWS = 4096;
@@ -15,7 +15,7 @@ const TURN_MS = 4;
 const FIRST_SEGMENTS = 2;
 
 /** Which records are sought. */
-export interface Query extends Sought {
+export interface IndexQuery extends Sought {
   /** The earliest time. */
   since?: number | undefined;
 }
@@ -35,17 +35,17 @@ export interface Range {
 export class SearchIndex {
   readonly store: SearchStore;
 
-  readonly #lane: Lane;
+  readonly #lane: WorkloadPool;
   readonly #mostTailRows: number;
 
-  constructor(lane: Lane, mostTailRows = MOST_TAIL_ROWS) {
+  constructor(lane: WorkloadPool, mostTailRows = MOST_TAIL_ROWS) {
     this.#lane = lane;
     this.store = new SearchStore(lane);
     this.#mostTailRows = mostTailRows;
   }
 
   /** Begins a search. Undefined when the index cannot answer: it is not built yet, or much waits to be indexed. */
-  async search(kind: SearchKind, query: Query, deadline?: Deadline): Promise<Search | undefined> {
+  async search(kind: SearchKind, query: IndexQuery, deadline?: Deadline): Promise<Search | undefined> {
     const plain = query.terms.map((term) => term.replace(START, ''));
     if (plain.includes('')) return undefined;
     const store = this.store.by(this.#lane.within(deadline));
@@ -60,8 +60,8 @@ export class SearchIndex {
 interface Given {
   store: SearchStore;
   kind: SearchKind;
-  query: Query;
-  state: State;
+  query: IndexQuery;
+  state: IndexState;
   segments: readonly Segment[];
   deadline: Deadline | undefined;
 }
@@ -70,7 +70,7 @@ interface Given {
 export class Search {
   readonly #store: SearchStore;
   readonly #kind: SearchKind;
-  readonly #query: Query;
+  readonly #query: IndexQuery;
   readonly #plan: GramPlan;
   readonly #since: Uint8Array | undefined;
   readonly #segments: readonly Segment[];

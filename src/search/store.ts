@@ -25,7 +25,7 @@ export interface Segment {
 }
 
 /** What the index looked like at one moment. */
-export interface State {
+export interface IndexState {
   /** Rises whenever segments change. */
   generation: number;
   /** Whether tail and segments together hold all records. */
@@ -103,12 +103,12 @@ interface StateColumns {
 }
 
 /** What is kept of what was read. */
-interface Kept {
+interface IndexSnapshot {
   cache: LRUCache<string, object>;
   segments: Map<number, { generation: number; segments: Segment[] }>;
 }
 
-const keepNothing = (bytes: number): Kept => ({
+const keepNothing = (bytes: number): IndexSnapshot => ({
   cache: new LRUCache<string, object>({
     maxSize: bytes,
     sizeCalculation: (entry) => ENTRY_BYTES + ((entry as { byteLength?: number }).byteLength ?? 0),
@@ -122,7 +122,7 @@ const keepNothing = (bytes: number): Kept => ({
 export class SearchStore {
   readonly #reader: Reader;
   readonly #bytes: number;
-  readonly #kept: Kept;
+  readonly #kept: IndexSnapshot;
 
   /** Keeps about so many bytes of what it reads. */
   constructor(reader: Reader, bytes = CACHE_BYTES, kept = keepNothing(bytes)) {
@@ -137,7 +137,7 @@ export class SearchStore {
   }
 
   /** Reads, in one statement, what changes, with at most so many rows of the tail. Undefined before the migrations. */
-  async state(kind: SearchKind, terms: readonly string[], tailRows: number): Promise<State | undefined> {
+  async state(kind: SearchKind, terms: readonly string[], tailRows: number): Promise<IndexState | undefined> {
     const sought = padded(terms);
     const rows = await this.#reader.read<StateColumns>(
       `SELECT id, NULL AS ready, doc_key, CASE WHEN hit = 1 THEN text END AS text, labels FROM (

@@ -5,7 +5,7 @@ import type { Document, SearchKind } from './document.ts';
 const insertion = insertInto('search_tail', ['kind', 'replaces', 'doc_key', 'text', 'labels']);
 
 /** Has searches find documents; whether they replace others is said for all of them. */
-export type NoteDocuments = (
+export type EnqueueDocuments = (
   tx: Transaction,
   kind: SearchKind,
   documents: readonly Document[],
@@ -16,7 +16,7 @@ export type NoteDocuments = (
  * Has searches find documents from the commit of this transaction on: new ones, or such as replace what was said of their
  * records before. The transaction holds the lock on a record that it replaces.
  */
-export const noteDocuments: NoteDocuments = (tx, kind, documents, replaces) =>
+export const enqueueDocuments: EnqueueDocuments = (tx, kind, documents, replaces) =>
   insertValues(
     tx,
     insertion,

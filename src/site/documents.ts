@@ -6,22 +6,22 @@ import type { Config } from '../config/config.ts';
 const require = createRequire(import.meta.url);
 
 /** An OpenAPI document, as far as the service changes it. */
-interface Document {
+interface ServedDocument {
   info: { title: string };
   paths: Record<string, unknown>;
 }
 
-const files: Record<string, Document> = {
-  '/openapi.json': require('#openapi/openapi.json') as Document,
-  '/openapi-3.0.json': require('#openapi/openapi-3.0.json') as Document,
+const files: Record<string, ServedDocument> = {
+  '/openapi.json': require('#openapi/openapi.json') as ServedDocument,
+  '/openapi-3.0.json': require('#openapi/openapi-3.0.json') as ServedDocument,
 };
 
 /** The paths in the order of the contract; the files have them by name. */
-const inOrder = (paths: Document['paths']) =>
+const inOrder = (paths: ServedDocument['paths']) =>
   Object.fromEntries(procedures.map(({ route: { path } }) => [path, paths[path]]));
 
 /** A document as this operator publishes it. */
-const published = (document: Document, { publicUrl, brand: { name, contact, terms } }: Config) => ({
+const published = (document: ServedDocument, { publicUrl, brand: { name, contact, terms } }: Config) => ({
   ...document,
   info: {
     ...document.info,
@@ -48,7 +48,7 @@ const inSamples = (url: string): string =>
     .replaceAll(/[^\w.:/[\]%~-]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 
 /** A document in JSON, whose samples call the service where this operator has it. */
-const formatted = (document: Document, { publicUrl }: Config): string => {
+const formatted = (document: ServedDocument, { publicUrl }: Config): string => {
   const json = escapeUnseen(JSON.stringify(document));
   return publicUrl === undefined ? json : json.replaceAll(SAMPLE_URL, inSamples(publicUrl));
 };

@@ -11,7 +11,7 @@ const BAR = [
   ['errors', 'Errors'],
 ] as const;
 
-interface Page {
+interface SitePage {
   /** Where it is served, from the root: `/errors`. */
   path: string;
   title: string;
@@ -67,7 +67,7 @@ ${links.join('\n')}
 export const barStyles = ['assets/brand.css', 'assets/bar.css'] as const;
 
 /** What every page has in its head. */
-export const headOf = ({ path, title, description, styles = [], scripts = [] }: Page, brand: Brand): string => {
+export const headOf = ({ path, title, description, styles = [], scripts = [] }: SitePage, brand: Brand): string => {
   const root = rootFrom(path);
   const { name } = brand;
   const fullTitle = escapeHtml(title === name ? name : `${title} · ${name}`);
@@ -84,7 +84,7 @@ export const headOf = ({ path, title, description, styles = [], scripts = [] }: 
 };
 
 /** A whole page: head, bar, content, foot. */
-export const htmlPage = (page: Page, brand: Brand): string => `<!doctype html>
+export const htmlPage = (page: SitePage, brand: Brand): string => `<!doctype html>
 <html lang="en">
 <head>
 ${headOf(page, brand)}

@@ -1,13 +1,13 @@
 import type { Procedure } from '../../contract/index.ts';
 
-type Called = Pick<Procedure, 'id' | 'route' | 'example'>;
+type ExampleCall = Pick<Procedure, 'id' | 'route' | 'example'>;
 
 const known = new Map<string, unknown>();
 
-const isInput = ({ route }: Called, json: unknown): boolean => route.body.safeParse({ json }).success;
+const isInput = ({ route }: ExampleCall, json: unknown): boolean => route.body.safeParse({ json }).success;
 
 /** What is left of an input without what a call can do without. */
-const leastOf = (procedure: Called): unknown => {
+const leastOf = (procedure: ExampleCall): unknown => {
   let least = procedure.example.input as Record<string, unknown>;
   for (const name of Object.keys(least)) {
     const { [name]: value, ...rest } = least;
@@ -18,7 +18,7 @@ const leastOf = (procedure: Called): unknown => {
 };
 
 /** The shortest input that a procedure takes, made from its example. */
-export const leastInput = (procedure: Called): unknown => {
+export const leastInput = (procedure: ExampleCall): unknown => {
   const { id } = procedure;
   if (!known.has(id)) known.set(id, leastOf(procedure));
   return known.get(id);

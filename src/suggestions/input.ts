@@ -4,16 +4,16 @@ import { AppError } from '../errors.ts';
 import { adviser, membersAt } from './members.ts';
 import { wrapperIssue } from './wrapper.ts';
 
-type Called = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
+type InvalidCall = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
 
 /** `game.getById` takes `id`. */
-const takes = ({ id, route }: Called): string => {
+const takes = ({ id, route }: InvalidCall): string => {
   const names = Object.keys(membersAt(route.body, ['json'])).map((name) => `\`${name}\``);
   return names.length === 0 ? `\`${id}\` takes no parameters.` : `\`${id}\` takes ${names.join(', ')}.`;
 };
 
 /** What is wrong with the envelope of a call, from the faults that zod found in it, with what to do about each. */
-export const invalidInput = (procedure: Called, sent: unknown, found: readonly z.core.$ZodIssue[]): AppError => {
+export const invalidInput = (procedure: InvalidCall, sent: unknown, found: readonly z.core.$ZodIssue[]): AppError => {
   const one = wrapperIssue(sent, procedure);
   if (one) return new AppError('VALIDATION_FAILED', { issues: [one] });
   let isLost = false;

@@ -1,6 +1,6 @@
 /** Why a text is no JSON, and where: https://www.rfc-editor.org/rfc/rfc8259. Engines word this differently, or not at all. */
 
-interface Fault {
+interface JsonFault {
   /** Where it is, in UTF-16 units from the beginning. */
   at: number;
   /** What is there. It repeats one sign of punctuation at most. */
@@ -82,7 +82,7 @@ const otherFormat = (text: string): string | undefined => {
 };
 
 /** Reads a text as JSON until it finds that it is none. */
-class Reader {
+class JsonReader {
   #at = 0;
   /** What is open around here: objects and arrays. */
   readonly #open: Uint8Array;
@@ -95,7 +95,7 @@ class Reader {
   }
 
   /** The first fault, if there is one. */
-  read(): Fault | undefined {
+  read(): JsonFault | undefined {
     for (;;) {
       const fault = this.#value();
       if (fault) return fault;
@@ -130,16 +130,16 @@ class Reader {
     this.#at += matchAt(SPACE, this.#text, this.#at).length;
   }
 
-  #fault(what: string): Fault {
+  #fault(what: string): JsonFault {
     return { at: this.#at, what };
   }
 
-  #end(where: string): Fault {
+  #end(where: string): JsonFault {
     return this.#fault(`the text ends ${where}; is it cut off?`);
   }
 
   /** Reads a value, of an object or array the beginning up to its first value that is neither. */
-  #value(): Fault | undefined {
+  #value(): JsonFault | undefined {
     for (;;) {
       this.#skip();
       if (this.#isEnd) return this.#end(this.#depth === 0 ? `where ${A_VALUE} is needed` : `inside ${this.#inside}`);
@@ -161,7 +161,7 @@ class Reader {
     }
   }
 
-  #scalar(): Fault | undefined {
+  #scalar(): JsonFault | undefined {
     const read = matchAt(LITERAL, this.#text, this.#at) || matchAt(NUMBER, this.#text, this.#at);
     const word = matchAt(WORD, this.#text, this.#at);
     // Of a long number the word is only the beginning.
@@ -177,7 +177,7 @@ class Reader {
   }
 
   /** Reads the name of a member and the colon after it. */
-  #name(): Fault | undefined {
+  #name(): JsonFault | undefined {
     this.#skip();
     if (this.#isEnd) return this.#end('inside an object');
     if (this.#character !== '"') return this.#fault(oddity(this.#text, this.#at, 'a name in double quotes'));
@@ -191,7 +191,7 @@ class Reader {
   }
 
   /** What comes after a value within something: the next one, the end of what it is in, or a fault. */
-  #next(): 'value' | 'closed' | Fault {
+  #next(): 'value' | 'closed' | JsonFault {
     if (this.#isEnd) return this.#end(`inside ${this.#inside}`);
     const isObject = this.#open[this.#depth] === OBJECT;
     const character = this.#character;
@@ -212,7 +212,7 @@ class Reader {
     return (isObject ? this.#name() : undefined) ?? 'value';
   }
 
-  #string(): Fault | undefined {
+  #string(): JsonFault | undefined {
     this.#at += 1;
     for (; !this.#isEnd; this.#at += 1) {
       const code = this.#text.charCodeAt(this.#at);
@@ -231,7 +231,7 @@ class Reader {
     return this.#end('inside a string');
   }
 
-  #brokenEscape(): Fault {
+  #brokenEscape(): JsonFault {
     if (this.#at + 1 >= this.#text.length) {
       this.#at = this.#text.length;
       return this.#end('inside a string');
@@ -241,8 +241,8 @@ class Reader {
 }
 
 /** Where a text is no JSON, and why; undefined if it is. */
-export const jsonFault = (text: string): Fault | undefined => {
-  const fault = new Reader(text).read();
+export const jsonFault = (text: string): JsonFault | undefined => {
+  const fault = new JsonReader(text).read();
   const other = fault && otherFormat(text);
   return fault && other !== undefined ? { at: 0, what: other } : fault;
 };

@@ -43,7 +43,7 @@ const VALUE_ALIASES: Aliases = {
 };
 
 /** The parts of zod's definitions that lead from a schema to those within it. */
-interface Definition {
+interface MemberDefinition {
   innerType?: z.ZodType;
   out?: z.ZodType;
   element?: z.ZodType;
@@ -51,12 +51,12 @@ interface Definition {
   shape?: Record<string, z.ZodType>;
 }
 
-const definitionOf = (schema: z.ZodType | undefined): Definition => {
-  let definition = (schema?.def ?? {}) as Definition;
+const definitionOf = (schema: z.ZodType | undefined): MemberDefinition => {
+  let definition = (schema?.def ?? {}) as MemberDefinition;
   for (;;) {
     const inner = definition.innerType ?? (definition.shape ? undefined : definition.out);
     if (!inner) return definition;
-    definition = inner.def as Definition;
+    definition = inner.def as MemberDefinition;
   }
 };
 

@@ -2,7 +2,7 @@ import { excerptOf, MAX_EXCERPT, type Procedure } from '../../contract/index.ts'
 import { leastInput } from './example.ts';
 import { membersAt } from './members.ts';
 
-type Called = Pick<Procedure, 'id' | 'route' | 'example'>;
+type QueriedCall = Pick<Procedure, 'id' | 'route' | 'example'>;
 
 /** Parameters of a query that are made into an example at most. */
 const MAX_PARAMETERS = 10;
@@ -18,7 +18,10 @@ const parsed = (text: string): unknown => {
 };
 
 /** The members of an input as a query has them, each of the type that its schema wants; undefined where that fails. */
-const inputOf = (query: Readonly<Record<string, unknown>>, { route }: Called): Record<string, unknown> | undefined => {
+const inputOf = (
+  query: Readonly<Record<string, unknown>>,
+  { route }: QueriedCall,
+): Record<string, unknown> | undefined => {
   const members = membersAt(route.body, ['json']);
   const input: Record<string, unknown> = {};
   const entries = Object.entries(query);
@@ -32,7 +35,7 @@ const inputOf = (query: Readonly<Record<string, unknown>>, { route }: Called): R
 };
 
 /** Whether there is no fault in a member of an input, whatever else there is. */
-const isMember = ({ body }: Called['route'], json: object, name: string): boolean =>
+const isMember = ({ body }: QueriedCall['route'], json: object, name: string): boolean =>
   !body.safeParse({ json }).error?.issues.some(({ path }) => path[1] === name);
 
 /**
@@ -42,7 +45,7 @@ const isMember = ({ body }: Called['route'], json: object, name: string): boolea
 export const parametersHint = (
   method: string,
   query: Readonly<Record<string, unknown>>,
-  procedure: Called,
+  procedure: QueriedCall,
 ): string | undefined => {
   const meant = inputOf(query, procedure);
   const text = excerptOf({ json: meant ?? leastInput(procedure) });

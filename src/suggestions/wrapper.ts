@@ -2,8 +2,8 @@ import { excerptOf, type Issue, type Procedure } from '../../contract/index.ts';
 import { leastInput } from './example.ts';
 import { membersAt } from './members.ts';
 
-type Called = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
-type Members = Record<string, unknown>;
+type WrappedCall = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
+type WrappedMembers = Record<string, unknown>;
 
 /** What other APIs call the member that holds the parameters. */
 const OTHER_WRAPPERS = new Set([
@@ -18,7 +18,7 @@ const OTHER_WRAPPERS = new Set([
   'payload',
 ]);
 
-const isMembers = (value: unknown): value is Members =>
+const isMembers = (value: unknown): value is WrappedMembers =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
@@ -28,7 +28,7 @@ const at = (path: string, message: string): Issue => ({ path, code: 'invalid_typ
 const wrapped = (json: unknown): string => excerptOf({ json });
 
 /** What is wrong with an envelope that has no member `json`. */
-const withoutJson = (envelope: Members, procedure: Called): Issue | undefined => {
+const withoutJson = (envelope: WrappedMembers, procedure: WrappedCall): Issue | undefined => {
   const { meta: _, ...rest } = envelope;
   const names = Object.keys(rest);
   if (names.length === 0) {
@@ -53,7 +53,7 @@ const withoutJson = (envelope: Members, procedure: Called): Issue | undefined =>
  * The one fault of an envelope that does not hold the parameters as it should, where that is what is wrong with it: to
  * look for others would be to take its members for what they are not.
  */
-export const wrapperIssue = (envelope: unknown, procedure: Called): Issue | undefined => {
+export const wrapperIssue = (envelope: unknown, procedure: WrappedCall): Issue | undefined => {
   const example = (): string => wrapped(leastInput(procedure));
   if (typeof envelope === 'string') {
     const holds = isJson(envelope) ? 'a string that holds JSON: encode it once, not twice' : 'a string';

@@ -65,5 +65,5 @@ const join = (one: Observer, other: Observer): Observer => ({
 });
 
 /** Has two observers watch the same, where there are two. */
-export const joined = (one: Observer | undefined, other: Observer | undefined): Observer | undefined =>
+export const compositeObserver = (one: Observer | undefined, other: Observer | undefined): Observer | undefined =>
   one && other ? join(one, other) : (one ?? other);

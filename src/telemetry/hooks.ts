@@ -8,7 +8,7 @@ import type { OverloadObserver } from '../overload/observer.ts';
 type Within = <T>(work: () => T) => T;
 
 /** Watches one HTTP request. */
-export interface RequestWatch {
+export interface RequestObservation {
   within: Within;
   /** It is over; `status` is undefined where it was not answered as a whole. */
   end: (status: number | undefined) => void;
@@ -27,13 +27,13 @@ export interface Route {
 
 export interface RequestObserver {
   /** A request has come, and may have to wait before anything is done for it. */
-  begin: (request: IncomingMessage, route: Route) => RequestWatch;
+  begin: (request: IncomingMessage, route: Route) => RequestObservation;
   /** Something was refused that could not be read as a request. */
   unreadable: (status: number) => void;
 }
 
 /** Watches one call of a procedure. It ends once, answered or failed. */
-export interface CallWatch {
+export interface CallObservation {
   within: Within;
   /** It sent so many bytes. */
   sent: (bytes: number) => void;
@@ -44,7 +44,7 @@ export interface CallWatch {
 
 export interface CallObserver {
   /** A call begins; `procedure` is undefined for one of what does not exist. */
-  begin: (procedure: string | undefined) => CallWatch;
+  begin: (procedure: string | undefined) => CallObservation;
   /** A write is answered as it was before. */
   replayed: (procedure: string) => void;
   /** A read is made, or takes the answer to an equal one. */
@@ -65,7 +65,7 @@ export interface Observer extends RateLimitObserver {
 }
 
 /** For calls that nobody watches. */
-export const unwatched: CallWatch = {
+export const unobserved: CallObservation = {
   within: (work) => work(),
   sent: () => undefined,
   answered: () => undefined,

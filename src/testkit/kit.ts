@@ -1,18 +1,18 @@
-import type { Kit } from '../app/server.ts';
+import type { ServeKit } from '../app/server.ts';
 import { createDemo, type Demo } from './sandbox/records.ts';
 import { sandboxWelcome, welcome } from './sandbox/welcome.ts';
 
 /** What the command `serve` adds to the service: the demo of an empty database, and the sandbox. */
-export const kit: Kit<Demo> = {
+export const kit: ServeKit<Demo> = {
   createDemo,
   welcome,
   openSandbox: async (context) => {
     // A service without the sandbox does not load it.
-    const [{ SandboxSpaces }, { createSandboxApp }] = await Promise.all([
+    const [{ SandboxWorkspaces }, { createSandboxApp }] = await Promise.all([
       import('./sandbox/spaces.ts'),
       import('./sandbox/app.ts'),
     ]);
-    const spaces = await SandboxSpaces.open(context);
+    const spaces = await SandboxWorkspaces.open(context);
     return { app: createSandboxApp(context, spaces), welcome: sandboxWelcome, close: () => spaces.close() };
   },
 };

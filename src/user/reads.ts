@@ -1,4 +1,4 @@
-import { Coalescer } from '../db/batching/batch-loader.ts';
+import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
@@ -9,10 +9,10 @@ const COLUMNS =
   'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
 
 /** Reads profiles by id; those who wait share their queries. */
-export type ProfileReads = Coalescer<string, UserColumns | undefined>;
+export type ProfileReads = BatchLoader<string, UserColumns | undefined>;
 
 export const profileReads = (db: Database): ProfileReads =>
-  new Coalescer({
+  new BatchLoader({
     note: db.observer?.coalesced('profiles'),
     run: async (ids, deadline) => {
       const users = await readUsers(db.within(deadline), new Set(ids));

@@ -1,5 +1,5 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
-import { type Actor, noteAct } from '../audit/acts.ts';
+import { type Actor, record } from '../audit/acts.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
@@ -14,7 +14,7 @@ import type { Caller } from '../auth/verifier.ts';
 import type { Writes } from '../idempotency/writes.ts';
 import type { Call } from '../procedure.ts';
 import type { SearchIndex } from '../search/search-index.ts';
-import { noteDocuments, type NoteDocuments } from '../search/tail.ts';
+import { enqueueDocuments, type EnqueueDocuments } from '../search/tail.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
 import { type ProfileReads, readUsers } from './reads.ts';
@@ -44,7 +44,7 @@ export const insertUsers = async (
   tx: Transaction,
   users: readonly NewUser[],
   now: Date,
-  note: NoteDocuments = noteDocuments,
+  note: EnqueueDocuments = enqueueDocuments,
 ): Promise<void> => {
   await insertRows(
     tx,
@@ -67,7 +67,7 @@ export const createUser = (db: Database, nickname: string, now: Date, by?: Actor
   db.transaction(async (tx) => {
     const id = newId(now);
     await insertUser(tx, { id, nickname }, now);
-    await noteAct(tx, by, { action: 'users create', subject: `user ${id}`, after: { nickname } });
+    await record(tx, by, { action: 'users create', subject: `user ${id}`, after: { nickname } });
     return id;
   });
 
@@ -77,9 +77,9 @@ export const renameUser = (db: Database, id: string, nickname: string, by: Actor
     const { nickname: before } = await lockUser(tx, id);
     if (before === nickname) return { before };
     await updateRow<UserRow>(tx, 'User', id, { nickname, searchText: normalise(nickname), updatedAt: by.now });
-    await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
+    await enqueueDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     const act = { action: 'users rename', subject: `user ${id}`, before: { nickname: before }, after: { nickname } };
-    await noteAct(tx, by, act);
+    await record(tx, by, act);
     return { before };
   });
 
@@ -104,7 +104,7 @@ export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser>
 export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> => {
   await tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(id)]);
   // A document that holds nothing, and so is never found.
-  await noteDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
+  await enqueueDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
 };
 
 /** As `getUser`, on its own. @throws AppError USER_NOT_FOUND */
@@ -159,7 +159,7 @@ export const updateUser = <Output>(
         updatedAt: now(),
       });
       const { nickname } = given;
-      if (nickname !== undefined) await noteDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
+      if (nickname !== undefined) await enqueueDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }
     return look(tx);
   };

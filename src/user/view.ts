@@ -3,19 +3,19 @@ import { countFromDb, idFromBytes, timeFromDb } from '../db/values.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { UserColumns, UserSummaryColumns } from './entity.ts';
 
-type UserProfile = OutputOf<Contract['user']['getProfile']>;
-type CurrentUser = OutputOf<Contract['user']['me']>;
-type UserSummary = OutputOf<Contract['user']['search']>['items'][number];
+type ProfileView = OutputOf<Contract['user']['getProfile']>;
+type CurrentUserView = OutputOf<Contract['user']['me']>;
+type UserSummaryView = OutputOf<Contract['user']['search']>['items'][number];
 
 /** A user as search shows them. */
-export const userSummaryView = ({ id, nickname, avatar }: UserSummaryColumns): UserSummary => ({
+export const userSummaryView = ({ id, nickname, avatar }: UserSummaryColumns): UserSummaryView => ({
   id: idFromBytes(id),
   nickname,
   avatar,
 });
 
 /** A user as everyone may see them. */
-export const userProfileView = (user: UserColumns): UserProfile => ({
+export const userProfileView = (user: UserColumns): ProfileView => ({
   ...userSummaryView(user),
   bio: user.bio,
   pronouns: user.pronouns,
@@ -28,7 +28,7 @@ export const userProfileView = (user: UserColumns): UserProfile => ({
 });
 
 /** The caller, with the key in use. */
-export const currentUserView = (user: UserColumns, { key }: Caller): CurrentUser => ({
+export const currentUserView = (user: UserColumns, { key }: Caller): CurrentUserView => ({
   ...userProfileView(user),
   updatedAt: timeFromDb(user.updated_at),
   apiKey: { ...key, expiresAt: key.expiresAt?.toISOString() ?? null },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { listActs, noteActs, sweepActs, systemActor } from '../../src/audit/acts.ts';
+import { listActs, recordAll, sweepEvents, systemActor } from '../../src/audit/acts.ts';
 import { Database } from '../../src/db/database.ts';
 import { KeyUses, readUses, sweepUses } from '../../src/auth/uses.ts';
 import { createKey } from '../../src/auth/service.ts';
@@ -116,14 +116,14 @@ test('thirty days of acts do not grow beyond those that are kept', async () => {
     const now = new Date(begin + day * DAY_MS);
     const act = { action: 'users rename', subject: 'user x', before: { nickname: 'x'.repeat(50) }, after: {} };
     await db.transaction((tx) =>
-      noteActs(
+      recordAll(
         tx,
         { name: 'test', now },
         Array.from({ length: DAILY }, () => act),
       ),
     );
     let sweeps = 1;
-    while (await sweepActs(db, now, KEPT_DAYS)) sweeps += 1;
+    while (await sweepEvents(db, now, KEPT_DAYS)) sweeps += 1;
     // Each takes a bounded number.
     if (day > KEPT_DAYS) expect(sweeps).toBeGreaterThan(2);
     sizes.push({ rows: await count(), pages: await pages() });

@@ -6,7 +6,7 @@ import { IDEMPOTENCY_HOURS } from '../../contract/index.ts';
 import type { Parameter, Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes, timeToDb } from '../../src/db/values.ts';
-import { repeatable } from '../../src/idempotency/repeatable.ts';
+import { idempotentCall } from '../../src/idempotency/repeatable.ts';
 import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../src/idempotency/records.ts';
 import { Sweeper } from '../../src/app/sweeper.ts';
 import { createLog } from '../../src/app/log.ts';
@@ -148,11 +148,11 @@ test('toggles that meet are looked up and remembered together', async () => {
   const toggleAll = () =>
     Promise.allSettled(
       fans.map(({ id, keyId: apiKeyId }) => {
-        const call = repeatable({ ...described, apiKeyId, input: () => ({ gameId }) });
+        const call = idempotentCall({ ...described, apiKeyId, input: () => ({ gameId }) });
         return app.context.routers.game.toggles.favorite(
           gameKind,
           gameId,
-          { ...callOf(id), repeatable: call },
+          { ...callOf(id), idempotent: call },
           (state) => state,
         );
       }),

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
-import { RunAgain } from '../../src/db/connection.ts';
+import { RetryTransaction } from '../../src/db/connection.ts';
 import { getGame } from '../../src/game/service.ts';
 import { metricSources } from '../../src/app/context.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
-import { type CallWatch, type Observer, unwatched } from '../../src/telemetry/hooks.ts';
+import { type CallObservation, type Observer, unobserved } from '../../src/telemetry/hooks.ts';
 import { startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { anonymousCall } from '../support/call.ts';
 import { engine } from '../support/database.ts';
@@ -27,7 +27,7 @@ describe('metrics', () => {
   beforeAll(async () => {
     // More than this file sends, but for the callers of one network.
     app = await startApp({ observer: metrics.observer, rates: 'anonymous=200,read=10000,write=1000,work=1000000' });
-    metrics.watch(metricSources(app.context));
+    metrics.addSources(metricSources(app.context));
     user = await app.aUser();
     ({ id } = await app.aGame({}, user));
   });
@@ -115,7 +115,7 @@ describe('metrics', () => {
       app.context.db.transaction(async (tx) => {
         await tx.read('SELECT 1');
         runs += 1;
-        if (runs < 3) throw new RunAgain();
+        if (runs < 3) throw new RetryTransaction();
       });
     expect(await rises('database_retries_total', ['cause'], run)).toEqual({ conflict: 2 });
   });
@@ -182,9 +182,9 @@ test('an observer finds the statements of a call in its context, and each call i
       unreadable: nothing,
     },
     calls: {
-      begin: (procedure): CallWatch => {
+      begin: (procedure): CallObservation => {
         calls.push({ procedure, of: request.getStore() });
-        return { ...unwatched, within: (work) => call.run(procedure ?? '', work) };
+        return { ...unobserved, within: (work) => call.run(procedure ?? '', work) };
       },
       replayed: nothing,
       shared: nothing,

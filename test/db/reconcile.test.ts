@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Database } from '../../src/db/database.ts';
 import { type AuditEntry, listActs, systemActor } from '../../src/audit/acts.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeToDb } from '../../src/db/values.ts';
-import type { Finding } from '../../src/admin/reconcile/finding.ts';
+import type { ReconcileFinding } from '../../src/admin/reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../src/admin/reconcile/service.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { searchKinds } from '../../src/app/schema.ts';
@@ -27,8 +27,8 @@ afterAll(() => app.stop());
 const write = (sql: string, parameters: (string | number | Bytes)[] = []): Promise<number> =>
   db.transaction((tx) => tx.execute(sql, parameters));
 
-const find = (): Promise<Finding[]> => reconcile(db, { fix: false });
-const mend = (): Promise<Finding[]> => reconcile(db, { fix: true });
+const find = (): Promise<ReconcileFinding[]> => reconcile(db, { fix: false });
+const mend = (): Promise<ReconcileFinding[]> => reconcile(db, { fix: true });
 
 // Each test starts from right counters, were the one before to fail halfway.
 beforeEach(mend);
@@ -43,12 +43,12 @@ const rowWithMost = async (table: string, column: string): Promise<{ key: Bytes 
   return { key: id, id: typeof id === 'number' ? String(id) : idFromBytes(id), n };
 };
 
-const one = (what: string, id: string, stored: number | string, actual: number | string): Finding[] => [
+const one = (what: string, id: string, stored: number | string, actual: number | string): ReconcileFinding[] => [
   { what, total: 1, samples: [{ what, id, stored, actual }] },
 ];
 
 /** Expects this finding, and no other, until it is mended. */
-const expectMended = async (finding: Finding[]): Promise<void> => {
+const expectMended = async (finding: ReconcileFinding[]): Promise<void> => {
   // Finding changes nothing, or mending would find something else.
   expect(await find()).toEqual(finding);
   expect(await mend()).toEqual(finding);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { gameKind } from '../../src/game/kind.ts';
 import { publish } from '../../src/content/write/publisher.ts';
-import { atOnce } from '../../src/db/sql/pipelined.ts';
+import { pipelined } from '../../src/db/sql/pipelined.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { idFromBytes, idToBytes } from '../../src/db/values.ts';
@@ -66,7 +66,7 @@ describe('a transaction', () => {
     // Known to the session, unlike the other one.
     await db.transaction((tx) => add(tx, name));
     const changes = await db.transaction((tx) =>
-      atOnce([
+      pipelined([
         tx.execute('UPDATE counters SET n = n * 10 WHERE name = ?', [name]),
         add(tx, name),
         tx.execute('UPDATE counters SET n = n * 100 WHERE name = ?', [name]),
@@ -80,7 +80,7 @@ describe('a transaction', () => {
   test('of which something sent at once fails leaves nothing, and throws what failed first', async () => {
     const name = await aCounter(1);
     const work = db.transaction((tx) =>
-      atOnce([
+      pipelined([
         add(tx, name),
         tx.execute('INSERT INTO counters (name, n) VALUES (?, 1)', [name]),
         tx.execute('UPDATE nowhere SET n = 1'),

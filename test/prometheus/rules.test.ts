@@ -33,7 +33,7 @@ afterEach(async () => {
 test('the metrics are as Prometheus wants them', async () => {
   const metrics = new Metrics();
   app = await startApp({ observer: metrics.observer, rates: 'on' });
-  metrics.watch(metricSources(app.context));
+  metrics.addSources(metricSources(app.context));
   const game = await app.aGame();
   await app.call('game.getById', { id: game.id });
   await app.fail('game.getById', { id: 'x' }, 404);

@@ -84,10 +84,10 @@ describe('two instances', () => {
   test('hold all networks of a /48 to eight times the rate of one, together', async () => {
     await startTwo('anonymous=5');
     const enter = async (n: number): Promise<boolean> => {
-      const { rates } = apps[n % apps.length]!.context.protection.limits!;
-      const account = rates.accountOf(undefined, `2001:db8:1:${n.toString(16)}::1`, () => undefined);
+      const { limiter } = apps[n % apps.length]!.context.protection.limits!;
+      const account = limiter.keyOf(undefined, `2001:db8:1:${n.toString(16)}::1`, () => undefined);
       try {
-        await rates.enter(account, 'read');
+        await limiter.chargeCall(account, 'read');
         return true;
       } catch {
         return false;
@@ -117,9 +117,9 @@ describe('two instances', () => {
   test('charge work together', async () => {
     await startTwo('work=1000');
     const [one, other] = apps as [TestApp, TestApp];
-    const { rates } = one.context.protection.limits!;
-    rates.bill(
-      rates.accountOf(undefined, '127.0.0.1', () => undefined),
+    const { limiter } = one.context.protection.limits!;
+    limiter.chargeWork(
+      limiter.keyOf(undefined, '127.0.0.1', () => undefined),
       5000,
     );
     const until = Date.now() + 5000;
@@ -132,11 +132,12 @@ describe('two instances', () => {
     let counted = 0;
     for (const id of ['a', 'b', 'c']) {
       for (const { context } of apps) {
-        for (let n = 0; n < 5; n += 1) context.protection.limits!.views.note('192.0.2.1', id, () => (counted += 1));
+        for (let n = 0; n < 5; n += 1)
+          context.protection.limits!.firstViews.note('192.0.2.1', id, () => (counted += 1));
       }
     }
-    await apps[0]!.context.protection.limits!.rates.enter(
-      apps[0]!.context.protection.limits!.rates.accountOf('x', '', () => undefined),
+    await apps[0]!.context.protection.limits!.limiter.chargeCall(
+      apps[0]!.context.protection.limits!.limiter.keyOf('x', '', () => undefined),
       'read',
     );
     await sleep(50);
@@ -146,7 +147,7 @@ describe('two instances', () => {
   test('leave no address in Redis, nor anything that stays', async () => {
     await startTwo('on');
     await readMany(4);
-    apps[0]!.context.protection.limits!.views.note('127.0.0.1', 'a', () => undefined);
+    apps[0]!.context.protection.limits!.firstViews.note('127.0.0.1', 'a', () => undefined);
     const socket = connect(redis.port, '127.0.0.1');
     let text = '';
     socket.on('data', (data) => (text += data.toString()));
@@ -184,9 +185,9 @@ describe('a bucket that holds what we never wrote', () => {
   ])('begins anew: %s', async (_, command) => {
     await start('anonymous=20');
     await read(apps[0]!);
-    const { rates } = apps[0]!.context.protection.limits!;
-    rates.bill(
-      rates.accountOf(undefined, '127.0.0.1', () => undefined),
+    const { limiter } = apps[0]!.context.protection.limits!;
+    limiter.chargeWork(
+      limiter.keyOf(undefined, '127.0.0.1', () => undefined),
       10_000,
     );
     await sleep(200);
@@ -219,14 +220,14 @@ describe('a bucket that holds what we never wrote', () => {
 
   test('takes nobody off Redis where work is added to it', async () => {
     await start('on');
-    const { rates } = apps[0]!.context.protection.limits!;
-    const account = rates.accountOf('a key', '', () => undefined);
-    rates.bill(account, 10_000);
+    const { limiter } = apps[0]!.context.protection.limits!;
+    const account = limiter.keyOf('a key', '', () => undefined);
+    limiter.chargeWork(account, 10_000);
     await sleep(200);
     const [key] = await keysOf('work');
     await redis.command(`DEL ${key}`);
     await redis.command(`RPUSH ${key} 1`);
-    rates.bill(account, 10_000);
+    limiter.chargeWork(account, 10_000);
     await sleep(200);
     expect(await redis.command(`TYPE ${key}`)).toBe('+string\r\n');
     expect(await redis.command(`PTTL ${key}`)).toMatch(/^:[1-9]/);

@@ -13,10 +13,10 @@ import { createApp } from '../../src/app/app.ts';
 import { createSandboxApp } from '../../src/testkit/sandbox/app.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { closeContext, type Context, openContext } from '../../src/app/context.ts';
-import { spaceOn, type Spaces } from '../../src/testkit/sandbox/spaces.ts';
-import type { Edge } from '../../src/http/server/limits.ts';
+import { workspaceOn, type Workspaces } from '../../src/testkit/sandbox/spaces.ts';
+import type { HttpServerLimits } from '../../src/http/server/limits.ts';
 import { errorDocs } from '../../src/http/message/failures.ts';
-import { Listener } from '../../src/http/server/http-server.ts';
+import { HttpServer } from '../../src/http/server/http-server.ts';
 import { LoadShedder } from '../../src/http/server/load-shedder.ts';
 import { securityHeaders } from '../../src/http/middleware/security-headers.ts';
 import { generateKey } from '../../src/auth/format.ts';
@@ -110,7 +110,7 @@ interface Options {
   /** By which address it reaches the database of this address: its own, unless told. */
   reach?: (databaseUrl: string) => Promise<string>;
   /** What its listener bears, where it is other than usual. */
-  edge?: Partial<Edge>;
+  edge?: Partial<HttpServerLimits>;
   /** How long a request may take: tests crowd a machine that is busy with others, and none is to end for that. */
   requestTimeoutMs?: number;
   /** Other settings, as environment variables. */
@@ -120,8 +120,8 @@ interface Options {
 }
 
 /** A sandbox whose one space is the service itself, on whatever data that has. */
-const soleSpace = (context: Context): Spaces => {
-  const space = spaceOn(context);
+const soleSpace = (context: Context): Workspaces => {
+  const space = workspaceOn(context);
   return {
     within: (_name, work) => work(space),
     reset: () => undefined,
@@ -169,7 +169,7 @@ export const startApp = async ({
   const docs = errorDocs(config);
   const shedder = new LoadShedder({ overload: context.protection.overload, headersOf, docs, log, observer });
   const requests = observer?.requests;
-  const listener = new Listener(observed.listener, { headers: headersOf(), docs, edge, shedder, observer: requests });
+  const listener = new HttpServer(observed.listener, { headers: headersOf(), docs, edge, shedder, observer: requests });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 

@@ -1,6 +1,6 @@
-import type { Database, Lane } from '../../src/db/database.ts';
+import type { Database, WorkloadPool } from '../../src/db/database.ts';
 
-type Read = Lane['read'];
+type Read = WorkloadPool['read'];
 
 /** Has `instead` run what calls read outside of transactions, given how it would be; returns a function that takes this back. */
 export const interceptReads = (db: Database, instead: (read: Read) => Read): (() => void) => {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
-import { Coalescer } from '../../src/db/batching/batch-loader.ts';
+import { BatchLoader } from '../../src/db/batching/batch-loader.ts';
 import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
 
 /** A database that answers when it is told to. */
 const aDatabase = () => {
   const batches: { requests: string[]; answer: () => void; fail: (error: unknown) => void }[] = [];
-  const coalescer = new Coalescer<string, string>({
+  const coalescer = new BatchLoader<string, string>({
     run: (requests) =>
       new Promise((resolve, reject) => {
         const answer = () => resolve(requests.map((request) => `answer to ${request}`));

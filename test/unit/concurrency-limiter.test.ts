@@ -2,10 +2,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
-import { ConcurrencyLimiter, type Work } from '../../src/overload/concurrency-limiter.ts';
+import { ConcurrencyLimiter, type LimitedWork } from '../../src/overload/concurrency-limiter.ts';
 
 const forever = new Deadline();
-const by = (caller: string, more: Partial<Work> = {}): Work => ({ caller, cost: 1, deadline: forever, ...more });
+const by = (caller: string, more: Partial<LimitedWork> = {}): LimitedWork => ({
+  caller,
+  cost: 1,
+  deadline: forever,
+  ...more,
+});
 /** What takes all there is. */
 const all = by('all', { cost: Number.MAX_SAFE_INTEGER });
 

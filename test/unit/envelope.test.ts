@@ -2,7 +2,7 @@ import { parse } from 'node:querystring';
 import { describe, expect, test } from '@jest/globals';
 import type { Request } from 'express';
 import * as fc from 'fast-check';
-import { sentText, sentValue } from '../../src/rpc/payload.ts';
+import { textPayload, valuePayload } from '../../src/rpc/payload.ts';
 import { AppError } from '../../src/errors.ts';
 import { queryText } from '../../src/rpc/trpc/get.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
@@ -28,7 +28,7 @@ describe('a text', () => {
   test('of JSON is read as it is', () => {
     assertProperty(
       fc.property(fc.json(), (text) => {
-        const { parse: read, text: key } = sentText(text);
+        const { parse: read, text: key } = textPayload(text);
         expect(JSON.stringify(read())).toBe(JSON.stringify(JSON.parse(text)));
         expect(key).toBe(text);
       }),
@@ -38,7 +38,7 @@ describe('a text', () => {
   test('of anything else is refused', () => {
     const cut = fc.tuple(fc.json(), fc.nat(20)).map(([text, length]) => text.slice(0, length));
     assertProperty(
-      fc.property(fc.oneof(fc.string({ unit: anyCharacter }), cut), (text) => isReadOrRefused(sentText(text).parse)),
+      fc.property(fc.oneof(fc.string({ unit: anyCharacter }), cut), (text) => isReadOrRefused(textPayload(text).parse)),
       500,
     );
   });
@@ -49,8 +49,8 @@ describe('a member of a batch', () => {
     assertProperty(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const [first, second] = [JSON.stringify(one), JSON.stringify(other)];
-        expect(sentValue(one).text === sentValue(other).text).toBe(first === second);
-        expect(sentValue(one).text).toBe(sentValue(JSON.parse(first)).text);
+        expect(valuePayload(one).text === valuePayload(other).text).toBe(first === second);
+        expect(valuePayload(one).text).toBe(valuePayload(JSON.parse(first)).text);
       }),
     );
   });
@@ -61,9 +61,9 @@ describe('a member of a batch', () => {
       ['{"a":', '}'],
     ] as const) {
       const body = `${open.repeat(DEPTH)}1${close.repeat(DEPTH)}`;
-      const { text, parse: read } = sentValue(JSON.parse(body));
+      const { text, parse: read } = valuePayload(JSON.parse(body));
       expect(typeof read()).toBe('object');
-      expect(text).not.toBe(sentValue(JSON.parse(body)).text);
+      expect(text).not.toBe(valuePayload(JSON.parse(body)).text);
     }
   });
 });
@@ -85,7 +85,7 @@ describe('a query', () => {
       fc.array(part).map((parts) => parts.join('')),
     );
     assertProperty(
-      fc.property(queries, (query) => isReadOrRefused(() => sentText(ofQuery(query)).parse())),
+      fc.property(queries, (query) => isReadOrRefused(() => textPayload(ofQuery(query)).parse())),
       1000,
     );
   });

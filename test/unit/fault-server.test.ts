@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type FaultServer, startFaultServer } from '../../src/testkit/mock-server/server.ts';
+import { type MockServer, startMockServer } from '../../src/testkit/mock-server/server.ts';
 import { parseVectors } from '../../src/testkit/mock-server/vector.ts';
 import { type Environment, startCli } from '../support/program.ts';
 
@@ -38,9 +38,9 @@ const vectors = parseVectors({
   ],
 });
 
-let server: FaultServer;
+let server: MockServer;
 beforeAll(async () => {
-  server = await startFaultServer(vectors, 0);
+  server = await startMockServer(vectors, 0);
 });
 afterAll(() => server.stop());
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { SITE_FACTOR, UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
 import { AppError } from '../../src/errors.ts';
-import { Standings } from '../../src/http/message/rate-limit-headers.ts';
-import { MOST_DEBT, type Policy, type Standing } from '../../src/rate-limit/buckets.ts';
+import { RateLimitHeaders } from '../../src/http/message/rate-limit-headers.ts';
+import { MOST_DEBT, type Policy, type RateLimitStatus } from '../../src/rate-limit/buckets.ts';
 import { LocalBuckets } from '../../src/rate-limit/stores/memory.ts';
-import { networkOf, siteOf } from '../../src/rate-limit/client-subnet.ts';
+import { clientSubnet, siteOf } from '../../src/rate-limit/client-subnet.ts';
 import { parseQuotas, QuotaError } from '../../src/rate-limit/policies.ts';
-import { Rates } from '../../src/rate-limit/limiter.ts';
+import { RateLimiter } from '../../src/rate-limit/limiter.ts';
 import { FirstViews } from '../../src/rate-limit/views.ts';
 
 let now = 0;
@@ -18,7 +18,7 @@ beforeEach(() => {
 const policy = (quota: number, name = 'read'): Policy => ({ name, quota, seconds: 60 });
 
 describe('a bucket', () => {
-  const take = (buckets: LocalBuckets, of: Policy, cost = 1) => buckets.take([{ policy: of, owner: 'a', cost }]);
+  const take = (buckets: LocalBuckets, of: Policy, cost = 1) => buckets.consume([{ policy: of, owner: 'a', cost }]);
 
   test.each([1, 3, 7, 600, 999_999])('takes its quota at once, and no more: %d', (quota) => {
     const buckets = new LocalBuckets(clock);
@@ -31,7 +31,7 @@ describe('a bucket', () => {
       taken += cost;
     }
     expect(taken).toBe(quota);
-    expect(buckets.standing(of, 'a')).toEqual({ policy: of, left: 0, wholeInMs: expect.closeTo(60_000) });
+    expect(buckets.status(of, 'a')).toEqual({ policy: of, left: 0, wholeInMs: expect.closeTo(60_000) });
     expect(take(buckets, of).refusal).toEqual({ policy: of, roomInMs: expect.closeTo(60_000 / quota) });
   });
 
@@ -44,9 +44,9 @@ describe('a bucket', () => {
     now += 1;
     expect(take(buckets, of).refusal).toBeUndefined();
     now += 30_000;
-    expect(buckets.standing(of, 'a').left).toBe(30);
+    expect(buckets.status(of, 'a').left).toBe(30);
     now += 60_000;
-    expect(buckets.standing(of, 'a')).toEqual({ policy: of, left: 60, wholeInMs: 0 });
+    expect(buckets.status(of, 'a')).toEqual({ policy: of, left: 60, wholeInMs: 0 });
   });
 
   test('never lets more than the quota and what has run out through', () => {
@@ -68,7 +68,7 @@ describe('a bucket', () => {
     const buckets = new LocalBuckets(clock);
     const [wide, narrow] = [policy(10), policy(1, 'search')];
     const both = () =>
-      buckets.take([
+      buckets.consume([
         { policy: wide, owner: 'a', cost: 1 },
         { policy: narrow, owner: 'a', cost: 1 },
       ]);
@@ -77,7 +77,7 @@ describe('a bucket', () => {
       refusal: { policy: narrow, roomInMs: 60_000 },
       standings: [expect.objectContaining({ left: 9 }), expect.objectContaining({ left: 0 })],
     });
-    expect(buckets.standing(wide, 'a').left).toBe(9);
+    expect(buckets.status(wide, 'a').left).toBe(9);
   });
 
   test('lets a call through that costs more than there is, if nothing else was taken', () => {
@@ -101,13 +101,13 @@ describe('a bucket', () => {
     const buckets = new LocalBuckets(clock);
     take(buckets, policy(10), 3);
     buckets.add({ policy: policy(10), owner: 'a', cost: -100 });
-    expect(buckets.standing(policy(10), 'a').left).toBe(10);
+    expect(buckets.status(policy(10), 'a').left).toBe(10);
   });
 
   test('is forgotten when there are too many, the one asked for longest ago first', () => {
     const buckets = new LocalBuckets(clock, 2);
-    for (const owner of ['a', 'b', 'c']) buckets.take([{ policy: policy(10), owner, cost: 1 }]);
-    expect(['a', 'b', 'c'].map((owner) => buckets.standing(policy(10), owner).left)).toEqual([10, 9, 9]);
+    for (const owner of ['a', 'b', 'c']) buckets.consume([{ policy: policy(10), owner, cost: 1 }]);
+    expect(['a', 'b', 'c'].map((owner) => buckets.status(policy(10), owner).left)).toEqual([10, 9, 9]);
   });
 });
 
@@ -150,11 +150,11 @@ describe('the network of an address', () => {
       (text) => [text, 'unknown'] as const,
     ),
   ])('%s', (address, network) => {
-    expect(networkOf(address)).toBe(network);
+    expect(clientSubnet(address)).toBe(network);
   });
 
   test('is one for all addresses of a /64, and another beyond', () => {
-    const of = ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'].map(networkOf);
+    const of = ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', '2001:db8:1:3::1'].map(clientSubnet);
     expect(of[0]).toBe(of[1]);
     expect(of[0]).not.toBe(of[2]);
   });
@@ -217,12 +217,12 @@ describe('the rates of a caller', () => {
   const quotas = { read: 6, anonymous: 3, write: 20, search: 2, work: 1000 };
   const list = { effect: 'read', searchMember: 'search', recordsMember: undefined } as const;
   const batch = { effect: 'write', searchMember: undefined, recordsMember: 'games' } as const;
-  let rates: Rates;
-  let noted: Standing[];
+  let rates: RateLimiter;
+  let noted: RateLimitStatus[];
   const accountOf = (key: string | undefined, address = '192.0.2.1') =>
-    rates.accountOf(key, address, (standing) => noted.push(standing));
+    rates.keyOf(key, address, (standing) => noted.push(standing));
   beforeEach(() => {
-    rates = new Rates(quotas, new LocalBuckets(clock));
+    rates = new RateLimiter(quotas, new LocalBuckets(clock));
     noted = [];
   });
 
@@ -231,17 +231,17 @@ describe('the rates of a caller', () => {
   };
 
   test('are those of the key, or of the network', () => {
-    expect(countOf(() => rates.enter(accountOf('key 1'), 'read'))).toBe(6);
-    expect(countOf(() => rates.enter(accountOf('key 2'), 'read'))).toBe(6);
-    expect(countOf(() => rates.enter(accountOf('key 1'), 'write'))).toBe(20);
-    expect(countOf(() => rates.enter(accountOf(undefined, '2001:db8::1'), 'read'))).toBe(3);
-    expect(countOf(() => rates.enter(accountOf(undefined, '2001:db8::2'), 'read'))).toBe(0);
-    expect(countOf(() => rates.enter(accountOf(undefined), 'read'))).toBe(3);
+    expect(countOf(() => rates.chargeCall(accountOf('key 1'), 'read'))).toBe(6);
+    expect(countOf(() => rates.chargeCall(accountOf('key 2'), 'read'))).toBe(6);
+    expect(countOf(() => rates.chargeCall(accountOf('key 1'), 'write'))).toBe(20);
+    expect(countOf(() => rates.chargeCall(accountOf(undefined, '2001:db8::1'), 'read'))).toBe(3);
+    expect(countOf(() => rates.chargeCall(accountOf(undefined, '2001:db8::2'), 'read'))).toBe(0);
+    expect(countOf(() => rates.chargeCall(accountOf(undefined), 'read'))).toBe(3);
   });
 
   test('of all networks of a /48 together are eight times those of one', () => {
     const networks = Array.from({ length: 100 }, (_, n) => `2001:db8:1:${n.toString(16)}::1`);
-    const enter = (address: string) => refusalOf(() => rates.enter(accountOf(undefined, address), 'read'));
+    const enter = (address: string) => refusalOf(() => rates.chargeCall(accountOf(undefined, address), 'read'));
     const passed = networks.flatMap((address) => Array.from({ length: 3 }, () => enter(address))).filter((one) => !one);
     expect(passed).toHaveLength(SITE_FACTOR * quotas.anonymous);
     expect(enter(networks.at(-1)!)?.details).toMatchObject({
@@ -251,13 +251,13 @@ describe('the rates of a caller', () => {
     expect(noted.at(-2)).toMatchObject({ policy: { name: 'anonymous-48' }, left: 0 });
     expect(enter('2001:db8:2::1')).toBeUndefined();
     expect(enter('192.0.2.1')).toBeUndefined();
-    rates.bill(accountOf(undefined, '2001:db8:2::1'), 9000);
+    rates.chargeWork(accountOf(undefined, '2001:db8:2::1'), 9000);
     expect(enter('2001:db8:2:1::1')?.details.hint).toContain('`work-48`');
   });
 
   test('of a /48 are told only when they are the tighter ones', () => {
     const names = () => new Set(noted.map(({ policy: { name } }) => name));
-    const enter = (address: string) => refusalOf(() => rates.enter(accountOf(undefined, address), 'read'));
+    const enter = (address: string) => refusalOf(() => rates.chargeCall(accountOf(undefined, address), 'read'));
     for (let n = 0; n < 3; n += 1) enter('2001:db8::1');
     expect(names()).toEqual(new Set(['anonymous', 'work']));
     for (let n = 1; n < 7; n += 1) for (let k = 0; k < 3; k += 1) enter(`2001:db8:0:${n}::1`);
@@ -272,18 +272,18 @@ describe('the rates of a caller', () => {
 
   test('a refusal says which, and when there is room', () => {
     const account = accountOf('key');
-    countOf(() => rates.enter(account, 'read'));
-    expect(refusalOf(() => rates.enter(account, 'read'))).toMatchObject({
+    countOf(() => rates.chargeCall(account, 'read'));
+    expect(refusalOf(() => rates.chargeCall(account, 'read'))).toMatchObject({
       reason: 'RATE_LIMITED',
       details: { retryAfter: 10, hint: 'The limit `read` is 6 in 60 seconds. There is room again in 10 seconds.' },
     });
     now += 9500;
-    expect(refusalOf(() => rates.enter(account, 'read'))?.details).toMatchObject({
+    expect(refusalOf(() => rates.chargeCall(account, 'read'))?.details).toMatchObject({
       retryAfter: 1,
       hint: expect.stringMatching(/in a second\.$/),
     });
     now += 500;
-    expect(refusalOf(() => rates.enter(account, 'read'))).toBeUndefined();
+    expect(refusalOf(() => rates.chargeCall(account, 'read'))).toBeUndefined();
   });
 
   test('a search counts apart, and words alone make one', () => {
@@ -305,42 +305,42 @@ describe('the rates of a caller', () => {
 
   test('work that was done is charged afterwards, and shuts out until it is worked off', () => {
     const account = accountOf('key');
-    rates.bill(account, 1600);
-    expect(refusalOf(() => rates.enter(account, 'read'))?.details).toMatchObject({
+    rates.chargeWork(account, 1600);
+    expect(refusalOf(() => rates.chargeCall(account, 'read'))?.details).toMatchObject({
       retryAfter: 36,
       hint: expect.stringContaining('`work`'),
     });
-    expect(refusalOf(() => rates.enter(accountOf('another key'), 'read'))).toBeUndefined();
+    expect(refusalOf(() => rates.chargeCall(accountOf('another key'), 'read'))).toBeUndefined();
     now += 36_001;
-    expect(refusalOf(() => rates.enter(account, 'read'))).toBeUndefined();
+    expect(refusalOf(() => rates.chargeCall(account, 'read'))).toBeUndefined();
   });
 
   test('keys that do not exist are charged to the network, those that do are not', () => {
-    const lookUp = (address: string) => rates.lookUp(address, () => undefined);
+    const lookUp = (address: string) => rates.keyLookUp(address, () => undefined);
     for (let n = 0; n < 1000; n += 1) {
       const one = lookUp('2001:db8::1');
-      expect(refusalOf(() => one.begin())).toBeUndefined();
-      one.wasRight();
+      expect(refusalOf(() => one.reserve())).toBeUndefined();
+      one.refund();
     }
-    expect(countOf(() => lookUp('2001:db8::1').begin())).toBe(UNKNOWN_KEYS);
-    expect(refusalOf(() => lookUp('2001:db8::2').begin())?.details.retryAfter).toBe(2);
-    expect(refusalOf(() => lookUp('2001:db8:0:1::1').begin())).toBeUndefined();
+    expect(countOf(() => lookUp('2001:db8::1').reserve())).toBe(UNKNOWN_KEYS);
+    expect(refusalOf(() => lookUp('2001:db8::2').reserve())?.details.retryAfter).toBe(2);
+    expect(refusalOf(() => lookUp('2001:db8:0:1::1').reserve())).toBeUndefined();
   });
 });
 
 describe('the headers', () => {
   const [read, search, work] = [policy(600), policy(60, 'search'), policy(30_000, 'work')];
-  const standing = (of: Policy, left: number, wholeInMs = 0): Standing => ({ policy: of, left, wholeInMs });
+  const standing = (of: Policy, left: number, wholeInMs = 0): RateLimitStatus => ({ policy: of, left, wholeInMs });
 
   test('name all policies, and what is left of the tightest', () => {
-    const standings = new Standings(() => standing(read, 600));
+    const standings = new RateLimitHeaders(() => standing(read, 600));
     expect(standings.headers()).toEqual(['RateLimit-Policy', '"read";q=600;w=60', 'RateLimit', '"read";r=600;t=0']);
-    standings.note(standing(read, 599, 100));
-    standings.note(standing(work, 29_999, 1));
-    standings.note(standing(search, 59, 1000));
-    standings.note(standing(read, 598, 200));
-    standings.note(standing(search, 58, 1001));
-    standings.note(standing(search, 59, 1000));
+    standings.add(standing(read, 599, 100));
+    standings.add(standing(work, 29_999, 1));
+    standings.add(standing(search, 59, 1000));
+    standings.add(standing(read, 598, 200));
+    standings.add(standing(search, 58, 1001));
+    standings.add(standing(search, 59, 1000));
     expect(standings.headers()).toEqual([
       'RateLimit-Policy',
       '"read";q=600;w=60, "work";q=30000;w=60;qu="milliseconds", "search";q=60;w=60',

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { Counters, Histograms } from '../../src/telemetry/metrics/cells.ts';
-import { catalogue, type Definition, PREFIX } from '../../src/telemetry/metrics/catalogue.ts';
+import { catalogue, type MetricDefinition, PREFIX } from '../../src/telemetry/metrics/catalogue.ts';
 import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
 import { samplesOf } from '../support/metrics.ts';
 
-const definitions: [string, Definition][] = Object.entries(catalogue);
+const definitions: [string, MetricDefinition][] = Object.entries(catalogue);
 const guide = readFileSync('docs/monitoring.md', 'utf8');
 
 /** The names of our metrics in a text, without the endings of histograms. */

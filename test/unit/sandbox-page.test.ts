@@ -5,7 +5,7 @@ import { format } from 'prettier';
 import { readConfig, sandboxOf } from '../../src/config/config.ts';
 import { closeContext, openContext } from '../../src/app/context.ts';
 import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
-import { SandboxSpaces } from '../../src/testkit/sandbox/spaces.ts';
+import { SandboxWorkspaces } from '../../src/testkit/sandbox/spaces.ts';
 
 // docs/sandbox-data.md, and a part of docs/sandbox.md, are what the sandbox says of itself. UPDATE_SANDBOX=true writes them.
 
@@ -20,7 +20,7 @@ const LISTED_TAGS = 30;
 
 const readCatalogue = async (): Promise<Catalogue> => {
   const main = await openContext(sandboxOf(readConfig({})), pino({ level: 'silent' }));
-  const spaces = await SandboxSpaces.open(main);
+  const spaces = await SandboxWorkspaces.open(main);
   try {
     return await spaces.catalogue();
   } finally {

@@ -7,8 +7,8 @@ import { readConfig, sandboxOf } from '../../src/config/config.ts';
 import { closeContext, openContext } from '../../src/app/context.ts';
 import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
 import { guestImagePost, sandboxGuest, sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
-import { SandboxSpaces } from '../../src/testkit/sandbox/spaces.ts';
-import { Listener } from '../../src/http/server/http-server.ts';
+import { SandboxWorkspaces } from '../../src/testkit/sandbox/spaces.ts';
+import { HttpServer } from '../../src/http/server/http-server.ts';
 import { checkReply } from '../support/published.ts';
 
 /** Within an hour, that of `REFERENCE`. */
@@ -16,11 +16,11 @@ const NOW = new Date('2026-11-20T10:20:30.000Z');
 const REFERENCE = '2026-11-20T10:00:00.000Z';
 
 /** The sandbox, in this process, at `time.now`. */
-const startSandbox = async (kept?: Parameters<typeof SandboxSpaces.open>[1]) => {
+const startSandbox = async (kept?: Parameters<typeof SandboxWorkspaces.open>[1]) => {
   const time = { now: NOW };
   const main = await openContext(sandboxOf(readConfig({})), pino({ level: 'silent' }), () => time.now);
-  const spaces = await SandboxSpaces.open(main, kept);
-  const listener = new Listener(createSandboxApp(main, spaces));
+  const spaces = await SandboxWorkspaces.open(main, kept);
+  const listener = new HttpServer(createSandboxApp(main, spaces));
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const send = (id: string, json: unknown, headers: Record<string, string> = {}) =>
     fetch(`${url}/api/trpc/${id}`, {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
-import { SharedReads } from '../../src/rpc/single-flight.ts';
+import { SingleFlight } from '../../src/rpc/single-flight.ts';
 
 const forever = { caller: 'a', deadline: new Deadline() };
 
@@ -29,7 +29,7 @@ const aStore = () => {
 
 test('equal reads that wait are answered by one run, which begins after the last of them came', async () => {
   const store = aStore();
-  const shared = new SharedReads<number>();
+  const shared = new SingleFlight<number>();
   const first = shared.answer('list', forever, enter, store.read);
   store.write();
   const second = shared.answer('list', forever, enter, store.read);
@@ -47,7 +47,7 @@ test('equal reads that wait are answered by one run, which begins after the last
 
 test('a group takes members until there is room for its run', async () => {
   const store = aStore();
-  const shared = new SharedReads<number>();
+  const shared = new SingleFlight<number>();
   let admit!: () => void;
   const room = new Promise<void>((resolve) => (admit = resolve));
   const waitForRoom = (work: () => Promise<void>): Promise<void> => room.then(work);
@@ -64,7 +64,7 @@ test('a group takes members until there is room for its run', async () => {
 });
 
 test('who is refused is refused with all that joined, and the next ask anew', async () => {
-  const shared = new SharedReads<number>();
+  const shared = new SingleFlight<number>();
   let refuse!: (error: Error) => void;
   const refusal = new Promise<never>((_, reject) => (refuse = reject));
   const refused = [1, 2].map(() =>
@@ -82,7 +82,7 @@ test('who is refused is refused with all that joined, and the next ask anew', as
 });
 
 test('what nobody waits for any more is not read', async () => {
-  const shared = new SharedReads<number>();
+  const shared = new SingleFlight<number>();
   let admit!: () => void;
   const room = new Promise<void>((resolve) => (admit = resolve));
   const deadlines = [new Deadline(), new Deadline()];
@@ -103,7 +103,7 @@ test('what nobody waits for any more is not read', async () => {
 });
 
 test('a read that fails fails for all who waited for it, and for nobody else', async () => {
-  const shared = new SharedReads<number>();
+  const shared = new SingleFlight<number>();
   const first = shared.answer('list', forever, enter, async () => turn(1));
   const failing = ['second', 'third'].map(() =>
     shared.answer('list', forever, enter, () => Promise.reject(new Error('no'))),
@@ -115,7 +115,7 @@ test('a read that fails fails for all who waited for it, and for nobody else', a
 
 test('a caller that joins keeps its own place in the queue', async () => {
   const store = aStore();
-  const shared = new SharedReads<number>();
+  const shared = new SingleFlight<number>();
   const places = new Map<string, () => void>();
   const enterAs = (name: string) => (work: () => Promise<void>) =>
     new Promise<void>((resolve) => places.set(name, resolve)).then(work);
@@ -133,7 +133,7 @@ test('a caller that joins keeps its own place in the queue', async () => {
 });
 
 test('a group fails only when each of its callers is refused', async () => {
-  const shared = new SharedReads<number>();
+  const shared = new SingleFlight<number>();
   const refuse = () => Promise.reject(new Error('no room'));
   const ask = (caller: string, place: (work: () => Promise<void>) => Promise<void>) =>
     shared.answer('list', { caller, deadline: forever.deadline }, place, async () => 1);

@@ -9,12 +9,12 @@ import { expect, test } from '@jest/globals';
 import { AppError } from '../../src/errors.ts';
 import { overloadTraces } from '../../src/telemetry/tracing/overload.ts';
 import { databaseTraces } from '../../src/telemetry/tracing/database.ts';
-import { end, Scope } from '../../src/telemetry/tracing/scope.ts';
+import { end, SpanScope } from '../../src/telemetry/tracing/scope.ts';
 
-const traced = (work: (scope: Scope) => void): ReadableSpan[] => {
+const traced = (work: (scope: SpanScope) => void): ReadableSpan[] => {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  const scope = new Scope(provider.getTracer('test'));
+  const scope = new SpanScope(provider.getTracer('test'));
   const call = scope.beginIn(ROOT_CONTEXT, { name: 'call' })!;
   scope.within(call, () => work(scope));
   end(call);

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import type { Procedure } from '../../src/rpc/procedures.ts';
 import type { Call } from '../../src/procedure.ts';
-import { tsRestFrame } from '../../src/rpc/validated-handler.ts';
+import { validatedHandler } from '../../src/rpc/validated-handler.ts';
 
 test('a fault while an input is explained is one of that call, and does not end the process', async () => {
   const known = procedures.find(({ id }) => id === 'game.getById') as Procedure;
@@ -12,6 +12,6 @@ test('a fault while an input is explained is one of that call, and does not end 
       throw new Error('planted');
     },
   });
-  const frame = tsRestFrame(new Map([[procedure.id, procedure]]));
+  const frame = validatedHandler(new Map([[procedure.id, procedure]]));
   await expect(frame(procedure, {}, {} as Call)).rejects.toThrow('planted');
 });

@@ -10,7 +10,7 @@ import { groupsOf } from '../../src/testkit/conformance/findings/groups.ts';
 import { basesOf } from '../../src/testkit/conformance/http/base.ts';
 import { curlOf, quoted } from '../../src/testkit/conformance/http/curl.ts';
 import type { SentRequest } from '../../src/testkit/conformance/exchange.ts';
-import { anySeed, Chance, SEEDS } from '../../src/testkit/conformance/seed.ts';
+import { anySeed, SeededRandom, SEEDS } from '../../src/testkit/conformance/seed.ts';
 
 // The parts of the conformance kit that need no deployment.
 
@@ -35,7 +35,7 @@ describe('the base of a deployment', () => {
 
 describe('chance', () => {
   test('is the same for the same seed and name, and for no others', () => {
-    const [one, same, other] = [new Chance(1), new Chance(1), new Chance(2)];
+    const [one, same, other] = [new SeededRandom(1), new SeededRandom(1), new SeededRandom(2)];
     expect([one.run, one.uuid('a'), one.hex('b')]).toEqual([same.run, same.uuid('a'), same.hex('b')]);
     expect(one.run).toMatch(/^[0-9a-f]{12}$/);
     expect(new Set([one.run, other.run, one.hex('a'), one.hex('b'), other.hex('a')]).size).toBe(5);

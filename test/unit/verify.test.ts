@@ -13,10 +13,10 @@ import { type Operation, operationOf } from '../../src/testkit/conformance/contr
 import { placesOf, withValue } from '../../src/testkit/conformance/contract/places.ts';
 import { planChecks } from '../../src/testkit/conformance/plan.ts';
 import { failureLines, rowsOf, skipLines, summaryOf } from '../../src/testkit/conformance/report/text.ts';
-import { Session } from '../../src/testkit/conformance/session.ts';
-import { Chance } from '../../src/testkit/conformance/seed.ts';
+import { VerifySession } from '../../src/testkit/conformance/session.ts';
+import { SeededRandom } from '../../src/testkit/conformance/seed.ts';
 import { strict } from '../../src/testkit/conformance/contract/strict.ts';
-import type { Result } from '../../src/testkit/conformance/verify.ts';
+import type { CheckResult } from '../../src/testkit/conformance/verify.ts';
 import { runCommand } from '../support/command.ts';
 
 // What the conformance kit derives from the contract, and how it reports; test/wire/verify.test.ts lets it run.
@@ -28,8 +28,8 @@ const planOf = (operations: readonly Operation[]): Check[] => {
   const options = { baseUrl: 'http://127.0.0.1', origin: ORIGIN, run: 'x', timeoutMs: 1, onWait: () => undefined };
   const caller = { key: undefined, scopes: new Set<never>(), unknownKey: '' };
   const client = new Client(options);
-  const parts = { operations, client, caller, chance: new Chance(1), document: {}, clientDocument: undefined };
-  return planChecks(new Session({ ...parts, readOnly: false }));
+  const parts = { operations, client, caller, chance: new SeededRandom(1), document: {}, clientDocument: undefined };
+  return planChecks(new VerifySession({ ...parts, readOnly: false }));
 };
 
 /** What a plan leaves unproved, with what to do about it. */
@@ -238,7 +238,7 @@ describe('a finding', () => {
   });
 });
 
-const result = (more: Partial<Result>): Result => ({
+const result = (more: Partial<CheckResult>): CheckResult => ({
   subject: 'game.list',
   name: 'answers',
   outcome: 'passed',

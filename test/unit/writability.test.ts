@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Writability } from '../../src/db/write-probe.ts';
+import { WriteProbe } from '../../src/db/write-probe.ts';
 import { AppError } from '../../src/errors.ts';
 
 // By a clock of its own: what is believed for how long, and that trials do not pile up.
@@ -16,7 +16,7 @@ afterEach(() => {
 /** Trials that end when they are told to, how many there were, and how many at once. */
 const aDatabase = () => {
   const ends: ((error?: Error) => void)[] = [];
-  const writability = new Writability(
+  const writability = new WriteProbe(
     () => new Promise((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve(undefined)))),
   );
   return { ends, writability };

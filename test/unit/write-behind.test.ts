@@ -3,7 +3,7 @@ import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
-import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBehind } from '../../src/db/batching/write-buffer.ts';
+import { BATCH_KEYS, FULL_KEYS, MAX_KEYS, WriteBuffer } from '../../src/db/batching/write-buffer.ts';
 
 const DELAY_MS = 1000;
 
@@ -15,7 +15,7 @@ type Changes = Record<string, string>;
 
 /** Buffers texts, which merge to `earlier+later`. `store` gets what is written, and may fail. */
 const collect = (store: (changes: Changes) => Promise<void> | void, log = pino({ level: 'silent' })) =>
-  new WriteBehind<string>({
+  new WriteBuffer<string>({
     delayMs: DELAY_MS,
     merge: (earlier, later) => `${earlier}+${later}`,
     write: async (changes) => store(Object.fromEntries(changes)),
@@ -115,7 +115,7 @@ test('what could not be stored stays before what came later', async () => {
   expect(attempts).toEqual([{ a: '1' }, { a: '1+2', b: '3' }]);
 });
 
-const addMany = (buffer: WriteBehind<string>, from: number, to: number): void => {
+const addMany = (buffer: WriteBuffer<string>, from: number, to: number): void => {
   for (let n = from; n < to; n += 1) buffer.add(`k${n}`, '1');
 };
 const keysOf = (attempts: readonly Changes[]): string[] => attempts.flatMap((changes) => Object.keys(changes));
@@ -184,7 +184,7 @@ describe('closing', () => {
   test('ends what is being stored with its time, and says how much is lost', async () => {
     const lines: { changes?: number; msg: string }[] = [];
     const log = pino({ level: 'error' }, { write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) });
-    const buffer = new WriteBehind<string>({
+    const buffer = new WriteBuffer<string>({
       delayMs: DELAY_MS,
       merge: (_, later) => later,
       // A database that does not answer.

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANSWER_LIMIT, lengths, MAX_BATCH_CALLS } from '../../contract/index.ts';
 import { createApp } from '../../src/app/app.ts';
-import { Listener } from '../../src/http/server/http-server.ts';
+import { HttpServer } from '../../src/http/server/http-server.ts';
 import { type ProcedureId, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { aKey } from '../support/load.ts';
@@ -151,11 +151,11 @@ describe('the answers of a batch', () => {
   let app: TestApp;
   let author: TestUser;
   /** Beside the app, whose answers are all held against the document: that takes its time when they are large. */
-  let listener: Listener;
+  let listener: HttpServer;
   let base: string;
   beforeAll(async () => {
     app = await startApp();
-    listener = new Listener(createApp(app.context));
+    listener = new HttpServer(createApp(app.context));
     base = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
     author = await app.aUser();
     const posts = times(100, () => ({ title: 'x', images: times(3, () => urlOf(8000)), tagNames: ['large'] }));

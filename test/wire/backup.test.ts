@@ -17,7 +17,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
-import { holdAlone } from '../../src/db/sqlite/files/exclusive.ts';
+import { holdExclusively } from '../../src/db/sqlite/files/exclusive.ts';
 import { runCommand } from '../support/command.ts';
 import { expectExactCounts } from '../support/counts.ts';
 import { aKey, startLoad, storedGames, withDatabase } from '../support/load.ts';
@@ -306,7 +306,7 @@ describe('restore', () => {
   test('keeps out who opens the database meanwhile, and who had just opened it', async () => {
     // As a service does at its start: what it opened is not used before it keeps a log.
     const early = new DatabaseSync(database, { timeout: 0 });
-    const release = holdAlone(database);
+    const release = holdExclusively(database);
     const turnOn = () => early.exec('PRAGMA journal_mode = WAL');
     expect(turnOn).toThrow('database is locked');
     release();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { Listener } from '../../src/http/server/http-server.ts';
+import { HttpServer } from '../../src/http/server/http-server.ts';
 import { startApp } from '../support/app.ts';
 
 // What one connection may have the service read: requests that wait for answers, and the chunks of a body.
@@ -76,7 +76,7 @@ describe('pipelined requests', () => {
     let running = 0;
     let most = 0;
     const begun: (() => void)[] = [];
-    const listener = new Listener((_request, response) => {
+    const listener = new HttpServer((_request, response) => {
       running += 1;
       most = Math.max(most, running);
       begun.push(() => {

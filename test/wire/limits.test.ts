@@ -294,10 +294,10 @@ describe('the account of work', () => {
   test('is charged for what the database does', async () => {
     await start('read=1000,work=1000000');
     const user = await app.aUser();
-    const { rates } = app.context.protection.limits!;
+    const { limiter } = app.context.protection.limits!;
     const billed: number[] = [];
-    const bill = rates.bill.bind(rates);
-    rates.bill = (account, ms) => {
+    const bill = limiter.chargeWork.bind(limiter);
+    limiter.chargeWork = (account, ms) => {
       expect(account.owner).toBe(user.keyId);
       billed.push(ms);
       bill(account, ms);
@@ -313,7 +313,7 @@ describe('the account of work', () => {
     const { key } = await app.aUser();
     const body = JSON.stringify({ json: LIST });
     const billed: number[] = [];
-    app.context.protection.limits!.rates.bill = (_, ms) => void billed.push(ms);
+    app.context.protection.limits!.limiter.chargeWork = (_, ms) => void billed.push(ms);
     const billOf = async (headers: Record<string, string | number>, size: number): Promise<number | undefined> => {
       billed.length = 0;
       const url = `${app.url}/api/trpc/game.list`;

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import type { Edge } from '../../src/http/server/limits.ts';
-import { Listener } from '../../src/http/server/http-server.ts';
+import type { HttpServerLimits } from '../../src/http/server/limits.ts';
+import { HttpServer } from '../../src/http/server/http-server.ts';
 import { startApp } from '../support/app.ts';
 import { parseReply } from '../support/raw-http.ts';
 import { startSilentReader } from '../support/silent-reader.ts';
@@ -131,11 +131,11 @@ describe('an answer that is not taken', () => {
   /** Several times what the kernel keeps for a slow reader. */
   const LARGE = 40_000_000;
   const answer = Buffer.alloc(LARGE);
-  const listeners: Listener[] = [];
+  const listeners: HttpServer[] = [];
   afterAll(() => Promise.all(listeners.map((listener) => listener.stop(0))));
 
-  const listen = async (edge: Partial<Edge>): Promise<string> => {
-    const listener = new Listener(
+  const listen = async (edge: Partial<HttpServerLimits>): Promise<string> => {
+    const listener = new HttpServer(
       (_request, response) => {
         response.writeHead(200, { 'Content-Length': LARGE });
         response.end(answer);
@@ -175,7 +175,7 @@ describe('an answer that is not taken', () => {
 test.concurrent('a connection that breaks ends all that was asked on it', async () => {
   let asked = 0;
   let ended = 0;
-  const listener = new Listener(
+  const listener = new HttpServer(
     (_request, response) => {
       asked += 1;
       response.once('close', () => (ended += 1));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Listener } from '../../src/http/server/http-server.ts';
+import { HttpServer } from '../../src/http/server/http-server.ts';
 import { startApp } from '../support/app.ts';
 import { writeRaw } from '../support/raw-http.ts';
 
@@ -47,7 +47,7 @@ test('what is no HTTP is refused when all before is answered', async () => {
 });
 
 describe('a body that waits to be asked for', () => {
-  const listener = new Listener(({ url }, response) => {
+  const listener = new HttpServer(({ url }, response) => {
     const answer = () => response.writeHead(200, ['Content-Length', '2']).end(Buffer.from('ok'));
     if (url === '/slow') setTimeout(answer, 100);
     else answer();
@@ -77,7 +77,7 @@ describe('a body that waits to be asked for', () => {
 
 test('all replies are done with when the caller goes away, those too whose turn never came', async () => {
   let [begun, closed] = [0, 0];
-  const listener = new Listener((_, response) => {
+  const listener = new HttpServer((_, response) => {
     begun += 1;
     response.once('close', () => (closed += 1));
   });

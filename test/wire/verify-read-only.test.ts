@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts';
-import type { Run } from '../../src/testkit/conformance/verify.ts';
+import type { VerifyRun } from '../../src/testkit/conformance/verify.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { startMeddler } from '../support/meddler.ts';
 import { runVerify } from '../support/verify.ts';
@@ -50,7 +50,7 @@ const rows = async (): Promise<Record<string, string[]>> => {
 
 const writes = procedures.filter(({ effect }) => effect === 'write').map(({ id }) => id);
 
-const failuresOf = ({ results }: Run): string[] => results.flatMap(({ findings }) => findings.map(differenceOf));
+const failuresOf = ({ results }: VerifyRun): string[] => results.flatMap(({ findings }) => findings.map(differenceOf));
 
 describe.each([
   ['without a key', () => ({})],

@@ -7,7 +7,12 @@ import { procedures, type Scope, scopes } from '../../contract/index.ts';
 import { generateKey } from '../../src/auth/format.ts';
 import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts';
 import { anySeed } from '../../src/testkit/conformance/seed.ts';
-import { type Observer, type Result, type Target, verify } from '../../src/testkit/conformance/verify.ts';
+import {
+  type VerifyObserver,
+  type CheckResult,
+  type VerifyTarget,
+  verify,
+} from '../../src/testkit/conformance/verify.ts';
 import { startApp, type TestUser } from '../support/app.ts';
 import { type Meddle, type PassingReply, type PassingRequest, startMeddler } from '../support/meddler.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
@@ -39,22 +44,23 @@ beforeAll(async () => {
   }
 });
 
-const run = async (target: Partial<Target>, observer?: Observer): Promise<Result[]> => {
+const run = async (target: Partial<VerifyTarget>, observer?: VerifyObserver): Promise<CheckResult[]> => {
   const unknownKey = generateKey();
   const all = { baseUrl: app.url, unknownKey, origin: 'https://app.example.com', document, seed: anySeed(), ...target };
   return (await verify(all, observer)).results;
 };
 
 /** `game.list: refuses /limit: 0`, with what was found. */
-const failuresOf = (results: readonly Result[]): string[] =>
+const failuresOf = (results: readonly CheckResult[]): string[] =>
   results.flatMap(({ subject, name, findings }) =>
     findings.map((finding) => `${subject}: ${name}: ${differenceOf(finding)}`),
   );
 
-const subjectsOf = (results: readonly Result[]): string[] => [...new Set(results.map(({ subject }) => subject))];
-const skipsOf = (results: readonly Result[]): Result[] => results.filter(({ outcome }) => outcome === 'skipped');
+const subjectsOf = (results: readonly CheckResult[]): string[] => [...new Set(results.map(({ subject }) => subject))];
+const skipsOf = (results: readonly CheckResult[]): CheckResult[] =>
+  results.filter(({ outcome }) => outcome === 'skipped');
 /** Why checks were skipped. */
-const reasonsOf = (results: readonly Result[]): string[] => [
+const reasonsOf = (results: readonly CheckResult[]): string[] => [
   ...new Set(skipsOf(results).map(({ reason }) => `${reason}`)),
 ];
 

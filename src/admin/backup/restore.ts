@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DEFAULT_DATABASE_URL, sqliteFile } from '../../db/address.ts';
-import { holdAlone } from '../../db/sqlite/files/exclusive.ts';
+import { holdExclusively } from '../../db/sqlite/files/exclusive.ts';
 import { atRest, copyDatabase, inspect, type Inspection } from '../../db/sqlite/files/copy.ts';
 import { isBusy, isCorrupt } from '../../db/sqlite/errors.ts';
 import { checkInspection, checkSchema } from './check.ts';
@@ -94,7 +94,7 @@ const takeOver = (database: string): (() => void) => {
     );
   }
   try {
-    return holdAlone(database);
+    return holdExclusively(database);
   } catch (error) {
     if (isBusy(error)) {
       throw new BackupError(`${database} is in use: stop the service, and whatever else has the database open, first.`);

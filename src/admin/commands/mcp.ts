@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { readConfig } from '../../config/config.ts';
 import { examples } from './shared/common.ts';
 
-interface Options {
+interface McpCommandOptions {
   key?: string;
 }
 
@@ -22,7 +22,7 @@ export const mcpCommand = (): Command =>
       ).env('GATEWAY_KEY'),
     )
     .addHelpText('after', examples('mcp'))
-    .action(async ({ key }: Options) => {
+    .action(async ({ key }: McpCommandOptions) => {
       const config = readConfig();
       // Loading the server takes longer than any other command runs.
       const { serveMcp } = await import('../../app/mcp-stdio.ts');

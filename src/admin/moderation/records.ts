@@ -1,4 +1,4 @@
-import { type Actor, noteAct } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/acts.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
@@ -113,6 +113,6 @@ export const deleteRecord = async (db: Database, removable: RemovableKind, id: s
   if (removed > 0) return true;
   return deleteHiddenRecord(db, kind, key, async (tx, { title, authorId }) => {
     const before = { [kind.table]: [{ id, title, authorId }], isHidden: true };
-    await noteAct(tx, by, { action, subject: `${kind.table} ${id}`, before });
+    await record(tx, by, { action, subject: `${kind.table} ${id}`, before });
   });
 };

@@ -1,6 +1,6 @@
-import { type Actor, noteAct } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/acts.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import type { Doomed } from '../../content/write/remove.ts';
+import type { RecordToDelete } from '../../content/write/remove.ts';
 import type { Transaction } from '../../db/connection.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 
@@ -18,7 +18,7 @@ const nowOf = ({ name }: Actor): Actor => ({ name, now: new Date() });
 /** Notes which records go, in the transaction in which they do. */
 export const noteRecords =
   ({ by, action, subject }: Reason, { table }: ContentKind) =>
-  async (tx: Transaction, records: readonly Doomed[]): Promise<void> => {
+  async (tx: Transaction, records: readonly RecordToDelete[]): Promise<void> => {
     const gone = records.map(({ id, title, author_id: authorId }) => ({
       id: idFromBytes(id),
       title,
@@ -26,14 +26,14 @@ export const noteRecords =
     }));
     const [first] = gone;
     const about = subject ?? `${table} ${gone.length === 1 ? (first?.id ?? '') : `(${gone.length})`}`;
-    await noteAct(tx, nowOf(by), { action, subject: about, before: { [table]: gone } });
+    await record(tx, nowOf(by), { action, subject: about, before: { [table]: gone } });
   };
 
 /** Notes what becomes of hidden records, in the transaction in which it does. */
 export const noteHidden =
   ({ by, action, subject = '' }: Reason, what: 'shown' | 'deleted') =>
   async (tx: Transaction, ids: readonly Bytes[]): Promise<void> =>
-    noteAct(tx, nowOf(by), {
+    record(tx, nowOf(by), {
       action,
       subject,
       [what === 'shown' ? 'after' : 'before']: { [what]: ids.map(idFromBytes) },

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, noteAct } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/acts.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
 import { hideRecords } from './hidden/hide.ts';
 import { countHidden } from './hidden/read.ts';
 import { showRecords } from './hidden/show.ts';
-import { countMarksOf, removeMarksOf } from '../../content/engagement/remove.ts';
+import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
@@ -23,10 +23,10 @@ import { noteHidden, noteRecords } from './removal.ts';
 const SETTLE_MS = 2000;
 const settled = (): Promise<unknown> => sleep(SETTLE_MS);
 
-type UserProfile = ReturnType<typeof userProfileView>;
+type ModeratedProfile = ReturnType<typeof userProfileView>;
 
 /** A user as operators see them. */
-export interface UserState extends Omit<UserProfile, 'gameCount' | 'imagePostCount'> {
+export interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePostCount'> {
   games: number;
   imagePosts: number;
   hiddenGames: number;
@@ -54,7 +54,7 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
   const [hiddenGames = 0, hiddenImagePosts = 0] = await Promise.all(
     removableKinds.map(({ kind }) => countHidden(db, id, kind)),
   );
-  const marks = await Promise.all(removableKinds.map(({ kind }) => countMarksOf(db, kind, key)));
+  const marks = await Promise.all(removableKinds.map(({ kind }) => countEngagementOf(db, kind, key)));
   const { gameCount: games, imagePostCount: imagePosts, createdAt, ...profile } = userProfileView(user);
   return {
     ...profile,
@@ -72,10 +72,10 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
 };
 
 /** What `suspended_at` and `hidden_at` of a user are to be: an instant, or null for never. */
-type Standing = Partial<Pick<UserRow, 'suspendedAt' | 'hiddenAt'>>;
+type AccountStatus = Partial<Pick<UserRow, 'suspendedAt' | 'hiddenAt'>>;
 
 /** Changes the standing of a user, where it is another one. @throws AppError USER_NOT_FOUND */
-const changeStanding = (db: Database, id: string, by: Actor, action: string, wanted: Standing): Promise<void> =>
+const changeStatus = (db: Database, id: string, by: Actor, action: string, wanted: AccountStatus): Promise<void> =>
   db.transaction(async (tx) => {
     const { suspended_at, hidden_at } = await lockUser(tx, id);
     const before = { suspendedAt: optionalTime(suspended_at), hiddenAt: optionalTime(hidden_at) };
@@ -83,9 +83,9 @@ const changeStanding = (db: Database, id: string, by: Actor, action: string, wan
       (name) => wanted[name] !== undefined && (wanted[name] === null) !== (before[name] === null),
     );
     if (changed.length === 0) return;
-    const changes: Standing = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
+    const changes: AccountStatus = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
     await updateRow<UserRow>(tx, 'User', id, changes);
-    await noteAct(tx, by, { action, subject: `user ${id}`, before, after: { ...before, ...changes } });
+    await record(tx, by, { action, subject: `user ${id}`, before, after: { ...before, ...changes } });
   });
 
 /**
@@ -101,7 +101,7 @@ export const suspendUser = async (
   { hide, settle = settled }: { hide: boolean; settle?: () => Promise<unknown> },
 ): Promise<number> => {
   const action = 'users suspend';
-  await changeStanding(db, id, by, action, { suspendedAt: by.now, ...(hide && { hiddenAt: by.now }) });
+  await changeStatus(db, id, by, action, { suspendedAt: by.now, ...(hide && { hiddenAt: by.now }) });
   if (!hide) return 0;
   const reason = { by, action: 'users suspend --hide-content', subject: `user ${id}` };
   let hidden = 0;
@@ -122,13 +122,13 @@ export const suspendUser = async (
  */
 export const unsuspendUser = async (db: Database, id: string, by: Actor): Promise<number> => {
   const action = 'users unsuspend';
-  await changeStanding(db, id, by, action, { suspendedAt: null });
+  await changeStatus(db, id, by, action, { suspendedAt: null });
   const reason = { by, action, subject: `user ${id}` };
   let shown = 0;
   for (const removable of removableKinds) {
     shown += await showRecords(db, removable, storedIdToBytes(id), noteHidden(reason, 'shown'));
   }
-  await changeStanding(db, id, by, action, { hiddenAt: null });
+  await changeStatus(db, id, by, action, { hiddenAt: null });
   return shown;
 };
 
@@ -136,7 +136,7 @@ export const unsuspendUser = async (db: Database, id: string, by: Actor): Promis
 const isBare = async (tx: Transaction, key: Bytes): Promise<boolean> => {
   for (const { kind } of removableKinds) {
     const published = await tx.read(`SELECT id FROM ${kind.table} WHERE author_id = ? LIMIT 1`, [key]);
-    if (published.length > 0 || (await countMarksOf(tx, kind, key)) > 0) return false;
+    if (published.length > 0 || (await countEngagementOf(tx, kind, key)) > 0) return false;
   }
   return (await tx.read('SELECT record_id FROM hidden_records WHERE author_id = ? LIMIT 1', [key])).length === 0;
 };
@@ -155,7 +155,7 @@ const deleteBare = (db: Database, id: string, by: Actor, before: UserState): Pro
       }
     }
     await deleteUserRow(tx, id);
-    await noteAct(tx, { name: by.name, now: new Date() }, { action: 'users delete', subject: `user ${id}`, before });
+    await record(tx, { name: by.name, now: new Date() }, { action: 'users delete', subject: `user ${id}`, before });
     return true;
   });
 
@@ -168,13 +168,13 @@ export const deleteUser = async (db: Database, id: string, by: Actor): Promise<v
   const action = 'users delete';
   const key = storedIdToBytes((await readUser(db, id)) && id);
   const before = await readUserState(db, id);
-  await changeStanding(db, id, by, action, { suspendedAt: by.now });
+  await changeStatus(db, id, by, action, { suspendedAt: by.now });
   const reason = { by, action, subject: `user ${id}` };
   do {
     for (const removable of removableKinds) {
       const removal = { before: noteRecords(reason, removable.kind) };
       for await (const ids of findByAuthor(db, removable.kind, key)) await removeRecords(db, removable, ids, removal);
-      await removeMarksOf(db, removable.kind, key);
+      await removeEngagementOf(db, removable.kind, key);
     }
     await deleteHidden(db, key, noteHidden(reason, 'deleted'));
   } while (!(await deleteBare(db, id, by, before)));

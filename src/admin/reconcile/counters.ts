@@ -4,7 +4,7 @@ import { chunksOf, inList } from '../../db/sql/in-list.ts';
 import { gameKind } from '../../game/kind.ts';
 import { typeCounter } from '../../game/type-counters.ts';
 import { imageKind } from '../../image/kind.ts';
-import type { Difference } from './finding.ts';
+import type { CountDifference } from './finding.ts';
 
 interface NamedCounter {
   name: string;
@@ -34,7 +34,7 @@ const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
   return rows.map(({ name, n, actual }) => ({ name, stored: n, actual }));
 };
 
-const mendCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Promise<void> => {
+const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Promise<void> => {
   const names = wrong.map(({ name }) => name);
   const { sql, parameters } = inList(names);
   const found = await tx.read<{ name: string }>(
@@ -54,8 +54,8 @@ const mendCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Pr
 };
 
 /** Compares the counters of all records, and of those of each type, and corrects those that are wrong if asked to. */
-export const checkCounters = async (db: Database, fix: boolean): Promise<Difference[]> => {
+export const checkCounters = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
   const wrong = (await compareCounters(db)).filter(({ stored, actual }) => stored !== actual);
-  if (fix && wrong.length > 0) await db.transaction((tx) => mendCounters(tx, wrong));
+  if (fix && wrong.length > 0) await db.transaction((tx) => repairCounters(tx, wrong));
   return wrong.map(({ name, ...numbers }) => ({ what: 'counters.n', id: name, ...numbers }));
 };

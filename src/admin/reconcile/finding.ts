@@ -1,5 +1,5 @@
 /** Something stored that differs from the rows it stands for. */
-export interface Difference {
+export interface CountDifference {
   /** `games.like_count`, `counters.n`, `search.games`. */
   what: string;
   /** The id of the row that is wrong. */
@@ -9,21 +9,21 @@ export interface Difference {
 }
 
 /** The differences of a kind. */
-export interface Finding {
+export interface ReconcileFinding {
   what: string;
   /** How many there are. */
   total: number;
   /** The first of them. */
-  samples: Difference[];
+  samples: CountDifference[];
 }
 
 const SAMPLES = 20;
 
 /** Collects differences. */
-export class Findings {
-  readonly #findings = new Map<string, Finding>();
+export class ReconcileFindings {
+  readonly #findings = new Map<string, ReconcileFinding>();
 
-  note(differences: readonly Difference[]): void {
+  note(differences: readonly CountDifference[]): void {
     for (const difference of differences) {
       const { what } = difference;
       const finding = this.#findings.get(what) ?? { what, total: 0, samples: [] };
@@ -33,7 +33,7 @@ export class Findings {
     }
   }
 
-  get all(): Finding[] {
+  get all(): ReconcileFinding[] {
     return [...this.#findings.values()];
   }
 }

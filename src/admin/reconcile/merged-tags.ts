@@ -2,7 +2,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import { moveRecords } from '../../content/write/tag-merge.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tag } from '../../content/tag/service.ts';
-import type { Difference } from './finding.ts';
+import type { CountDifference } from './finding.ts';
 
 interface MergedTag extends Tag {
   into_id: number;
@@ -19,7 +19,7 @@ export const checkMergedTags = async (
   db: Database,
   kinds: readonly ContentKind[],
   fix: boolean,
-): Promise<Difference[]> => {
+): Promise<CountDifference[]> => {
   const counts = kinds.map(({ tagTable }) => `(SELECT COUNT(*) FROM ${tagTable} l WHERE l.tag_id = t.id)`).join(' + ');
   const rows = await db.read<MergedTag>(
     `SELECT t.id, t.name, t.slug, m.id AS into_id, m.name AS into_name, m.slug AS into_slug, ${counts} AS n

@@ -9,10 +9,10 @@ import { type Bytes, idFromBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageColumns, imagesOf } from '../../image/images.ts';
 import { imageKind } from '../../image/kind.ts';
-import type { Difference } from './finding.ts';
+import type { CountDifference } from './finding.ts';
 
-type Id = Bytes | number;
-type Value = number | string;
+type RowId = Bytes | number;
+type ColumnValue = number | string;
 
 /** Something that a row `p` holds, as SQL, and what it has to be by other rows or columns. */
 interface Compared {
@@ -26,7 +26,7 @@ export interface CheckedTable {
   table: string;
   compared: readonly Compared[];
   /** Corrects a row, which is locked: `actual` are the values in the order of `compared`. */
-  mend: (tx: Transaction, id: Id, actual: readonly Value[]) => Promise<void>;
+  mend: (tx: Transaction, id: RowId, actual: readonly ColumnValue[]) => Promise<void>;
 }
 
 const kinds = [gameKind, imageKind];
@@ -74,7 +74,7 @@ const imagesCompared = (dialect: Dialect): Compared[] => {
   ];
 };
 
-const mendImages = async (tx: Transaction, id: Id): Promise<void> => {
+const repairImages = async (tx: Transaction, id: RowId): Promise<void> => {
   const [row] = await tx.read<{ images: string; more_images: string | null }>(
     'SELECT images, more_images FROM image_posts WHERE id = ?',
     [id],
@@ -113,7 +113,7 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
           [id, id] as (Uint8Array | number)[],
         );
       }
-      if (kind === imageKind) await mendImages(tx, id);
+      if (kind === imageKind) await repairImages(tx, id);
     },
   };
 };
@@ -133,14 +133,14 @@ export const ownerTables: readonly CheckedTable[] = [
 ];
 
 /** A row with `stored<n>` and `actual<n>` for each that is compared. */
-type ComparedRow = { id: Id } & Record<string, Value>;
+type ComparedRow = { id: RowId } & Record<string, ColumnValue>;
 
 const selectCompared = ({ table, compared }: CheckedTable): string =>
   `SELECT p.id, ${compared
     .map(({ stored, actual }, place) => `${stored} AS stored${place}, ${actual} AS actual${place}`)
     .join(', ')} FROM ${table} p`;
 
-const differencesOf = ({ compared }: CheckedTable, row: ComparedRow): Difference[] =>
+const differencesOf = ({ compared }: CheckedTable, row: ComparedRow): CountDifference[] =>
   compared
     .map(({ what }, place) => ({
       what,
@@ -160,7 +160,7 @@ async function* comparedRows(db: Database, checked: CheckedTable): AsyncGenerato
   }
 }
 
-const mendBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly Id[]): Promise<void> => {
+const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly RowId[]): Promise<void> => {
   const { sql, parameters } = inList(ids);
   const among = `WHERE p.id IN (${sql})`;
   await tx.read(`SELECT p.id FROM ${checked.table} p ${among} ORDER BY p.id ${tx.dialect.forUpdate}`, parameters);
@@ -178,13 +178,13 @@ export async function* checkTable(
   db: Database,
   checked: CheckedTable,
   fix: boolean,
-): AsyncGenerator<{ differences: Difference[]; rows: number }> {
+): AsyncGenerator<{ differences: CountDifference[]; rows: number }> {
   for await (const rows of comparedRows(db, checked)) {
     const wrong = rows.filter((row) => differencesOf(checked, row).length > 0);
     if (fix) {
       for (let start = 0; start < wrong.length; start += MENDED_AT_ONCE) {
         const ids = wrong.slice(start, start + MENDED_AT_ONCE).map(({ id }) => id);
-        await db.transaction((tx) => mendBatch(tx, checked, ids));
+        await db.transaction((tx) => repairBatch(tx, checked, ids));
       }
     }
     yield { differences: wrong.flatMap((row) => differencesOf(checked, row)), rows: rows.length };

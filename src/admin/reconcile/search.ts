@@ -7,7 +7,7 @@ import { searchKinds } from '../../app/schema.ts';
 import type { SearchKind } from '../../search/document.ts';
 import { findUnindexed, indexAgain } from '../../search/indexing/check.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
-import type { Difference } from './finding.ts';
+import type { CountDifference } from './finding.ts';
 
 const MENDED_AT_ONCE = 100;
 
@@ -23,7 +23,7 @@ export const checkSearch = async (
   kind: SearchKind,
   fix: boolean,
   onCompared: (rows: number) => void,
-): Promise<Difference[]> => {
+): Promise<CountDifference[]> => {
   const linked = byLinks(kind);
   const found = await findUnindexed(db, linked, onCompared);
   if (fix && found.length > 0) {

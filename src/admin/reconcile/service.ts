@@ -1,16 +1,16 @@
-import { type Actor, noteAct } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/acts.ts';
 import type { Database } from '../../db/database.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageKind } from '../../image/kind.ts';
 import { searchKinds } from '../../app/schema.ts';
 import { countDocuments } from '../../search/indexing/rebuild.ts';
 import { checkCounters } from './counters.ts';
-import { type Finding, Findings } from './finding.ts';
+import { type ReconcileFinding, ReconcileFindings } from './finding.ts';
 import { checkMergedTags } from './merged-tags.ts';
 import { checkTable, ownerTables, recordTables } from './rows.ts';
 import { checkSearch } from './search.ts';
 
-interface Options {
+interface ReconcileOptions {
   /** Whether to correct what differs. */
   fix: boolean;
   /** Hears of how many rows more have been compared. */
@@ -34,8 +34,11 @@ export const countRowsToCompare = async (db: Database): Promise<number> => {
  * transaction; and it corrects under the lock that the service takes, after comparing again. What follows from others comes
  * after them.
  */
-export const reconcile = async (db: Database, { fix, onCompared = () => {}, by }: Options): Promise<Finding[]> => {
-  const findings = new Findings();
+export const reconcile = async (
+  db: Database,
+  { fix, onCompared = () => {}, by }: ReconcileOptions,
+): Promise<ReconcileFinding[]> => {
+  const findings = new ReconcileFindings();
   const check = async (tables: ReturnType<typeof recordTables>): Promise<void> => {
     for (const table of tables) {
       for await (const { differences, rows } of checkTable(db, table, fix)) {
@@ -51,9 +54,7 @@ export const reconcile = async (db: Database, { fix, onCompared = () => {}, by }
   for (const kind of searchKinds) findings.note(await checkSearch(db, kind, fix, onCompared));
   if (fix && findings.all.length > 0) {
     const after = Object.fromEntries(findings.all.map(({ what, total }) => [what, total]));
-    await db.transaction((tx) =>
-      noteAct(tx, by, { action: 'reconcile --fix', subject: 'what is stored twice', after }),
-    );
+    await db.transaction((tx) => record(tx, by, { action: 'reconcile --fix', subject: 'what is stored twice', after }));
   }
   return findings.all;
 };

@@ -2,7 +2,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import type { Parameter, Reader } from '../../db/connection.ts';
 import { inList, partsOf } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
-import { type Audience, MAX_LISTED } from './format.ts';
+import { type Reactions, MAX_LISTED } from './format.ts';
 
 /** A record, and about how many have it as a favorite or reacted to it. */
 export interface Attended {
@@ -13,34 +13,34 @@ export interface Attended {
   isHidden?: true;
 }
 
-interface Link {
+interface ReactionLink {
   id: Bytes;
   userId: Bytes;
   type?: 'like' | 'dislike';
 }
 
 /** Where those who favorited a record, or reacted to it, are read from. */
-interface Source {
+interface ReactionSource {
   from: string;
   columns: string;
   where: string;
 }
 
-type Marks = Record<'favorites' | 'reactions', Source>;
+type EngagementRows = Record<'favorites' | 'reactions', ReactionSource>;
 
-const hiddenMarks: Marks = {
+const hiddenEngagement: EngagementRows = {
   favorites: { from: 'hidden_marks', columns: '', where: "record_id = ? AND mark = 'favorite'" },
   reactions: { from: 'hidden_marks', columns: ', mark AS type', where: "record_id = ? AND mark <> 'favorite'" },
 };
 
 /** An audience, in the parts in which it is written. */
-type Parts = Iterable<Audience> | AsyncIterable<Audience>;
+type Parts = Iterable<Reactions> | AsyncIterable<Reactions>;
 
 /** Beyond this, the audience of a record is read page by page. */
 const MANY = MAX_LISTED;
 
 /** Reads who favorited records and reacted to them; of users up to `lastUser` only, if it is not null. */
-export class AudienceReader {
+export class ReactionsReader {
   readonly #reader: Reader;
   readonly #kind: ContentKind;
   readonly #upTo: string;
@@ -66,19 +66,19 @@ export class AudienceReader {
     return new Map(
       records.map((record): [string, Parts] => {
         const id = idFromBytes(record.id);
-        if (record.isHidden) return [id, this.#readMany(record.id, hiddenMarks)];
+        if (record.isHidden) return [id, this.#readMany(record.id, hiddenEngagement)];
         if (countOf(record) > MANY) return [id, this.#readMany(record.id, this.#marks)];
         return [id, partsOfLinks(favorites.get(id) ?? [], reactions.get(id) ?? [])];
       }),
     );
   }
 
-  async #readFew(table: string, columns: string, ids: readonly Bytes[]): Promise<Map<string, Link[]>> {
+  async #readFew(table: string, columns: string, ids: readonly Bytes[]): Promise<Map<string, ReactionLink[]>> {
     const { foreignKey } = this.#kind;
-    const links = new Map<string, Link[]>();
+    const links = new Map<string, ReactionLink[]>();
     for (const part of partsOf(ids)) {
       const { sql, parameters } = inList(part);
-      const rows = await this.#reader.read<Link>(
+      const rows = await this.#reader.read<ReactionLink>(
         `SELECT ${foreignKey} AS id, user_id AS userId${columns} FROM ${table}
         WHERE ${foreignKey} IN (${sql}) ${this.#upTo} ORDER BY ${foreignKey}, user_id`,
         [...parameters, ...this.#upToParameters],
@@ -93,17 +93,17 @@ export class AudienceReader {
     return links;
   }
 
-  async *#readMany(id: Bytes, marks: Marks): AsyncGenerator<Audience> {
+  async *#readMany(id: Bytes, marks: EngagementRows): AsyncGenerator<Reactions> {
     const favorites = this.#pages(marks.favorites, id);
     const reactions = this.#pages(marks.reactions, id);
     for (let isFirst = true; ; isFirst = false) {
       const [some, others] = [await favorites.next(), await reactions.next()];
       if (some.done === true && others.done === true && !isFirst) return;
-      yield audienceOf(some.done === true ? [] : some.value, others.done === true ? [] : others.value);
+      yield reactionsOf(some.done === true ? [] : some.value, others.done === true ? [] : others.value);
     }
   }
 
-  get #marks(): Marks {
+  get #marks(): EngagementRows {
     const { favoriteTable, reactionTable, foreignKey } = this.#kind;
     const where = `${foreignKey} = ?`;
     return {
@@ -112,9 +112,9 @@ export class AudienceReader {
     };
   }
 
-  async *#pages({ from, columns, where }: Source, id: Bytes): AsyncGenerator<Link[]> {
+  async *#pages({ from, columns, where }: ReactionSource, id: Bytes): AsyncGenerator<ReactionLink[]> {
     for (let after: Bytes = Buffer.alloc(0); ;) {
-      const rows = await this.#reader.read<Link>(
+      const rows = await this.#reader.read<ReactionLink>(
         `SELECT user_id AS userId${columns} FROM ${from}
         WHERE ${where} AND user_id > ? ${this.#upTo} ORDER BY user_id LIMIT ${MAX_LISTED}`,
         [id, after, ...this.#upToParameters],
@@ -131,8 +131,8 @@ export class AudienceReader {
 const countOf = ({ favorite_count: favorites, like_count: likes, dislike_count: dislikes }: Attended): number =>
   Math.max(favorites, likes + dislikes);
 
-const audienceOf = (favorites: readonly Link[], reactions: readonly Link[]): Audience => {
-  const reacting = (type: Link['type']): string[] =>
+const reactionsOf = (favorites: readonly ReactionLink[], reactions: readonly ReactionLink[]): Reactions => {
+  const reacting = (type: ReactionLink['type']): string[] =>
     reactions.filter((link) => link.type === type).map(({ userId }) => idFromBytes(userId));
   return {
     favorites: favorites.map(({ userId }) => idFromBytes(userId)),
@@ -141,9 +141,9 @@ const audienceOf = (favorites: readonly Link[], reactions: readonly Link[]): Aud
   };
 };
 
-const partsOfLinks = (favorites: readonly Link[], reactions: readonly Link[]): Audience[] => {
+const partsOfLinks = (favorites: readonly ReactionLink[], reactions: readonly ReactionLink[]): Reactions[] => {
   const count = Math.max(1, Math.ceil(Math.max(favorites.length, reactions.length) / MAX_LISTED));
-  const slice = (links: readonly Link[], part: number): readonly Link[] =>
+  const slice = (links: readonly ReactionLink[], part: number): readonly ReactionLink[] =>
     count === 1 ? links : links.slice(part * MAX_LISTED, (part + 1) * MAX_LISTED);
-  return Array.from({ length: count }, (_, part) => audienceOf(slice(favorites, part), slice(reactions, part)));
+  return Array.from({ length: count }, (_, part) => reactionsOf(slice(favorites, part), slice(reactions, part)));
 };

@@ -2,7 +2,7 @@ import type { Line } from './lines.ts';
 import { BadLine, END, isLineKind, type LineKind } from './format.ts';
 
 /** A line as far as it can be told without looking at the others. */
-export interface Entry {
+export interface BatchEntry {
   number: number;
   kind: LineKind;
   value: { id: string };
@@ -11,15 +11,15 @@ export interface Entry {
 }
 
 /** A line that is left out, and why. */
-export interface Fault {
+export interface LineFault {
   number: number;
   message: string;
 }
 
 /** Lines that are stored in one transaction: of one kind, with what follows of their audiences. */
 export interface Batch {
-  entries: Entry[];
-  faults: Fault[];
+  entries: BatchEntry[];
+  faults: LineFault[];
   /** The last of its lines. */
   last: number;
 }
@@ -29,7 +29,7 @@ const MOST_LINES = 500;
 const MOST_CHARACTERS = 2 ** 19;
 
 /** A line as an entry, undefined for the last line of a file. @throws BadLine */
-const entryOf = ({ number, text, fault }: Line): Entry | undefined => {
+const entryOf = ({ number, text, fault }: Line): BatchEntry | undefined => {
   if (fault !== undefined) throw new BadLine(fault);
   let value: unknown;
   try {
@@ -81,7 +81,7 @@ export async function* batchesOf(lines: AsyncIterable<Line[]>, onEnd: () => void
   if (batch.last > 0) yield batch;
 }
 
-const tryEntry = (line: Line): Entry | BadLine | undefined => {
+const tryEntry = (line: Line): BatchEntry | BadLine | undefined => {
   try {
     return entryOf(line);
   } catch (error) {

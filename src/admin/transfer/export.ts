@@ -9,10 +9,10 @@ import { gameKind } from '../../game/kind.ts';
 import type { ImagePostColumns } from '../../image/entity.ts';
 import { imageKind } from '../../image/kind.ts';
 import { TagDictionary, type TagName } from '../../content/tag/dictionary.ts';
-import { AudienceReader } from './audience.ts';
-import { type Audience, END, FORMAT, type Header, kindOfPart, type Part, parts, VERSION } from './format.ts';
+import { ReactionsReader } from './audience.ts';
+import { type Reactions, END, FORMAT, type Header, kindOfPart, type Part, parts, VERSION } from './format.ts';
 import { HiddenReader, type Rows } from './hidden.ts';
-import { type FullUserColumns, gameLine, imageLine, type RecordColumns, userLine } from './views.ts';
+import { type FullUserColumns, gameLine, imageLine, type ExportedColumns, userLine } from './views.ts';
 
 /** How many rows are read at once, by how long their lines have been: about as much text each time. */
 const READ_BYTES = 2 ** 20;
@@ -27,7 +27,7 @@ export interface ExportOptions {
 }
 
 /** The line from which an export that was interrupted goes on: that of this record is written again. */
-export interface Place {
+export interface ExportPosition {
   part: Part;
   id: string;
 }
@@ -74,7 +74,7 @@ export const headerOf = async (db: Database, options: ExportOptions): Promise<He
 };
 
 /** How many records an export has, from `place` on. */
-export const countExported = async (db: Database, header: Header, place?: Place): Promise<number> => {
+export const countExported = async (db: Database, header: Header, place?: ExportPosition): Promise<number> => {
   let n = 0;
   for (const part of partsFrom(header, place)) {
     const conditions = conditionOf(header, part);
@@ -91,7 +91,7 @@ export const countExported = async (db: Database, header: Header, place?: Place)
   return n;
 };
 
-const partsFrom = ({ parts: all }: Header, place: Place | undefined): readonly Part[] =>
+const partsFrom = ({ parts: all }: Header, place: ExportPosition | undefined): readonly Part[] =>
   place === undefined ? all : all.slice(all.indexOf(place.part));
 
 export const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
@@ -100,7 +100,7 @@ export const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
  * The lines of an export after the first, from `place` on: users, games and image posts, each in the order of their ids,
  * read by key, so that those who write meanwhile change nothing of what comes before or after.
  */
-export async function* exportLines(db: Database, header: Header, place?: Place): AsyncGenerator<Lines> {
+export async function* exportLines(db: Database, header: Header, place?: ExportPosition): AsyncGenerator<Lines> {
   for (const part of partsFrom(header, place)) {
     const from = part === place?.part ? place.id : undefined;
     if (part === 'users') yield* userLines(db, header, from);
@@ -167,22 +167,22 @@ async function* userLines(db: Database, header: Header, from: string | undefined
 }
 
 /** A row of either kind: the view of a kind looks at what its rows have. */
-type RecordRow = GameColumns & ImagePostColumns & RecordColumns;
+type ExportedRow = GameColumns & ImagePostColumns & ExportedColumns;
 
 async function* recordLines(
   db: Database,
   header: Header,
   part: 'games' | 'images',
   kind: ContentKind,
-  view: (row: RecordRow, tagNames: string[], audience: Audience) => object,
+  view: (row: ExportedRow, tagNames: string[], audience: Reactions) => object,
   from: string | undefined,
 ): AsyncGenerator<Lines> {
   const tagIds = `${tagIdsOf(kind, kind.table)} AS tag_ids`;
   const columns = [...sharedColumns, 'author_id', tagIds, ...kind.summaryColumns, ...kind.detailColumns];
   const dictionary = new TagDictionary(db);
-  const audiences = new AudienceReader(db, kind, header.lastUser);
+  const audiences = new ReactionsReader(db, kind, header.lastUser);
   const size = { bytes: 0 };
-  const shown = rowsOf<RecordRow>(db, header, part, columns, from, size);
+  const shown = rowsOf<ExportedRow>(db, header, part, columns, from, size);
   for await (const rows of new HiddenReader(db, kind, header).join(shown)) {
     const [tags, audience] = await Promise.all([
       dictionary.namesOf(
@@ -201,7 +201,7 @@ async function* recordLines(
         if (isFirst) lines.push(lineOf(view(row, names, one)));
         else {
           yield { text: lines.join(''), records: 0 };
-          lines = [lineOf(audienceLine(kindOfPart[part], id, one))];
+          lines = [lineOf(reactionsLine(kindOfPart[part], id, one))];
         }
         if (isFirst) size.bytes += lines.at(-1)?.length ?? 0;
         isFirst = false;
@@ -211,7 +211,7 @@ async function* recordLines(
   }
 }
 
-const audienceLine = (of: 'game' | 'image', id: string, { favorites, likes, dislikes }: Audience): object => ({
+const reactionsLine = (of: 'game' | 'image', id: string, { favorites, likes, dislikes }: Reactions): object => ({
   kind: 'audience',
   of,
   id,

@@ -52,7 +52,7 @@ const UserIds = z
   .refine((ids) => new Set(ids).size === ids.length, 'must not hold an id twice')
   .optional();
 
-const audience = { favorites: UserIds, likes: UserIds, dislikes: UserIds };
+const reactionsMembers = { favorites: UserIds, likes: UserIds, dislikes: UserIds };
 
 const hasOneReactionEach = ({ likes = [], dislikes = [] }: { likes?: string[]; dislikes?: string[] }): boolean => {
   if (dislikes.length === 0) return true;
@@ -79,7 +79,7 @@ const recordMembers = {
   /** Whether nobody sees it. */
   isHidden: z.literal(true).optional(),
   viewCount: wholeNumber(0, MAX_VIEWS),
-  ...audience,
+  ...reactionsMembers,
 };
 
 const profile = contract.user.updateProfile.body.shape.json.shape;
@@ -106,7 +106,7 @@ const lineSchemas = {
     .refine(holdsItsTime, OWN_TIME)
     .refine(hasOneReactionEach, ONE_EACH),
   audience: z
-    .strictObject({ kind: z.literal('audience'), of: z.enum(['game', 'image']), id: Id, ...audience })
+    .strictObject({ kind: z.literal('audience'), of: z.enum(['game', 'image']), id: Id, ...reactionsMembers })
     .refine(hasOneReactionEach, ONE_EACH),
 };
 
@@ -114,7 +114,7 @@ export type LineKind = keyof typeof lineSchemas;
 export type LineOf<Kind extends LineKind> = z.output<(typeof lineSchemas)[Kind]>;
 
 /** The users who favorited a record or reacted to it, of whom a line tells. */
-export type Audience = Pick<LineOf<'audience'>, 'favorites' | 'likes' | 'dislikes'>;
+export type Reactions = Pick<LineOf<'audience'>, 'favorites' | 'likes' | 'dislikes'>;
 
 const MOST_TOLD = 3;
 

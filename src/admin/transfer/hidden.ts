@@ -3,7 +3,7 @@ import type { ContentKind } from '../../content/kind.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import type { Header } from './format.ts';
-import type { RecordColumns } from './views.ts';
+import type { ExportedColumns } from './views.ts';
 
 const AT_ONCE = 200;
 
@@ -42,7 +42,7 @@ export class HiddenReader {
    * Rows with the hidden ones among them, in the order of their ids. The hidden ones are read last: a record that is hidden
    * meanwhile is in both, and counts as it was before.
    */
-  async *join<Row extends RecordColumns>(shown: AsyncIterable<Rows<Row>>): AsyncGenerator<Row[]> {
+  async *join<Row extends ExportedColumns>(shown: AsyncIterable<Rows<Row>>): AsyncGenerator<Row[]> {
     for await (const { rows, after, isAfterIncluded, upTo } of shown) {
       let left = rows;
       let from = { id: after, isIncluded: isAfterIncluded };
@@ -63,7 +63,7 @@ export class HiddenReader {
     }
   }
 
-  #isExported({ author_id: authorId, created_at: created, updated_at: updated }: RecordColumns): boolean {
+  #isExported({ author_id: authorId, created_at: created, updated_at: updated }: ExportedColumns): boolean {
     const { since, lastUser } = this.#header;
     if (lastUser !== null && Buffer.compare(authorId, storedIdToBytes(lastUser)) > 0) return false;
     return since === null || [created, updated].some((time) => timeFromDb(time) >= since);
@@ -71,7 +71,7 @@ export class HiddenReader {
 }
 
 /** Rows of both, by their ids; of those in both, the shown one. */
-const merge = <Row extends RecordColumns>(shown: readonly Row[], hidden: readonly Row[]): Row[] => {
+const merge = <Row extends ExportedColumns>(shown: readonly Row[], hidden: readonly Row[]): Row[] => {
   if (hidden.length === 0) return [...shown];
   const known = new Set(shown.map(({ id }) => Buffer.from(id).toString('latin1')));
   const others = hidden.filter(({ id }) => !known.has(Buffer.from(id).toString('latin1')));

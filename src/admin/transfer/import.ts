@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { AppError } from '../../errors.ts';
 import { searchKinds } from '../../app/schema.ts';
 import { Indexer } from '../../search/indexing/indexer.ts';
-import { type Batch, batchesOf, type Entry, type Fault } from './batches.ts';
+import { type Batch, batchesOf, type BatchEntry, type LineFault } from './batches.ts';
 import { BadLine, FORMAT, type LineKind, TransferError, VERSION } from './format.ts';
 import { type Line, readLines } from './lines.ts';
 import { readHeader } from './output.ts';
@@ -29,7 +29,7 @@ export interface ImportOptions {
   /** Whether to store nothing. */
   dryRun: boolean;
   /** Hears of each bad line, before anything of its batch is stored. */
-  onBad: (fault: Fault) => void;
+  onBad: (fault: LineFault) => void;
 }
 
 /** Lines cannot be imported; `onBad` has heard which. What came before their batch is stored. */
@@ -48,7 +48,7 @@ interface Ready {
   last: number;
   checked: Checked;
   numbers: Map<object, number>;
-  faults: Fault[];
+  faults: LineFault[];
   existing: number;
 }
 
@@ -146,14 +146,14 @@ class Importer {
   }
 
   /** The entries that are neither stored nor there twice. Those of audiences are to be stored again. */
-  async #withoutExisting(entries: readonly Entry[]): Promise<Entry[]> {
+  async #withoutExisting(entries: readonly BatchEntry[]): Promise<BatchEntry[]> {
     const known = new Map<LineKind, ReadonlySet<string>>();
     for (const kind of ['user', 'game', 'image'] as const) {
       const ids = entries.filter((entry) => entry.kind === kind).map(({ value }) => value.id);
       if (ids.length > 0) known.set(kind, await findIds(this.#db, tableOf[kind], ids));
     }
     const fresh = new Set<string>();
-    const left: Entry[] = [];
+    const left: BatchEntry[] = [];
     for (const entry of entries) {
       const { kind, value } = entry;
       const key = `${kind} ${value.id}`;
@@ -206,7 +206,7 @@ class Importer {
   }
 
   /** Tells of bad lines. @throws BadLines unless they are to be left out */
-  #refuse(faults: readonly Fault[]): void {
+  #refuse(faults: readonly LineFault[]): void {
     if (faults.length === 0) return;
     for (const fault of faults.toSorted((a, b) => a.number - b.number)) this.#options.onBad(fault);
     this.#imported.bad += faults.length;
@@ -214,8 +214,8 @@ class Importer {
   }
 
   /** Takes the lines out that name users who are not there. */
-  async #strangers({ checked, numbers }: Ready): Promise<Fault[]> {
-    const faults: Fault[] = [];
+  async #strangers({ checked, numbers }: Ready): Promise<LineFault[]> {
+    const faults: LineFault[] = [];
     const named = [...checked.games, ...checked.images, ...checked.audiences].flatMap(namedUsers);
     const there = await findIds(this.#db, 'users', named);
     const isThere = (id: string): boolean => there.has(id) || this.#wouldBe.has(id);
@@ -234,10 +234,10 @@ class Importer {
   }
 
   /** Takes the audiences out whose records or users are not there: a row would be passed over, or the batch fail. */
-  async #danglingAudiences(ready: Ready): Promise<Fault[]> {
+  async #danglingAudiences(ready: Ready): Promise<LineFault[]> {
     const { checked, numbers } = ready;
     if (checked.audiences.length === 0) return [];
-    const faults: Fault[] = [];
+    const faults: LineFault[] = [];
     const there = await findIds(this.#db, 'users', checked.audiences.flatMap(namedUsers));
     for (const [of, records] of [
       ['game', checked.games],

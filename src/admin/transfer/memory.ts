@@ -11,7 +11,7 @@ const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? YOUNG_BYTES;
 
 /** Keeps the space for new objects as large as it is. To be said again now and then: each thread that starts undoes it. */
-export const stayLow = (): void => setFlagsFromString('--semi-space-growth-factor=1');
+export const capHeap = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
 /**
  * Has this process clear memory early, instead of taking what the machine has: a transfer needs little at once, and
@@ -19,13 +19,13 @@ export const stayLow = (): void => setFlagsFromString('--semi-space-growth-facto
  * from its command line only; but it grows with what survives in it, and how fast can be told. To be called before anything
  * is loaded.
  */
-export const keepMemoryLow = (): void => {
+export const keepHeapCapped = (): void => {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
   const survivors: object[] = [];
   for (let tries = 0; tries < MOST_TRIES && youngBytes() < YOUNG_BYTES; tries += 1) {
     survivors.push(Array.from({ length: 200 }, (_, index) => ({ index })));
   }
-  stayLow();
+  capHeap();
 };
 
 /** How a transfer opens a database: it reads one thing after the other. */

@@ -2,14 +2,14 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { createReadStream } from 'node:fs';
 import type { Header } from './format.ts';
 import { END, HeaderLine, kindOfPart, type Part, parts, TransferError } from './format.ts';
-import { type ExportOptions, lineOf, type Place } from './export.ts';
+import { type ExportOptions, lineOf, type ExportPosition } from './export.ts';
 import { type Line, readLines } from './lines.ts';
 
 /** A file in which an export was begun, as far as it is complete. */
 interface Begun {
   header: Header;
   /** Undefined if it has no record yet. */
-  place: Place | undefined;
+  place: ExportPosition | undefined;
   /** Where the line of that record begins, in bytes: what follows is written again. */
   length: number;
 }
@@ -17,7 +17,7 @@ interface Begun {
 /** A file that an export is written to. Only its owner may read it: archives' passwords are in it. */
 export class ExportFile {
   readonly header: Header;
-  readonly place: Place | undefined;
+  readonly place: ExportPosition | undefined;
   readonly #handle: FileHandle;
   #length: number;
 

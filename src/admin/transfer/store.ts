@@ -1,12 +1,12 @@
 import { findHiddenIds } from '../moderation/hidden/read.ts';
-import { storeHidden, storeHiddenMarks } from '../moderation/hidden/store.ts';
+import { storeHidden, storeHiddenEngagement } from '../moderation/hidden/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { type Publication, publishAll } from '../../content/write/publish.ts';
-import { atOnce } from '../../db/sql/pipelined.ts';
+import { pipelined } from '../../db/sql/pipelined.ts';
 import type { Parameter, Reader, Transaction } from '../../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
-import { onceFor } from '../../db/sql/memoize.ts';
+import { memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
@@ -14,12 +14,12 @@ import { imageKind } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import type { Document, SearchKind } from '../../search/document.ts';
 import { addDocuments } from '../../search/indexing/bulk.ts';
-import type { NoteDocuments } from '../../search/tail.ts';
+import type { EnqueueDocuments } from '../../search/tail.ts';
 import { insertUsers, type NewUser } from '../../user/service.ts';
-import { type Audience, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
+import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
 
 /** A record as it is to be published, with those who favorited it or reacted to it. */
-type ImportedRecord = Publication & Audience & { isHidden: boolean };
+type ImportedRecord = Publication & Reactions & { isHidden: boolean };
 
 /** The lines of a batch as they are to be stored, by what they are. Those of records are all of one kind. */
 export interface Checked {
@@ -47,7 +47,7 @@ export const findIds = async (reader: Reader, table: string, ids: Iterable<strin
 };
 
 /** The users that a line names. */
-export const namedUsers = (line: Audience & { authorId?: string }): string[] => [
+export const namedUsers = (line: Reactions & { authorId?: string }): string[] => [
   ...(line.authorId === undefined ? [] : [line.authorId]),
   ...(line.favorites ?? []),
   ...(line.likes ?? []),
@@ -105,14 +105,14 @@ export const addReady = (checked: Checked, kind: LineKind, value: object): objec
   return addTo(checked.games, toRecord(line, gameDraft(line)));
 };
 
-const favoriteInsertion = onceFor(({ favoriteTable, foreignKey }: ContentKind) =>
+const favoriteInsertion = memoize(({ favoriteTable, foreignKey }: ContentKind) =>
   insertInto(favoriteTable, ['user_id', foreignKey]),
 );
-const reactionInsertion = onceFor(({ reactionTable, foreignKey }: ContentKind) =>
+const reactionInsertion = memoize(({ reactionTable, foreignKey }: ContentKind) =>
   insertInto(reactionTable, ['user_id', foreignKey, 'type']),
 );
 
-const insertAudiences = (tx: Transaction, kind: ContentKind, records: readonly ImportedRecord[]): Promise<unknown> => {
+const insertReactions = (tx: Transaction, kind: ContentKind, records: readonly ImportedRecord[]): Promise<unknown> => {
   const favorites: Parameter[][] = [];
   const reactions: Parameter[][] = [];
   for (const { id, favorites: users = [], likes = [], dislikes = [] } of records) {
@@ -121,7 +121,7 @@ const insertAudiences = (tx: Transaction, kind: ContentKind, records: readonly I
     for (const user of likes) reactions.push([storedIdToBytes(user), record, 'like']);
     for (const user of dislikes) reactions.push([storedIdToBytes(user), record, 'dislike']);
   }
-  return atOnce([
+  return pipelined([
     insertValues(tx, favoriteInsertion(kind), favorites),
     insertValues(tx, reactionInsertion(kind), reactions),
   ]);
@@ -131,7 +131,7 @@ const storeRecords = async (
   tx: Transaction,
   kind: ContentKind,
   records: readonly ImportedRecord[],
-  note: NoteDocuments,
+  note: EnqueueDocuments,
 ): Promise<void> => {
   await storeHiddenRecords(
     tx,
@@ -140,7 +140,7 @@ const storeRecords = async (
   );
   const shown = records.filter(({ isHidden }) => !isHidden);
   if (shown.length === 0) return;
-  await publishAll(tx, kind, shown, { note, also: () => insertAudiences(tx, kind, shown) });
+  await publishAll(tx, kind, shown, { note, also: () => insertReactions(tx, kind, shown) });
 };
 
 const storeHiddenRecords = async (
@@ -150,23 +150,23 @@ const storeHiddenRecords = async (
 ): Promise<void> => {
   if (records.length === 0) return;
   await storeHidden(tx, kind, records);
-  for (const record of records) await addHiddenAudience(tx, record.id, record);
+  for (const record of records) await addHiddenReactions(tx, record.id, record);
 };
 
-const addHiddenAudience = async (tx: Transaction, id: string, audience: Audience): Promise<void> => {
+const addHiddenReactions = async (tx: Transaction, id: string, audience: Reactions): Promise<void> => {
   const { favorites = [], likes = [], dislikes = [] } = audience;
   const key = storedIdToBytes(id);
-  await storeHiddenMarks(tx, key, 'favorite', favorites.map(storedIdToBytes));
-  await storeHiddenMarks(tx, key, 'like', likes.map(storedIdToBytes));
-  await storeHiddenMarks(tx, key, 'dislike', dislikes.map(storedIdToBytes));
+  await storeHiddenEngagement(tx, key, 'favorite', favorites.map(storedIdToBytes));
+  await storeHiddenEngagement(tx, key, 'like', likes.map(storedIdToBytes));
+  await storeHiddenEngagement(tx, key, 'dislike', dislikes.map(storedIdToBytes));
 };
 
 /** Adds to the audience of a record those who are not part of it yet, so that it may be done again. */
-const addAudience = async (tx: Transaction, line: LineOf<'audience'>): Promise<void> => {
+const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<void> => {
   const { table, favoriteTable, reactionTable, foreignKey } = kinds[line.of];
   const id = storedIdToBytes(line.id);
   if ((await findHiddenIds(tx, [id])).size > 0) {
-    await addHiddenAudience(tx, line.id, line);
+    await addHiddenReactions(tx, line.id, line);
     return;
   }
   await tx.read(`SELECT id FROM ${table} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
@@ -190,10 +190,10 @@ const addAudience = async (tx: Transaction, line: LineOf<'audience'>): Promise<v
 /** Stores the lines of a batch with everything that counts them, and has search find them. */
 export const store = async (tx: Transaction, { users, games, images, audiences }: Checked): Promise<void> => {
   const found = new Map<SearchKind, readonly Document[]>();
-  const note: NoteDocuments = async (_, kind, documents) => found.set(kind, documents);
+  const note: EnqueueDocuments = async (_, kind, documents) => found.set(kind, documents);
   if (users.length > 0) await insertUsers(tx, users, new Date(), note);
   await storeRecords(tx, gameKind, games, note);
   await storeRecords(tx, imageKind, images, note);
-  for (const line of audiences) await addAudience(tx, line);
+  for (const line of audiences) await addReactions(tx, line);
   for (const [kind, documents] of found) await addDocuments(tx, kind, documents);
 };

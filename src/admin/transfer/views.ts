@@ -4,12 +4,12 @@ import type { GameColumns, StoredExtraInfo } from '../../game/entity.ts';
 import type { ImagePostColumns } from '../../image/entity.ts';
 import { imagesOf } from '../../image/images.ts';
 import type { UserColumns } from '../../user/entity.ts';
-import type { Audience, LineOf } from './format.ts';
+import type { Reactions, LineOf } from './format.ts';
 
 // Rows as lines, their members always in the same order. What is undefined is left out.
 
 /** The columns of a record, without those of its author. */
-export type RecordColumns = Omit<SharedColumns, 'author_nickname' | 'author_avatar'> & { isHidden?: true };
+export type ExportedColumns = Omit<SharedColumns, 'author_nickname' | 'author_avatar'> & { isHidden?: true };
 
 const optionalTime = (stored: string | null): string | undefined => (stored === null ? undefined : timeFromDb(stored));
 
@@ -36,7 +36,7 @@ const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
   list === undefined || list.length === 0 ? undefined : [...list];
 
 /** What every record has after what only its kind has. */
-const recordEnd = (row: RecordColumns, tagNames: string[], { favorites, likes, dislikes }: Audience) => ({
+const recordEnd = (row: ExportedColumns, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
   tagNames,
   isHidden: row.isHidden,
   viewCount: countFromDb(row.view_count),
@@ -47,7 +47,11 @@ const recordEnd = (row: RecordColumns, tagNames: string[], { favorites, likes, d
   dislikes: orNone(dislikes),
 });
 
-export const gameLine = (row: GameColumns & RecordColumns, tagNames: string[], audience: Audience): LineOf<'game'> => {
+export const gameLine = (
+  row: GameColumns & ExportedColumns,
+  tagNames: string[],
+  audience: Reactions,
+): LineOf<'game'> => {
   const { originalName, fileSize, platforms, screenshots, downloads } = JSON.parse(row.extra_info) as StoredExtraInfo;
   return {
     kind: 'game',
@@ -72,9 +76,9 @@ export const gameLine = (row: GameColumns & RecordColumns, tagNames: string[], a
 };
 
 export const imageLine = (
-  row: ImagePostColumns & RecordColumns,
+  row: ImagePostColumns & ExportedColumns,
   tagNames: string[],
-  audience: Audience,
+  audience: Reactions,
 ): LineOf<'image'> => ({
   kind: 'image',
   id: idFromBytes(row.id),

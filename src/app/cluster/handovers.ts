@@ -6,7 +6,7 @@ const CONNECTION = 'newconn';
 /** How soon to look again whether all has been read that a worker said before it ended. */
 const LOOK_AGAIN_MS = 50;
 
-interface Message {
+interface HandoverMessage {
   cmd?: string;
   act?: string;
   /** Counts messages. */
@@ -20,7 +20,7 @@ interface Handle {
   close(): void;
 }
 
-type Send = (message: Message, handle?: Handle, ...more: unknown[]) => boolean;
+type SendMessage = (message: HandoverMessage, handle?: Handle, ...more: unknown[]) => boolean;
 
 /**
  * The connections on their way to workers. Of one that goes to a worker which is killed before it takes it, node:cluster never
@@ -33,14 +33,14 @@ export class Handovers {
   /** Watches what a worker is handed, which was just forked. */
   watch(worker: Worker): void {
     const { process: child } = worker;
-    const send = child.send.bind(child) as Send;
+    const send = child.send.bind(child) as SendMessage;
     const underWay = new Map<number, Handle>();
-    const watched: Send = (message, handle, ...more) => {
+    const watched: SendMessage = (message, handle, ...more) => {
       if (message.cmd === MARK && message.act === CONNECTION && handle) underWay.set(message.seq, handle);
       return send(message, handle, ...more);
     };
     child.send = watched as typeof child.send;
-    child.on('internalMessage', ({ cmd, ack }: Message) => {
+    child.on('internalMessage', ({ cmd, ack }: HandoverMessage) => {
       if (cmd === MARK && ack !== undefined) underWay.delete(ack);
     });
     worker.once('listening', () => this.#listening.add(worker));

@@ -49,7 +49,7 @@ export const leaveSupervisor = (): void => {
   if (process.connected) process.disconnect();
 };
 
-interface Options {
+interface WorkerOptions {
   /** The variables of the environment that are a worker's own, by its number, from 1 on, which it hands to who replaces it. */
   variablesOf: (number: number) => Record<string, string>;
   /** Hears of each that ended although nobody had told it to. */
@@ -60,13 +60,13 @@ interface Options {
 /** Keeps so many workers running: one that ends is replaced, after a pause that grows while they fail at once. */
 export class Workers {
   readonly #count: number;
-  readonly #options: Options;
+  readonly #options: WorkerOptions;
   readonly #numbers = new Map<Worker, number>();
   readonly #handovers = new Handovers();
   #pause = FIRST_PAUSE_MS;
   #stopping = false;
 
-  constructor(count: number, options: Options) {
+  constructor(count: number, options: WorkerOptions) {
     this.#count = count;
     this.#options = options;
   }

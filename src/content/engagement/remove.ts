@@ -38,7 +38,7 @@ const removeSome = async (
 };
 
 /** Takes all favorites and reactions of a user to records of a kind back, some at once. @returns how many */
-export const removeMarksOf = async (db: Database, kind: ContentKind, userId: Bytes): Promise<number> => {
+export const removeEngagementOf = async (db: Database, kind: ContentKind, userId: Bytes): Promise<number> => {
   let removed = 0;
   for (const table of tablesOf(kind)) {
     for (let after: Bytes = Buffer.alloc(0); ;) {
@@ -58,7 +58,7 @@ export const removeMarksOf = async (db: Database, kind: ContentKind, userId: Byt
 };
 
 /** How many favorites and reactions a user has given to records of a kind. */
-export const countMarksOf = async (reader: Reader, kind: ContentKind, userId: Bytes): Promise<number> => {
+export const countEngagementOf = async (reader: Reader, kind: ContentKind, userId: Bytes): Promise<number> => {
   const counts = tablesOf(kind).map((table) => `(SELECT COUNT(*) FROM ${table} WHERE user_id = ?)`);
   const [row] = await reader.read<{ n: number | string }>(`SELECT ${counts.join(' + ')} AS n`, [userId, userId]);
   return Number(row?.n ?? 0);

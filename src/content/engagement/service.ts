@@ -1,18 +1,18 @@
 import type { ContentKind } from '../kind.ts';
-import { Orphaned } from '../../db/connection.ts';
+import { ForeignKeyError } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { AMONG_LOCKS, GroupCommit } from '../../db/batching/group-commit.ts';
 import { idToBytes } from '../../db/values.ts';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
-import { doTogether, type Result, type Writes } from '../../idempotency/writes.ts';
+import { doTogether, type WriteResult, type Writes } from '../../idempotency/writes.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Call } from '../../procedure.ts';
-import { type Outcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
+import { type ToggleOutcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
 
 /** The record was locked: of what a mark refers to, it can be but the user who was deleted meanwhile. */
 const toCaller = (error: unknown): never => {
-  throw error instanceof Orphaned ? new AppError('KEY_UNKNOWN', { cause: error }) : error;
+  throw error instanceof ForeignKeyError ? new AppError('KEY_UNKNOWN', { cause: error }) : error;
 };
 
 /** What the caller is told of a favorite. */
@@ -29,7 +29,7 @@ export interface ReactionState {
 }
 
 /** Those that may be repeated are done by themselves: whether all of a transaction is may decide what becomes of it. */
-const groupOf = (toggle: Toggle): string => (toggle.repeatable ? `${tableOf(toggle)} once` : tableOf(toggle));
+const groupOf = (toggle: Toggle): string => (toggle.idempotent ? `${tableOf(toggle)} once` : tableOf(toggle));
 
 /**
  * Favorites and reactions. Those that meet are stored together: those of one record one group after the other, so that a
@@ -37,11 +37,11 @@ const groupOf = (toggle: Toggle): string => (toggle.repeatable ? `${tableOf(togg
  */
 export class Toggles {
   readonly #writes: Writes;
-  readonly #ofRecord: GroupCommit<Toggle, Result>;
+  readonly #ofRecord: GroupCommit<Toggle, WriteResult>;
 
   constructor(db: Database, writes: Writes, now: () => Date) {
     this.#writes = writes;
-    const together = new GroupCommit<readonly Toggle[], readonly Result[]>(
+    const together = new GroupCommit<readonly Toggle[], readonly WriteResult[]>(
       async (parts, deadline, onCommit) => {
         const toggles = parts.flat();
         const results = await doTogether(db, toggles, { now, deadline, onCommit }, toggleInOrder);
@@ -89,14 +89,14 @@ export class Toggles {
 
   async #toggle<Output>(
     { kind, id, mark }: Pick<Toggle, 'kind' | 'id' | 'mark'>,
-    { caller: { userId }, deadline, repeatable }: Call<Caller>,
-    view: (outcome: Outcome) => Output,
+    { caller: { userId }, deadline, idempotent }: Call<Caller>,
+    view: (outcome: ToggleOutcome) => Output,
   ): Promise<Output> {
     if (!idToBytes(id)) throw new AppError(kind.notFound);
-    const toggle: Toggle = { kind, id, userId, mark, repeatable, view };
-    const store = (): Promise<Result> =>
+    const toggle: Toggle = { kind, id, userId, mark, idempotent, view };
+    const store = (): Promise<WriteResult> =>
       this.#ofRecord.do(`${groupOf(toggle)} ${id}`, toggle, deadline).catch(toCaller);
-    const result = repeatable ? await this.#writes.alone(repeatable, store) : await store();
+    const result = idempotent ? await this.#writes.inFlight(idempotent, store) : await store();
     if ('output' in result) return result.output as Output;
     throw result;
   }

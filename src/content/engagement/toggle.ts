@@ -3,25 +3,25 @@ import type { Parameter, Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { padded, partsOf, placeholders } from '../../db/sql/in-list.ts';
 import { type Insert, insertInto, insertValues } from '../../db/sql/insert.ts';
-import { bySize, onceFor } from '../../db/sql/memoize.ts';
+import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
-import type { Repeatable } from '../../idempotency/repeatable.ts';
-import type { Result } from '../../idempotency/writes.ts';
+import type { IdempotentCall } from '../../idempotency/repeatable.ts';
+import type { WriteResult } from '../../idempotency/writes.ts';
 
 export type Reaction = 'like' | 'dislike';
 /** What a user can set on a record. A reaction takes the place of the other one. */
-type Mark = 'favorite' | Reaction;
+type Engagement = 'favorite' | Reaction;
 
 /** A call: the mark is set or, where it is, taken back. */
 export interface Toggle {
   kind: ContentKind;
   id: string;
   userId: string;
-  mark: Mark;
-  repeatable: Repeatable | undefined;
+  mark: Engagement;
+  idempotent: IdempotentCall | undefined;
   /** What the caller is told. */
-  view: (outcome: Outcome) => unknown;
+  view: (outcome: ToggleOutcome) => unknown;
 }
 
 interface Counts {
@@ -31,61 +31,61 @@ interface Counts {
 }
 
 /** The mark that the user has now, and the record's counts. */
-export interface Outcome extends Counts {
-  mark: Mark | null;
+export interface ToggleOutcome extends Counts {
+  mark: Engagement | null;
 }
 
 const countColumns = { favorite: 'favorite_count', like: 'like_count', dislike: 'dislike_count' } as const;
 
-type Statement = (n: number) => string;
+type ToggleStatement = (n: number) => string;
 
 /** A table of favorites or reactions, and its statements, each for `n` users, marks or records. */
-interface MarkTable {
+interface EngagementTable {
   hasType: boolean;
   /** Locks one record before the rows that refer to it, and reads the marks of `n` users. */
-  lockOne: Statement;
+  lockOne: ToggleStatement;
   /** Locks `n` records in the order of their ids, so that transactions never deadlock. */
-  lockAll: Statement;
+  lockAll: ToggleStatement;
   /** Reads `n` marks by the user and record of each. */
-  read: Statement;
-  remove: Statement;
+  read: ToggleStatement;
+  remove: ToggleStatement;
   insert: Insert;
   /** The counts of its marks. */
   counts: readonly (keyof Counts)[];
   /** Stores these counts of `n` records. */
-  storeCounts: Statement;
+  storeCounts: ToggleStatement;
 }
 
 /** `mark` is which mark a row `m` stands for. */
-const markTable = (
+const engagementTable = (
   dialect: Dialect,
   { table: records, foreignKey }: ContentKind,
-  { table, mark, marks }: { table: string; mark: string; marks: readonly Mark[] },
-): MarkTable => {
+  { table, mark, marks }: { table: string; mark: string; marks: readonly Engagement[] },
+): EngagementTable => {
   const hasType = marks.length > 1;
   const counts = marks.map((one) => countColumns[one]);
   // Not by rows in a list, of which MariaDB makes no range.
   const any = (n: number): string => Array(n).fill(`(user_id = ? AND ${foreignKey} = ?)`).join(' OR ');
   return {
     hasType,
-    lockOne: bySize(
+    lockOne: memoizeBySize(
       (users) => `SELECT r.id, r.favorite_count, r.like_count, r.dislike_count, m.user_id, ${mark} AS mark
     FROM ${records} r LEFT JOIN ${table} m ON m.${foreignKey} = r.id AND m.user_id IN (${placeholders(users)})
     WHERE r.id = ? ${dialect.forUpdate}`,
     ),
-    lockAll: bySize(
+    lockAll: memoizeBySize(
       (n) => `SELECT id, favorite_count, like_count, dislike_count FROM ${records}
     WHERE id IN (${placeholders(n)}) ORDER BY id ${dialect.forUpdate}`,
     ),
-    read: bySize((n) => `SELECT user_id, ${foreignKey} AS id, ${mark} AS mark FROM ${table} m WHERE ${any(n)}`),
-    remove: bySize((n) => `DELETE FROM ${table} WHERE ${any(n)}`),
+    read: memoizeBySize((n) => `SELECT user_id, ${foreignKey} AS id, ${mark} AS mark FROM ${table} m WHERE ${any(n)}`),
+    remove: memoizeBySize((n) => `DELETE FROM ${table} WHERE ${any(n)}`),
     insert: insertInto(
       table,
       ['user_id', foreignKey, ...(hasType ? ['type'] : [])],
       hasType ? `${dialect.onConflict(`user_id, ${foreignKey}`)} type = ${dialect.inserted('type')}` : '',
     ),
     counts,
-    storeCounts: bySize((n) => {
+    storeCounts: memoizeBySize((n) => {
       const value = n === 1 ? '?' : `CASE id ${'WHEN ? THEN ? '.repeat(n)}END`;
       return `UPDATE ${records} SET ${counts.map((count) => `${count} = ${value}`).join(', ')}
     WHERE id IN (${placeholders(n)})`;
@@ -94,11 +94,15 @@ const markTable = (
 };
 
 /** The table of each mark on records of a kind. */
-const markTables = onceFor((dialect: Dialect) =>
-  onceFor((kind: ContentKind): Record<Mark, MarkTable> => {
+const engagementTables = memoize((dialect: Dialect) =>
+  memoize((kind: ContentKind): Record<Engagement, EngagementTable> => {
     const { favoriteTable, reactionTable } = kind;
-    const favorite = markTable(dialect, kind, { table: favoriteTable, mark: "'favorite'", marks: ['favorite'] });
-    const reaction = markTable(dialect, kind, { table: reactionTable, mark: 'm.type', marks: ['like', 'dislike'] });
+    const favorite = engagementTable(dialect, kind, { table: favoriteTable, mark: "'favorite'", marks: ['favorite'] });
+    const reaction = engagementTable(dialect, kind, {
+      table: reactionTable,
+      mark: 'm.type',
+      marks: ['like', 'dislike'],
+    });
     return { favorite, like: reaction, dislike: reaction };
   }),
 );
@@ -107,24 +111,24 @@ const markTables = onceFor((dialect: Dialect) =>
 interface Locked {
   key: Bytes;
   counts: Counts;
-  stored: Map<string, Mark>;
-  wanted: Map<string, Mark>;
+  stored: Map<string, Engagement>;
+  wanted: Map<string, Engagement>;
 }
 
 /** Records that are locked, by their id. */
 type LockedRecords = ReadonlyMap<string, Locked>;
 
-interface RecordRow extends Counts {
+interface LockedRow extends Counts {
   id: Bytes;
 }
 
-interface MarkRow {
+interface EngagementRow {
   user_id: Bytes | null;
-  mark: Mark;
+  mark: Engagement;
 }
 
 /** A record, of which no marks are known. */
-const lockedOf = ({ id, favorite_count, like_count, dislike_count }: RecordRow): Locked => ({
+const lockedOf = ({ id, favorite_count, like_count, dislike_count }: LockedRow): Locked => ({
   key: id,
   counts: {
     favorite_count: countFromDb(favorite_count),
@@ -135,7 +139,7 @@ const lockedOf = ({ id, favorite_count, like_count, dislike_count }: RecordRow):
   wanted: new Map(),
 });
 
-const note = ({ stored, wanted }: Locked, { user_id, mark }: MarkRow): void => {
+const note = ({ stored, wanted }: Locked, { user_id, mark }: EngagementRow): void => {
   if (user_id === null) return;
   const userId = idFromBytes(user_id);
   stored.set(userId, mark);
@@ -143,10 +147,14 @@ const note = ({ stored, wanted }: Locked, { user_id, mark }: MarkRow): void => {
 };
 
 /** Locks the one record of these toggles, and reads the marks of their users in the same trip. */
-const lockRecord = async (tx: Transaction, table: MarkTable, toggles: readonly Toggle[]): Promise<LockedRecords> => {
+const lockRecord = async (
+  tx: Transaction,
+  table: EngagementTable,
+  toggles: readonly Toggle[],
+): Promise<LockedRecords> => {
   const { id } = toggles[0]!;
   const users = padded(toggles.map(({ userId }) => storedIdToBytes(userId)));
-  const rows = await tx.read<RecordRow & MarkRow>(table.lockOne(users.length), [...users, storedIdToBytes(id)]);
+  const rows = await tx.read<LockedRow & EngagementRow>(table.lockOne(users.length), [...users, storedIdToBytes(id)]);
   const [first] = rows;
   if (!first) return new Map();
   const record = lockedOf(first);
@@ -164,27 +172,31 @@ const partsOfPairs = (pairs: readonly Pair[]): { n: number; parameters: Bytes[] 
   });
 
 /** Locks those of the toggles' records that are there, and reads the marks of their users. */
-const lockRecords = async (tx: Transaction, table: MarkTable, toggles: readonly Toggle[]): Promise<LockedRecords> => {
+const lockRecords = async (
+  tx: Transaction,
+  table: EngagementTable,
+  toggles: readonly Toggle[],
+): Promise<LockedRecords> => {
   const ids = new Set(toggles.map(({ id }) => id));
   if (ids.size === 1) return lockRecord(tx, table, toggles);
   const keys = padded([...ids].map(storedIdToBytes));
-  const rows = await tx.read<RecordRow>(table.lockAll(keys.length), keys);
+  const rows = await tx.read<LockedRow>(table.lockAll(keys.length), keys);
   const records = new Map(rows.map((row) => [idFromBytes(row.id), lockedOf(row)]));
   const sought = toggles.flatMap(({ userId, id }): Pair[] => {
     const record = records.get(id);
     return record ? [[storedIdToBytes(userId), record.key]] : [];
   });
   for (const { n, parameters } of partsOfPairs(sought)) {
-    const marks = await tx.read<MarkRow & { id: Bytes }>(table.read(n), parameters);
+    const marks = await tx.read<EngagementRow & { id: Bytes }>(table.read(n), parameters);
     for (const row of marks) note(records.get(idFromBytes(row.id))!, row);
   }
   return records;
 };
 
 /** Makes what is stored what is wanted. */
-const storeMarks = async (tx: Transaction, table: MarkTable, records: Iterable<Locked>): Promise<void> => {
+const storeEngagement = async (tx: Transaction, table: EngagementTable, records: Iterable<Locked>): Promise<void> => {
   const gone: Pair[] = [];
-  const set: { userId: string; key: Bytes; mark: Mark }[] = [];
+  const set: { userId: string; key: Bytes; mark: Engagement }[] = [];
   for (const { key, stored, wanted } of records) {
     for (const userId of stored.keys()) if (!wanted.has(userId)) gone.push([storedIdToBytes(userId), key]);
     for (const [userId, mark] of wanted) if (stored.get(userId) !== mark) set.push({ userId, key, mark });
@@ -198,7 +210,7 @@ const storeMarks = async (tx: Transaction, table: MarkTable, records: Iterable<L
   await insertValues(tx, table.insert, rows);
 };
 
-const storeCounts = async (tx: Transaction, table: MarkTable, records: Iterable<Locked>): Promise<void> => {
+const storeCounts = async (tx: Transaction, table: EngagementTable, records: Iterable<Locked>): Promise<void> => {
   const all = padded([...records]);
   const values = (column: keyof Counts): Parameter[] =>
     all.flatMap(({ key, counts }) => (all.length === 1 ? [counts[column]] : [key, counts[column]]));
@@ -206,7 +218,7 @@ const storeCounts = async (tx: Transaction, table: MarkTable, records: Iterable<
 };
 
 /** Applies one toggle to what it finds, and tells what the caller then sees. */
-const apply = ({ userId, mark }: Toggle, { wanted, counts }: Locked): Outcome => {
+const apply = ({ userId, mark }: Toggle, { wanted, counts }: Locked): ToggleOutcome => {
   const earlier = wanted.get(userId);
   const now = earlier === mark ? null : mark;
   if (earlier) counts[countColumns[earlier]] = countFromDb(counts[countColumns[earlier]] - 1);
@@ -224,16 +236,16 @@ export const tableOf = ({ kind, mark }: Toggle): string =>
   mark === 'favorite' ? kind.favoriteTable : kind.reactionTable;
 
 /** Does toggles of one table in their order, but for those whose record is not there: these get the kind's NOT_FOUND. */
-export const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[]): Promise<Result[]> => {
+export const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[]): Promise<WriteResult[]> => {
   const { kind, mark } = toggles[0]!;
-  const table = markTables(tx.dialect)(kind)[mark];
+  const table = engagementTables(tx.dialect)(kind)[mark];
   const records = await lockRecords(tx, table, toggles);
-  const results = toggles.map((toggle): Result => {
+  const results = toggles.map((toggle): WriteResult => {
     const record = records.get(toggle.id);
     return record ? { output: toggle.view(apply(toggle, record)) } : new AppError(kind.notFound);
   });
   if (records.size > 0) {
-    await storeMarks(tx, table, records.values());
+    await storeEngagement(tx, table, records.values());
     await storeCounts(tx, table, records.values());
   }
   return results;

@@ -1,5 +1,5 @@
-import { Coalescer } from '../../db/batching/batch-loader.ts';
-import type { Database, Lane } from '../../db/database.ts';
+import { BatchLoader } from '../../db/batching/batch-loader.ts';
+import type { Database, WorkloadPool } from '../../db/database.ts';
 import type { Deadline } from '../../deadline.ts';
 import { idFromBytes, idToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
@@ -35,8 +35,8 @@ export class ContentReads<Summary, Whole extends Summary> {
   readonly #tags: TagDictionary;
   readonly #kind: ContentKind;
   readonly #sources: Omit<ListSources, 'reader'>;
-  readonly #records: Coalescer<RecordRequest, ContentRecord<Whole> | undefined>;
-  readonly #lists: Coalescer<ListRequest, ListPage<ContentRecord<Summary>>>;
+  readonly #records: BatchLoader<RecordRequest, ContentRecord<Whole> | undefined>;
+  readonly #lists: BatchLoader<ListRequest, ListPage<ContentRecord<Summary>>>;
 
   constructor(db: Database, tags: TagDictionary, search: SearchIndex, kind: ContentKind) {
     this.#db = db;
@@ -45,11 +45,11 @@ export class ContentReads<Summary, Whole extends Summary> {
     this.#sources = { tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
     const noteOf = (what: string): ((requests: number) => void) | undefined =>
       db.observer?.coalesced(`${kind.table}.${what}`);
-    this.#records = new Coalescer({
+    this.#records = new BatchLoader({
       run: (requests, deadline) => this.#readRecords(requests, deadline),
       note: noteOf('records'),
     });
-    this.#lists = new Coalescer({
+    this.#lists = new BatchLoader({
       run: (requests, deadline) => this.#readLists(requests, deadline),
       maxRunning: 1,
       note: noteOf('lists'),
@@ -75,7 +75,7 @@ export class ContentReads<Summary, Whole extends Summary> {
     requests: readonly RecordRequest[],
     deadline: Deadline | undefined,
   ): Promise<(ContentRecord<Whole> | undefined)[]> {
-    const reader = laneOf(this.#db, requests).within(deadline);
+    const reader = poolFor(this.#db, requests).within(deadline);
     const ids = requests.map(({ id }) => id);
     const viewerId = sharedViewer(requests);
     const viewings = viewerId.same ? [] : viewingsOf(requests);
@@ -97,7 +97,7 @@ export class ContentReads<Summary, Whole extends Summary> {
   ): Promise<ListPage<ContentRecord<Summary>>[]> {
     const { query } = requests[0] as ListRequest;
     // The index is that of the primary, which knows records that a replica may lack.
-    const reader = (query.terms.length > 0 ? this.#db : laneOf(this.#db, requests)).within(deadline);
+    const reader = (query.terms.length > 0 ? this.#db : poolFor(this.#db, requests)).within(deadline);
     const { same } = sharedViewer(requests);
     const { records: rows, ...rest } = await listRows<Summary>({ ...this.#sources, reader }, this.#kind, query, same);
     const records = await withTags(reader, this.#tags, rows);
@@ -128,7 +128,7 @@ interface Viewed {
 }
 
 /** By which way to read for these: whoever shows a key sees what they have just stored. */
-const laneOf = (db: Database, requests: readonly Viewed[]): Lane =>
+const poolFor = (db: Database, requests: readonly Viewed[]): WorkloadPool =>
   requests.every(({ viewerId }) => viewerId === undefined) ? db.anonymous : db;
 
 /** The viewer if all have the same one. */

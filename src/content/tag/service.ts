@@ -1,5 +1,5 @@
 import type { ContentKind } from '../kind.ts';
-import { type Reader, RunAgain, type Transaction } from '../../db/connection.ts';
+import { type Reader, RetryTransaction, type Transaction } from '../../db/connection.ts';
 import { chunksOf, inList, partsOf } from '../../db/sql/in-list.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import type { CountMade } from '../../auth/quotas.ts';
@@ -91,7 +91,7 @@ export const makeMissingTags = async (
       `${tx.dialect.insertIgnore} INTO tags (slug, name, ${countColumn}) VALUES ${chunk.map(() => '(?, ?, ?)').join(', ')}`,
       chunk.flatMap(([slug, name]) => [slug, name, counts.get(slug) ?? 0]),
     );
-    if (made < chunk.length) throw new RunAgain();
+    if (made < chunk.length) throw new RetryTransaction();
   }
   const slugs = missing.map(([slug]) => slug);
   for (const [slug, tag] of await findTags(tx, slugs)) found.set(slug, tag);

@@ -2,9 +2,9 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
-import { onceFor } from '../../db/sql/memoize.ts';
+import { memoize } from '../../db/sql/memoize.ts';
 
-const addition = onceFor((dialect: Dialect) =>
+const addition = memoize((dialect: Dialect) =>
   insertInto('counters', ['name', 'n'], `${dialect.onConflict('name')} n = n + ${dialect.inserted('n')}`),
 );
 

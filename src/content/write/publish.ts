@@ -1,12 +1,12 @@
-import { atOnce } from '../../db/sql/pipelined.ts';
+import { pipelined } from '../../db/sql/pipelined.ts';
 import type { Parameter, Transaction } from '../../db/connection.ts';
 import { type Increment, incrementAll } from '../../db/sql/increment.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
-import { onceFor } from '../../db/sql/memoize.ts';
+import { memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { CountMade } from '../../auth/quotas.ts';
 import { type Document, keyOf, labelsOf } from '../../search/document.ts';
-import { noteDocuments, type NoteDocuments } from '../../search/tail.ts';
+import { enqueueDocuments, type EnqueueDocuments } from '../../search/tail.ts';
 import { searchText } from '../../search/text.ts';
 import { byOwnSlug, findTags, makeMissingTags, resolvedSlugs, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addAndCountNew, addToCounters } from './counters.ts';
@@ -75,7 +75,7 @@ const rowOf = <Columns extends object>(
   return Object.assign(shared, draft.columns);
 };
 
-const recordColumns = onceFor((kind: ContentKind) => [
+const recordColumns = memoize((kind: ContentKind) => [
   'id',
   'author_id',
   'title',
@@ -91,14 +91,14 @@ const recordColumns = onceFor((kind: ContentKind) => [
   ...kind.detailColumns,
 ]);
 
-const recordInsertion = onceFor((kind: ContentKind) => insertInto(kind.table, recordColumns(kind)));
+const recordInsertion = memoize((kind: ContentKind) => insertInto(kind.table, recordColumns(kind)));
 
 /** How records are published. */
 export interface Publishing {
   /** Whether they were there before, and have gone. */
   replaces?: boolean;
   /** Has searches find them, if not by `noteDocuments`. */
-  note?: NoteDocuments;
+  note?: EnqueueDocuments;
   /** What else is stored of them, once they are there. */
   also?: () => Promise<unknown>;
 }
@@ -157,7 +157,7 @@ export const countTags = (
   return additions.length === 0 ? [] : [{ table: 'tags', column: countColumn, additions }];
 };
 
-const linkInsertion = onceFor(({ tagTable, foreignKey, typeColumn }: ContentKind) =>
+const linkInsertion = memoize(({ tagTable, foreignKey, typeColumn }: ContentKind) =>
   insertInto(tagTable, [foreignKey, 'tag_id', 'position', ...(typeColumn === undefined ? [] : [typeColumn])]),
 );
 
@@ -214,7 +214,7 @@ export const store = async <Columns extends object>(
   {
     countMade,
     replaces = false,
-    note = noteDocuments,
+    note = enqueueDocuments,
     also = () => Promise.resolve(),
   }: Publishing & { countMade?: CountMade | undefined } = {},
 ): Promise<Stored<Columns>[]> => {
@@ -243,7 +243,7 @@ export const store = async <Columns extends object>(
   const writes = [insertRecords, insertLinks, also, noteRecords, count];
   // Of one, each is ready at once, and what it takes is told by itself.
   if (publications.length === 1) for (const write of writes) await write();
-  else await atOnce(writes.map((write) => write()));
+  else await pipelined(writes.map((write) => write()));
   return records;
 };
 

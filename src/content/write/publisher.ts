@@ -2,11 +2,11 @@ import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { AMONG_LOCKS, GroupCommit } from '../../db/batching/group-commit.ts';
 import { inList, padded, placeholders } from '../../db/sql/in-list.ts';
-import { bySize } from '../../db/sql/memoize.ts';
+import { memoizeBySize } from '../../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
-import type { Repeatable } from '../../idempotency/repeatable.ts';
-import { doTogether, type Result, type Writes } from '../../idempotency/writes.ts';
+import type { IdempotentCall } from '../../idempotency/repeatable.ts';
+import { doTogether, type WriteResult, type Writes } from '../../idempotency/writes.ts';
 import { type CountMade, counterOf, type Quota } from '../../auth/quotas.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Call } from '../../procedure.ts';
@@ -41,7 +41,7 @@ const refusalOf = (author: AuthorColumns | undefined): AppError | undefined => {
   return author.suspended_at === null ? undefined : new AppError('USER_SUSPENDED');
 };
 
-const authorAndTags = bySize(
+const authorAndTags = memoizeBySize(
   (n) => `SELECT u.nickname, u.avatar, u.suspended_at, ${SOUGHT_TAG}
   FROM users u LEFT JOIN tags t ON t.slug IN (${placeholders(n)}) ${MERGED} WHERE u.id = ?`,
 );
@@ -96,7 +96,7 @@ interface Creation {
   authorId: string;
   draft: Draft;
   quota: Quota | undefined;
-  repeatable: Repeatable | undefined;
+  idempotent: IdempotentCall | undefined;
   /** Makes the output. */
   view: (record: ContentRecord<never>) => unknown;
 }
@@ -145,7 +145,7 @@ const counterOfAll = (
 };
 
 /** Stores the records of several calls together. @throws NotTogether */
-const publishTogether = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<Result[]> => {
+const publishTogether = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<WriteResult[]> => {
   const { kind } = creations[0]!;
   const authors = await readAuthors(tx, new Set(creations.map(({ authorId }) => authorId)));
   const refusals = creations.map(({ authorId }) => refusalOf(authors.get(authorId)));
@@ -163,7 +163,7 @@ const publishTogether = async (tx: Transaction, creations: readonly Creation[], 
   return refusals.map((refusal) => refusal ?? done.next().value!);
 };
 
-const publishEach = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<Result[]> => {
+const publishEach = async (tx: Transaction, creations: readonly Creation[], now: Date): Promise<WriteResult[]> => {
   const [first, ...others] = creations;
   if (!first || others.length > 0) return publishTogether(tx, creations, now);
   const { kind, authorId, draft, quota, view } = first;
@@ -172,7 +172,7 @@ const publishEach = async (tx: Transaction, creations: readonly Creation[], now:
 };
 
 /** A call that publishes one record, and what its output is made with. */
-interface Request<Columns extends object, Output> {
+interface PublishRequest<Columns extends object, Output> {
   draft: Draft<Columns>;
   quota: Quota | undefined;
   view: (record: ContentRecord<Columns>) => Output;
@@ -187,7 +187,7 @@ const sizeOf = ({ draft }: Creation): number =>
 /** Publishes records. Calls of one kind that meet are stored together: their authors, tags and totals are counters of all. */
 export class Publisher {
   readonly #writes: Writes;
-  readonly #groups: GroupCommit<Creation, Result>;
+  readonly #groups: GroupCommit<Creation, WriteResult>;
 
   constructor(db: Database, writes: Writes, now: () => Date) {
     this.#writes = writes;
@@ -203,14 +203,14 @@ export class Publisher {
    */
   async create<Columns extends object, Output>(
     kind: ContentKind,
-    { draft, quota, view }: Request<Columns, Output>,
-    { caller: { userId }, deadline, repeatable }: Call<Caller>,
+    { draft, quota, view }: PublishRequest<Columns, Output>,
+    { caller: { userId }, deadline, idempotent }: Call<Caller>,
   ): Promise<Output> {
-    const creation: Creation = { kind, authorId: userId, draft, quota, repeatable, view };
+    const creation: Creation = { kind, authorId: userId, draft, quota, idempotent, view };
     // Repeatable calls are stored by themselves: only a transaction of such is run again when its outcome is unknown.
-    const storeIn = (group: string): Promise<Result> => this.#groups.do(group, creation, deadline);
-    const result = repeatable
-      ? await this.#writes.alone(repeatable, () => storeIn(`${kind.table} once`))
+    const storeIn = (group: string): Promise<WriteResult> => this.#groups.do(group, creation, deadline);
+    const result = idempotent
+      ? await this.#writes.inFlight(idempotent, () => storeIn(`${kind.table} once`))
       : await storeIn(kind.table);
     if ('output' in result) return result.output as Output;
     throw result;

@@ -4,7 +4,7 @@ import { incrementAll } from '../../db/sql/increment.ts';
 import { inList, partsOf } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
 import { keyOf, millisecondsOf } from '../../search/document.ts';
-import { noteDocuments } from '../../search/tail.ts';
+import { enqueueDocuments } from '../../search/tail.ts';
 import { addToCounters, subtractFromCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';
@@ -26,7 +26,7 @@ const MARKS_AT_ONCE = 1000;
 const MARKS_OF_ALL = 5000;
 
 /** A record that is about to go, locked. */
-export interface Doomed {
+export interface RecordToDelete {
   id: Bytes;
   title: string;
   author_id: Bytes;
@@ -38,9 +38,9 @@ export interface Doomed {
 /** What goes along with a removal. */
 export interface Removal {
   /** Whether a record is still to go, now that nobody else can change it. */
-  isDoomed?: (record: Doomed) => boolean;
+  isDoomed?: (record: RecordToDelete) => boolean;
   /** Done in each transaction before its records go, of which there is at least one. */
-  before?: (tx: Transaction, records: readonly Doomed[]) => Promise<void>;
+  before?: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>;
   /** Done before favorites or reactions go, which are all those of these users in a table. */
   beforeMarks?: (tx: Transaction, table: string, recordId: Bytes, userIds: readonly Bytes[]) => Promise<void>;
 }
@@ -57,7 +57,7 @@ const removeBatch = async (
 ): Promise<number> => {
   const { table, typeColumn, tagTable, favoriteTable, reactionTable, foreignKey, countColumn } = kind;
   const among = inList(ids);
-  const locked = await tx.read<Doomed>(
+  const locked = await tx.read<RecordToDelete>(
     `SELECT id, title, author_id, ${tagIdsOf(kind, table)} AS tag_ids, created_at${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
     FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${tx.dialect.forUpdate}`,
     among.parameters,
@@ -92,7 +92,7 @@ const removeBatch = async (
     text: '',
     labels: [],
   }));
-  await noteDocuments(tx, kind.search, documents, true);
+  await enqueueDocuments(tx, kind.search, documents, true);
   await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(type)])));
   await addToCounters(tx, new Map([[removalCounter(kind), rows.length]]));
   return rows.length;
@@ -101,13 +101,13 @@ const removeBatch = async (
 /** The counts of a record that reactions of a type are in. */
 export const reactionColumns = { like: 'like_count', dislike: 'dislike_count' } as const;
 
-interface MarkRow {
+interface RemovedEngagementRow {
   user_id: Bytes;
   type: keyof typeof reactionColumns | null;
 }
 
 /** Removes some favorites or reactions of a record, and counts them no more. Returns whether there may be more. */
-const removeMarks = async (
+const removeEngagement = async (
   tx: Transaction,
   kind: ContentKind,
   table: string,
@@ -116,7 +116,7 @@ const removeMarks = async (
 ): Promise<boolean> => {
   const { foreignKey, reactionTable } = kind;
   await tx.read(`SELECT id FROM ${kind.table} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
-  const rows = await tx.read<MarkRow>(
+  const rows = await tx.read<RemovedEngagementRow>(
     `SELECT user_id, ${table === reactionTable ? 'type' : 'NULL AS type'} FROM ${table}
     WHERE ${foreignKey} = ? LIMIT ${MARKS_AT_ONCE}`,
     [id],
@@ -167,7 +167,7 @@ async function* batchesOf(
       ] as const;
       for (const [marked, n] of counted) {
         if (n <= MARKS_AT_ONCE) marks += n;
-        else while (await db.transaction((tx) => removeMarks(tx, kind, marked, id, beforeMarks)));
+        else while (await db.transaction((tx) => removeEngagement(tx, kind, marked, id, beforeMarks)));
       }
       batch.push(id);
       if (marks < MARKS_OF_ALL) continue;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, noteAct } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/acts.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, listToDb } from '../../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
-import { noteDocuments } from '../../search/tail.ts';
+import { enqueueDocuments } from '../../search/tail.ts';
 import type { Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
@@ -16,7 +16,7 @@ import { readSearched, SETTLE_MS } from './tag-names.ts';
 /** Few at once, since those who want to change these records, or publish others with the tags, have to wait. */
 const RECORDS_AT_ONCE = 100;
 
-interface TagRow extends Tag {
+interface MergedTagRow extends Tag {
   merged_into: number | null;
 }
 
@@ -30,7 +30,7 @@ const merge = async (
   fromSlug: string,
   intoSlug: string,
 ): Promise<[from: Tag, into: Tag]> => {
-  const rows = await tx.read<TagRow>(
+  const rows = await tx.read<MergedTagRow>(
     `SELECT id, name, slug, merged_into FROM tags WHERE slug IN (?, ?) ORDER BY id ${tx.dialect.forUpdate}`,
     [fromSlug, intoSlug],
   );
@@ -43,7 +43,7 @@ const merge = async (
   if (from.merged_into !== null) throw new MergeError(`"${fromSlug}" was merged into another tag already.`);
   // Those that were merged into it before follow.
   await tx.execute('UPDATE tags SET merged_into = ? WHERE id = ? OR merged_into = ?', [into.id, from.id, from.id]);
-  await noteAct(tx, by, {
+  await record(tx, by, {
     action: 'tags merge',
     subject: `tag ${fromSlug}`,
     before: { name: from.name, slug: from.slug },
@@ -108,7 +108,7 @@ const moveBatch = async (
     text,
     labels: labelsOf(type, tagIds),
   }));
-  await noteDocuments(tx, kind.search, documents, true);
+  await enqueueDocuments(tx, kind.search, documents, true);
   // Totals that were remembered by the counts of tags are counted anew.
   await addToCounters(tx, new Map([[removalCounter(kind), records.length]]));
   return records.length;

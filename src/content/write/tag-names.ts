@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, noteAct } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/acts.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
-import { noteDocuments } from '../../search/tail.ts';
+import { enqueueDocuments } from '../../search/tail.ts';
 import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
@@ -58,7 +58,7 @@ export const readSearched = async (
 
 const isWrong = ({ search_text: stored, text }: Searched): boolean => stored !== text;
 
-const mend = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
+const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
   // Read again, now that nobody else can change them.
   const wrong = (await readSearched(tx, kind, ids, tx.dialect.forUpdate)).filter(isWrong);
   if (wrong.length === 0) return 0;
@@ -69,7 +69,7 @@ const mend = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): 
     text,
     labels: labelsOf(type, tagIds),
   }));
-  await noteDocuments(tx, kind.search, documents, true);
+  await enqueueDocuments(tx, kind.search, documents, true);
   return wrong.length;
 };
 
@@ -77,7 +77,7 @@ const mend = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): 
  * Has search find the records of a kind that have a tag by the names that their tags have now. Returns how many it did not
  * find so before.
  */
-const mendSearchTexts = async (db: Database, kind: ContentKind, tagId: number): Promise<number> => {
+const repairSearchTexts = async (db: Database, kind: ContentKind, tagId: number): Promise<number> => {
   const { tagTable, foreignKey } = kind;
   let mended = 0;
   let after: Bytes = Buffer.alloc(0);
@@ -96,7 +96,7 @@ const mendSearchTexts = async (db: Database, kind: ContentKind, tagId: number): 
       rows.map(({ id }) => id),
     );
     const wrong = records.filter(isWrong).map(({ id }) => id);
-    if (wrong.length > 0) mended += await db.transaction((tx) => mend(tx, kind, wrong));
+    if (wrong.length > 0) mended += await db.transaction((tx) => repair(tx, kind, wrong));
   }
 };
 
@@ -111,7 +111,7 @@ const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefin
     if (tag && tag.name !== name) {
       await tx.execute('UPDATE tags SET name = ? WHERE id = ?', [name, tag.id]);
       const act = { action: 'tags rename', subject: `tag ${slug}`, before: { name: tag.name }, after: { name } };
-      await noteAct(tx, by, act);
+      await record(tx, by, act);
     }
     return tag;
   });
@@ -133,7 +133,7 @@ export const renameTag = async (
   if (!tag) return undefined;
   let mended = 0;
   const mendAll = async (): Promise<void> => {
-    for (const kind of kinds) mended += await mendSearchTexts(db, kind, tag.id);
+    for (const kind of kinds) mended += await repairSearchTexts(db, kind, tag.id);
   };
   await mendAll();
   await settle();

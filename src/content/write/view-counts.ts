@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import { increment } from '../../db/sql/increment.ts';
-import { WriteBehind } from '../../db/batching/write-buffer.ts';
+import { WriteBuffer } from '../../db/batching/write-buffer.ts';
 import type { FirstViews } from '../../rate-limit/views.ts';
 import type { Call } from '../../procedure.ts';
 import { storedIdToBytes } from '../../db/values.ts';
@@ -10,8 +10,8 @@ import type { ContentKind } from '../kind.ts';
 const DELAY_MS = 1000;
 
 /** A buffer that adds the views of a kind's records to the database each second. */
-const bufferOf = (db: Lane, log: Logger, kind: ContentKind): WriteBehind<number> =>
-  new WriteBehind<number>({
+const bufferOf = (db: WorkloadPool, log: Logger, kind: ContentKind): WriteBuffer<number> =>
+  new WriteBuffer<number>({
     delayMs: DELAY_MS,
     merge: (earlier, later) => earlier + later,
     write: (views, deadline) =>
@@ -30,11 +30,11 @@ const bufferOf = (db: Lane, log: Logger, kind: ContentKind): WriteBehind<number>
 
 /** Counts the views of a kind's records in memory and adds them to the database each second. */
 export class ViewCounts {
-  readonly buffer: WriteBehind<number>;
+  readonly buffer: WriteBuffer<number>;
   readonly #first: FirstViews | undefined;
 
   /** With `first`, only the first view of a record from an address counts for a while. */
-  constructor(db: Lane, log: Logger, kind: ContentKind, first: FirstViews | undefined) {
+  constructor(db: WorkloadPool, log: Logger, kind: ContentKind, first: FirstViews | undefined) {
     this.buffer = bufferOf(db, log, kind);
     this.#first = first;
   }

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 
-interface Options<Request, Result> {
+interface BatchLoaderOptions<Request, Result> {
   /** Answers requests, in their order. The deadline is that of those that asked for it with one, all together. */
   run(requests: Request[], deadline: Deadline | undefined): Promise<Result[]>;
   /** Batches of one group that may be under way at the same time. */
@@ -13,7 +13,7 @@ interface Options<Request, Result> {
   note?: ((requests: number) => void) | undefined;
 }
 
-interface Waiting<Request, Result> {
+interface WaitingLoad<Request, Result> {
   request: Request;
   deadline: Deadline | undefined;
   /** The context of the request, if its batch begins later. */
@@ -34,8 +34,8 @@ const ownError = (error: unknown): unknown => {
 };
 
 /** Requests that may share a batch. */
-interface Group<Request, Result> {
-  readonly waiting: Waiting<Request, Result>[];
+interface LoadGroup<Request, Result> {
+  readonly waiting: WaitingLoad<Request, Result>[];
   /** Batches under way. */
   running: number;
 }
@@ -45,11 +45,11 @@ interface Group<Request, Result> {
  * once, alone; beyond, those that wait go out as one. A batch starts after each of its requests has arrived, so that no
  * answer is older than its request.
  */
-export class Coalescer<Request, Result> {
-  readonly #options: Options<Request, Result> & { maxRunning: number; maxBatch: number };
-  readonly #groups = new Map<string, Group<Request, Result>>();
+export class BatchLoader<Request, Result> {
+  readonly #options: BatchLoaderOptions<Request, Result> & { maxRunning: number; maxBatch: number };
+  readonly #groups = new Map<string, LoadGroup<Request, Result>>();
 
-  constructor(options: Options<Request, Result>) {
+  constructor(options: BatchLoaderOptions<Request, Result>) {
     this.#options = { maxRunning: MAX_RUNNING, maxBatch: MAX_BATCH, ...options };
   }
 
@@ -71,7 +71,11 @@ export class Coalescer<Request, Result> {
     });
   }
 
-  async #run(name: string, group: Group<Request, Result>, batch: readonly Waiting<Request, Result>[]): Promise<void> {
+  async #run(
+    name: string,
+    group: LoadGroup<Request, Result>,
+    batch: readonly WaitingLoad<Request, Result>[],
+  ): Promise<void> {
     group.running += 1;
     this.#options.note?.(batch.length);
     const deadline = Deadline.ofAll(batch.map((waiting) => waiting.deadline));
@@ -90,7 +94,7 @@ export class Coalescer<Request, Result> {
     }
   }
 
-  #startNext(name: string, group: Group<Request, Result>): void {
+  #startNext(name: string, group: LoadGroup<Request, Result>): void {
     while (group.waiting.length > 0) {
       const batch = group.waiting.splice(0, this.#options.maxBatch);
       const wanted = batch.filter(({ deadline }) => !deadline?.error);

@@ -9,7 +9,7 @@ const MAX_SIZE = 1024 * 1024;
 /** Calls that wait, for whatever they concern. */
 const MAX_WAITING = 10_000;
 
-interface Waiting<Call, Result> {
+interface WaitingWrite<Call, Result> {
   call: Call;
   deadline: Deadline;
   /** The context of the call. */
@@ -21,7 +21,7 @@ interface Waiting<Call, Result> {
 }
 
 /** Where groups may meet rows that others lock, and how large they may be. */
-interface Options<Call> {
+interface GroupCommitOptions<Call> {
   /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
   overtakeMs?: number;
   /** With `overtakeMs`: whether the next group begins while one commits, which helps where groups seldom share rows. */
@@ -72,13 +72,13 @@ const orLate = async (work: Promise<void>, ms: number): Promise<void> => {
 export class GroupCommit<Call, Result> {
   readonly #doAll: DoAll<Call, Result>;
   /** Who waits, for each thing that is being worked on. */
-  readonly #queues = new Map<string, Waiting<Call, Result>[]>();
-  readonly #options: Options<Call>;
+  readonly #queues = new Map<string, WaitingWrite<Call, Result>[]>();
+  readonly #options: GroupCommitOptions<Call>;
   #waiting = 0;
   /** The moving average of the durations of groups that succeeded, in milliseconds. */
   #usualMs = 0;
 
-  constructor(doAll: DoAll<Call, Result>, options: Options<Call> = {}) {
+  constructor(doAll: DoAll<Call, Result>, options: GroupCommitOptions<Call> = {}) {
     this.#doAll = doAll;
     this.#options = options;
   }
@@ -94,7 +94,7 @@ export class GroupCommit<Call, Result> {
         // What is done alone has this deadline, and finds out whether it is stored.
         if (member.running !== 'alone') reject(member.running ? new AppError('OUTCOME_UNKNOWN') : error);
       });
-      const member: Waiting<Call, Result> = {
+      const member: WaitingWrite<Call, Result> = {
         call,
         deadline,
         context: new AsyncResource('GROUP_COMMIT'),
@@ -120,8 +120,8 @@ export class GroupCommit<Call, Result> {
     });
   }
 
-  async #work(key: string, first: Waiting<Call, Result>): Promise<void> {
-    const queue: Waiting<Call, Result>[] = [];
+  async #work(key: string, first: WaitingWrite<Call, Result>): Promise<void> {
+    const queue: WaitingWrite<Call, Result>[] = [];
     this.#queues.set(key, queue);
     const { overtakeMs, isPipelined = false } = this.#options;
     for (let group = [first]; group.length > 0; group = this.#take(queue)) {
@@ -137,7 +137,7 @@ export class GroupCommit<Call, Result> {
   }
 
   /** The calls of the next group, at least one where one waits. */
-  #take(queue: Waiting<Call, Result>[]): Waiting<Call, Result>[] {
+  #take(queue: WaitingWrite<Call, Result>[]): WaitingWrite<Call, Result>[] {
     const { sizeOf = () => 0 } = this.#options;
     let size = 0;
     const end = queue.findIndex(
@@ -149,7 +149,7 @@ export class GroupCommit<Call, Result> {
   }
 
   /** Never rejects. */
-  async #settle(group: readonly Waiting<Call, Result>[], onCommit = ignore): Promise<void> {
+  async #settle(group: readonly WaitingWrite<Call, Result>[], onCommit = ignore): Promise<void> {
     for (const member of group) member.running = group.length > 1 ? 'together' : 'alone';
     const deadline = Deadline.ofAll(group.map((member) => member.deadline));
     const { splitMs } = this.#options;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 
-interface Options<V> {
+interface WriteBufferOptions<V> {
   /** How long a change may wait. */
   delayMs: number;
   /** Two changes to the same key as one. */
@@ -26,8 +26,8 @@ export const MAX_KEYS = 65_536;
 const WRITE_TIMEOUT_MS = 5000;
 
 /** Collects small changes in memory and stores them together, for what may be lost in a crash. */
-export class WriteBehind<V> {
-  readonly #options: Options<V>;
+export class WriteBuffer<V> {
+  readonly #options: WriteBufferOptions<V>;
   /** The oldest first. */
   readonly #changes = new Map<string, V>();
   #timer: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ export class WriteBehind<V> {
   /** The time for all that is left, at the end. */
   #closing: Deadline | undefined;
 
-  constructor(options: Options<V>) {
+  constructor(options: WriteBufferOptions<V>) {
     this.#options = options;
   }
 

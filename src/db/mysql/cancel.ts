@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Deadline } from '../../deadline.ts';
 import { INTERRUPTED } from './errors.ts';
 import type { Canceller, SessionPool } from './pool.ts';
-import type { Session } from './session.ts';
+import type { MysqlSession } from './session.ts';
 
 /** How long a server may take to give up a statement, before the connection is closed. */
 const CANCEL_MS = 1000;
@@ -18,9 +18,9 @@ const CLOSE_MS = 3000;
 /** A session on which a server can be told about another one: elsewhere the number is that of somebody else. */
 const controlOf = async (
   control: SessionPool,
-  { node, server }: Session,
+  { node, server }: MysqlSession,
   deadline: Deadline,
-): Promise<Session | undefined> => {
+): Promise<MysqlSession | undefined> => {
   const session = await control.acquire(deadline).catch(() => undefined);
   if (!session || (session.node === node && session.server === server)) return session;
   control.release(session);
@@ -31,7 +31,7 @@ const controlOf = async (
  * Tells a server, on a connection of its own, to give up what a session runs. Calls back when it has heard; when it has
  * not, the session is closed in a moment.
  */
-const kill = async (control: SessionPool, target: Session, heard: () => void): Promise<void> => {
+const kill = async (control: SessionPool, target: MysqlSession, heard: () => void): Promise<void> => {
   const deadline = new Deadline(CANCEL_MS);
   const session = await controlOf(control, target, deadline);
   if (!session) {
@@ -48,7 +48,7 @@ const kill = async (control: SessionPool, target: Session, heard: () => void): P
 };
 
 /** A word that comes late would hit whatever the session runs next: this takes it instead. */
-const absorb = (session: Session, done: (isFree: boolean) => void): void => {
+const absorb = (session: MysqlSession, done: (isFree: boolean) => void): void => {
   session.query('DO 0', (error: QueryError | null) => {
     if (error?.errno === INTERRUPTED) absorb(session, done);
     else done(error === null);
@@ -62,14 +62,14 @@ const absorb = (session: Session, done: (isFree: boolean) => void): void => {
 class Closer {
   readonly #control: SessionPool;
   /** Until when it is tried, as `performance.now()` counts. */
-  readonly #targets = new Map<Session, number>();
+  readonly #targets = new Map<MysqlSession, number>();
   #isAtWork = false;
 
   constructor(control: SessionPool) {
     this.#control = control;
   }
 
-  add(target: Session): void {
+  add(target: MysqlSession): void {
     this.#targets.set(target, performance.now() + CLOSE_FOR_MS);
     if (!this.#isAtWork) void this.#work();
   }
@@ -78,7 +78,7 @@ class Closer {
   async #work(): Promise<void> {
     this.#isAtWork = true;
     while (this.#targets.size > 0 && !this.#control.isClosed) {
-      const failed = new Set<Session['node']>();
+      const failed = new Set<MysqlSession['node']>();
       for (const [target, until] of this.#targets) {
         if (target.node.isLeft || performance.now() > until) this.#targets.delete(target);
         else if (!failed.has(target.node)) {
@@ -92,7 +92,7 @@ class Closer {
   }
 
   /** Resolves to whether there is nothing left to do. */
-  async #close(target: Session): Promise<boolean> {
+  async #close(target: MysqlSession): Promise<boolean> {
     const deadline = new Deadline(CLOSE_MS);
     const session = await controlOf(this.#control, target, deadline);
     if (!session) {
@@ -106,7 +106,7 @@ class Closer {
     return isDone;
   }
 
-  #closeOn(session: Session, target: Session): Promise<boolean> {
+  #closeOn(session: MysqlSession, target: MysqlSession): Promise<boolean> {
     return new Promise((resolve) => {
       session.connection.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Uptime'", (fault, rows) => {
         if (fault) {

@@ -48,7 +48,7 @@ const UNREACHABLE = new Set([
 /** A foreign key that finds no row: to those who may see its table, and to others. */
 const ORPHANED = new Set([1452, 1216]);
 
-interface DriverError {
+interface MysqlDriverError {
   code?: string;
   errno?: number;
   message?: string;
@@ -57,7 +57,7 @@ interface DriverError {
 }
 
 /** The error of the driver itself, which TypeORM wraps. */
-export const driverError = (error: unknown): DriverError =>
+export const driverError = (error: unknown): MysqlDriverError =>
   (error as { driverError?: object } | null)?.driverError ?? error ?? {};
 
 const numberOf = (error: unknown): number => driverError(error).errno ?? 0;
@@ -69,7 +69,7 @@ export const isTransient = (error: unknown): boolean => TRANSIENT.has(numberOf(e
 export const isInterrupted = (error: unknown): boolean => OUT_OF_TIME.has(numberOf(error));
 
 /** Whether a row was to refer to another that is not there. */
-export const isOrphaned = (error: unknown): boolean => ORPHANED.has(numberOf(error));
+export const isForeignKeyError = (error: unknown): boolean => ORPHANED.has(numberOf(error));
 
 /** Whether the server has as many connections as it takes. */
 export const isCrowded = (error: unknown): boolean => CROWDED.has(numberOf(error));

@@ -30,7 +30,7 @@ export interface Node {
 }
 
 /** A connection to a server. */
-export interface Link {
+export interface HostLink {
   connection: Connection;
   node: Node;
   /** Which server answers there: an address may be that of several. */
@@ -79,7 +79,7 @@ const within = async <T>(ms: number, work: Promise<T>): Promise<T> => {
   }
 };
 
-interface Options {
+interface HostsOptions {
   /** Whether only one that takes writes is fit. Asked only where there are several: one alone is all there is. */
   needsPrimary: boolean;
 }
@@ -107,7 +107,7 @@ export class Hosts {
   #isWatching = false;
   #isClosed = false;
 
-  constructor(addresses: readonly ServerAddress[], { needsPrimary }: Options) {
+  constructor(addresses: readonly ServerAddress[], { needsPrimary }: HostsOptions) {
     this.addresses = addresses;
     this.#needsPrimary = needsPrimary && addresses.length > 1;
     if (addresses.length > 1) this.#watch = setInterval(() => void this.#look(), WATCH_MS).unref();
@@ -129,12 +129,12 @@ export class Hosts {
   }
 
   /** Has `listener` called with a server that did not answer on one connection, so that others to it may be dead, too. */
-  onSuspicion(listener: (node: Node) => void): void {
+  onHostSuspect(listener: (node: Node) => void): void {
     this.#suspecting.add(listener);
   }
 
   /** Connects to the server that is used. @throws Error of the driver, or NO_FIT_HOST */
-  async connect(settings: readonly Setting[]): Promise<Link> {
+  async connect(settings: readonly Setting[]): Promise<HostLink> {
     const node = await this.locate();
     try {
       const connection = await this.#open(node.address, settings);

@@ -3,12 +3,19 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
-import type { Connection, DatabaseOptions, LaneName, Schema } from '../connection.ts';
+import type { Connection, DatabaseOptions, Workload, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
 import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
-import { connectionError, driverError, isInterrupted, isOrphaned, isTransient, isUnreachable } from './errors.ts';
+import {
+  connectionError,
+  driverError,
+  isInterrupted,
+  isForeignKeyError,
+  isTransient,
+  isUnreachable,
+} from './errors.ts';
 import { Hosts } from './hosts.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
@@ -24,7 +31,7 @@ const CONNECTIONS = {
   keys: { reads: 2, writes: 0 },
   background: { reads: 1, writes: 2 },
   health: { reads: 1, writes: 1 },
-} satisfies Record<Exclude<LaneName, 'anonymous'>, { reads: number; writes: number }>;
+} satisfies Record<Exclude<Workload, 'anonymous'>, { reads: number; writes: number }>;
 /** What tells the server to give statements up. */
 const CONTROL_CONNECTIONS = 1;
 /** A server allows 16 382 to all who connect to it, unless told otherwise. */
@@ -32,14 +39,14 @@ const MAX_PREPARED_STATEMENTS = 1500;
 /** Those of TypeORM: one that holds the lock, one that migrates. */
 const MIGRATING_CONNECTIONS = 2;
 /** For those who only ask: a table that somebody has locked, for a backup say, tells them nothing. */
-const HASTE = 'SET SESSION lock_wait_timeout = 1';
+const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';
 const OPEN_TIMEOUT_MS = 10_000;
-const FAREWELL_MS = 100;
+const CLOSE_GRACE_MS = 100;
 const MIGRATION_LOCK_WAIT_S = 120;
 /** How long reads that may go to a replica go elsewhere when none was there. */
 const REPLICA_PAUSE_MS = 1000;
 
-type Engine = 'mysql' | 'mariadb';
+type ServerEngine = 'mysql' | 'mariadb';
 
 /** Watches a pool that nobody uses. */
 const unused: PoolObserver = {
@@ -49,7 +56,7 @@ const unused: PoolObserver = {
 type Pools = Record<'reads' | 'writes', SessionPool>;
 
 /** MariaDB and MySQL differ in how TypeORM sees their schema, so the server is asked, whatever the URL says. */
-const serverEngine = async (pool: SessionPool): Promise<Engine> => {
+const serverEngine = async (pool: SessionPool): Promise<ServerEngine> => {
   const rows = await pool.read('SELECT VERSION() AS version', [], new Deadline(OPEN_TIMEOUT_MS));
   const [row] = rows as { version: string }[];
   return /mariadb/i.test(row?.version ?? '') ? 'mariadb' : 'mysql';
@@ -58,7 +65,7 @@ const serverEngine = async (pool: SessionPool): Promise<Engine> => {
 /** TypeORM's handle, by mysql2 with our settings on each connection before its first use. */
 const openDataSource = async (
   { user, ...rest }: ServerAddress,
-  engine: Engine,
+  engine: ServerEngine,
   schema: Schema,
 ): Promise<{ dataSource: DataSource; close: () => Promise<void> }> => {
   const connections = new Set<mysql.Connection>();
@@ -84,16 +91,16 @@ const openDataSource = async (
     // A server that does not answer does not close them either.
     setTimeout(() => {
       for (const connection of connections) breakConnection(connection, connectionError('ECONNRESET', 'done'));
-    }, FAREWELL_MS).unref();
+    }, CLOSE_GRACE_MS).unref();
   };
   return { dataSource, close };
 };
 
 /** The pools of all lanes, on one server. */
-const openLanes = (
+const openPools = (
   hosts: Hosts,
   statements: StatementBudget,
-  engine: Engine,
+  engine: ServerEngine,
   { statementMs, observer }: DatabaseOptions,
 ) => {
   const observe = (name: string): SessionPoolOptions['observe'] => observer && ((usage) => observer.pool(name, usage));
@@ -109,7 +116,7 @@ const openLanes = (
     const isBounded = name !== 'background' && statementMs !== undefined;
     const backstops = [
       ...(isBounded ? backstopSettings({ statementMs, engine }) : []),
-      ...(name === 'health' ? [HASTE] : []),
+      ...(name === 'health' ? [HEALTH_SETTINGS] : []),
     ];
     const poolOf = (autocommit: 0 | 1, use: 'reads' | 'writes'): SessionPool =>
       new SessionPool({
@@ -152,11 +159,11 @@ const ofReplicas = (observer: DatabaseObserver | undefined): DatabaseObserver | 
 const openReplicas = (
   addresses: readonly ServerAddress[],
   statements: StatementBudget,
-  engine: Engine,
+  engine: ServerEngine,
   options: DatabaseOptions,
 ) => {
   const hosts = new Hosts(addresses, { needsPrimary: false });
-  const { lanes, close } = openLanes(hosts, statements, engine, { ...options, observer: ofReplicas(options.observer) });
+  const { lanes, close } = openPools(hosts, statements, engine, { ...options, observer: ofReplicas(options.observer) });
   let awayUntil = 0;
   const read: Connection['read'] = async (sql, parameters, deadline) => {
     try {
@@ -187,7 +194,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
   try {
     const engine = await serverEngine(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
-    const { lanes, close: closeLanes } = openLanes(hosts, statements, engine, options);
+    const { lanes, close: closeLanes } = openPools(hosts, statements, engine, options);
     const replicas =
       options.readUrl === undefined
         ? undefined
@@ -211,7 +218,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
       whileMigrating: (work) => withLock(dataSource, work),
       isTransient,
       isInterrupted,
-      isOrphaned,
+      isForeignKeyError,
       isUnreachable,
       close: async () => {
         replicas?.close();

@@ -2,9 +2,9 @@ import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter } from '../connection.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
-import type { PoolObserver, PoolUsage, StatementWatch } from '../observer.ts';
+import type { PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
 import type { Hosts, Node } from './hosts.ts';
-import { Session, type StatementBudget } from './session.ts';
+import { MysqlSession, type StatementBudget } from './session.ts';
 import type { Setting } from './settings.ts';
 
 /** Calls that wait for a connection; beyond, they are refused. Far more than can be served within their time. */
@@ -28,9 +28,9 @@ interface Cancelling {
 /** Speaks to a server about its sessions, on another one. */
 export interface Canceller {
   /** Has a server give up what it runs. What is returned is to be called when that has been answered. */
-  cancel: (session: Session, cancelling: Cancelling) => () => void;
+  cancel: (session: MysqlSession, cancelling: Cancelling) => () => void;
   /** Has a server close a session that was closed here without an answer from it. */
-  close: (session: Session) => void;
+  close: (session: MysqlSession) => void;
 }
 
 export interface SessionPoolOptions {
@@ -46,9 +46,9 @@ export interface SessionPoolOptions {
   observe?: ((usage: () => PoolUsage) => PoolObserver) | undefined;
 }
 
-interface Waiting {
+interface WaitingSession {
   since: number;
-  use: (session: Session) => void;
+  use: (session: MysqlSession) => void;
   fail: (error: unknown) => void;
   forget: (() => void) | undefined;
 }
@@ -56,11 +56,11 @@ interface Waiting {
 /** Connections to the server in use that are all set up alike and know their prepared statements. */
 export class SessionPool {
   readonly #options: SessionPoolOptions;
-  readonly #sessions = new Set<Session>();
+  readonly #sessions = new Set<MysqlSession>();
   /** Those that nobody uses, and since when; the one used last at the end. */
-  readonly #idle: { session: Session; since: number }[] = [];
+  readonly #idle: { session: MysqlSession; since: number }[] = [];
   /** In the order of arrival. */
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<WaitingSession>();
   readonly #sweep: NodeJS.Timeout;
   readonly #observer: PoolObserver | undefined;
   #connecting = 0;
@@ -77,7 +77,7 @@ export class SessionPool {
     }));
     this.#sweep = setInterval(() => this.#closeUnused(), IDLE_MS / 2).unref();
     options.hosts.onLeave((node, isGone) => this.#leave(node, isGone));
-    options.hosts.onSuspicion((node) => this.#check(node));
+    options.hosts.onHostSuspect((node) => this.#check(node));
   }
 
   /**
@@ -87,7 +87,7 @@ export class SessionPool {
   read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
     const watch = this.watch(sql);
     return new Promise((resolve, reject) => {
-      const run = (session: Session): void => {
+      const run = (session: MysqlSession): void => {
         let answered: (() => void) | undefined;
         watch?.sent(session.node.address);
         const forget = deadline?.onEnd((error) => {
@@ -120,7 +120,7 @@ export class SessionPool {
   }
 
   /** Has a statement watched that is asked for now. */
-  watch(sql: string): StatementWatch | undefined {
+  watch(sql: string): StatementObservation | undefined {
     return this.#observer?.statement(sql);
   }
 
@@ -128,12 +128,12 @@ export class SessionPool {
    * A session for whoever calls alone, to be released.
    * @throws AppError TIMEOUT, OVERLOADED when too many wait already
    */
-  acquire(deadline?: Deadline): Promise<Session> {
+  acquire(deadline?: Deadline): Promise<MysqlSession> {
     return new Promise((resolve, reject) => this.#acquire(deadline, resolve, reject));
   }
 
   /** Gives a session to those who wait, and who come. */
-  release(session: Session): void {
+  release(session: MysqlSession): void {
     if (this.#isClosed || session.isBroken || session.node.isLeft) {
       session.destroy();
       return;
@@ -150,7 +150,7 @@ export class SessionPool {
   }
 
   /** Hears of an error that something met on a session: it may be the last, or that of the server. */
-  note(session: Session, error: unknown): void {
+  note(session: MysqlSession, error: unknown): void {
     if (isUnfit(error)) {
       session.destroy();
       this.#options.hosts.leave(session.node);
@@ -163,7 +163,7 @@ export class SessionPool {
    * Has the database give up what a session runs. The function returned is to be called when that has been answered; `done`
    * is when the session can be used again, unless it had to be closed.
    */
-  breakOff(session: Session, done: () => void): () => void {
+  breakOff(session: MysqlSession, done: () => void): () => void {
     const { canceller, hosts } = this.#options;
     if (!canceller) {
       session.destroy();
@@ -179,7 +179,7 @@ export class SessionPool {
   }
 
   /** Closes a session on which the server has not answered, at both ends. */
-  abandon(session: Session): void {
+  abandon(session: MysqlSession): void {
     const { canceller, hosts } = this.#options;
     const wasThere = !session.isBroken;
     session.destroy();
@@ -204,7 +204,7 @@ export class SessionPool {
     }
   }
 
-  #acquire(deadline: Deadline | undefined, use: Waiting['use'], fail: Waiting['fail']): void {
+  #acquire(deadline: Deadline | undefined, use: WaitingSession['use'], fail: WaitingSession['fail']): void {
     if (deadline?.error || this.#isClosed) {
       fail(deadline?.error ?? connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
       return;
@@ -219,7 +219,7 @@ export class SessionPool {
       fail(new AppError('OVERLOADED'));
       return;
     }
-    const waiting: Waiting = { since: performance.now(), use, fail, forget: undefined };
+    const waiting: WaitingSession = { since: performance.now(), use, fail, forget: undefined };
     this.#waiting.add(waiting);
     waiting.forget = deadline?.onEnd((error) => {
       this.#waiting.delete(waiting);
@@ -229,11 +229,11 @@ export class SessionPool {
     this.#grow();
   }
 
-  #noteWaited({ since }: Waiting): void {
+  #noteWaited({ since }: WaitingSession): void {
     this.#observer?.waited(performance.now() - since);
   }
 
-  #takeIdle(): Session | undefined {
+  #takeIdle(): MysqlSession | undefined {
     return this.#idle.pop()?.session;
   }
 
@@ -254,7 +254,7 @@ export class SessionPool {
     const { hosts, settings, statements } = this.#options;
     this.#connecting += 1;
     try {
-      const session = new Session(await hosts.connect(settings), statements);
+      const session = new MysqlSession(await hosts.connect(settings), statements);
       this.#sessions.add(session);
       session.onBroken = () => this.#drop(session);
       this.#connecting -= 1;
@@ -274,7 +274,7 @@ export class SessionPool {
     this.#grow();
   }
 
-  #fail(waiting: Waiting, error: unknown): void {
+  #fail(waiting: WaitingSession, error: unknown): void {
     this.#waiting.delete(waiting);
     waiting.forget?.();
     this.#noteWaited(waiting);
@@ -285,7 +285,7 @@ export class SessionPool {
     for (const waiting of this.#waiting) this.#fail(waiting, error);
   }
 
-  #drop(session: Session): void {
+  #drop(session: MysqlSession): void {
     this.#sessions.delete(session);
     const place = this.#idle.findIndex((one) => one.session === session);
     if (place >= 0) this.#idle.splice(place, 1);

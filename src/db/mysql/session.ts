@@ -8,20 +8,20 @@ import mysql, {
 import type { Parameter } from '../connection.ts';
 import { breakConnection, socketOf } from './connect.ts';
 import { connectionError, isBroken, TOO_MANY_STATEMENTS } from './errors.ts';
-import type { Link, Node } from './hosts.ts';
+import type { HostLink, Node } from './hosts.ts';
 
-type Result = RowDataPacket[] | ResultSetHeader;
-type Callback = (error: QueryError | null, result: Result) => void;
+type QueryResult = RowDataPacket[] | ResultSetHeader;
+type Callback = (error: QueryError | null, result: QueryResult) => void;
 
 const MIN_STATEMENTS = 1;
 const MAX_ATTEMPTS = 8;
 const FIRST_PAUSE_MS = 2;
 /** How long a server may take to close a connection. */
-const FAREWELL_MS = 100;
+const CLOSE_GRACE_MS = 100;
 
 /** How many statements all sessions together may keep prepared, each as many as the others. */
 export class StatementBudget {
-  readonly #sessions = new Set<Session>();
+  readonly #sessions = new Set<MysqlSession>();
   #total: number;
 
   constructor(total: number) {
@@ -33,12 +33,12 @@ export class StatementBudget {
     return Math.max(MIN_STATEMENTS, Math.floor(this.#total / Math.max(1, this.#sessions.size)));
   }
 
-  add(session: Session): void {
+  add(session: MysqlSession): void {
     this.#sessions.add(session);
     this.#trim();
   }
 
-  delete(session: Session): void {
+  delete(session: MysqlSession): void {
     this.#sessions.delete(session);
   }
 
@@ -73,15 +73,15 @@ interface Prepared {
 }
 
 /** What the driver asks a parameter's definition for. */
-interface Definition {
+interface StatementDefinition {
   columnType: number;
   flags: number;
 }
 
-const definitions = new Map<string, Definition>();
+const definitions = new Map<string, StatementDefinition>();
 
 /** The one object of all parameters that are alike. */
-const sharedDefinition = ({ columnType, flags }: Definition): Definition => {
+const sharedDefinition = ({ columnType, flags }: StatementDefinition): StatementDefinition => {
   const key = `${columnType} ${flags}`;
   const known = definitions.get(key) ?? { columnType, flags };
   definitions.set(key, known);
@@ -93,7 +93,7 @@ const sharedDefinition = ({ columnType, flags }: Definition): Definition => {
  * driver would keep all that the server says of each, with the packets it came in.
  */
 const forgetDefinitions = (statement: PrepareStatementInfo): void => {
-  const info = statement as PrepareStatementInfo & { parameters: Definition[] };
+  const info = statement as PrepareStatementInfo & { parameters: StatementDefinition[] };
   info.parameters = info.parameters.map(sharedDefinition);
 };
 
@@ -101,7 +101,7 @@ const forgetDefinitions = (statement: PrepareStatementInfo): void => {
  * A connection with the statements it has prepared; of more than its budget, the one used longest ago is closed. By
  * callbacks, since mysql2's promises capture a stack for each query.
  */
-export class Session {
+export class MysqlSession {
   readonly connection: Connection;
   /** The server at its other end. */
   readonly node: Node;
@@ -117,7 +117,7 @@ export class Session {
   #isBroken = false;
   #onBroken: (() => void) | undefined;
 
-  constructor({ connection, node, server }: Link, budget: StatementBudget) {
+  constructor({ connection, node, server }: HostLink, budget: StatementBudget) {
     this.connection = connection;
     this.node = node;
     this.server = server;
@@ -181,7 +181,7 @@ export class Session {
   end(): void {
     this.#noteBroken();
     this.connection.end();
-    setTimeout(() => this.destroy(), FAREWELL_MS).unref();
+    setTimeout(() => this.destroy(), CLOSE_GRACE_MS).unref();
   }
 
   /** Closes all but the n statements used last. What was sent to the others before is answered. */

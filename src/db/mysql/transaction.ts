@@ -3,7 +3,7 @@ import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
 import { connectionError, isRefusedCommit } from './errors.ts';
-import type { Session } from './session.ts';
+import type { MysqlSession } from './session.ts';
 import type { SessionPool } from './pool.ts';
 
 /** How long a server may take to roll back, or to say what came of a COMMIT that nobody waits for any more. */
@@ -13,21 +13,21 @@ const rowsOf = <Row>(result: unknown): Row[] => result as Row[];
 const affectedRows = (result: unknown): number => (result as ResultSetHeader).affectedRows;
 
 /** `over`: whatever comes of the work, the session has been seen to. */
-type State = 'open' | 'committing' | 'over';
+type AttemptState = 'open' | 'committing' | 'over';
 
 /** One run of a transaction, on a session without autocommit, where the first statement begins it. */
 class Attempt {
   readonly #pool: SessionPool;
-  readonly #session: Session;
+  readonly #session: MysqlSession;
   readonly #deadline: Deadline | undefined;
-  #state: State = 'open';
+  #state: AttemptState = 'open';
   /** Statements that are not answered yet. */
   #running = 0;
   /** Whether there is anything that a COMMIT could store. */
   #hasWritten = false;
   #onAnswered: (() => void) | undefined;
 
-  constructor(pool: SessionPool, session: Session, deadline: Deadline | undefined) {
+  constructor(pool: SessionPool, session: MysqlSession, deadline: Deadline | undefined) {
     this.#pool = pool;
     this.#session = session;
     this.#deadline = deadline;
@@ -139,7 +139,7 @@ class Attempt {
 }
 
 /** Rolls back, or closes the connection: nobody else may get what is left of the transaction. */
-const rollBack = (pool: SessionPool, session: Session): Promise<void> =>
+const rollBack = (pool: SessionPool, session: MysqlSession): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(() => pool.abandon(session), END_MS).unref();
     session.query('ROLLBACK', (error) => {

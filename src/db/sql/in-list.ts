@@ -1,10 +1,10 @@
 import type { Parameter } from '../connection.ts';
-import { bySize } from './memoize.ts';
+import { memoizeBySize } from './memoize.ts';
 
 const nextPowerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(n));
 
 /** `?, ?, ?` for n parameters. */
-export const placeholders = bySize((n) => '?, '.repeat(n - 1) + '?');
+export const placeholders = memoizeBySize((n) => '?, '.repeat(n - 1) + '?');
 
 /** The values, and the last one again until there are 1, 2, 4, 8 … of them. */
 export const padded = <T>(values: readonly T[]): T[] => {

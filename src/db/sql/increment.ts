@@ -1,17 +1,17 @@
 import type { Parameter, Transaction } from '../connection.ts';
 import { inList, padded, partsOf } from './in-list.ts';
 
-type Id = number | Uint8Array;
-type Additions = readonly (readonly [id: Id, n: number])[];
+type IncrementedId = number | Uint8Array;
+type Additions = readonly (readonly [id: IncrementedId, n: number])[];
 
 /** What to add to a number column of the rows with these ids. */
 export interface Increment {
   table: string;
   column: string;
-  additions: Iterable<readonly [id: Id, n: number]>;
+  additions: Iterable<readonly [id: IncrementedId, n: number]>;
 }
 
-const byId = ([a]: readonly [Id, number], [b]: readonly [Id, number]): number =>
+const byId = ([a]: readonly [IncrementedId, number], [b]: readonly [IncrementedId, number]): number =>
   typeof a === 'number' || typeof b === 'number' ? Number(a) - Number(b) : Buffer.compare(a, b);
 
 /** An UPDATE of one table, in parts. */

@@ -1,7 +1,7 @@
-import { atOnce } from './pipelined.ts';
+import { pipelined } from './pipelined.ts';
 import type { Parameter, Transaction } from '../connection.ts';
 import { chunksOf, placeholders } from './in-list.ts';
-import { bySize } from './memoize.ts';
+import { memoizeBySize } from './memoize.ts';
 
 /** An INSERT into a table: its text for a number of rows. */
 export type Insert = (rows: number) => string;
@@ -13,7 +13,7 @@ export type Insert = (rows: number) => string;
 export const insertInto = (table: string, columns: readonly string[], ending = ''): Insert => {
   const row = `(${placeholders(columns.length)})`;
   const beginning = `INSERT INTO ${table} (${columns.join(', ')}) VALUES `;
-  return bySize((rows) => `${beginning}${`${row}, `.repeat(rows - 1)}${row} ${ending}`);
+  return memoizeBySize((rows) => `${beginning}${`${row}, `.repeat(rows - 1)}${row} ${ending}`);
 };
 
 /** Inserts rows in few statements. Returns how many rows the engine says that it changed: see `Dialect.changesOfUpdate`. */
@@ -24,7 +24,7 @@ export const insertValues = async (
 ): Promise<number> => {
   const [first] = rows;
   if (first && rows.length === 1) return tx.execute(insert(1), first);
-  const changes = await atOnce(chunksOf(rows).map((chunk) => tx.execute(insert(chunk.length), joined(chunk))));
+  const changes = await pipelined(chunksOf(rows).map((chunk) => tx.execute(insert(chunk.length), joined(chunk))));
   return changes.reduce((sum, n) => sum + n, 0);
 };
 

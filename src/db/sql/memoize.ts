@@ -5,7 +5,7 @@ const MAX_SIZE = 256;
  * A text that depends on a number only, built once for each up to 256. That saves building it and, since sessions look
  * statements up by their text, reading it through again: a string that is the same object is found at once.
  */
-export const bySize = (build: (n: number) => string): ((n: number) => string) => {
+export const memoizeBySize = (build: (n: number) => string): ((n: number) => string) => {
   const texts = new Map<number, string>();
   return (n) => {
     const known = texts.get(n);
@@ -17,7 +17,7 @@ export const bySize = (build: (n: number) => string): ((n: number) => string) =>
 };
 
 /** What depends on an object only, made once for each that is still there. */
-export const onceFor = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
+export const memoize = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
   const made = new WeakMap<K, { value: V }>();
   return (key) => {
     const known = made.get(key);

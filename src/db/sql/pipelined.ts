@@ -3,7 +3,7 @@
  * the database is at work. They are done in their order. Waits until all have ended.
  * @throws what the first of them that failed met: those after it may have failed for that
  */
-export const atOnce = async <T>(writes: readonly Promise<T>[]): Promise<T[]> => {
+export const pipelined = async <T>(writes: readonly Promise<T>[]): Promise<T[]> => {
   const ends = await Promise.allSettled(writes);
   return ends.map((end) => {
     if (end.status === 'rejected') throw end.reason;

@@ -4,7 +4,7 @@ import { type DataSource, type Migration, MigrationExecutor, type QueryRunner } 
 const READS = /^\s*(?:SELECT|PRAGMA|SHOW)\b/i;
 
 /** What a migration would do to the database. */
-export interface Plan {
+export interface MigrationPlan {
   /** The name of the migration. */
   name: string;
   /** The statements, in order, as they can be run by hand; the last one notes the migration. */
@@ -42,11 +42,11 @@ export const planOf = async (
   dataSource: DataSource,
   direction: 'up' | 'down',
   names: readonly string[],
-): Promise<Plan[]> => {
+): Promise<MigrationPlan[]> => {
   const runner = dataSource.createQueryRunner();
   try {
     const planner = new Planner(dataSource, runner);
-    const plans: Plan[] = [];
+    const plans: MigrationPlan[] = [];
     for (const { name, timestamp, instance } of planner.named(names)) {
       const statements: string[] = [];
       const recorder = recorderOf(runner, statements);

@@ -1,7 +1,7 @@
 import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
-import type { DatabaseObserver, PoolObserver, PoolUsage, StatementWatch } from '../observer.ts';
+import type { DatabaseObserver, PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
 import { openReader, type SqliteConnection } from './binding/binding.ts';
 import { waitClock } from './threads/clock.ts';
 import { Costs } from './binding/costs.ts';
@@ -20,7 +20,7 @@ const waited = waitClock();
 
 interface Short {
   since: number;
-  watch: StatementWatch | undefined;
+  watch: StatementObservation | undefined;
   sql: string;
   parameters: readonly Parameter[];
   deadline: Deadline | undefined;

@@ -44,13 +44,13 @@ export class FileFault extends Error {
   override name = 'FileFault';
 }
 
-interface DriverError {
+interface SqliteDriverError {
   errcode?: number;
   message?: string;
 }
 
-const driverError = (error: unknown): DriverError =>
-  (error as { driverError?: DriverError } | null)?.driverError ?? error ?? {};
+const driverError = (error: unknown): SqliteDriverError =>
+  (error as { driverError?: SqliteDriverError } | null)?.driverError ?? error ?? {};
 
 const primaryCode = (error: unknown): number | undefined => {
   const { errcode, message = '' } = driverError(error);
@@ -61,7 +61,8 @@ const primaryCode = (error: unknown): number | undefined => {
 export const isBusy = (error: unknown): boolean => BUSY.includes(primaryCode(error) ?? 0);
 
 /** Whether a row was to refer to another that is not there. */
-export const isOrphaned = (error: unknown): boolean => driverError(error).errcode === SQLITE_CONSTRAINT_FOREIGNKEY;
+export const isForeignKeyError = (error: unknown): boolean =>
+  driverError(error).errcode === SQLITE_CONSTRAINT_FOREIGNKEY;
 
 /** Whether the file cannot be used: it is away, broken, not ours to write, or its disk is full or fails. */
 export const isUnusable = (error: unknown): boolean =>

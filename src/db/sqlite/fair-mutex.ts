@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
-import type { LaneName } from '../connection.ts';
+import type { Workload } from '../connection.ts';
 import type { PoolObserver, PoolUsage } from '../observer.ts';
 
 /** How long a transaction may compute before the event loop turns: it takes one new connection at each turn. */
@@ -10,7 +10,7 @@ const TURN_MS = 4;
 const MAX_WAITING = 2000;
 
 /** The time that a piece of work has before others must have theirs. */
-export class Turn {
+export class MutexTurn {
   #began = performance.now();
 
   /** Lets the event loop turn, if it has not for a while. */
@@ -21,7 +21,7 @@ export class Turn {
   }
 }
 
-interface Waiting {
+interface WaitingTurn {
   start: () => void;
   refuse: (error: unknown) => void;
 }
@@ -29,7 +29,7 @@ interface Waiting {
 /** What a piece of work is done for. */
 export interface Purpose {
   deadline?: Deadline | undefined;
-  lane?: LaneName | undefined;
+  lane?: Workload | undefined;
 }
 
 /**
@@ -37,8 +37,8 @@ export interface Purpose {
  * takes no turn of its own, so that those who always wait would keep out everything else. Calls and what is done in the
  * background take turns, so that neither keeps out the other.
  */
-export class Turns {
-  readonly #lanes = { calls: new Set<Waiting>(), background: new Set<Waiting>() };
+export class FairMutex {
+  readonly #lanes = { calls: new Set<WaitingTurn>(), background: new Set<WaitingTurn>() };
   #last: 'calls' | 'background' = 'background';
   #isTaken = false;
   readonly #observer: PoolObserver | undefined;
@@ -86,14 +86,14 @@ export class Turns {
     }
   }
 
-  #wait(lane: Set<Waiting>, deadline: Deadline | undefined): Promise<void> {
+  #wait(lane: Set<WaitingTurn>, deadline: Deadline | undefined): Promise<void> {
     if (lane.size >= MAX_WAITING) throw new AppError('OVERLOADED');
     return new Promise((resolve, reject) => {
       const forget = deadline?.onEnd((error) => {
         lane.delete(waiting);
         reject(error);
       });
-      const waiting: Waiting = {
+      const waiting: WaitingTurn = {
         start: () => {
           forget?.();
           resolve();

@@ -8,19 +8,19 @@ const UNWRITABLE_MS = 1000;
 /** How long a file that was found broken is believed to be: to look through all of it takes long. */
 const BROKEN_MS = 10_000;
 
-interface Options {
+interface SqliteHealthOptions {
   /** Writes something that changes nothing. */
   write: (deadline: Deadline | undefined) => Promise<unknown>;
   read: (sql: string, deadline: Deadline | undefined) => Promise<unknown[]>;
 }
 
 /** Something that failed, and until when it counts. */
-interface Fault {
+interface HealthFault {
   error: unknown;
   until: number;
 }
 
-const faultFor = (ms: number, error: unknown): Fault => ({ error, until: performance.now() + ms });
+const faultFor = (ms: number, error: unknown): HealthFault => ({ error, until: performance.now() + ms });
 
 /** What is behind an error of ours. */
 const causeOf = (error: unknown): unknown => (error instanceof AppError ? error.cause : error);
@@ -31,13 +31,13 @@ interface Version {
 
 /** Knows whether a file can be used as far as it was seen. What failed is tried again before it counts as mended. */
 export class SqliteHealth {
-  readonly #options: Options;
+  readonly #options: SqliteHealthOptions;
   /** What a write failed with, until one succeeds again. */
-  #unwritable: Fault | undefined;
+  #unwritable: HealthFault | undefined;
   /** A page that cannot be true, where one was seen. */
-  #corrupt: Fault | undefined;
+  #corrupt: HealthFault | undefined;
 
-  constructor(options: Options) {
+  constructor(options: SqliteHealthOptions) {
     this.#options = options;
   }
 
@@ -74,7 +74,7 @@ export class SqliteHealth {
     await this.noteWrite(this.#options.write(deadline));
   }
 
-  async #lookThrough({ error, until }: Fault, deadline?: Deadline): Promise<void> {
+  async #lookThrough({ error, until }: HealthFault, deadline?: Deadline): Promise<void> {
     if (performance.now() < until) throw error;
     this.#corrupt = faultFor(BROKEN_MS, error);
     const [row] = (await this.#options.read('PRAGMA quick_check(1)', deadline)) as { quick_check: string }[];

@@ -7,12 +7,12 @@ import type { Connection, DatabaseOptions, Parameter, Schema } from '../connecti
 import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
-import { FileFault, isBusy, isOrphaned, isUnusable } from './errors.ts';
+import { FileFault, isBusy, isForeignKeyError, isUnusable } from './errors.ts';
 import { FileObserver, SqliteFile } from './database-file.ts';
 import { makePrivate } from './files/permissions.ts';
 import { SqliteHealth } from './health.ts';
 import { migrateOn, transactionOn, watched } from './transaction.ts';
-import { type Purpose, Turns } from './fair-mutex.ts';
+import { type Purpose, FairMutex } from './fair-mutex.ts';
 
 /** How long opening waits for another process. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -88,13 +88,13 @@ const common = (dataSource: DataSource) => ({
   dialect: dialectOf('sqlite'),
   dataSource,
   isTransient: isBusy,
-  isOrphaned,
+  isForeignKeyError,
   isUnreachable: isUnusable,
 });
 
 /** The queue of those who write. */
-const turnsOf = (observer: DatabaseObserver | undefined): Turns =>
-  new Turns((usage) => observer?.pool('writer', usage));
+const turnsOf = (observer: DatabaseObserver | undefined): FairMutex =>
+  new FairMutex((usage) => observer?.pool('writer', usage));
 
 const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined): Connection => {
   const writer = writerOf(dataSource);

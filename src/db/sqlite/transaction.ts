@@ -4,7 +4,7 @@ import type { Parameter, Statements } from '../connection.ts';
 import type { PoolObserver } from '../observer.ts';
 import type { SqliteConnection } from './binding/binding.ts';
 import { isDiskFailure } from './errors.ts';
-import { Turn } from './fair-mutex.ts';
+import { MutexTurn } from './fair-mutex.ts';
 
 const rollBack = (connection: SqliteConnection): void => {
   // What the engine has rolled back already is over.
@@ -46,7 +46,7 @@ export const transactionOn = async <T>(
   observer?: PoolObserver,
 ): Promise<T> => {
   let isOpen = true;
-  const turn = new Turn();
+  const turn = new MutexTurn();
   const onOpen =
     <R>(run: (sql: string, parameters?: readonly Parameter[]) => R) =>
     async (sql: string, parameters?: readonly Parameter[]): Promise<R> => {

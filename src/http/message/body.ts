@@ -72,7 +72,7 @@ interface PartialBody {
  * Reads the bodies of requests. What has come of those that are still under way has its limit over all of them: when it is
  * reached, those are refused that have waited for their next piece for longest.
  */
-export class Bodies {
+export class BodyReader {
   readonly #inflater = new Inflater();
   /** By their requests; the one that has waited for longest comes first. */
   readonly #partials = new Map<Request, PartialBody>();

@@ -55,7 +55,7 @@ export const errorReply = (error: AppError, path: string | null, requestId: stri
 const challenge = (reason: AppError['reason']): string =>
   `Bearer realm="content-gateway"${reason === 'KEY_MISSING' ? '' : ', error="invalid_token"'}`;
 
-interface Place {
+interface FailedCall {
   /** The procedure called, if one was. */
   procedure: string | undefined;
   requestId: string;
@@ -64,7 +64,7 @@ interface Place {
 }
 
 /** What failures need of the service. */
-export interface Surroundings {
+export interface FailureContext {
   log: Logger;
   docs: ErrorDocs;
 }
@@ -76,8 +76,8 @@ const isFault = ({ reason, cause }: AppError): boolean =>
 /** Whatever was thrown, as it goes on the wire. Our own faults go to the log. */
 export const failureOf = (
   thrown: unknown,
-  { procedure, requestId, traceId }: Place,
-  { log, docs }: Surroundings,
+  { procedure, requestId, traceId }: FailedCall,
+  { log, docs }: FailureContext,
 ): Failure => {
   const error = toAppError(thrown);
   const failure = errorReply(error, procedure ?? null, requestId, docs);
@@ -87,7 +87,7 @@ export const failureOf = (
 
 /** Answers every failure of the app. */
 export const errorHandler =
-  (surroundings: Surroundings): ErrorRequestHandler =>
+  (surroundings: FailureContext): ErrorRequestHandler =>
   (thrown, _request, response, next) => {
     const { requestId, traceId, procedure } = response.locals;
     const { status, headers, body } = failureOf(thrown, { procedure, requestId, traceId }, surroundings);

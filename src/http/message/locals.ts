@@ -1,6 +1,6 @@
 import type { Caller } from '../../auth/verifier.ts';
 import type { QueryLog } from './query-log.ts';
-import type { Standings } from './rate-limit-headers.ts';
+import type { RateLimitHeaders } from './rate-limit-headers.ts';
 
 declare global {
   // eslint-disable-next-line typescript/no-namespace -- Express is extended in no other way.
@@ -14,7 +14,7 @@ declare global {
       /** Headers that every reply has besides the request id: names and values in turn. */
       headers: readonly string[];
       /** How the caller stands to its limits, where there are any. */
-      standings?: Standings | undefined;
+      standings?: RateLimitHeaders | undefined;
       /** The id of the procedure called, once it is known. */
       procedure?: string;
       caller?: Caller | undefined;

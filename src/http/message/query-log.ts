@@ -6,7 +6,7 @@ const SHOWN_LENGTH = 300;
 /** Statements that are remembered of one request; those beyond are only counted. */
 const MOST_KEPT = 1000;
 
-interface Run {
+interface LoggedQuery {
   sql: string;
   ms: number;
 }
@@ -15,7 +15,7 @@ const round = (ms: number): number => Math.round(ms * 10) / 10;
 
 /** What a request asked the database: texts of ours, without the values, and how long each answer took. */
 export class QueryLog {
-  readonly #runs: Run[] = [];
+  readonly #runs: LoggedQuery[] = [];
   #count = 0;
   #ms = 0;
 

@@ -1,5 +1,5 @@
 /** The headers `RateLimit-Policy` and `RateLimit`: draft-ietf-httpapi-ratelimit-headers, version 10 */
-import type { Policy, Standing } from '../../rate-limit/buckets.ts';
+import type { Policy, RateLimitStatus } from '../../rate-limit/buckets.ts';
 
 const MS = 1000;
 /** The unit of a quota, where it is no number of requests. */
@@ -21,32 +21,33 @@ const policyItem = (policy: Policy): string => {
   return item;
 };
 
-const isTighter = (a: Standing, b: Standing): boolean => a.left * b.policy.quota <= b.left * a.policy.quota;
+const isTighter = (a: RateLimitStatus, b: RateLimitStatus): boolean =>
+  a.left * b.policy.quota <= b.left * a.policy.quota;
 
 /** How a caller stands to the policies that its request met, for the reply. */
-export class Standings {
-  readonly #usual: () => Standing;
-  readonly #noted: Standing[] = [];
+export class RateLimitHeaders {
+  readonly #usual: () => RateLimitStatus;
+  readonly #noted: RateLimitStatus[] = [];
 
   /** `usual` tells how the caller stands where the request met none. */
-  constructor(usual: () => Standing) {
+  constructor(usual: () => RateLimitStatus) {
     this.#usual = usual;
   }
 
   /** Notes how the caller stands to a policy. Of several calls the one counts that has least left. */
-  note(standing: Standing): void {
+  add(standing: RateLimitStatus): void {
     const index = this.#noted.findIndex(({ policy }) => policy === standing.policy);
     if (index === -1) this.#noted.push(standing);
-    else if (standing.left < (this.#noted[index] as Standing).left) this.#noted[index] = standing;
+    else if (standing.left < (this.#noted[index] as RateLimitStatus).left) this.#noted[index] = standing;
   }
 
   /** All policies, and how the caller stands to the one that has least left: names and values in turn. */
   headers(): string[] {
     const all = this.#noted.length > 0 ? this.#noted : [this.#usual()];
-    let tightest = all[0] as Standing;
+    let tightest = all[0] as RateLimitStatus;
     let policies = policyItem(tightest.policy);
     for (let index = 1; index < all.length; index += 1) {
-      const standing = all[index] as Standing;
+      const standing = all[index] as RateLimitStatus;
       policies += `, ${policyItem(standing.policy)}`;
       if (isTighter(standing, tightest)) tightest = standing;
     }

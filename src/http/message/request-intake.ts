@@ -83,7 +83,7 @@ const tooManyChunks = (): AppError =>
  * One connection. Node's parser consumes the socket directly until a limit or a chunked body stops it; from then on it
  * gets its bytes from here.
  */
-class Connection {
+class IntakeConnection {
   readonly #socket: ParsedSocket;
   #pending = 0;
   /** The request whose chunked body is being read. */
@@ -255,8 +255,8 @@ class Connection {
  * Bounds what one connection makes an HTTP server do: requests that wait for answers, chunks of a body, and what comes
  * after an early answer. Node's parser finishes every read of 64 KiB otherwise, with thousands of requests or chunks.
  */
-export class Intake {
-  readonly #connections = new WeakMap<Socket, Connection>();
+export class RequestIntake {
+  readonly #connections = new WeakMap<Socket, IntakeConnection>();
 
   /**
    * To be made before anything replaces the server's listeners for connections. `refuse` gets the events `clientError`
@@ -264,7 +264,7 @@ export class Intake {
    */
   constructor(server: Server, refuse: (fault: ParserFault, socket: Socket) => void) {
     server.on('connection', (socket: ParsedSocket) => {
-      if (socket.parser) this.#connections.set(socket, new Connection(socket, socket.parser));
+      if (socket.parser) this.#connections.set(socket, new IntakeConnection(socket, socket.parser));
     });
     server.on('clientError', (fault: ParserFault, socket: Socket) => {
       const connection = fault.code === 'HPE_PAUSED' ? this.#connections.get(socket) : undefined;

@@ -2,15 +2,15 @@ import express, { type Router } from 'express';
 import type { Database } from '../../db/database.ts';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
-import { Writability } from '../../db/write-probe.ts';
-import { tryToRemember } from '../../idempotency/records.ts';
+import { WriteProbe } from '../../db/write-probe.ts';
+import { probeWrite } from '../../idempotency/records.ts';
 import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
 import { readOnly } from './preconditions.ts';
 
 /** How long the database may take to answer: whoever asks is told within two seconds. */
 const READY_TIMEOUT_MS = 1500;
 
-interface Options {
+interface HealthOptions {
   db: Database;
   /** The clock. */
   now: () => Date;
@@ -21,14 +21,14 @@ interface Options {
 /** Finds out whether the service can work; those who ask meanwhile hear the same. */
 class Readiness {
   readonly #db: Database;
-  readonly #writability: Writability;
+  readonly #writability: WriteProbe;
   /** Once true, for good. */
   #isMigrated = false;
   #asking: Promise<void> | undefined;
 
-  constructor({ db, now }: Pick<Options, 'db' | 'now'>) {
+  constructor({ db, now }: Pick<HealthOptions, 'db' | 'now'>) {
     this.#db = db;
-    this.#writability = new Writability((deadline) => db.attempt((tx) => tryToRemember(tx, now()), deadline));
+    this.#writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
   }
 
   /** @throws AppError DATABASE_UNAVAILABLE */
@@ -64,7 +64,7 @@ class Readiness {
  * `/healthz`: the process answers. `/readyz`: so does the database, which takes writes, its migrations are applied, and the
  * service has not been told to stop.
  */
-export const health = ({ db, now, stopping }: Options): Router => {
+export const health = ({ db, now, stopping }: HealthOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   const readiness = new Readiness({ db, now });
   router.all(LIVENESS_PATH, readOnly, (_request, response) => {

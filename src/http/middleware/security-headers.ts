@@ -40,7 +40,7 @@ const preflightOf = (origins: readonly string[]): RequestHandler =>
   });
 
 /** How a request came. */
-interface Way {
+interface RequestOrigin {
   /** Its `Origin`. */
   origin: string | undefined;
   /** Whether by TLS, as far as trusted proxies tell: HSTS is for browsers that came so, and means nothing to others. */
@@ -52,8 +52,8 @@ interface Way {
  * cookies, so any origin may call. helmet and cors say what they are; they are asked once for each origin allowed, not
  * for every request.
  */
-export const securityHeaders = (origins: readonly string[]): ((way?: Way) => HeaderList) => {
-  const headersBy = ({ isSecure }: Pick<Way, 'isSecure'>): ((origin: string) => HeaderList) => {
+export const securityHeaders = (origins: readonly string[]): ((way?: RequestOrigin) => HeaderList) => {
+  const headersBy = ({ isSecure }: Pick<RequestOrigin, 'isSecure'>): ((origin: string) => HeaderList) => {
     const middleware = [
       helmet({
         contentSecurityPolicy: {

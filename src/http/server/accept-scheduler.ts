@@ -27,7 +27,7 @@ const SHORT_TURN_MS = 0.1;
 /** Begins a request that waited for so long, in milliseconds. */
 type Begin = (waitedMs: number) => void;
 
-interface Waiting extends Queued {
+interface WaitingRequest extends Queued {
   since: number;
   begin: Begin;
 }
@@ -40,7 +40,7 @@ interface Waiting extends Queued {
 export class AcceptScheduler {
   /** Accepted connections that are not read from yet, the latest last. */
   readonly #held: Socket[] = [];
-  readonly #waiting = new FairQueue<Waiting>();
+  readonly #waiting = new FairQueue<WaitingRequest>();
   readonly #open: (socket: Socket) => void;
   readonly #onPhase: ((isServing: boolean) => void) | undefined;
   #accepted = 0;

@@ -3,7 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { AppError } from '../../errors.ts';
-import type { Edge } from './limits.ts';
+import type { HttpServerLimits } from './limits.ts';
 import { type ErrorDocs, errorReply } from '../message/failures.ts';
 import { bodyHeaders } from '../message/reply.ts';
 import type { HeaderList } from '../message/reply.ts';
@@ -13,13 +13,13 @@ import type { RequestObserver } from '../../telemetry/hooks.ts';
 const AGAIN_MS = 500;
 
 /** What Node says of a request that it cannot read, or that does not come. */
-interface Fault extends Error {
+interface ParseFault extends Error {
   code?: string;
   /** Of its parser. */
   reason?: string;
 }
 
-const refusalOf = (fault: Fault): AppError => {
+const refusalOf = (fault: ParseFault): AppError => {
   switch (fault.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new AppError('REQUEST_TIMEOUT');
@@ -36,8 +36,8 @@ const currentOf = (socket: Socket): ServerResponse | null | undefined =>
   // oxlint-disable-next-line no-underscore-dangle -- Node's name
   (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
 
-interface Options {
-  edge: Pick<Edge, 'lingerMs'>;
+interface ClientErrorOptions {
+  edge: Pick<HttpServerLimits, 'lingerMs'>;
   /** The headers of every reply. */
   headers: HeaderList;
   docs: ErrorDocs;
@@ -49,13 +49,13 @@ interface Options {
  * Refuses what Node cannot read as HTTP, or has waited for in vain, with the envelope of all failures, and closes the
  * connection. What was asked before on the same connection is answered first.
  */
-export class Refusals {
-  readonly #options: Options;
+export class ClientErrorHandler {
+  readonly #options: ClientErrorOptions;
   readonly #refused = new WeakSet<Socket>();
   /** The last requests of connections that were answered before they had come whole. */
   readonly #answeredEarly = new WeakMap<Socket, IncomingMessage>();
 
-  constructor(options: Options) {
+  constructor(options: ClientErrorOptions) {
     this.#options = options;
   }
 
@@ -65,13 +65,13 @@ export class Refusals {
   }
 
   /** For the server's event `clientError`. */
-  readonly refuse = (fault: Fault, socket: Socket): void => {
+  readonly refuse = (fault: ParseFault, socket: Socket): void => {
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     this.#inTurn(fault, socket);
   };
 
-  #inTurn(fault: Fault, socket: Socket): void {
+  #inTurn(fault: ParseFault, socket: Socket): void {
     const response = currentOf(socket);
     if (fault.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -88,7 +88,7 @@ export class Refusals {
     }
   }
 
-  #betweenAnswers(fault: Fault, socket: Socket): void {
+  #betweenAnswers(fault: ParseFault, socket: Socket): void {
     // A second answer to the same request would be taken for that to the next, and one to nothing for nonsense.
     const isAnswered = this.#answeredEarly.get(socket)?.complete === false;
     if (isAnswered || socket.bytesRead === 0) socket.destroy();

@@ -4,17 +4,17 @@ import { type AddressInfo, Server as NetServer } from 'node:net';
 import type { Logger } from 'pino';
 import { HEADERS_LIMIT, MAX_HEADERS } from '../../../contract/index.ts';
 import { AcceptScheduler } from './accept-scheduler.ts';
-import { defaultEdge, type Edge } from './limits.ts';
+import { defaultLimits, type HttpServerLimits } from './limits.ts';
 import { type ErrorDocs, errorDocs } from '../message/failures.ts';
 import type { LoadShedder } from './load-shedder.ts';
 import { isHealthCheck, routeOf } from '../routes.ts';
-import { Intake } from '../message/request-intake.ts';
+import { RequestIntake } from '../message/request-intake.ts';
 import { fromPath, inviteBody } from './compatibility.ts';
-import { Refusals } from './client-errors.ts';
+import { ClientErrorHandler } from './client-errors.ts';
 import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
 import { callerOf } from '../../overload/caller.ts';
-import { Unsent } from './slow-readers.ts';
+import { SlowReaderGuard } from './slow-readers.ts';
 
 /**
  * Connections that the kernel keeps until we get to them, as far as it is told to allow it: whoever comes when there are
@@ -56,7 +56,7 @@ const bornWith = ({ request, response }: Prototypes) => {
 const addressOf = (request: IncomingMessage): string =>
   (request as { ip?: string }).ip ?? request.socket.remoteAddress ?? '';
 
-interface Options {
+interface HttpServerOptions {
   /** Those of an Express app. */
   prototypes?: Prototypes;
   /** The headers of every reply, for those that the app does not give. */
@@ -67,20 +67,20 @@ interface Options {
   /** Refuses early what would wait too long. */
   shedder?: LoadShedder;
   observer?: RequestObserver | undefined;
-  edge?: Partial<Edge>;
+  edge?: Partial<HttpServerLimits>;
 }
 
 /**
  * An HTTP server that waits for no caller forever, be it for its request or for it to take its answer, and that stops
  * without breaking a request.
  */
-export class Listener {
+export class HttpServer {
   readonly #server: Server;
-  readonly #edge: Edge;
+  readonly #edge: HttpServerLimits;
   readonly #log: Logger | undefined;
   readonly #scheduler: AcceptScheduler;
   readonly #running = new Set<ServerResponse>();
-  readonly #unsent: Unsent;
+  readonly #unsent: SlowReaderGuard;
   #stopping = false;
 
   constructor(
@@ -93,10 +93,10 @@ export class Listener {
       shedder,
       observer,
       edge: changed,
-    }: Options = {},
+    }: HttpServerOptions = {},
   ) {
-    const edge = { ...defaultEdge, ...changed };
-    const refusals = new Refusals({ edge, headers, docs, log, observer });
+    const edge = { ...defaultLimits, ...changed };
+    const refusals = new ClientErrorHandler({ edge, headers, docs, log, observer });
     const begin = (
       request: IncomingMessage,
       response: ServerResponse,
@@ -136,7 +136,7 @@ export class Listener {
     };
     this.#edge = edge;
     this.#log = log;
-    this.#unsent = new Unsent(edge);
+    this.#unsent = new SlowReaderGuard(edge);
     // Node itself would refuse a missing Host with an empty reply: the app does it.
     this.#server = createServer(
       {
@@ -153,7 +153,7 @@ export class Listener {
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
-    const intake = new Intake(this.#server, refusals.refuse);
+    const intake = new RequestIntake(this.#server, refusals.refuse);
     this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
     // Node drops headers beyond this, and says nothing: the app has to see that there is more than it takes.
     this.#server.maxHeadersCount = MAX_HEADERS + 1;

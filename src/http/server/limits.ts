@@ -1,7 +1,7 @@
 import { ANSWER_IDLE_SECONDS, HEADERS_SECONDS, REQUEST_SECONDS } from '../../../contract/index.ts';
 
 /** What the HTTP edge of one process bears: times in milliseconds, sizes in bytes. */
-export interface Edge {
+export interface HttpServerLimits {
   /** Longer than the idle time of common load balancers, so that they close connections, not we under their requests. */
   keepAliveMs: number;
   /** Until the headers of a request must be there. */
@@ -24,7 +24,7 @@ export interface Edge {
 
 const MIB = 1024 * 1024;
 
-export const defaultEdge: Edge = {
+export const defaultLimits: HttpServerLimits = {
   keepAliveMs: 65_000,
   headersMs: HEADERS_SECONDS * 1000,
   requestMs: REQUEST_SECONDS * 1000,

@@ -24,7 +24,7 @@ export const waitedMsOf = (request: IncomingMessage): number => waits.get(reques
 const LOGGED_EVERY_MS = 1000;
 
 /** A path whose requests may be refused early. */
-interface Target {
+interface ShedTarget {
   /** The procedure that is called, where the path tells it. */
   id: string | null;
   limiters: readonly ConcurrencyLimiter[];
@@ -32,7 +32,7 @@ interface Target {
   textOf: (body: ErrorResponse) => string;
 }
 
-interface Options {
+interface LoadShedderOptions {
   overload: OverloadProtection;
   /** The headers of every reply, by how the request came; whether a proxy took it by TLS is not known here. */
   headersOf: (way: { origin: string | undefined; isSecure: false }) => HeaderList;
@@ -46,15 +46,15 @@ interface Options {
  * costs as little as it can. Where the path does not tell the class of a call, all its possible classes must refuse it.
  */
 export class LoadShedder {
-  readonly #options: Options;
+  readonly #options: LoadShedderOptions;
   /** By the paths of their calls. */
-  readonly #targets: ReadonlyMap<string, Target>;
+  readonly #targets: ReadonlyMap<string, ShedTarget>;
   #refused = 0;
 
-  constructor(options: Options) {
+  constructor(options: LoadShedderOptions) {
     this.#options = options;
     const { overload } = options;
-    const calls = procedures.map((procedure): [string, Target] => [
+    const calls = procedures.map((procedure): [string, ShedTarget] => [
       procedure.route.path,
       { id: procedure.id, limiters: overload.limitersOf(procedure), textOf: (body) => JSON.stringify(body) },
     ]);
@@ -86,7 +86,7 @@ export class LoadShedder {
   }
 
   /** Why all limiters that a call may belong to refuse it, if they do. */
-  #refusalOf({ limiters }: Target, caller: () => string, waitedMs: number): AppError | undefined {
+  #refusalOf({ limiters }: ShedTarget, caller: () => string, waitedMs: number): AppError | undefined {
     let refusal: AppError | undefined;
     for (const limiter of limiters) {
       refusal = limiter.isBusy ? limiter.refusalOf(caller(), 1, { waitedMs }) : undefined;
@@ -95,17 +95,17 @@ export class LoadShedder {
     return refusal;
   }
 
-  #targetOf({ url = '', method }: IncomingMessage): Target | undefined {
+  #targetOf({ url = '', method }: IncomingMessage): ShedTarget | undefined {
     return METHODS.has(method) ? this.#targets.get(pathOf(url)) : undefined;
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, target: Target, error: AppError): true {
+  #answer(request: IncomingMessage, response: ServerResponse, target: ShedTarget, error: AppError): true {
     const { retries } = this.#options.overload;
     retries.refuse(request.socket, refusalCost.early, () => this.#refuse(request, response, target, error));
     return true;
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, { id, textOf }: Target, error: AppError): void {
+  #refuse(request: IncomingMessage, response: ServerResponse, { id, textOf }: ShedTarget, error: AppError): void {
     if (response.destroyed) return;
     const requestId = requestIdOf(request);
     const { docs, observer } = this.#options;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../config/config.ts';
-import { Intake } from '../message/request-intake.ts';
+import { RequestIntake } from '../message/request-intake.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 
 const PATH = '/metrics';
@@ -60,7 +60,7 @@ export const serveMetrics = async (
       );
     }
   };
-  const intake = new Intake(server, (_fault, socket) => {
+  const intake = new RequestIntake(server, (_fault, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
     else socket.destroy();
   });

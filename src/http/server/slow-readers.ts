@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Edge } from './limits.ts';
+import type { HttpServerLimits } from './limits.ts';
 
 /** A caller that has yet to take what was answered. */
-interface Reader {
+interface SlowReader {
   /** Bytes that we hold for it. A piece counts whole until the last byte of it is gone. */
   held: number;
   /** Falls with every byte that it takes. */
@@ -24,14 +24,14 @@ const queueSize = (socket: Socket): number =>
  * Answers that callers do not take. Whoever takes nothing for too long is cut off, and when all together leave too much
  * lying about, those are who have been idle for longest. A slow but steady reader is none of them.
  */
-export class Unsent {
-  readonly #edge: Pick<Edge, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>;
+export class SlowReaderGuard {
+  readonly #edge: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>;
   /** Milliseconds, by the sweeps: time in which this process itself stood still is not held against callers. */
   #now = 0;
   /** Who has been idle for longest comes first. */
-  readonly #readers = new Map<Socket, Reader>();
+  readonly #readers = new Map<Socket, SlowReader>();
 
-  constructor(edge: Pick<Edge, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>) {
+  constructor(edge: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>) {
     this.#edge = edge;
   }
 

@@ -2,16 +2,16 @@ import { LRUCache } from 'lru-cache';
 import {
   bucketOf,
   type Buckets,
-  type Claim,
+  type Charge,
   fullMs,
   millisecondsOf,
   MOST_DEBT,
-  type Outcome,
+  type ChargeOutcome,
   outcomeOf,
   type Policy,
   refusalOf,
-  type Standing,
-  standingOf,
+  type RateLimitStatus,
+  statusOf,
 } from '../buckets.ts';
 
 /** Buckets that are known at a time, some 200 bytes each; those that were not asked for longest are forgotten first. */
@@ -29,31 +29,32 @@ export class LocalBuckets implements Buckets {
     this.#emptyAt = new LRUCache({ max: remembered });
   }
 
-  take(claims: readonly Claim[]): Outcome {
+  consume(claims: readonly Charge[]): ChargeOutcome {
     const now = this.#now();
     const backlogs = claims.map((claim) => this.#backlog(bucketOf(claim), now));
     const outcome = outcomeOf(claims, backlogs, refusalOf(claims, backlogs));
     if (!outcome.refusal) {
       for (const [index, claim] of claims.entries()) {
-        if (claim.cost > 0) this.#emptyAt.set(bucketOf(claim), now + (outcome.standings[index] as Standing).wholeInMs);
+        if (claim.cost > 0)
+          this.#emptyAt.set(bucketOf(claim), now + (outcome.standings[index] as RateLimitStatus).wholeInMs);
       }
     }
     return outcome;
   }
 
-  add({ policy, owner, cost }: Claim): void {
+  add({ policy, owner, cost }: Charge): void {
     const bucket = bucketOf({ policy, owner });
     const now = this.#now();
     const backlog = this.#backlog(bucket, now) + millisecondsOf(policy, cost);
     this.#emptyAt.set(bucket, now + Math.min(Math.max(0, backlog), MOST_DEBT * fullMs(policy)));
   }
 
-  standing(policy: Policy, owner: string): Standing {
-    return standingOf(policy, this.#backlog(bucketOf({ policy, owner }), this.#now()));
+  status(policy: Policy, owner: string): RateLimitStatus {
+    return statusOf(policy, this.#backlog(bucketOf({ policy, owner }), this.#now()));
   }
 
   /** Takes over how an owner was seen to stand elsewhere. */
-  note({ policy, wholeInMs }: Standing, owner: string): void {
+  note({ policy, wholeInMs }: RateLimitStatus, owner: string): void {
     this.#emptyAt.set(bucketOf({ policy, owner }), this.#now() + wholeInMs);
   }
 

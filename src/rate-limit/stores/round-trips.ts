@@ -1,6 +1,6 @@
 import { ErrorReply } from '@redis/client';
 import { AppError } from '../../errors.ts';
-import type { RedisObserver, RoundTripWatch } from '../observer.ts';
+import type { RedisObserver, RoundTripObservation } from '../observer.ts';
 
 /** The first word of an error that Redis answers with. */
 const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;
@@ -8,7 +8,7 @@ const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] 
 /** The round trips of one question, watched one after the other. */
 export class RoundTrips {
   readonly #observer: RedisObserver;
-  #watch: RoundTripWatch | undefined;
+  #watch: RoundTripObservation | undefined;
 
   constructor(observer: RedisObserver) {
     this.#observer = observer;
@@ -33,7 +33,7 @@ export class RoundTrips {
   }
 
   /** Once for each. */
-  #end(tell: (watch: RoundTripWatch) => void): void {
+  #end(tell: (watch: RoundTripObservation) => void): void {
     const watch = this.#watch;
     this.#watch = undefined;
     if (watch) tell(watch);

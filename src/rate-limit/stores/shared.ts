@@ -1,17 +1,17 @@
 import {
   bucketOf,
   type Buckets,
-  type Claim,
-  claimedMs,
+  type Charge,
+  chargedMs,
   fullMs,
   millisecondsOf,
   MOST_DEBT,
-  type Outcome,
+  type ChargeOutcome,
   outcomeOf,
   type Policy,
-  type Refusal,
+  type RateLimitRefusal,
   refusalOf,
-  type Standing,
+  type RateLimitStatus,
 } from '../buckets.ts';
 import type { LocalBuckets } from './memory.ts';
 import { siteOf } from '../client-subnet.ts';
@@ -87,18 +87,18 @@ export class SharedBuckets implements Buckets {
   readonly #redis: Redis;
   readonly #local: LocalBuckets;
   /** What is yet to be added. */
-  readonly #pending = new Map<string, Claim>();
+  readonly #pending = new Map<string, Charge>();
 
   constructor(redis: Redis, local: LocalBuckets) {
     this.#redis = redis;
     this.#local = local;
   }
 
-  take(claims: readonly Claim[]): Outcome | Promise<Outcome> {
-    return this.#redis.isThere ? this.#takeShared(claims) : this.#local.take(claims);
+  consume(claims: readonly Charge[]): ChargeOutcome | Promise<ChargeOutcome> {
+    return this.#redis.isThere ? this.#takeShared(claims) : this.#local.consume(claims);
   }
 
-  add(claim: Claim): void {
+  add(claim: Charge): void {
     this.#local.add(claim);
     if (this.#pending.size === 0) setTimeout(() => this.#flush(), DELAY_MS).unref();
     const bucket = bucketOf(claim);
@@ -106,27 +106,28 @@ export class SharedBuckets implements Buckets {
     this.#pending.set(bucket, { ...claim, cost: cost + claim.cost });
   }
 
-  standing(policy: Policy, owner: string): Standing {
-    return this.#local.standing(policy, owner);
+  status(policy: Policy, owner: string): RateLimitStatus {
+    return this.#local.status(policy, owner);
   }
 
-  async #takeShared(claims: readonly Claim[]): Promise<Outcome> {
+  async #takeShared(claims: readonly Charge[]): Promise<ChargeOutcome> {
     const answer = (await this.#redis.run(
       TAKE,
       claims.map((claim) => this.#nameOf(claim)),
-      claims.flatMap((claim) => [inMicroseconds(fullMs(claim.policy)), inMicroseconds(claimedMs(claim))]),
+      claims.flatMap((claim) => [inMicroseconds(fullMs(claim.policy)), inMicroseconds(chargedMs(claim))]),
     )) as number[] | undefined;
-    if (!answer) return this.#local.take(claims);
+    if (!answer) return this.#local.consume(claims);
     const [taken, ...microseconds] = answer;
     const backlogs = microseconds.map((backlog) => backlog / MICROSECONDS);
     const outcome = outcomeOf(claims, backlogs, taken === 1 ? undefined : this.#refusalOf(claims, backlogs));
-    for (const [index, { owner }] of claims.entries()) this.#local.note(outcome.standings[index] as Standing, owner);
+    for (const [index, { owner }] of claims.entries())
+      this.#local.note(outcome.standings[index] as RateLimitStatus, owner);
     return outcome;
   }
 
   /** There is one, if only by a rounding. */
-  #refusalOf(claims: readonly Claim[], backlogs: readonly number[]): Refusal {
-    return refusalOf(claims, backlogs) ?? { policy: (claims[0] as Claim).policy, roomInMs: 1 };
+  #refusalOf(claims: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal {
+    return refusalOf(claims, backlogs) ?? { policy: (claims[0] as Charge).policy, roomInMs: 1 };
   }
 
   #flush(): void {
@@ -138,7 +139,7 @@ export class SharedBuckets implements Buckets {
     this.#pending.clear();
   }
 
-  #nameOf({ policy, owner }: Claim): string {
+  #nameOf({ policy, owner }: Charge): string {
     return this.#redis.nameOf(policy.name, owner, siteOf(owner));
   }
 }

@@ -1,19 +1,19 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { refusalCost } from '../../overload/retry-throttle.ts';
-import type { Arrival } from '../request-context.ts';
-import type { Calls } from '../pipeline.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { RpcPipeline } from '../pipeline.ts';
 import { parseJson } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
-import { arrivalOf } from '../arrival-of.ts';
-import type { Bodies } from '../../http/message/body.ts';
+import { requestContextOf } from '../arrival-of.ts';
+import type { BodyReader } from '../../http/message/body.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
 import { asJsonRpc } from '../../http/message/json-rpc.ts';
 import { sendJson, setCommonHeaders } from '../../http/message/reply.ts';
-import { Standings } from '../../http/message/rate-limit-headers.ts';
+import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import { bodyLimitFor, idOf } from './tools.ts';
-import type { Visitor } from './session.ts';
+import type { McpSession } from './session.ts';
 
 /** Sessions and streams, for which the others are, we have none of. */
 const METHODS = ['POST'];
@@ -33,7 +33,7 @@ const refusals = {
   },
 } as const;
 
-type Exchange = ReturnType<(typeof import('./streamable-http.ts'))['exchange']>;
+type StreamableHttp = ReturnType<(typeof import('./streamable-http.ts'))['streamableHttp']>;
 
 /** A message, as far as one may look into it before it is checked. */
 interface Loose {
@@ -59,14 +59,15 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
  * The door for the Model Context Protocol: POST brings one message, and is answered in JSON. Nothing is kept from one to
  * the next, so that any worker may answer.
  */
-export const mcp = (calls: Calls, bodies: Bodies, context: RpcContext): RequestHandler => {
+export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: RpcContext): RequestHandler => {
   const { config, protection, log } = context;
   const { overload, limits } = protection;
   const surroundings = { log, docs: errorDocs(config) };
-  let loading: Promise<Exchange> | undefined;
+  let loading: Promise<StreamableHttp> | undefined;
 
   /** The SDK takes a while to load, and many services need none of it. */
-  const load = async (): Promise<Exchange> => (await import('./streamable-http.ts')).exchange(calls, context);
+  const load = async (): Promise<StreamableHttp> =>
+    (await import('./streamable-http.ts')).streamableHttp(calls, context);
 
   /** Against pages that find this service by a name of their own (DNS rebinding), as the protocol demands. */
   const isAllowed = (origin: string | undefined): boolean =>
@@ -75,9 +76,9 @@ export const mcp = (calls: Calls, bodies: Bodies, context: RpcContext): RequestH
   const visitorOf = (
     { socket }: Request,
     { locals }: Response,
-    arrival: Arrival,
+    arrival: RequestContext,
     caller: Caller | undefined,
-  ): Visitor => ({
+  ): McpSession => ({
     requestId: locals.requestId,
     traceId: locals.traceId,
     recognise: () => Promise.resolve(caller),
@@ -101,8 +102,8 @@ export const mcp = (calls: Calls, bodies: Bodies, context: RpcContext): RequestH
       return;
     }
     assertJson(request, response);
-    const arrival = arrivalOf(request, response, config.requestTimeoutMs);
-    const caller = await calls.recognise(arrival);
+    const arrival = requestContextOf(request, response, config.requestTimeoutMs);
+    const caller = await calls.authenticate(arrival);
     const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
     arrival.deadline.restart();
     const body = parseJson(text);
@@ -127,7 +128,7 @@ export const mcp = (calls: Calls, bodies: Bodies, context: RpcContext): RequestH
 
   return async (request, response) => {
     let message: Loose = {};
-    if (limits) response.locals.standings = new Standings(() => limits.rates.standing(response.locals.address));
+    if (limits) response.locals.standings = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
     try {
       await answer(request, response, (heard) => (message = heard));
     } catch (error) {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 /** JSON Schema, as far as inputs of tools use it. */
-export interface Schema {
+export interface ToolSchema {
   [keyword: string]: unknown;
   type?: string | string[];
 }
-type Definitions = Record<string, Schema>;
+type Definitions = Record<string, ToolSchema>;
 
 /** What a pattern may cost, in characters. Ours for URLs have hundreds, and "http or https URL" says as much. */
 const LONGEST_PATTERN = 60;
@@ -20,7 +20,7 @@ const COMPOSERS = new Set(['anyOf', 'oneOf', 'allOf']);
 const isTelling = (pattern: unknown): boolean =>
   typeof pattern === 'string' && pattern.length <= LONGEST_PATTERN && !pattern.includes('[^');
 
-const isSchema = (value: unknown): value is Schema =>
+const isSchema = (value: unknown): value is ToolSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Whether a keyword is worth its price. */
@@ -31,15 +31,15 @@ const isWorth = (keyword: string, value: unknown): boolean => {
 };
 
 /** `anyOf: [{type: T, …}, {type: 'null'}]` as `type: [T, 'null'], …` */
-const withoutNullChoice = (schema: Schema): Schema => {
+const withoutNullChoice = (schema: ToolSchema): ToolSchema => {
   const { anyOf, ...rest } = schema;
-  const [value, nothing, ...others] = Array.isArray(anyOf) ? (anyOf as Schema[]) : [];
+  const [value, nothing, ...others] = Array.isArray(anyOf) ? (anyOf as ToolSchema[]) : [];
   if (!value || nothing?.type !== 'null' || others.length > 0 || typeof value.type !== 'string') return schema;
   return { ...value, ...rest, type: [value.type, 'null'] };
 };
 
 /** A schema with what it refers to in place of the reference; what stands beside the reference wins. */
-const resolved = ({ $ref, ...rest }: Schema, definitions: Definitions): Schema =>
+const resolved = ({ $ref, ...rest }: ToolSchema, definitions: Definitions): ToolSchema =>
   typeof $ref === 'string' ? { ...definitions[$ref.split('/').pop() ?? ''], ...rest } : rest;
 
 const small = (value: unknown, definitions: Definitions): unknown => {
@@ -52,16 +52,16 @@ const small = (value: unknown, definitions: Definitions): unknown => {
       const named = Object.entries(said as Definitions).map(([name, one]) => [name, small(one, definitions)]);
       return [keyword, Object.fromEntries(named)];
     });
-  return withoutNullChoice(Object.fromEntries(members) as Schema);
+  return withoutNullChoice(Object.fromEntries(members) as ToolSchema);
 };
 
 /**
  * The JSON Schema of what a tool takes, as small as it can be and still tell how to call it: the service itself checks by
  * the contract. Without references, and without a choice at the top, which some clients do not understand.
  */
-export const inputSchemaOf = (input: z.ZodType): Schema & { type: 'object' } => {
-  const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as Schema & { $defs?: Definitions };
-  const members = Object.entries(small(whole, $defs) as Schema).filter(
+export const inputSchemaOf = (input: z.ZodType): ToolSchema & { type: 'object' } => {
+  const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & { $defs?: Definitions };
+  const members = Object.entries(small(whole, $defs) as ToolSchema).filter(
     ([keyword]) => !COMPOSERS.has(keyword) && keyword !== 'description',
   );
   return { ...Object.fromEntries(members), type: 'object' };

@@ -1,12 +1,12 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { Calls } from '../pipeline.ts';
+import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
 import { AppError } from '../../errors.ts';
-import { errorDocs, failureOf, type Surroundings } from '../../http/message/failures.ts';
+import { errorDocs, failureOf, type FailureContext } from '../../http/message/failures.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { idOf, toolsFor } from './tools.ts';
-import type { Visitor } from './session.ts';
+import type { McpSession } from './session.ts';
 import { version } from '../../version.ts';
 
 const INSTRUCTIONS =
@@ -49,8 +49,8 @@ class PlainServer extends Server {
 /** A failure of ours as the protocol's. */
 const protocolError = (
   thrown: unknown,
-  { requestId, traceId }: Pick<Visitor, 'requestId' | 'traceId'>,
-  surroundings: Surroundings,
+  { requestId, traceId }: Pick<McpSession, 'requestId' | 'traceId'>,
+  surroundings: FailureContext,
   code?: number,
 ): ProtocolError => {
   const { json } = failureOf(thrown, { procedure: undefined, requestId, traceId }, surroundings).body.error;
@@ -58,12 +58,12 @@ const protocolError = (
 };
 
 /** Makes servers of the protocol for visitors, all with the same tools. */
-export const serverFactory = (calls: Calls, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
+export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
   const surroundings = { log, docs: errorDocs(config) };
   const toolCalls = new ToolCalls(calls, surroundings);
   const implementation = { name: 'content-gateway', title: config.brand.name, version };
 
-  return (visitor: Visitor): Server => {
+  return (visitor: McpSession): Server => {
     const server = new PlainServer(implementation, {
       capabilities: { tools: {} },
       instructions: INSTRUCTIONS,

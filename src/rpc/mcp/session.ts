@@ -1,9 +1,9 @@
-import type { Arrival } from '../request-context.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Caller } from '../../auth/verifier.ts';
 
 /** What comes with one call of a tool. */
-export interface Visit {
-  arrival: Arrival;
+export interface ToolCallContext {
+  arrival: RequestContext;
   /** The name of the call in failures and in the log. */
   requestId: string;
   /** The trace that it belongs to, where that is known. */
@@ -15,7 +15,7 @@ export interface Visit {
 }
 
 /** Who speaks the Model Context Protocol to us, whichever way. */
-export interface Visitor {
+export interface McpSession {
   /** The name of what else it asks. */
   requestId: string;
   /** The trace that it belongs to, where that is known. */
@@ -23,5 +23,5 @@ export interface Visitor {
   /** Who it is; undefined for nobody in particular. @throws AppError KEY_… */
   recognise: () => Promise<Caller | undefined>;
   /** Begins a call of a procedure. `signal` is aborted when nobody waits for it any more. */
-  visit: (procedure: string, signal: AbortSignal) => Visit;
+  visit: (procedure: string, signal: AbortSignal) => ToolCallContext;
 }

@@ -3,8 +3,8 @@ import { Readable, type Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
-import type { Arrival } from '../request-context.ts';
-import type { Calls } from '../pipeline.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
 import { Deadline } from '../../deadline.ts';
 import { AppError, CallerLeft } from '../../errors.ts';
@@ -12,7 +12,7 @@ import { errorDocs, failureOf } from '../../http/message/failures.ts';
 import { asJsonRpc } from '../../http/message/json-rpc.ts';
 import { linesOf } from './lines.ts';
 import { serverFactory } from './server.ts';
-import type { Visit, Visitor } from './session.ts';
+import type { ToolCallContext, McpSession } from './session.ts';
 
 /** Whence the one caller comes, in place of the address of a network. */
 const ADDRESS = 'stdio';
@@ -24,22 +24,22 @@ const LONGEST_LINE = 2 * BATCH_BODY_LIMIT;
 const MOST_UNREAD = 1024 * 1024;
 
 /** The one who started this process, and has a key or none. */
-class Parent implements Visitor {
+class Parent implements McpSession {
   readonly requestId = randomUUID();
-  readonly recognise: Visitor['recognise'];
+  readonly recognise: McpSession['recognise'];
   readonly #authorization: string | undefined;
   readonly #timeoutMs: number;
   /** Calls under way. */
   readonly #running = new Set<Promise<void>>();
 
-  constructor(calls: Calls, authorization: string | undefined, timeoutMs: number) {
+  constructor(calls: RpcPipeline, authorization: string | undefined, timeoutMs: number) {
     this.#authorization = authorization;
     this.#timeoutMs = timeoutMs;
     this.recognise = async () => {
       const arrival = this.#arrive();
       const end = this.#begin();
       try {
-        return await calls.recognise(arrival);
+        return await calls.authenticate(arrival);
       } finally {
         arrival.deadline.close();
         end();
@@ -47,7 +47,7 @@ class Parent implements Visitor {
     };
   }
 
-  visit(_procedure: string, signal: AbortSignal): Visit {
+  visit(_procedure: string, signal: AbortSignal): ToolCallContext {
     const arrival = this.#arrive();
     const leave = (): void => arrival.deadline.end(new CallerLeft());
     signal.addEventListener('abort', leave);
@@ -90,15 +90,15 @@ class Parent implements Visitor {
     };
   }
 
-  #arrive(): Arrival {
+  #arrive(): RequestContext {
     return {
       authorization: this.#authorization,
       idempotencyKey: undefined,
       address: ADDRESS,
       deadline: new Deadline(this.#timeoutMs),
-      learn: () => undefined,
-      note: () => undefined,
-      noteReplay: () => undefined,
+      onAuthenticated: () => undefined,
+      onRateLimit: () => undefined,
+      onReplay: () => undefined,
     };
   }
 }
@@ -142,7 +142,7 @@ async function* heard(
   await parent.whenAnswered();
 }
 
-interface Options {
+interface StdioOptions {
   key: string | undefined;
   /** Resolves when we are told to stop. */
   stopped: Promise<unknown>;
@@ -155,10 +155,10 @@ interface Options {
  * asked before that.
  * @throws AppError KEY_… for a key that does not work
  */
-export const converse = async (
-  calls: Calls,
+export const serveOnStdio = async (
+  calls: RpcPipeline,
   { config, log }: Pick<RpcContext, 'config' | 'log'>,
-  { key, stopped, stopMs }: Options,
+  { key, stopped, stopMs }: StdioOptions,
 ): Promise<void> => {
   const parent = new Parent(calls, key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
   const serverFor = serverFactory(calls, { config, log });

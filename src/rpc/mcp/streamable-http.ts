@@ -6,13 +6,13 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { Calls } from '../pipeline.ts';
+import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
 import { serverFactory } from './server.ts';
-import type { Visitor } from './session.ts';
+import type { McpSession } from './session.ts';
 
 /** What comes by POST. */
-export interface Message {
+export interface HttpMessage {
   /** The headers of the request, the names in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The body, parsed. */
@@ -20,7 +20,7 @@ export interface Message {
 }
 
 /** What is answered to it. */
-export interface Answer {
+export interface HttpAnswer {
   status: number;
   /** Empty for nothing. */
   text: string;
@@ -30,7 +30,7 @@ export interface Answer {
 const ANYWHERE = 'http://localhost/mcp';
 
 /** A request as the SDK takes it: with the headers of the protocol, and willing to take any answer, as ours are all JSON. */
-const requestOf = ({ headers }: Message): Request => {
+const requestOf = ({ headers }: HttpMessage): Request => {
   const protocol = Object.entries(headers).filter(([name]) => name.startsWith('mcp-'));
   return new Request(ANYWHERE, {
     method: 'POST',
@@ -43,7 +43,7 @@ const requestOf = ({ headers }: Message): Request => {
 };
 
 /** Whose request it is, as the SDK hands it on to where servers are made. */
-const visitorOf = ({ authInfo }: McpRequestContext): Visitor => authInfo?.extra?.['visitor'] as Visitor;
+const visitorOf = ({ authInfo }: McpRequestContext): McpSession => authInfo?.extra?.['visitor'] as McpSession;
 
 const answerLegacy = async (request: Request, body: unknown, server: Server): Promise<Response> => {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
@@ -55,7 +55,7 @@ const answerLegacy = async (request: Request, body: unknown, server: Server): Pr
  * Answers messages, each by a server of its own. Those of the revisions from 2026 on need no handshake; those before have
  * one, of which we keep nothing.
  */
-export const exchange = (calls: Calls, context: Pick<RpcContext, 'config' | 'log'>) => {
+export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'config' | 'log'>) => {
   const serverFor = serverFactory(calls, context);
   const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
   const { fetch: answerModern } = createMcpHandler((about) => serverFor(visitorOf(about)), {
@@ -65,7 +65,7 @@ export const exchange = (calls: Calls, context: Pick<RpcContext, 'config' | 'log
     onerror,
   });
 
-  return async (message: Message, visitor: Visitor): Promise<Answer> => {
+  return async (message: HttpMessage, visitor: McpSession): Promise<HttpAnswer> => {
     const { body } = message;
     const request = requestOf(message);
     if (!(await isLegacyRequest(request, body))) {

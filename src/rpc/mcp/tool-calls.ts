@@ -1,13 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ErrorResponse } from '../../../contract/index.ts';
-import type { Arrival } from '../request-context.ts';
-import type { Calls } from '../pipeline.ts';
-import { type Sent, sentText, sentValue } from '../payload.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { RpcPipeline } from '../pipeline.ts';
+import { type Payload, textPayload, valuePayload } from '../payload.ts';
 import type { Procedure } from '../procedures.ts';
 import { AppError } from '../../errors.ts';
-import { failureOf, type Surroundings, toAppError } from '../../http/message/failures.ts';
-import type { CallWatch } from '../../telemetry/hooks.ts';
-import type { Visit } from './session.ts';
+import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
+import type { CallObservation } from '../../telemetry/hooks.ts';
+import type { ToolCallContext } from './session.ts';
 
 /**
  * The longest answer to a read, in bytes: more than any model takes in. In memory it takes up ten times as much, since
@@ -26,16 +26,16 @@ export interface ToolCall {
 }
 
 /** What a tool is given, as the envelope of a call; what is too deep to be written as JSON is left to the contract. */
-const sentOf = (input: unknown): Sent => {
+const sentOf = (input: unknown): Payload => {
   try {
-    return sentText(JSON.stringify({ json: input }));
+    return textPayload(JSON.stringify({ json: input }));
   } catch {
-    return sentValue({ json: input });
+    return valuePayload({ json: input });
   }
 };
 
 /** As the header `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
-const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: Arrival): string | undefined => {
+const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: RequestContext): string | undefined => {
   if (idempotencyKey === undefined) return header;
   if (typeof idempotencyKey === 'string') return idempotencyKey;
   throw new AppError('IDEMPOTENCY_KEY_INVALID');
@@ -56,17 +56,17 @@ const resultOf = (content: Record<string, unknown>): CallToolResult => ({
 
 /** Calls of procedures as tools. */
 export class ToolCalls {
-  readonly #calls: Calls;
-  readonly #surroundings: Surroundings;
+  readonly #calls: RpcPipeline;
+  readonly #surroundings: FailureContext;
 
-  constructor(calls: Calls, surroundings: Surroundings) {
+  constructor(calls: RpcPipeline, surroundings: FailureContext) {
     this.#calls = calls;
     this.#surroundings = surroundings;
   }
 
   /** What a tool answers: the API's own output or, when that fails, the API's own envelope of failures. */
-  async make(call: ToolCall, visit: Visit): Promise<CallToolResult> {
-    const watch = this.#calls.watch(call.procedure.id);
+  async make(call: ToolCall, visit: ToolCallContext): Promise<CallToolResult> {
+    const watch = this.#calls.observe(call.procedure.id);
     try {
       const answer = await watch.within(() => this.#answer(call, visit, watch));
       watch.answered(answer.bytes);
@@ -85,25 +85,25 @@ export class ToolCalls {
 
   async #answer(
     { procedure, input, meta = {} }: ToolCall,
-    visit: Visit,
-    watch: CallWatch,
+    visit: ToolCallContext,
+    watch: CallObservation,
   ): Promise<{ result: CallToolResult; bytes: number }> {
     let isReplay = false;
-    const arrival: Arrival = {
+    const arrival: RequestContext = {
       ...visit.arrival,
       idempotencyKey: idempotencyKeyOf(meta, visit.arrival),
-      noteReplay: () => {
+      onReplay: () => {
         isReplay = true;
-        visit.arrival.noteReplay();
+        visit.arrival.onReplay();
       },
     };
-    const admitted = await this.#calls.admit(procedure, arrival);
+    const admitted = await this.#calls.authorize(procedure, arrival);
     const sent = sentOf(input);
     const bytes = Buffer.byteLength(sent.text);
     if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
     this.#calls.billBody(arrival, bytes);
     watch.sent(bytes);
-    const answer = await this.#calls.perform(admitted, sent);
+    const answer = await this.#calls.invoke(admitted, sent);
     assertReadable(procedure, answer.length);
     const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
     const marks = isReplay ? { _meta: { idempotencyReplayed: true } } : {};

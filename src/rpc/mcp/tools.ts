@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Procedure, procedures, type Scope } from '../../../contract/index.ts';
-import { inputSchemaOf, type Schema } from './schema.ts';
+import { inputSchemaOf, type ToolSchema } from './schema.ts';
 
 /** What clients may make of a tool: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations */
 interface Annotations {
@@ -16,7 +16,7 @@ export interface Tool {
   name: string;
   title: string;
   description: string;
-  inputSchema: Schema & { type: 'object' };
+  inputSchema: ToolSchema & { type: 'object' };
   annotations: Annotations;
 }
 

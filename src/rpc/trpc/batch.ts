@@ -1,21 +1,21 @@
 /** Batches of tRPC's clients, in one reply or as JSON lines: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import { BATCH_BODY_LIMIT, MAX_BATCH_CALLS, READ_BODY_LIMIT } from '../../../contract/index.ts';
-import { BatchAnswers, HeldAnswers } from '../reply-budget.ts';
-import type { Admitted, Calls } from '../pipeline.ts';
-import { parseJson, sentValue } from '../payload.ts';
+import { BatchReplies, ReplyBudget } from '../reply-budget.ts';
+import type { AuthorizedCall, RpcPipeline } from '../pipeline.ts';
+import { parseJson, valuePayload } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
 import { AppError } from '../../errors.ts';
-import type { Bodies } from '../../http/message/body.ts';
-import type { CallWatch } from '../../telemetry/hooks.ts';
-import { arrivalOf } from '../arrival-of.ts';
-import { failureOf, type Surroundings, toAppError } from '../../http/message/failures.ts';
+import type { BodyReader } from '../../http/message/body.ts';
+import type { CallObservation } from '../../telemetry/hooks.ts';
+import { requestContextOf } from '../arrival-of.ts';
+import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { sendJson } from '../../http/message/reply.ts';
 import type { ConcurrencyLimiter } from '../../overload/concurrency-limiter.ts';
 import { refusalCost } from '../../overload/retry-throttle.ts';
-import { asJsonLine, asList, commonStatus, type Reply } from './replies.ts';
+import { asJsonLine, asList, commonStatus, type BatchReply } from './replies.ts';
 
 /**
  * Calls of a batch that make lists at once. When an answer finds no room, those that have not begun are spared. Calls for
@@ -26,7 +26,7 @@ const LISTS_AT_ONCE = 4;
 /** What is said of faults that find no room among the answers. */
 const UNLISTED = 'The faults are not listed: the answers to this batch are too large together.';
 
-const ok = (json: Buffer): Reply => ({ status: 200, headers: {}, json });
+const ok = (json: Buffer): BatchReply => ({ status: 200, headers: {}, json });
 
 /** Does `work` for each item, in their order, for so many at once. */
 const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> => {
@@ -39,7 +39,7 @@ const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) =>
 
 /** The inputs of a batch by the positions of their calls. @throws AppError MALFORMED_JSON, VALIDATION_FAILED, … */
 const readInputs = async (
-  bodies: Bodies,
+  bodies: BodyReader,
   request: Request,
   limit: number,
   onRead: (bytes: number) => void,
@@ -60,9 +60,9 @@ const readInputs = async (
 };
 
 /** After how many seconds to try again, 0 if not. */
-const secondsOf = ({ headers }: Reply): number => Number(headers['Retry-After'] ?? 0);
+const secondsOf = ({ headers }: BatchReply): number => Number(headers['Retry-After'] ?? 0);
 
-const send = (request: Request, response: Response, replies: readonly Reply[]): void => {
+const send = (request: Request, response: Response, replies: readonly BatchReply[]): void => {
   // Whoever comes back is to find room for all of them.
   const byPatience = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
   for (const { headers } of byPatience) response.set(headers);
@@ -78,11 +78,11 @@ const send = (request: Request, response: Response, replies: readonly Reply[]): 
 };
 
 /** A call of a batch that may be made, and who watches it. */
-interface Watched extends Admitted {
-  watch: CallWatch;
+interface ObservedCall extends AuthorizedCall {
+  watch: CallObservation;
 }
 
-interface Options extends Pick<RpcContext['protection'], 'overload'>, Surroundings {
+interface BatchOptions extends Pick<RpcContext['protection'], 'overload'>, FailureContext {
   /** For the work on a batch. */
   timeoutMs: number;
 }
@@ -92,7 +92,12 @@ interface Options extends Pick<RpcContext['protection'], 'overload'>, Surroundin
  * fails by itself.
  */
 export const answerBatch =
-  (calls: Calls, bodies: Bodies, { overload, timeoutMs, ...surroundings }: Options, held = new HeldAnswers()) =>
+  (
+    calls: RpcPipeline,
+    bodies: BodyReader,
+    { overload, timeoutMs, ...surroundings }: BatchOptions,
+    held = new ReplyBudget(),
+  ) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
     const ids = names.replaceAll(/%2c/gi, ',').split(',');
     if (ids.length > MAX_BATCH_CALLS) throw new AppError('BATCH_TOO_LARGE');
@@ -100,20 +105,20 @@ export const answerBatch =
     if (request.method === 'POST') assertJson(request, response);
     else assertNoContent(request, response);
 
-    const failed = (id: string, error: unknown): Reply => {
+    const failed = (id: string, error: unknown): BatchReply => {
       const { requestId, traceId } = response.locals;
       const { body, ...rest } = failureOf(error, { procedure: id, requestId, traceId }, surroundings);
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
-    const arrival = { ...arrivalOf(request, response, timeoutMs), admittedBy: new Set<ConcurrencyLimiter>() };
-    const admit = async (id: string): Promise<Admitted> => {
+    const arrival = { ...requestContextOf(request, response, timeoutMs), admittedBy: new Set<ConcurrencyLimiter>() };
+    const admit = async (id: string): Promise<AuthorizedCall> => {
       const procedure = calls.find(id);
       assertMethodOf(request, response, procedure);
-      return calls.admit(procedure, arrival);
+      return calls.authorize(procedure, arrival);
     };
-    const begin = async (id: string): Promise<Watched | Reply> => {
-      const watch = calls.watch(id);
+    const begin = async (id: string): Promise<ObservedCall | BatchReply> => {
+      const watch = calls.observe(id);
       try {
         return { ...(await watch.within(() => admit(id))), watch };
       } catch (error) {
@@ -137,12 +142,12 @@ export const answerBatch =
       });
     const inputs = callable.length > 0 ? await read() : {};
     arrival.deadline.restart();
-    const answers = new BatchAnswers(held);
-    const answer = async (one: Watched, input: unknown, index: number): Promise<Reply> => {
+    const answers = new BatchReplies(held);
+    const answer = async (one: ObservedCall, input: unknown, index: number): Promise<BatchReply> => {
       const { procedure, watch } = one;
       try {
         answers.assertRoom();
-        const json = await watch.within(() => calls.perform(one, sentValue(input), index));
+        const json = await watch.within(() => calls.invoke(one, valuePayload(input), index));
         const reply = ok(answers.add(procedure, json));
         watch.answered(json.length);
         return reply;
@@ -158,8 +163,8 @@ export const answerBatch =
         };
       }
     };
-    const replies: Reply[] = [];
-    const at = (index: number) => admitted[index] as Watched | Reply;
+    const replies: BatchReply[] = [];
+    const at = (index: number) => admitted[index] as ObservedCall | BatchReply;
     const answerAt = async (index: number): Promise<void> => {
       const one = at(index);
       const input = Object.hasOwn(inputs, index) ? inputs[index] : {};

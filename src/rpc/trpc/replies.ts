@@ -3,7 +3,7 @@
 const MULTI_STATUS = 207;
 
 /** The reply to one call of a batch. */
-export interface Reply {
+export interface BatchReply {
   status: number;
   headers: Record<string, string>;
   json: Buffer;
@@ -16,7 +16,7 @@ const joined = (parts: readonly (string | Buffer)[]): Buffer =>
 const comma = (index: number): string => (index === 0 ? '' : ',');
 
 /** A batch as a list. */
-export const asList = (replies: readonly Reply[]): Buffer =>
+export const asList = (replies: readonly BatchReply[]): Buffer =>
   joined(['[', ...replies.flatMap(({ json }, index) => [comma(index), json]), ']']);
 
 // How a reply begins and ends. What is between may be large, so it is cut out rather than parsed.
@@ -27,17 +27,17 @@ const between = (json: Buffer, [before, after]: readonly [string, string]): Buff
   json.subarray(before.length, json.length - after.length);
 
 /** A reply without superjson's envelope, which the line has once for all of them. */
-const unwrapped = ({ status, json }: Reply): (string | Buffer)[] =>
+const unwrapped = ({ status, json }: BatchReply): (string | Buffer)[] =>
   status === 200 ? ['{"result":{"data":', between(json, SUCCESS), '}}'] : ['{"error":', between(json, FAILURE), '}'];
 
 /** A batch as one line of JSON, which superjson and tRPC's decoder of streams take apart. */
-export const asJsonLine = (replies: readonly Reply[]): Buffer => {
+export const asJsonLine = (replies: readonly BatchReply[]): Buffer => {
   const members = replies.flatMap((reply, index) => [`${comma(index)}"${index}":[[`, ...unwrapped(reply), ']]']);
   return joined(['{"json":{', ...members, '}}\n']);
 };
 
 /** The status that all replies agree on, else 207. */
-export const commonStatus = (replies: readonly Reply[]): number => {
+export const commonStatus = (replies: readonly BatchReply[]): number => {
   const [first, ...others] = replies.map(({ status }) => status);
   return first !== undefined && others.every((status) => status === first) ? first : MULTI_STATUS;
 };

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/connection.ts';
 import type { Document, SearchKind } from '../document.ts';
 import { defaultSizes } from '../sizes.ts';
-import { noteDocuments } from '../tail.ts';
+import { enqueueDocuments } from '../tail.ts';
 import { beginGeneration } from './compact.ts';
 import { insertTexts } from './segment-writer.ts';
 
@@ -20,7 +20,7 @@ export const addDocuments = async (
 ): Promise<void> => {
   // Small segments would stay small when they are merged, and searches look at each.
   if (documents.length < run / 2) {
-    await noteDocuments(tx, kind, documents, false);
+    await enqueueDocuments(tx, kind, documents, false);
     return;
   }
   await beginGeneration(tx, kind);

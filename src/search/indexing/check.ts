@@ -1,12 +1,12 @@
 import type { Transaction } from '../../db/connection.ts';
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import type { Bytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';
-import { noteDocuments } from '../tail.ts';
+import { enqueueDocuments } from '../tail.ts';
 import { normalise } from '../text.ts';
 import { Fingerprints, fingerprintOf } from './fingerprints.ts';
-import { documentOf, readRecords, type RecordColumns, selectRecords } from './rebuild.ts';
+import { documentOf, readRecords, type IndexedColumns, selectRecords } from './rebuild.ts';
 
 /** A record that searches do not find as it is. */
 export interface Unindexed {
@@ -20,10 +20,10 @@ const ROUNDS = 3;
 const READ_AT_ONCE = 256;
 
 /** The row as this version would have stored it: earlier ones normalise some texts otherwise. */
-const asWritten = (row: RecordColumns): RecordColumns => ({ ...row, search_text: normalise(row.search_text) });
+const asWritten = (row: IndexedColumns): IndexedColumns => ({ ...row, search_text: normalise(row.search_text) });
 
 /** What is wrong with what is known of some records. */
-const compare = (kind: SearchKind, index: Fingerprints, rows: readonly RecordColumns[]): Unindexed[] =>
+const compare = (kind: SearchKind, index: Fingerprints, rows: readonly IndexedColumns[]): Unindexed[] =>
   rows.flatMap((row) => {
     const due = asWritten(row);
     const document = documentOf(kind, due);
@@ -32,9 +32,13 @@ const compare = (kind: SearchKind, index: Fingerprints, rows: readonly RecordCol
     return isRight ? [] : [{ id: row.id, isMissing: held === undefined }];
   });
 
-const readById = (db: Lane | Transaction, kind: SearchKind, ids: readonly Bytes[]): Promise<RecordColumns[]> => {
+const readById = (
+  db: WorkloadPool | Transaction,
+  kind: SearchKind,
+  ids: readonly Bytes[],
+): Promise<IndexedColumns[]> => {
   const { sql, parameters } = inList(ids);
-  return db.read<RecordColumns>(`${selectRecords(kind)} WHERE id IN (${sql}) ORDER BY id`, parameters);
+  return db.read<IndexedColumns>(`${selectRecords(kind)} WHERE id IN (${sql}) ORDER BY id`, parameters);
 };
 
 /**
@@ -42,7 +46,7 @@ const readById = (db: Lane | Transaction, kind: SearchKind, ids: readonly Bytes[
  * is being built holds them when it is done: of such a one, none. `onChecked` hears of how many more were looked at.
  */
 export const findUnindexed = async (
-  db: Lane,
+  db: WorkloadPool,
   kind: SearchKind,
   onChecked: (records: number) => void = () => {},
 ): Promise<Unindexed[]> => {
@@ -80,7 +84,7 @@ export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonl
     if (row.search_text === rows[place]?.search_text) continue;
     await tx.execute(`UPDATE ${kind.table} SET search_text = ? WHERE id = ?`, [row.search_text, row.id]);
   }
-  await noteDocuments(
+  await enqueueDocuments(
     tx,
     kind,
     due.map((row) => documentOf(kind, row)),

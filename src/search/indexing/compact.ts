@@ -210,7 +210,7 @@ const retire = async (tx: Transaction, segments: readonly number[], from: number
 };
 
 /** Has a segment that is built count. @throws Superseded when it was given up, and perhaps cleared away, meanwhile */
-export const enliven = async (tx: Transaction, segment: number): Promise<void> => {
+export const activateSegment = async (tx: Transaction, segment: number): Promise<void> => {
   const changed = await tx.execute('UPDATE search_segments SET state = ? WHERE id = ? AND state = ?', [
     segmentState.live,
     segment,
@@ -236,7 +236,7 @@ export const replaceSegments = async (
     state,
   );
   if (output === undefined) return;
-  if (state === segmentState.live) await enliven(tx, output);
+  if (state === segmentState.live) await activateSegment(tx, output);
   // What was taken out while the segment was written.
   const removed: number[] = [];
   for (const [index, input] of inputs.entries()) {

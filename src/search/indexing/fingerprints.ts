@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import { Block, BlockReader } from '../block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from '../document.ts';
 import { addGrams, gramOf, labelGram, NONE } from '../grams.ts';
@@ -42,7 +42,7 @@ export const fingerprintOf = (kind: SearchKind, document: StoredText): number =>
 };
 
 /** The fingerprints of the documents of a segment, from its blocks. */
-const sumBlocks = async (db: Lane, segment: Segment): Promise<Uint32Array> => {
+const sumBlocks = async (db: WorkloadPool, segment: Segment): Promise<Uint32Array> => {
   const sums = new Uint32Array(segment.size);
   const positions: number[] = [];
   let blocks = 0;
@@ -70,14 +70,14 @@ interface Summed {
 
 /** The fingerprints of all documents that the index of a kind holds at one moment. */
 export class Fingerprints {
-  readonly #db: Lane;
+  readonly #db: WorkloadPool;
   readonly #kind: SearchKind;
   /** What was summed, since segments never change. */
   readonly #known = new Map<number, Summed>();
   #segments: { summed: Summed; removed: Set<number> }[] = [];
   #tail = new Map<string, number>();
 
-  constructor(db: Lane, kind: SearchKind) {
+  constructor(db: WorkloadPool, kind: SearchKind) {
     this.#db = db;
     this.#kind = kind;
   }

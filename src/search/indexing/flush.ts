@@ -1,5 +1,5 @@
 import type { Parameter } from '../../db/connection.ts';
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import type { Bytes } from '../../db/values.ts';
 import { removeDocuments } from './compact.ts';
@@ -41,7 +41,7 @@ const findReplaced = async (
  * @throws Superseded when another process did
  */
 export const flushTail = async (
-  db: Lane,
+  db: WorkloadPool,
   store: SearchStore,
   kind: SearchKind,
   most: number,

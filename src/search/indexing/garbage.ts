@@ -1,4 +1,4 @@
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import type { Bytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
@@ -7,7 +7,7 @@ import { LEASE_MS } from './segment-writer.ts';
 const ROWS_AT_ONCE = 1000;
 
 /** Deletes a segment's rows of a table, by and by. */
-const deleteRows = async (db: Lane, table: string, column: string, segment: number): Promise<void> => {
+const deleteRows = async (db: WorkloadPool, table: string, column: string, segment: number): Promise<void> => {
   for (;;) {
     const [end] = await db.read<{ bound: Bytes | number }>(
       `SELECT ${column} AS bound FROM ${table} WHERE segment = ? ORDER BY ${column} LIMIT 1 OFFSET ${ROWS_AT_ONCE}`,
@@ -23,7 +23,7 @@ const deleteRows = async (db: Lane, table: string, column: string, segment: numb
 };
 
 /** Deletes the segments that were replaced longer ago, and those that nobody goes on building. */
-export const collectGarbage = async (db: Lane, { code }: SearchKind, graceMs: number): Promise<void> => {
+export const collectGarbage = async (db: WorkloadPool, { code }: SearchKind, graceMs: number): Promise<void> => {
   const { building, dead } = segmentState;
   const now = Date.now();
   await db.transaction((tx) =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
@@ -32,7 +32,7 @@ interface Due {
  * checked and exchanged in one transaction, so that whoever comes second changes nothing.
  */
 export class Indexer {
-  readonly #db: Lane;
+  readonly #db: WorkloadPool;
   readonly #kinds: readonly SearchKind[];
   readonly #log: Logger | undefined;
   readonly #sizes: Sizes;
@@ -41,7 +41,7 @@ export class Indexer {
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(db: Lane, kinds: readonly SearchKind[], log?: Logger, sizes: Sizes = defaultSizes) {
+  constructor(db: WorkloadPool, kinds: readonly SearchKind[], log?: Logger, sizes: Sizes = defaultSizes) {
     this.#db = db;
     this.#kinds = kinds;
     this.#log = log;

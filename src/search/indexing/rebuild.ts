@@ -1,9 +1,9 @@
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
 import {
   beginGeneration,
   blocksOfDocuments,
-  enliven,
+  activateSegment,
   type Merged,
   mergeSegments,
   removeDocuments,
@@ -17,7 +17,7 @@ import { keyAt, readSegments, type Segment, SearchStore } from '../store.ts';
 
 const RECORDS_AT_ONCE = 1024;
 
-export interface RecordColumns {
+export interface IndexedColumns {
   id: Bytes;
   created_at: string;
   search_text: string;
@@ -26,7 +26,7 @@ export interface RecordColumns {
 }
 
 /** How many records all of these kinds have. */
-export const countDocuments = async (db: Lane, kinds: readonly SearchKind[]): Promise<number> => {
+export const countDocuments = async (db: WorkloadPool, kinds: readonly SearchKind[]): Promise<number> => {
   const [row] = await db.read<{ n: number }>(
     `SELECT ${kinds.map(({ table }) => `(SELECT COUNT(*) FROM ${table})`).join(' + ')} AS n`,
   );
@@ -41,15 +41,15 @@ export const selectRecords = ({ table, tagIds, typeColumn }: SearchKind): string
   return `SELECT ${columns.join(', ')} FROM ${table}`;
 };
 
-export const documentOf = ({ hasTerms }: SearchKind, row: RecordColumns): Document => ({
+export const documentOf = ({ hasTerms }: SearchKind, row: IndexedColumns): Document => ({
   key: keyOf(hasTerms ? millisecondsOf(row.created_at) : 0, row.id),
   text: row.search_text,
   labels: labelsOf(row.type, listFromDb(row.tag_ids ?? '')),
 });
 
 /** The records of a kind after this id, by their ids. */
-export const readRecords = (db: Lane, kind: SearchKind, after: Bytes): Promise<RecordColumns[]> =>
-  db.read<RecordColumns>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
+export const readRecords = (db: WorkloadPool, kind: SearchKind, after: Bytes): Promise<IndexedColumns[]> =>
+  db.read<IndexedColumns>(`${selectRecords(kind)} WHERE id > ? ORDER BY id LIMIT ${RECORDS_AT_ONCE}`, [after]);
 
 /**
  * Builds the segments of a kind anew from its records, beside the service and beside searches, which use the old ones to
@@ -57,7 +57,7 @@ export const readRecords = (db: Lane, kind: SearchKind, after: Bytes): Promise<R
  * @throws Superseded when another process took the lease
  */
 export const rebuild = async (
-  db: Lane,
+  db: WorkloadPool,
   store: SearchStore,
   kind: SearchKind,
   writer: SegmentWriter,
@@ -100,7 +100,7 @@ export const rebuild = async (
     const live = await readSegments(tx, kind);
     const newer = live.filter(({ id }) => !before.has(id));
     for (const segment of made) {
-      await enliven(tx, segment.id);
+      await activateSegment(tx, segment.id);
       await removeDocuments(tx, segment, segmentState.live, await findAgain(new SearchStore(tx), segment, newer));
     }
     for (const { id } of live.filter((segment) => before.has(segment.id))) {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Parameter, Transaction } from '../../db/connection.ts';
-import type { Lane } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/database.ts';
 import { chunksOf, placeholders } from '../../db/sql/in-list.ts';
 import type { Document, SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
@@ -69,7 +69,7 @@ export const insertTexts = async (tx: Transaction, kind: SearchKind, documents: 
 
 /** Stores segments bit by bit, beside everything else; they count once `publish` says so. */
 export class SegmentWriter {
-  readonly #db: Lane;
+  readonly #db: WorkloadPool;
   readonly #kind: SearchKind;
   readonly #holder: number;
   /** What tells its unfinished segments from those of others. */
@@ -78,7 +78,7 @@ export class SegmentWriter {
   readonly #between: () => Promise<void>;
 
   /** `holder` holds the lease of the kind. */
-  constructor(db: Lane, kind: SearchKind, holder: number, between: () => Promise<void>) {
+  constructor(db: WorkloadPool, kind: SearchKind, holder: number, between: () => Promise<void>) {
     this.#db = db;
     this.#kind = kind;
     this.#holder = holder;

@@ -14,7 +14,7 @@ const publishedAt = (file: string): string | undefined => {
 };
 
 /** Where a link of a guide leads. */
-export type Target =
+export type LinkTarget =
   /** Somewhere on this service, from its root; or on the page itself, by a fragment alone. */
   | { kind: 'page'; path: string }
   | { kind: 'outside'; url: string }
@@ -22,7 +22,7 @@ export type Target =
   | { kind: 'file'; path: string };
 
 /** Where `href` leads that stands in `file`, of which `isLocal` tells whether its examples are about the reader's machine. */
-export const targetOf = (href: string, { file, isLocal }: { file: string; isLocal: boolean }): Target => {
+export const targetOf = (href: string, { file, isLocal }: { file: string; isLocal: boolean }): LinkTarget => {
   if (href.startsWith('#')) return { kind: 'page', path: href };
   if (!isLocal && href.startsWith(`${EXAMPLE_ADDRESS}/`)) {
     return { kind: 'page', path: href.slice(EXAMPLE_ADDRESS.length + 1) };

@@ -1,6 +1,6 @@
 import { Marked, type Tokens } from 'marked';
 import { escapeHtml } from '../html.ts';
-import type { Target } from './links.ts';
+import type { LinkTarget } from './links.ts';
 
 /** A heading of a page, to lead to. */
 export interface Heading {
@@ -47,7 +47,7 @@ const plain = (tokens: readonly Tokens.Generic[]): string =>
 const firstSentence = (text: string): string => /^[^]*?\.(?=\s|$)/.exec(text.replaceAll('\n', ' '))?.[0] ?? text;
 
 /** Renders Markdown. HTML in it is shown as text. `targetOf` tells where a link leads, `root` the way to the service's root. */
-export const renderMarkdown = (markdown: string, targetOf: (href: string) => Target, root: string): Rendered => {
+export const renderMarkdown = (markdown: string, targetOf: (href: string) => LinkTarget, root: string): Rendered => {
   const anchors = new Anchors();
   const headings: Heading[] = [];
   let title = '';

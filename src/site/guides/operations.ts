@@ -12,14 +12,14 @@ import { EXAMPLE_ADDRESS } from './links.ts';
 const require = createRequire(import.meta.url);
 
 /** JSON Schema, as far as the document uses it. */
-interface Schema {
+interface OperationSchema {
   $ref?: string;
   type?: string | string[];
   enum?: unknown[];
-  properties?: Record<string, Schema>;
+  properties?: Record<string, OperationSchema>;
   required?: string[];
-  additionalProperties?: Schema | false;
-  items?: Schema;
+  additionalProperties?: OperationSchema | false;
+  items?: OperationSchema;
   default?: unknown;
   minimum?: number;
   maximum?: number;
@@ -29,11 +29,11 @@ interface Schema {
   minItems?: number;
   maxItems?: number;
   format?: string;
-  anyOf?: Schema[];
+  anyOf?: OperationSchema[];
 }
 
 const { components, paths } = require('#openapi/openapi.json') as {
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, OperationSchema> };
   paths: Record<string, { post: { 'x-codeSamples': { label: string; source: string }[] } }>;
 };
 
@@ -48,14 +48,14 @@ const range = (from: number | undefined, to: number | undefined): string => {
 };
 
 const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
-const schemaNamed = (name: string): Schema => components.schemas[name] ?? {};
+const schemaNamed = (name: string): OperationSchema => components.schemas[name] ?? {};
 
 /** A pattern that people can read; those of URLs and one-line texts go without saying. */
-const patternOf = ({ pattern }: Schema): string =>
+const patternOf = ({ pattern }: OperationSchema): string =>
   pattern === undefined || pattern.length > LONGEST_PATTERN || pattern.includes('\\x') ? '' : ` /${pattern}/`;
 
 /** A schema in the manner of TypeScript, with its bounds: `{limit: integer 1–100, search?: string 1–100}`. */
-const brief = (schema: Schema): string => {
+const brief = (schema: OperationSchema): string => {
   const { $ref, type, properties, required = [], additionalProperties, items } = schema;
   if ($ref !== undefined) {
     const named = schemaNamed(nameOf($ref));
@@ -100,17 +100,17 @@ const named = (schema: unknown, found = new Set<string>()): Set<string> => {
 };
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
-const componentOf = ({ router, name }: Procedure, suffix: string): Schema =>
+const componentOf = ({ router, name }: Procedure, suffix: string): OperationSchema =>
   schemaNamed(`${capitalised(router)}${capitalised(name)}${suffix}`);
-const inputOf = (procedure: Procedure): Schema => componentOf(procedure, 'Request').properties?.['json'] ?? {};
-const outputOf = (procedure: Procedure): Schema => componentOf(procedure, 'Data').properties?.['json'] ?? {};
+const inputOf = (procedure: Procedure): OperationSchema => componentOf(procedure, 'Request').properties?.['json'] ?? {};
+const outputOf = (procedure: Procedure): OperationSchema => componentOf(procedure, 'Data').properties?.['json'] ?? {};
 
 const references = JSON.stringify(components.schemas);
 /** Whether more than one place refers to a component, so that it is told once, by its name. */
 const isShared = (name: string): boolean => references.split(`"#/components/schemas/${name}"`).length > 2;
 
 /** What a schema looks like where it is the whole input or output: its members, not its name. */
-const unfolded = (schema: Schema): Schema => {
+const unfolded = (schema: OperationSchema): OperationSchema => {
   const name = schema.$ref === undefined ? undefined : nameOf(schema.$ref);
   return name !== undefined && /(In|Out)put$/.test(name) && !isShared(name) ? schemaNamed(name) : schema;
 };

@@ -8,22 +8,22 @@ import { type Heading, type Rendered, renderMarkdown } from './markdown.ts';
 const STYLES = ['assets/guides.css'];
 const pathOf = ({ name }: Guide): string => `/guides/${name}`;
 
-interface Entry {
+interface PageEntry {
   guide: Guide;
   rendered: Rendered;
 }
 
-let entries: readonly Entry[] | undefined;
+let entries: readonly PageEntry[] | undefined;
 
 /** All guides, rendered when somebody asks for the first of them. */
-export const renderedGuides = (): readonly Entry[] =>
+export const renderedGuides = (): readonly PageEntry[] =>
   (entries ??= guides.map((guide) => ({
     guide,
     rendered: renderMarkdown(sourceOf(guide), (href) => targetOf(href, guide), rootFrom(pathOf(guide))),
   })));
 
 /** The list of all guides, group by group; `item` makes a line. */
-const grouped = (item: (entry: Entry) => string): string => {
+const grouped = (item: (entry: PageEntry) => string): string => {
   const groups = [...new Set(guides.map(({ group }) => group))];
   return groups
     .map((group) => {
@@ -53,7 +53,7 @@ const contentsOf = (headings: readonly Heading[]): string | undefined => {
   return items.length < 2 ? undefined : `<ul>\n${items.join('\n')}\n</ul>`;
 };
 
-const step = (rel: 'prev' | 'next', label: string, entry: Entry | undefined): string =>
+const step = (rel: 'prev' | 'next', label: string, entry: PageEntry | undefined): string =>
   entry === undefined
     ? ''
     : `<a rel="${rel}" href="${entry.guide.name}"><small>${label}</small> ${escapeHtml(entry.rendered.title)}</a>`;
@@ -66,7 +66,7 @@ const at = (text: string, { isLocal }: Guide, address: string): string =>
 export const guidePage = (guide: Guide, brand: Brand, address: string): string => {
   const all = renderedGuides();
   const index = guides.indexOf(guide);
-  const { rendered } = all[index] as Entry;
+  const { rendered } = all[index] as PageEntry;
   const contents = contentsOf(rendered.headings);
   return htmlPage(
     {

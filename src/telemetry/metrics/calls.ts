@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { errorOf, procedures, type Reason, reasons } from '../../../contract/index.ts';
 import { type AppError, CallerLeft } from '../../errors.ts';
-import type { CallObserver, CallWatch } from '../hooks.ts';
+import type { CallObserver, CallObservation } from '../hooks.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 
 /** In place of a procedure that does not exist. */
@@ -10,7 +10,7 @@ const UNKNOWN = 'unknown';
 const OURS = reasons.filter((reason) => errorOf(reason).status >= 500);
 
 /** What is counted of one procedure. */
-interface Cells {
+interface CallCells {
   id: string;
   succeeded: Count;
   failed: Map<Reason, Count>;
@@ -21,12 +21,12 @@ interface Cells {
   answer: Distribution;
 }
 
-class Watch implements CallWatch {
-  readonly #cells: Cells;
+class MeasuredCall implements CallObservation {
+  readonly #cells: CallCells;
   readonly #countOf: (id: string, reason: Reason) => Count;
   readonly #began = performance.now();
 
-  constructor(cells: Cells, countOf: (id: string, reason: Reason) => Count) {
+  constructor(cells: CallCells, countOf: (id: string, reason: Reason) => Count) {
     this.#cells = cells;
     this.#countOf = countOf;
   }
@@ -74,7 +74,7 @@ export const callMetrics = (registry: Registry): CallObserver => {
   const outcomes = { made: shared.at('made'), joined: shared.at('joined') };
 
   const countOf = (id: string, reason: Reason): Count => calls.at(id, String(errorOf(reason).status), reason);
-  const cellsOf = (id: string): Cells => ({
+  const cellsOf = (id: string): CallCells => ({
     id,
     succeeded: calls.at(id, '200', ''),
     failed: new Map(OURS.map((reason) => [reason, countOf(id, reason)])),
@@ -90,7 +90,7 @@ export const callMetrics = (registry: Registry): CallObserver => {
   return {
     begin: (procedure = UNKNOWN) => {
       const found = cells.get(procedure) ?? unknown;
-      return new Watch(found, countOf);
+      return new MeasuredCall(found, countOf);
     },
     replayed: (procedure) => {
       (cells.get(procedure) ?? unknown).replayed.n += 1;

@@ -1,5 +1,5 @@
 /** What a metric of ours is: docs/monitoring.md lists them all, and a test holds the two together. */
-export interface Definition {
+export interface MetricDefinition {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
   /** None of them ever has a value that a caller sent. */
@@ -166,11 +166,11 @@ export const catalogue = {
     help: 'Workers that ended although nobody had told them to; the supervisor counts them.',
     labels: [],
   },
-} as const satisfies Record<string, Definition>;
+} as const satisfies Record<string, MetricDefinition>;
 
 export type MetricName = keyof typeof catalogue;
 
 /** Names of metrics of one type. */
-export type NameOf<Type extends Definition['type']> = {
+export type NameOf<Type extends MetricDefinition['type']> = {
   [Name in MetricName]: (typeof catalogue)[Name]['type'] extends Type ? Name : never;
 }[MetricName];

@@ -4,7 +4,7 @@
  */
 import type { Registry } from 'prom-client';
 import { boundsOf } from './bounds.ts';
-import { catalogue, type Definition, type NameOf, PREFIX } from './catalogue.ts';
+import { catalogue, type MetricDefinition, type NameOf, PREFIX } from './catalogue.ts';
 
 /** A line of the exposition, as prom-client takes it. */
 interface Sample {
@@ -25,7 +25,7 @@ abstract class Family<Type extends 'counter' | 'histogram', Cell> {
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
 
   constructor(name: NameOf<Type>) {
-    const { help, type, labels }: Definition = catalogue[name];
+    const { help, type, labels }: MetricDefinition = catalogue[name];
     this.name = PREFIX + name;
     this.help = help;
     this.type = type;

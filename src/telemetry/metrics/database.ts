@@ -1,19 +1,19 @@
 import type { Registry } from 'prom-client';
-import type { DatabaseObserver, PoolUsage, StatementWatch } from '../../db/observer.ts';
+import type { DatabaseObserver, PoolUsage, StatementObservation } from '../../db/observer.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 
 /** What is counted of one pool. */
-interface Cells {
+interface PoolCells {
   duration: Distribution;
   failures: Count;
 }
 
-class Watch implements StatementWatch {
-  readonly #cells: Cells;
+class MeasuredStatement implements StatementObservation {
+  readonly #cells: PoolCells;
   #sentAt: number | undefined;
 
-  constructor(cells: Cells) {
+  constructor(cells: PoolCells) {
     this.#cells = cells;
   }
 
@@ -59,7 +59,7 @@ export const databaseMetrics = (registry: Registry): DatabaseObserver => {
       const cells = { duration: durations.at(name), failures: failures.at(name) };
       return {
         waited: (ms) => wait.observe(ms / 1000),
-        statement: () => new Watch(cells),
+        statement: () => new MeasuredStatement(cells),
       };
     },
     retried: (cause) => {

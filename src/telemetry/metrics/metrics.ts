@@ -16,7 +16,7 @@ const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((kind) => [
 ]);
 
 /** Changes that wait in memory to be stored. */
-interface Buffer {
+interface BufferedChanges {
   size: number;
   /** Changes that could not be stored, and failures to store some. */
   lost: number;
@@ -27,7 +27,7 @@ interface Buffer {
 export interface MetricSources {
   engine: string;
   policies: readonly { name: string }[];
-  buffers: Readonly<Record<string, Buffer>>;
+  buffers: Readonly<Record<string, BufferedChanges>>;
   /** Look-ups in caches. */
   lookUps: Readonly<Record<string, { hits: number; misses: number }>>;
 }
@@ -54,7 +54,7 @@ export class Metrics {
   }
 
   /** Exposes what a service knows by itself, from now on. */
-  watch({ engine, policies, buffers: named, lookUps }: MetricSources): void {
+  addSources({ engine, policies, buffers: named, lookUps }: MetricSources): void {
     const registry = this.#registry;
     gauge(registry, 'build_info', (set) => set(1, version, process.version, engine));
     for (const { name } of policies) this.#limited.at(name);

@@ -9,7 +9,7 @@ const NO_GROUP = 'none';
 const LEFT = 499;
 
 /** What is counted of one group of routes. */
-interface Cells {
+interface RequestCells {
   duration: Distribution;
   /** By status. */
   counts: Map<number, Count>;
@@ -19,7 +19,7 @@ interface Cells {
 export const requestMetrics = (registry: Registry): RequestObserver => {
   const requests = register(registry, new Counters('http_requests_total'));
   const durations = register(registry, new Histograms('http_request_duration_seconds'));
-  const groups = new Map<RouteGroup, Cells>(
+  const groups = new Map<RouteGroup, RequestCells>(
     ROUTE_GROUPS.map((group) => [
       group,
       { duration: durations.at(group), counts: new Map([[200, requests.at(group, '200')]]) },
@@ -36,7 +36,7 @@ export const requestMetrics = (registry: Registry): RequestObserver => {
         within: (work) => work(),
         end: (status = LEFT) => {
           inFlight -= 1;
-          const { duration, counts } = groups.get(group) as Cells;
+          const { duration, counts } = groups.get(group) as RequestCells;
           duration.observe((performance.now() - began) / 1000);
           let count = counts.get(status);
           if (!count) counts.set(status, (count = requests.at(group, String(status))));

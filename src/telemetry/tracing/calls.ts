@@ -1,18 +1,18 @@
 import type { Span } from '@opentelemetry/api';
 import { type AppError, CallerLeft } from '../../errors.ts';
-import { type CallObserver, type CallWatch, unwatched } from '../hooks.ts';
-import { end, fail, type Scope } from './scope.ts';
+import { type CallObserver, type CallObservation, unobserved } from '../hooks.ts';
+import { end, fail, type SpanScope } from './scope.ts';
 
 /** In place of a procedure that does not exist. */
 const UNKNOWN = 'unknown';
 /** Why a call ended that nobody waits for any more. */
 const LEFT = 'caller_left';
 
-class Watch implements CallWatch {
-  readonly #scope: Scope;
+class TracedCall implements CallObservation {
+  readonly #scope: SpanScope;
   readonly #span: Span;
 
-  constructor(scope: Scope, span: Span) {
+  constructor(scope: SpanScope, span: Span) {
     this.#scope = scope;
     this.#span = span;
   }
@@ -36,11 +36,11 @@ class Watch implements CallWatch {
 }
 
 /** A span for each call, which fails with the reason that its caller is told. */
-export const callTraces = (scope: Scope): CallObserver => ({
+export const callTraces = (scope: SpanScope): CallObserver => ({
   begin: (procedure) => {
     const attributes = procedure === undefined ? {} : { 'rpc.method': procedure };
     const span = scope.begin({ name: procedure ?? UNKNOWN, attributes });
-    return span ? new Watch(scope, span) : unwatched;
+    return span ? new TracedCall(scope, span) : unobserved;
   },
   replayed: () => {
     scope.current?.setAttribute('content_gateway.replayed', true);

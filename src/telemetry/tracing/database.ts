@@ -1,8 +1,8 @@
 import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
-import type { DatabaseObserver, PoolObserver, StatementWatch } from '../../db/observer.ts';
+import type { DatabaseObserver, PoolObserver, StatementObservation } from '../../db/observer.ts';
 import { preciseNow } from './clock.ts';
-import { type About, end, fail, type Scope, typeOf } from './scope.ts';
+import { type SpanOptions, end, fail, type SpanScope, typeOf } from './scope.ts';
 
 /** Texts of statements whose descriptions are kept, and how much of a text a span has. */
 const MOST_TEXTS = 1000;
@@ -17,7 +17,7 @@ const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+[`"]?(\w+)/i;
 /** Lists of parameters, which differ only in their lengths. */
 const LISTS = /\?(?:\s*,\s*\?)+/g;
 
-const untraced: StatementWatch = { sent: () => undefined, end: () => undefined };
+const untraced: StatementObservation = { sent: () => undefined, end: () => undefined };
 
 const tableOf = (sql: string): string | undefined => {
   let [outer, before] = [sql, ''];
@@ -25,7 +25,7 @@ const tableOf = (sql: string): string | undefined => {
   return TABLE.exec(outer)?.[1];
 };
 
-class Watch implements StatementWatch {
+class TracedStatement implements StatementObservation {
   readonly #span: Span;
   readonly #asked = performance.now();
 
@@ -46,7 +46,7 @@ class Watch implements StatementWatch {
 }
 
 /** What every statement has in common: which database answers it. */
-export interface Target {
+export interface TracedDatabase {
   attributes: Attributes;
 }
 
@@ -54,10 +54,10 @@ export interface Target {
  * A span for each statement of a call, by the semantic conventions for clients of databases, from when it is asked for. Their
  * texts are ours; all values are parameters, of which there is none here.
  */
-export const databaseTraces = (scope: Scope, target: Target): DatabaseObserver => {
-  const known = new LRUCache<string, About>({ max: MOST_TEXTS });
+export const databaseTraces = (scope: SpanScope, target: TracedDatabase): DatabaseObserver => {
+  const known = new LRUCache<string, SpanOptions>({ max: MOST_TEXTS });
 
-  const describe = (sql: string): About => {
+  const describe = (sql: string): SpanOptions => {
     const text = sql.replaceAll(/\s+/g, ' ').trim();
     const operation = (/^\w+/.exec(text)?.[0] ?? '').toUpperCase();
     const table = tableOf(text);
@@ -74,12 +74,12 @@ export const databaseTraces = (scope: Scope, target: Target): DatabaseObserver =
     };
   };
 
-  const statement = (sql: string): StatementWatch => {
+  const statement = (sql: string): StatementObservation => {
     if (!scope.current) return untraced;
     let about = known.get(sql);
     if (!about) known.set(sql, (about = describe(sql)));
     const span = scope.begin(about);
-    return span ? new Watch(span) : untraced;
+    return span ? new TracedStatement(span) : untraced;
   };
   const pool: PoolObserver = { waited: () => undefined, statement };
 

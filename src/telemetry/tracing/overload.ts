@@ -1,8 +1,8 @@
 import type { OverloadObserver } from '../../overload/observer.ts';
-import type { Scope } from './scope.ts';
+import type { SpanScope } from './scope.ts';
 
 /** Notes how long calls wait for room. */
-export const overloadTraces = (scope: Scope): OverloadObserver => ({
+export const overloadTraces = (scope: SpanScope): OverloadObserver => ({
   limiter: () => ({
     began: (waitedMs) => {
       if (waitedMs > 0) scope.current?.setAttribute('content_gateway.waited_ms', Math.round(waitedMs * 10) / 10);

@@ -1,12 +1,12 @@
 import { type Span, SpanKind } from '@opentelemetry/api';
-import type { RedisObserver, RoundTripWatch } from '../../rate-limit/observer.ts';
-import { end, fail, type Scope, typeOf } from './scope.ts';
+import type { RedisObserver, RoundTripObservation } from '../../rate-limit/observer.ts';
+import { end, fail, type SpanScope, typeOf } from './scope.ts';
 
 /** What an address that names no port, or no database, means. */
 const PORT = 6379;
 const DATABASE = '0';
 
-class Watch implements RoundTripWatch {
+class TracedRoundTrip implements RoundTripObservation {
   readonly #span: Span;
 
   constructor(span: Span) {
@@ -27,10 +27,10 @@ class Watch implements RoundTripWatch {
   }
 }
 
-const untraced: RoundTripWatch = { answered: () => undefined, failed: () => undefined };
+const untraced: RoundTripObservation = { answered: () => undefined, failed: () => undefined };
 
 /** A span for each round trip of a call to Redis, by the semantic conventions for its clients, without keys and values. */
-export const redisTraces = (scope: Scope, redisUrl: string): RedisObserver => {
+export const redisTraces = (scope: SpanScope, redisUrl: string): RedisObserver => {
   const { hostname, port, pathname } = new URL(redisUrl);
   const place = {
     'db.system.name': 'redis',
@@ -45,7 +45,7 @@ export const redisTraces = (scope: Scope, redisUrl: string): RedisObserver => {
         kind: SpanKind.CLIENT,
         attributes: { ...place, 'db.operation.name': command },
       });
-      return span ? new Watch(span) : untraced;
+      return span ? new TracedRoundTrip(span) : untraced;
     },
   };
 };

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { withoutKeys } from '../../auth/format.ts';
-import type { RequestObserver, RequestWatch } from '../hooks.ts';
+import type { RequestObserver, RequestObservation } from '../hooks.ts';
 import { traceParentOf } from '../trace-context.ts';
-import { end, fail, type Scope } from './scope.ts';
+import { end, fail, type SpanScope } from './scope.ts';
 
 /** How much of a path a span has: those of ours are shorter. */
 const PATH_LENGTH = 200;
@@ -37,13 +37,13 @@ const placeOf = (publicUrl: string | undefined): Attributes => {
   return { 'url.scheme': scheme, 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) };
 };
 
-const untraced: RequestWatch = { within: (work) => work(), end: () => undefined };
+const untraced: RequestObservation = { within: (work) => work(), end: () => undefined };
 
 /**
  * A span for each request, by the semantic conventions for HTTP servers. Of what callers sent it has method and path: what
  * stands behind a `?` are inputs, and who they are the log tells, which has the trace's id.
  */
-export const requestTraces = (scope: Scope, publicUrl: string | undefined): RequestObserver => {
+export const requestTraces = (scope: SpanScope, publicUrl: string | undefined): RequestObserver => {
   const place = placeOf(publicUrl);
 
   return {

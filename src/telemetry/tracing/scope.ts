@@ -13,7 +13,7 @@ import { AppError } from '../../errors.ts';
 import { preciseNow } from './clock.ts';
 
 /** What a span is about, from its beginning on. */
-export interface About {
+export interface SpanOptions {
   name: string;
   kind?: SpanKind;
   attributes?: Attributes;
@@ -35,7 +35,7 @@ export const fail = (span: Span, type: string): void => {
 export const end = (span: Span): void => span.end(preciseNow());
 
 /** Begins spans, and knows to which one belongs what is done now. Nothing of it is global, as it would be by OpenTelemetry's API. */
-export class Scope {
+export class SpanScope {
   readonly #tracer: Tracer;
   readonly #current = new AsyncLocalStorage<Span>();
 
@@ -53,13 +53,13 @@ export class Scope {
    * Begins a span below the current one; none where there is none. What is done in the background belongs to nobody, and
    * what a call began and did not wait for, no longer to it.
    */
-  begin(about: About): Span | undefined {
+  begin(about: SpanOptions): Span | undefined {
     const { current } = this;
     return current && this.beginIn(trace.setSpan(ROOT_CONTEXT, current), about);
   }
 
   /** Begins a span below what a context holds, if it is to be recorded. */
-  beginIn(parent: Context, { name, kind = SpanKind.INTERNAL, attributes = {} }: About): Span | undefined {
+  beginIn(parent: Context, { name, kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions): Span | undefined {
     const span = this.#tracer.startSpan(name, { kind, attributes, startTime: preciseNow() }, parent);
     return span.isRecording() ? span : undefined;
   }

@@ -10,11 +10,11 @@ import { version } from '../../version.ts';
 import { overloadTraces } from './overload.ts';
 import { callTraces } from './calls.ts';
 import { preciseNow } from './clock.ts';
-import { databaseTraces, type Target } from './database.ts';
+import { databaseTraces, type TracedDatabase } from './database.ts';
 import { Exporter } from './exporter.ts';
 import { redisTraces } from './redis.ts';
 import { requestTraces } from './requests.ts';
-import { Scope } from './scope.ts';
+import { SpanScope } from './scope.ts';
 
 const NAME = 'content-gateway';
 /** How long a collector may take for what is left when the service stops, in milliseconds. */
@@ -27,7 +27,7 @@ export class Traces {
   /** Hears of all that is recorded. */
   readonly observer: Observer;
   readonly #provider: BasicTracerProvider;
-  readonly #target: Target;
+  readonly #target: TracedDatabase;
 
   constructor(
     { publicUrl, databaseUrl, redisUrl }: Pick<Config, 'publicUrl' | 'databaseUrl' | 'redisUrl'>,
@@ -44,7 +44,7 @@ export class Traces {
         .merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(new Exporter(log))],
     });
-    const scope = new Scope(this.#provider.getTracer(NAME, version));
+    const scope = new SpanScope(this.#provider.getTracer(NAME, version));
     const [server] = databaseUrl.startsWith('sqlite:') ? [] : serverAddresses(databaseUrl);
     this.#target = { attributes: server ? { 'db.namespace': server.database } : {} };
     this.observer = {
@@ -61,7 +61,7 @@ export class Traces {
   }
 
   /** Says in all spans of statements, from now on, which database a service asks. */
-  watch(engine: string): void {
+  setEngine(engine: string): void {
     this.#target.attributes['db.system.name'] = engine;
   }
 

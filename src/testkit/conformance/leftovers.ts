@@ -3,7 +3,7 @@ import { Unusable } from './caller.ts';
 import type { Operation } from './contract/operation.ts';
 import { Mismatch, Skip } from './findings/finding.ts';
 import { valueAt } from './values.ts';
-import { type Page, type Session, TAG } from './session.ts';
+import { type ListedPage, type VerifySession, TAG } from './session.ts';
 
 // What a run leaves behind: records, and answers to requests with an Idempotency-Key.
 
@@ -15,20 +15,20 @@ const idsOf = (output: unknown): string[] => {
 };
 
 /** How many records a run made, by the replies that say so. */
-export const recordsMade = ({ client, operations }: Session): number => {
+export const recordsMade = ({ client, operations }: VerifySession): number => {
   const publishers = operations.filter(({ name }) => name === 'create' || name === 'batchCreate').map(({ id }) => id);
   const made = client.replies.filter(({ subject, status }) => publishers.includes(subject) && status === 200);
   return new Set(made.flatMap(({ json }) => idsOf(valueAt(json, OUTPUT)))).size;
 };
 
 /** How many records of a run there are; undefined where no list tells. */
-export const recordsThere = async (session: Session): Promise<number | undefined> => {
+export const recordsThere = async (session: VerifySession): Promise<number | undefined> => {
   const lists = session.operations.filter(({ name }) => name === 'list');
   try {
     let n = 0;
     for (const list of lists) {
       const query = { limit: 1, page: 1, search: session.run, tagSlugs: [TAG] };
-      n += (await session.prepare<Page>(list, query)).total;
+      n += (await session.prepare<ListedPage>(list, query)).total;
     }
     return n;
   } catch (error) {
@@ -38,7 +38,7 @@ export const recordsThere = async (session: Session): Promise<number | undefined
 };
 
 /** An operation by which to see whether this run was made before: it writes what is there already, or else a record. */
-const firstWrite = (session: Session): Operation | undefined =>
+const firstWrite = (session: VerifySession): Operation | undefined =>
   session.operations
     .filter(({ effect, access, idMember }) => effect === 'write' && idMember === undefined && session.can(access))
     .toSorted((a, b) => Number(b.access === 'user:write') - Number(a.access === 'user:write'))[0];
@@ -47,7 +47,7 @@ const firstWrite = (session: Session): Operation | undefined =>
  * Looks whether a run with the seed was made here within a day: the deployment would repeat what it answered then.
  * @throws Unusable if so
  */
-export const demandUnusedSeed = async (session: Session): Promise<void> => {
+export const demandUnusedSeed = async (session: VerifySession): Promise<void> => {
   const operation = firstWrite(session);
   if (!operation) return;
   const headers = { [idempotencyKey.name]: `verify ${session.run} begins` };

@@ -6,13 +6,13 @@ import { refusalChecks } from './checks/refusals.ts';
 import { replyChecks } from './checks/replies.ts';
 import { serviceChecks } from './checks/service.ts';
 import { successChecks } from './checks/success.ts';
-import type { Session } from './session.ts';
+import type { VerifySession } from './session.ts';
 
 /**
  * The checks of a run about these subjects, or about all, in the order in which they have to be made: those at the end
  * look at the replies to all before.
  */
-export const planChecks = (session: Session, only?: readonly string[]): Check[] => {
+export const planChecks = (session: VerifySession, only?: readonly string[]): Check[] => {
   const isWanted = (subject: string): boolean => only?.includes(subject) ?? true;
   const operations = session.operations.filter(({ id }) => isWanted(id));
   const ofOperations = operations.flatMap((operation) => [

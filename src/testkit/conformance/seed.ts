@@ -10,7 +10,7 @@ const UUID = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})/;
 export const anySeed = (): number => randomInt(SEEDS);
 
 /** Everything of a run that would else be left to chance, derived from a seed: the same for the same name. */
-export class Chance {
+export class SeededRandom {
   readonly seed: number;
 
   constructor(seed: number) {

@@ -6,10 +6,10 @@ import { expectSuccess } from './findings/expect.ts';
 import { Mismatch, Skip } from './findings/finding.ts';
 import type { Operation } from './contract/operation.ts';
 import type { ClientDocument } from './document/client-document.ts';
-import type { Chance } from './seed.ts';
+import type { SeededRandom } from './seed.ts';
 
 /** A reply that is as the contract says, and the output in it. */
-export interface Answer<T> {
+export interface CallAnswer<T> {
   output: T;
   reply: Reply;
 }
@@ -17,21 +17,21 @@ export interface Answer<T> {
 /** A game or an image post. */
 export type Content = OutputOf<Contract['game']['getById'] | Contract['image']['getById']>;
 /** A page of either. */
-export type Page = OutputOf<Contract['game']['list'] | Contract['image']['list']>;
+export type ListedPage = OutputOf<Contract['game']['list'] | Contract['image']['list']>;
 /** A record as either list shows it. */
-export type Summary = Page['items'][number];
+export type RecordSummary = ListedPage['items'][number];
 export type TypeStats = OutputOf<Contract['game']['getTypeStats']>;
 export type CurrentUser = OutputOf<Contract['user']['me']>;
 export type UserProfile = OutputOf<Contract['user']['getProfile']>;
 export type FoundUsers = OutputOf<Contract['user']['search']>;
 
-type Input = Readonly<Record<string, unknown>>;
+type CallInput = Readonly<Record<string, unknown>>;
 
 /** The tag of every record that the kit makes. */
 export const TAG = 'verify';
 
 /** Who calls. */
-export interface Caller {
+export interface VerifyCaller {
   key: string | undefined;
   /** What the key allows. */
   scopes: ReadonlySet<Scope>;
@@ -48,16 +48,16 @@ const PAUSE_MS = 100;
 const SAMPLED = 100;
 
 type SessionParts = Pick<
-  Session,
+  VerifySession,
   'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly'
 >;
 
 /** One run of the kit on a deployment: who calls, and the records it has to do with. */
-export class Session {
+export class VerifySession {
   readonly operations: readonly Operation[];
-  readonly caller: Caller;
+  readonly caller: VerifyCaller;
   /** What is left to chance, and the name of the run. */
-  readonly chance: Chance;
+  readonly chance: SeededRandom;
   /** Whether nothing may be changed: operations that write are then called without the key. */
   readonly readOnly: boolean;
   readonly client: Client;
@@ -67,7 +67,7 @@ export class Session {
   readonly clientDocument: ClientDocument | undefined;
   readonly #records = new Map<string, Promise<Content>>();
   #isOccupied = false;
-  readonly #samples = new Map<string, Promise<Summary[]>>();
+  readonly #samples = new Map<string, Promise<RecordSummary[]>>();
 
   constructor({ operations, client, caller, chance, document, clientDocument, readOnly }: SessionParts) {
     this.operations = operations;
@@ -86,7 +86,7 @@ export class Session {
 
   /** What the paths of all operations begin with. */
   get apiPath(): string {
-    return Session.apiPathOf(this.operations);
+    return VerifySession.apiPathOf(this.operations);
   }
 
   static apiPathOf([{ path, id } = { path: '', id: '' }]: readonly Pick<Operation, 'id' | 'path'>[]): string {
@@ -141,7 +141,7 @@ export class Session {
     operation: Operation,
     json: unknown,
     { anonymous = false, headers = {} }: { anonymous?: boolean; headers?: Record<string, string> } = {},
-  ): Promise<Answer<T>> {
+  ): Promise<CallAnswer<T>> {
     const reply = await this.send(operation, { body: JSON.stringify({ json }), headers }, { anonymous });
     return { output: expectSuccess(operation, reply) as T, reply };
   }
@@ -174,14 +174,14 @@ export class Session {
   }
 
   /** The input of a batch of records with these titles. */
-  batch({ example }: Operation, titles: readonly string[]): Input {
+  batch({ example }: Operation, titles: readonly string[]): CallInput {
     const [[member, items] = ['', []]] = Object.entries(example.input);
-    const [item] = items as Input[];
+    const [item] = items as CallInput[];
     return { [member]: titles.map((title) => this.marked({ ...item, title })) };
   }
 
   /** Publishes a record of our own, for a check of something else. @throws Skip */
-  async publish(operation: Operation, changes: Input = {}): Promise<Content> {
+  async publish(operation: Operation, changes: CallInput = {}): Promise<Content> {
     const create = this.#publisher(operation, 'create');
     return this.prepare<Content>(create, this.marked({ ...create.example.input, ...changes }));
   }
@@ -205,7 +205,7 @@ export class Session {
    * the list; those that other runs made only where there are no others, since they may go away.
    * @throws Skip when there are none
    */
-  async samples(operation: Operation): Promise<Summary[]> {
+  async samples(operation: Operation): Promise<RecordSummary[]> {
     const { router } = operation;
     const found = this.#samples.get(router) ?? this.#findSamples(operation);
     this.#samples.set(router, found);
@@ -215,8 +215,8 @@ export class Session {
   }
 
   /** The authors of samples of all lists. @throws Skip when there are none */
-  async authors(): Promise<Summary['author'][]> {
-    const authors = new Map<string, Summary['author']>();
+  async authors(): Promise<RecordSummary['author'][]> {
+    const authors = new Map<string, RecordSummary['author']>();
     for (const list of this.operations.filter(({ name }) => name === 'list')) {
       for (const { author } of await this.samples(list).catch(() => [])) authors.set(author.id, author);
     }
@@ -248,7 +248,7 @@ export class Session {
    * without changing what the caller has.
    * @throws Skip
    */
-  async input(operation: Operation): Promise<Input> {
+  async input(operation: Operation): Promise<CallInput> {
     const { example, idMember, notFound, effect } = operation;
     const marked = this.marked(example.input);
     if (idMember !== undefined && notFound) return { ...marked, [idMember]: await this.#idOf(notFound) };
@@ -271,20 +271,20 @@ export class Session {
     return record as Content;
   }
 
-  async #findSamples(operation: Operation): Promise<Summary[]> {
+  async #findSamples(operation: Operation): Promise<RecordSummary[]> {
     const list = this.partner(operation, 'list');
-    const isOther = ({ title }: Summary): boolean => !title.startsWith(MARK);
-    const { items } = await this.prepare<Page>(list, { limit: SAMPLED, page: 1 });
+    const isOther = ({ title }: RecordSummary): boolean => !title.startsWith(MARK);
+    const { items } = await this.prepare<ListedPage>(list, { limit: SAMPLED, page: 1 });
     // Many runs may have been made since the others were published; what they made is hardly looked at.
     const viewed = items.some(isOther)
       ? []
-      : (await this.prepare<Page>(list, { limit: SAMPLED, page: 1, sortBy: 'views' })).items;
+      : (await this.prepare<ListedPage>(list, { limit: SAMPLED, page: 1, sortBy: 'views' })).items;
     const others = [...items, ...viewed].filter(isOther);
     const from = others.length > 0 ? others : items;
     const places = new Set([0, Math.floor(from.length / 2), from.length - 1]);
     const create = this.sibling(operation, 'create');
     const own = create && this.can(create.access) ? await this.record(operation) : undefined;
-    return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as Summary] : [])];
+    return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as RecordSummary] : [])];
   }
 
   /** The id of a record, or of a user, as its absence is called. @throws Skip */

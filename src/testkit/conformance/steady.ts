@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Mismatch, Skip } from './findings/finding.ts';
 import type { Operation } from './contract/operation.ts';
-import type { Page, Session } from './session.ts';
+import type { ListedPage, VerifySession } from './session.ts';
 
 /** So often something that nobody touched has to fail. */
 const MAX_TRIALS = 3;
@@ -37,8 +37,8 @@ export const steadily = async (watch: () => Promise<unknown>, run: () => Promise
 
 /** Reads of the first records of a list what others can change, and how many there are. */
 export const watchList =
-  (session: Session, list: Operation, query: object, limit: number): (() => Promise<unknown>) =>
+  (session: VerifySession, list: Operation, query: object, limit: number): (() => Promise<unknown>) =>
   async () => {
-    const { items, total } = await session.prepare<Page>(list, { page: 1, ...query, limit });
+    const { items, total } = await session.prepare<ListedPage>(list, { page: 1, ...query, limit });
     return [total, items];
   };

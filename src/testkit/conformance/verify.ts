@@ -10,13 +10,13 @@ import { findBase } from './http/base.ts';
 import { Client } from './http/client.ts';
 import { demandUnusedSeed, recordsMade, recordsThere } from './leftovers.ts';
 import { planChecks } from './plan.ts';
-import { Chance } from './seed.ts';
-import { Session } from './session.ts';
+import { SeededRandom } from './seed.ts';
+import { VerifySession } from './session.ts';
 
 const TIMEOUT_MS = 10_000;
 
 /** A deployment, and what is needed to try it. */
-export interface Target {
+export interface VerifyTarget {
   /** Where it is, or the address of one of its pages. */
   baseUrl: string;
   /** A key of the deployment; without one, only what needs none is checked. */
@@ -40,7 +40,7 @@ export interface Target {
 }
 
 /** Told how a run goes. */
-export interface Observer {
+export interface VerifyObserver {
   /** Runs `work`, which is so many checks. */
   withProgress?: <T>(checks: number, work: (advance: (more: number) => void) => Promise<T>) => Promise<T>;
   /** The deployment limits rates, or has no room, and wants to be left alone for so many seconds. */
@@ -50,7 +50,7 @@ export interface Observer {
 }
 
 /** How a check ended. */
-export interface Result extends Pick<Check, 'subject' | 'name'> {
+export interface CheckResult extends Pick<Check, 'subject' | 'name'> {
   outcome: 'passed' | 'failed' | 'skipped';
   /** What is not as the contract says; empty unless it failed. */
   findings: readonly Finding[];
@@ -60,12 +60,12 @@ export interface Result extends Pick<Check, 'subject' | 'name'> {
 }
 
 /** A run. */
-export interface Run {
+export interface VerifyRun {
   /** Where the deployment is. */
   baseUrl: string;
   /** The name of the run, which its records have in their titles. */
   name: string;
-  results: Result[];
+  results: CheckResult[];
   /** What is other than in the document that a client was made from. */
   changes: Change[];
   /** How many records the run made. */
@@ -75,24 +75,24 @@ export interface Run {
 }
 
 /** What came of a check that threw. */
-const outcomeOf = (error: unknown): Pick<Result, 'outcome' | 'findings' | 'reason'> => {
+const outcomeOf = (error: unknown): Pick<CheckResult, 'outcome' | 'findings' | 'reason'> => {
   if (error instanceof Skip) return { outcome: 'skipped', findings: [], reason: error.message };
   if (error instanceof Mismatch) return { outcome: 'failed', findings: error.findings };
   return { outcome: 'failed', findings: [{ expected: 'replies that the check can use', came: show(String(error)) }] };
 };
 
 /** Why a check cannot be made by a caller, if it cannot. */
-const lackOf = ({ needs }: Check, session: Session): string | undefined => {
+const lackOf = ({ needs }: Check, session: VerifySession): string | undefined => {
   const lacking = needs.filter((scope) => !session.can(scope));
   if (lacking.length === 0) return undefined;
   const isWithheld = session.caller.key !== undefined && lacking.every((scope) => session.isWithheld(scope));
   return isWithheld ? WITHHELD : `it needs a key with ${lacking.join(' and ')}`;
 };
 
-const make = async (check: Check, session: Session): Promise<Result> => {
+const make = async (check: Check, session: VerifySession): Promise<CheckResult> => {
   const { subject, name, run } = check;
   const started = performance.now();
-  const end = (how: Pick<Result, 'outcome' | 'findings' | 'reason'>): Result => ({
+  const end = (how: Pick<CheckResult, 'outcome' | 'findings' | 'reason'>): CheckResult => ({
     subject,
     name,
     ...how,
@@ -113,30 +113,30 @@ const make = async (check: Check, session: Session): Promise<Result> => {
  * @throws Unreachable when there is no gateway, Unusable when it refuses the key or has seen the seed
  */
 export const verify = async (
-  { key, unknownKey, document, clientDocument, only, ...target }: Target,
+  { key, unknownKey, document, clientDocument, only, ...target }: VerifyTarget,
   {
     withProgress = (_, work) => work(() => undefined),
     onWait = () => undefined,
     onBase = () => undefined,
-  }: Observer = {},
-): Promise<Run> => {
+  }: VerifyObserver = {},
+): Promise<VerifyRun> => {
   const { origin, readOnly = false, timeoutMs = TIMEOUT_MS } = target;
-  const chance = new Chance(target.seed);
+  const chance = new SeededRandom(target.seed);
   const operations = procedures.map(operationOf);
   const client = await findBase(
     target.baseUrl,
-    Session.apiPathOf(operations),
+    VerifySession.apiPathOf(operations),
     (baseUrl) => new Client({ baseUrl, origin, run: chance.run, timeoutMs, onWait }),
   );
   if (client.baseUrl !== target.baseUrl) onBase(client.baseUrl);
   const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations, readOnly);
   const caller = { key, unknownKey, scopes: held };
-  const session = new Session({ operations, client, chance, document, clientDocument, caller, readOnly });
+  const session = new VerifySession({ operations, client, chance, document, clientDocument, caller, readOnly });
   await demandUnusedSeed(session);
 
   const checks = planChecks(session, only);
   const results = await withProgress(checks.length, async (advance) => {
-    const made: Result[] = [];
+    const made: CheckResult[] = [];
     for (const [index, check] of checks.entries()) {
       client.begin(String(index + 1));
       made.push(await make(check, session));

@@ -1,5 +1,5 @@
 import { docsOf, type ErrorResponse, errorOf, errors, procedures, type Reason } from '../../../contract/index.ts';
-import type { Reply, Vector } from './vector.ts';
+import type { ScriptedReply, Vector } from './vector.ts';
 
 const isReason = (reason: string): reason is Reason => Object.hasOwn(errors, reason);
 
@@ -7,7 +7,7 @@ const BAD_REQUEST = -32600;
 
 /** The failure that a reply tells of: as the contract words its reason, with the members that the vector gives. */
 const failureOf = (
-  { status, failure }: Reply & { failure: NonNullable<Reply['failure']> },
+  { status, failure }: ScriptedReply & { failure: NonNullable<ScriptedReply['failure']> },
   path: string,
   requestId: string,
 ): ErrorResponse => {
@@ -33,7 +33,7 @@ const failureOf = (
 };
 
 /** The example of an operation. Of a list, `items` may name records by their ids alone. */
-const outputOf = ({ output, without }: Reply, operation: string): object => {
+const outputOf = ({ output, without }: ScriptedReply, operation: string): object => {
   const example = procedures.find(({ id }) => id === operation)?.example.output as { items?: object[] };
   const items = (output?.['items'] as unknown[] | undefined)?.map((id) => ({ ...example.items?.[0], id }));
   const whole = Object.entries({ ...example, ...output, ...(items && { items }) });
@@ -41,7 +41,7 @@ const outputOf = ({ output, without }: Reply, operation: string): object => {
 };
 
 /** The body of a reply to a vector's call, in the envelopes of the contract unless it is a text. */
-export const bodyOf = (reply: Reply, { call: { operation } }: Vector, requestId: string): string => {
+export const bodyOf = (reply: ScriptedReply, { call: { operation } }: Vector, requestId: string): string => {
   const { text, failure } = reply;
   if (text !== undefined) return text;
   if (failure !== undefined) return JSON.stringify(failureOf({ ...reply, failure }, operation, requestId));

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Reply } from './vector.ts';
+import type { ScriptedReply } from './vector.ts';
 
 const MS = 1000;
 
@@ -18,7 +18,7 @@ const written = (response: ServerResponse, bytes: Buffer): Promise<void> =>
     response.once('close', resolve);
   });
 
-const endConnection = (socket: Socket | null, end: NonNullable<Reply['end']>): void => {
+const endConnection = (socket: Socket | null, end: NonNullable<ScriptedReply['end']>): void => {
   if (end.startsWith('reset')) socket?.resetAndDestroy();
   else socket?.end();
 };
@@ -26,7 +26,7 @@ const endConnection = (socket: Socket | null, end: NonNullable<Reply['end']>): v
 /** Answers a request as a reply of a vector says, byte for byte and at its pace. */
 export const play = async (
   response: ServerResponse,
-  reply: Reply,
+  reply: ScriptedReply,
   body: string,
   more: { requestId: string; otherOrigin: string },
 ): Promise<void> => {

@@ -19,7 +19,7 @@ interface Seen {
   reply: { status: number; headers: Record<string, string>; body: string } | null;
 }
 
-export interface FaultServer {
+export interface MockServer {
   /** `http://127.0.0.1:4010` */
   url: string;
   stop: () => void;
@@ -50,7 +50,7 @@ const answer = (response: ServerResponse, status: number, body: unknown): void =
  * - `POST /<run>/<vector>/api/trpc/<operation>` gets the replies of the vector in turn.
  * - `GET /seen?run=go` tells all requests of a run, by vector.
  */
-export const startFaultServer = async (vectors: readonly Vector[], port: number): Promise<FaultServer> => {
+export const startMockServer = async (vectors: readonly Vector[], port: number): Promise<MockServer> => {
   const byName = new Map(vectors.map((vector) => [vector.name, vector]));
   const runs = new Map<string, Map<string, Seen[]>>();
   const [refused, silence] = await Promise.all([closedPort(), keepSilence()]);

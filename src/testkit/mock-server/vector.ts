@@ -31,7 +31,7 @@ const Reply = z
     end: z.enum(['reset', 'reset-body', 'short', 'cut']).optional(),
   })
   .describe('A reply');
-export type Reply = z.output<typeof Reply>;
+export type ScriptedReply = z.output<typeof Reply>;
 
 const Call = z.strictObject({
   operation: z.enum(operations),

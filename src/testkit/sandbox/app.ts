@@ -1,14 +1,14 @@
 import type { Express } from 'express';
 import { createApp, transports } from '../../app/app.ts';
 import type { Context } from '../../app/context.ts';
-import { Bodies } from '../../http/message/body.ts';
+import { BodyReader } from '../../http/message/body.ts';
 import { errorDocs } from '../../http/message/failures.ts';
 import { sandbox } from './middleware.ts';
-import type { Spaces } from './spaces.ts';
+import type { Workspaces } from './spaces.ts';
 
 /** The service as an Express app whose calls are answered in the spaces of a sandbox. */
-export const createSandboxApp = (c: Context, spaces: Spaces): Express => {
-  const bodies = new Bodies();
+export const createSandboxApp = (c: Context, spaces: Workspaces): Express => {
+  const bodies = new BodyReader();
   return createApp(
     c,
     sandbox(spaces, (space) => transports(bodies, space), errorDocs(c.config)),

@@ -31,14 +31,14 @@ export interface Catalogue {
   imagePosts: CatalogueRecord[];
 }
 
-interface RecordColumns {
+interface CatalogueColumns {
   id: Bytes;
   title: string;
   author_id: Bytes;
   created_at: string;
 }
 
-const recordOf = (row: RecordColumns): CatalogueRecord => ({
+const recordOf = (row: CatalogueColumns): CatalogueRecord => ({
   id: idFromBytes(row.id),
   title: row.title,
   author: idFromBytes(row.author_id),
@@ -60,10 +60,10 @@ export const catalogueOf = async (db: Reader, reference: Date): Promise<Catalogu
   const tags = await db.read<{ slug: string; name: string; game_count: number; image_post_count: number }>(
     'SELECT slug, name, game_count, image_post_count FROM tags ORDER BY game_count + image_post_count DESC, slug',
   );
-  const gameRows = await db.read<RecordColumns & { game_type: string | null }>(
+  const gameRows = await db.read<CatalogueColumns & { game_type: string | null }>(
     'SELECT id, title, author_id, created_at, game_type FROM games ORDER BY created_at DESC, id DESC',
   );
-  const postRows = await db.read<RecordColumns>(
+  const postRows = await db.read<CatalogueColumns>(
     'SELECT id, title, author_id, created_at FROM image_posts ORDER BY created_at DESC, id DESC',
   );
   const types = await db.read<{ gameType: string | null; count: number }>(

@@ -34,15 +34,15 @@ const places = {
   after: [...laterStatuses, 'reset', 'delay'],
   body: ['reset', 'close', 'truncate', 'drip'],
 } as const;
-type Place = keyof typeof places;
+type FaultPlace = keyof typeof places;
 
 /** The numbers that go with a fault, and how large they may be. */
 const parameters = { times: MOST_TIMES, ms: LONGEST_MS, 'retry-after': LONGEST_RETRY_AFTER_S } as const;
 type ParameterName = keyof typeof parameters;
 
 /** Something that goes wrong on demand. */
-export interface Fault {
-  place: Place;
+export interface InjectedFault {
+  place: FaultPlace;
   what: string;
   /** For so many attempts; without, for each. */
   times?: number;
@@ -78,11 +78,11 @@ const pairOf = (text: string): [name: string, value: string] => {
   return [name.trim(), value.join('=').trim()];
 };
 
-const parseFault = (text: string): Fault => {
+const parseFault = (text: string): InjectedFault => {
   const [first, ...others] = text.split(';').map(pairOf);
   const [place, what] = first ?? ['', ''];
   if (!has(places, place) || !(places[place] as readonly string[]).includes(what)) throw refuse(FAULT);
-  const fault: Fault = { place, what };
+  const fault: InjectedFault = { place, what };
   for (const [name, value] of others) {
     const number =
       has(parameters, name) && fault[name] === undefined ? wholeNumber(value, parameters[name]) : undefined;
@@ -99,14 +99,14 @@ const parseFault = (text: string): Fault => {
 };
 
 /** The faults that a header asks for; only the last may last. */
-export const parseFaults = (header: string): Fault[] => {
+export const parseFaults = (header: string): InjectedFault[] => {
   const faults = header.split(',').map(parseFault);
   if (faults.slice(0, -1).some(({ times }) => times === undefined)) throw refuse(FAULT);
   return faults;
 };
 
 /** That of the faults which the attempt with this number meets, from 1 on. */
-export const faultOf = (faults: readonly Fault[], attempt: number): Fault | undefined => {
+export const faultOf = (faults: readonly InjectedFault[], attempt: number): InjectedFault | undefined => {
   let rest = attempt;
   for (const fault of faults) {
     rest -= fault.times ?? rest;
@@ -120,15 +120,15 @@ const reads: ReadonlySet<string | undefined> = new Set(
 );
 
 /** What a request asks to go wrong, in the order in which it does. */
-export interface Demand {
+export interface FaultPlan {
   delayMs: number;
-  faults: Fault[];
+  faults: InjectedFault[];
   /** By what its attempts are counted, where they are. */
   name: string | undefined;
 }
 
 /** What a request asks to go wrong. @throws AppError BAD_HTTP_REQUEST */
-export const demandOf = (request: Request): Demand => {
+export const faultPlanOf = (request: Request): FaultPlan => {
   const delayMs = wholeNumber(request.get(DELAY) ?? '0', LONGEST_MS);
   if (delayMs === undefined) throw refuse(DELAY);
   const status = request.get(STATUS);
@@ -168,7 +168,7 @@ const reset = ({ socket }: Request): void => {
 };
 
 /** Answers with a status of `statuses`: the service's own as it would, a proxy's as a proxy would. */
-const fail = (response: Response, { place, what, 'retry-after': retryAfter }: Fault, docs: ErrorDocs): void => {
+const fail = (response: Response, { place, what, 'retry-after': retryAfter }: InjectedFault, docs: ErrorDocs): void => {
   const { requestId, procedure } = response.locals;
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   const isUndone = place === 'before' || reads.has(procedure);
@@ -190,7 +190,7 @@ const fail = (response: Response, { place, what, 'retry-after': retryAfter }: Fa
 export const failBefore = async (
   request: Request,
   response: Response,
-  fault: Fault,
+  fault: InjectedFault,
   docs: ErrorDocs,
 ): Promise<boolean> => {
   if (fault.what === 'delay') await delay(response, fault.ms ?? 0);
@@ -215,7 +215,7 @@ const breakBody = async (
   request: Request,
   response: Response,
   body: Buffer,
-  { what, ms = 0 }: Fault,
+  { what, ms = 0 }: InjectedFault,
 ): Promise<void> => {
   const half = body.subarray(0, Math.floor(body.length / 2));
   if (what === 'drip') {
@@ -234,7 +234,7 @@ const breakBody = async (
 };
 
 /** Has a fault happen once the answer to a request is there, which is sent in one piece. */
-export const failLater = (request: Request, response: Response, fault: Fault, docs: ErrorDocs): void => {
+export const failLater = (request: Request, response: Response, fault: InjectedFault, docs: ErrorDocs): void => {
   const [writeHead, end] = [response.writeHead.bind(response), response.end.bind(response)];
   response.writeHead = (status: number, headers?: unknown) => {
     response.statusCode = status;

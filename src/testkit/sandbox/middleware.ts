@@ -1,11 +1,11 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { Spaces } from './spaces.ts';
+import type { Workspaces } from './spaces.ts';
 import type { Context } from '../../app/context.ts';
 import { AppError } from '../../errors.ts';
 import type { ErrorDocs } from '../../http/message/failures.ts';
 import { assertMethod } from '../../http/middleware/preconditions.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
-import { delay, demandOf, failBefore, failLater, faultOf, forms } from './fault-injection.ts';
+import { delay, faultPlanOf, failBefore, failLater, faultOf, forms } from './fault-injection.ts';
 
 const SPACE = 'X-Sandbox-Space';
 const SPACE_NAME = /^[\w.:-]{1,64}$/;
@@ -30,7 +30,7 @@ const over = (response: Response): Promise<void> =>
  * back.
  */
 export const sandbox = (
-  spaces: Spaces,
+  spaces: Workspaces,
   serve: (context: Context) => RequestHandler,
   docs: ErrorDocs,
 ): RequestHandler => {
@@ -45,7 +45,7 @@ export const sandbox = (
 
   const answer: RequestHandler = async (request, response, next) => {
     const name = spaceOf(request);
-    const demand = demandOf(request);
+    const demand = faultPlanOf(request);
     await delay(response, demand.delayMs);
     if (response.destroyed) return;
     // A request that waits or fails before anything is done needs no space, unless its attempts are counted there.

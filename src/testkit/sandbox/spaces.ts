@@ -18,19 +18,19 @@ const MAX_NAMES = 1000;
 const SHARED = '';
 
 /** A service of its own, on data of its own. */
-export interface Space {
+export interface Workspace {
   context: Context;
   /** How many attempts were made under a name, with this one. */
   countAttempt: (name: string) => number;
 }
 
 /** Where the spaces of a sandbox are had. */
-export interface Spaces {
+export interface Workspaces {
   /**
    * Does `work`, a request, in a space, which stays until it is done.
    * @throws AppError OVERLOADED when it is a new one, and as many as there may be have a request in them
    */
-  within: <T>(name: string | undefined, work: (space: Space) => Promise<T>) => Promise<T>;
+  within: <T>(name: string | undefined, work: (space: Workspace) => Promise<T>) => Promise<T>;
   /** Forgets all that was done in a space. */
   reset: (name: string | undefined) => void;
   /** What a space holds that is made now. */
@@ -54,7 +54,7 @@ const beginIn = async ({ db }: Context, reference: Date): Promise<Beginning> => 
 };
 
 /** A space on a service that is there. */
-export const spaceOn = (context: Context): Space => {
+export const workspaceOn = (context: Context): Workspace => {
   const attempts = new LRUCache<string, number>({ max: MAX_NAMES });
   return {
     context,
@@ -68,12 +68,12 @@ export const spaceOn = (context: Context): Space => {
 
 /** Keeps a space until nobody is in it any more and it has been dropped. */
 class Held {
-  readonly space: Promise<Space>;
+  readonly space: Promise<Workspace>;
   #inside = 0;
   #isDropped = false;
   readonly #close: () => void;
 
-  constructor(space: Promise<Space>, close: () => void) {
+  constructor(space: Promise<Workspace>, close: () => void) {
     this.space = space;
     this.#close = close;
   }
@@ -82,7 +82,7 @@ class Held {
     return this.#inside > 0;
   }
 
-  async within<T>(work: (space: Space) => Promise<T>): Promise<T> {
+  async within<T>(work: (space: Workspace) => Promise<T>): Promise<T> {
     this.#inside += 1;
     try {
       return await work(await this.space);
@@ -106,7 +106,7 @@ class Held {
  * The spaces of a sandbox: one that all share who name none, and private ones, made when they are first named. Each begins as
  * a copy of what `fillSandbox` makes, and has its own database, caches and counts.
  */
-export class SandboxSpaces implements Spaces {
+export class SandboxWorkspaces implements Workspaces {
   readonly #main: Context;
   #beginning: Promise<Beginning>;
   #reference: Date;
@@ -132,12 +132,12 @@ export class SandboxSpaces implements Spaces {
   }
 
   /** Makes what spaces begin with, in the empty database of `main`, which nobody else is to change. */
-  static async open(main: Context, kept: Partial<typeof usual> = {}): Promise<SandboxSpaces> {
+  static async open(main: Context, kept: Partial<typeof usual> = {}): Promise<SandboxWorkspaces> {
     const reference = referenceOf(main.now());
-    return new SandboxSpaces(main, reference, await beginIn(main, reference), { ...usual, ...kept });
+    return new SandboxWorkspaces(main, reference, await beginIn(main, reference), { ...usual, ...kept });
   }
 
-  async within<T>(name: string | undefined, work: (space: Space) => Promise<T>): Promise<T> {
+  async within<T>(name: string | undefined, work: (space: Workspace) => Promise<T>): Promise<T> {
     return this.#find(name ?? SHARED).within(work);
   }
 
@@ -194,7 +194,7 @@ export class SandboxSpaces implements Spaces {
     });
   }
 
-  async #make(): Promise<Space> {
+  async #make(): Promise<Workspace> {
     const { config, log, now, protection, observer, lifecycle } = this.#main;
     const opened = await openContext(config, log, now);
     const { overload } = protection;
@@ -214,7 +214,7 @@ export class SandboxSpaces implements Spaces {
         ...gameKind,
         firstId,
       });
-      return spaceOn({ ...context, routers: { ...routers, game: { ...routers.game, reads } } });
+      return workspaceOn({ ...context, routers: { ...routers, game: { ...routers.game, reads } } });
     } catch (error) {
       this.#leave(context);
       throw error;

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { listActs } from '../../../audit/acts.ts';
 import { readConfig } from '../../../config/config.ts';
-import { type Start, parseStart } from '../shared/arguments.ts';
+import { type StartDate, parseStart } from '../shared/arguments.ts';
 import { examples, withDatabase } from '../shared/common.ts';
 import { printJsonLines, printTable } from '../shared/output.ts';
 
@@ -21,7 +21,7 @@ const list = (): Command =>
     )
     .option('--json', 'print one JSON object per line instead of a table')
     .addHelpText('after', examples('audit list --since 7d', 'audit list --since 2026-04-01 --json'))
-    .action(({ since, json }: { since?: Start; json?: true }) =>
+    .action(({ since, json }: { since?: StartDate; json?: true }) =>
       withDatabase(readConfig(), async (db) => {
         const rows: string[][] = [];
         for await (const entries of listActs(db, since?.(new Date()))) {

@@ -14,7 +14,7 @@ import {
   parseDuration,
   parseExpiry,
   parseStart,
-  type Start,
+  type StartDate,
   textOf,
   wholeNumberUpTo,
 } from '../shared/arguments.ts';
@@ -128,7 +128,7 @@ const list = (): Command =>
       'after',
       examples('keys list', `keys list --user ${EXAMPLE_ID} --json`, 'keys list --unused-since 90d'),
     )
-    .action(({ user, unusedSince, json }: { user?: string; unusedSince?: Start; json?: true }) =>
+    .action(({ user, unusedSince, json }: { user?: string; unusedSince?: StartDate; json?: true }) =>
       withDatabase(readConfig(), async (db) => {
         if (user !== undefined) await readUser(db, user);
         const now = new Date();

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { noteAct, systemActor } from '../../../audit/acts.ts';
+import { record, systemActor } from '../../../audit/acts.ts';
 import { readConfig } from '../../../config/config.ts';
 import type { SeedOptions } from '../../../testkit/seed/records.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
@@ -52,7 +52,7 @@ export const seedCommand = (): Command =>
         const { seed } = await import('../../../testkit/seed/service.ts');
         await withProgress(users + games + images, (onStored) => seed(db, options, onStored));
         const act = { action: 'seed', subject: 'made-up data', after: options };
-        await db.transaction((tx) => noteAct(tx, systemActor(), act));
+        await db.transaction((tx) => record(tx, systemActor(), act));
         const seconds = ((Date.now() - began) / 1000).toFixed(1);
         print(
           `Stored ${users} users, ${games} games and ${images} image posts in ${seconds} s ` +

@@ -10,7 +10,7 @@ import { CommandError, examples, withDatabase } from '../shared/common.ts';
 import { note, print } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
-interface Summary {
+interface ExportSummary {
   records: number;
   bytes: number;
   seconds: number;
@@ -44,7 +44,7 @@ class StandardOutput {
   }
 }
 
-const toStandardOutput = async (db: Database, options: ExportOptions): Promise<Summary> => {
+const toStandardOutput = async (db: Database, options: ExportOptions): Promise<ExportSummary> => {
   const { countExported, exportLines, headerOf, lineOf } = await import('../../transfer/export.ts');
   const header = await headerOf(db, options);
   const began = Date.now();
@@ -64,7 +64,7 @@ const toStandardOutput = async (db: Database, options: ExportOptions): Promise<S
   });
 };
 
-const toFile = async (db: Database, path: string, options: ExportOptions): Promise<Summary> => {
+const toFile = async (db: Database, path: string, options: ExportOptions): Promise<ExportSummary> => {
   const [{ countExported, exportLines, headerOf }, { ExportFile }] = await Promise.all([
     import('../../transfer/export.ts'),
     import('../../transfer/output.ts'),

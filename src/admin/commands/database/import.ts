@@ -4,7 +4,7 @@ import { Argument, Command } from 'commander';
 import { readConfig } from '../../../config/config.ts';
 import type { Imported } from '../../transfer/import.ts';
 import { TransferError } from '../../transfer/format.ts';
-import { LEAN, stayLow } from '../../transfer/memory.ts';
+import { LEAN, capHeap } from '../../transfer/memory.ts';
 import { CommandError, examples, withDatabase } from '../shared/common.ts';
 import { note, print, printable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
@@ -27,7 +27,7 @@ const sizeOf = async (file: string): Promise<number | undefined> => {
 async function* metered(chunks: AsyncIterable<Buffer>, advance: (mib: number) => void): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
-    stayLow();
+    capHeap();
     yield chunk;
     const before = Math.ceil(bytes / MIB);
     bytes += chunk.length;

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { noteMigrations, systemActor } from '../../../audit/acts.ts';
+import { recordMigrations, systemActor } from '../../../audit/acts.ts';
 import { readConfig } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
 import { schema } from '../../../app/schema.ts';
 import { examples, withConnection } from '../shared/common.ts';
 import { note, print, printTable } from '../shared/output.ts';
 
-interface Options {
+interface MigrateOptions {
   status?: true;
   down?: true;
   dryRun?: true;
@@ -15,20 +15,20 @@ interface Options {
 
 const apply = async (db: Database, to?: string): Promise<void> => {
   const applied = await db.migrate(to);
-  await noteMigrations(db, systemActor(), { applied });
+  await recordMigrations(db, systemActor(), { applied });
   print(...applied);
   if (applied.length === 0) note('Nothing to migrate.');
 };
 
 const revert = async (db: Database, to?: string): Promise<void> => {
   const reverted = await db.revert(to);
-  await noteMigrations(db, systemActor(), { reverted });
+  await recordMigrations(db, systemActor(), { reverted });
   print(...reverted);
   if (reverted.length === 0) note('Nothing to revert.');
 };
 
 /** Prints SQL that does the same by hand. */
-const showPlan = async (db: Database, { down, to }: Options): Promise<void> => {
+const showPlan = async (db: Database, { down, to }: MigrateOptions): Promise<void> => {
   const plans = await db.planMigrations(down ? 'down' : 'up', to);
   for (const { name, statements } of plans) print(`-- ${down ? 'Take back ' : ''}${name}`, ...statements, '');
   if (plans.length === 0) note(down ? 'Nothing to revert.' : 'Nothing to migrate.');
@@ -49,7 +49,7 @@ const parseName = (text: string): string => {
   throw new InvalidArgumentError(`It must be one of ${names.join(', ')}.`);
 };
 
-const run = (db: Database, options: Options): Promise<void> => {
+const run = (db: Database, options: MigrateOptions): Promise<void> => {
   if (options.status) return showStatus(db);
   if (options.dryRun) return showPlan(db, options);
   return options.down ? revert(db, options.to) : apply(db, options.to);
@@ -78,4 +78,4 @@ export const migrateCommand = (): Command =>
       new Option('--down', 'revert the latest migration instead; the data in its tables is lost').conflicts('status'),
     )
     .addHelpText('after', examples('migrate', 'migrate --status', 'migrate --dry-run'))
-    .action((options: Options) => withConnection(readConfig(), (db) => run(db, options)));
+    .action((options: MigrateOptions) => withConnection(readConfig(), (db) => run(db, options)));

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import { readConfig } from '../../../config/config.ts';
 import { systemActor } from '../../../audit/acts.ts';
-import type { Finding } from '../../reconcile/finding.ts';
+import type { ReconcileFinding } from '../../reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../reconcile/service.ts';
 import { examples, PROGRAM, withDatabase } from '../shared/common.ts';
 import { note, print, printTable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
-const printFindings = (findings: readonly Finding[]): void => {
+const printFindings = (findings: readonly ReconcileFinding[]): void => {
   printTable(
     ['WHAT', 'ID', 'STORED', 'ACTUAL'],
     findings.flatMap(({ samples }) =>

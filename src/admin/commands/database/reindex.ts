@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { noteAct, systemActor } from '../../../audit/acts.ts';
+import { record, systemActor } from '../../../audit/acts.ts';
 import { readConfig } from '../../../config/config.ts';
 import { examples, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
@@ -32,7 +32,7 @@ export const reindexCommand = (): Command =>
           'records',
         );
         await db.transaction((tx) =>
-          noteAct(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
+          record(tx, systemActor(), { action: 'reindex', subject: 'the search index', after: { records } }),
         );
         print(`Indexed ${records} records in ${((Date.now() - began) / 1000).toFixed(1)} s.`);
       }),

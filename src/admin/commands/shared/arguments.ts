@@ -47,10 +47,10 @@ export const parseExpiry = (text: string): Expiry => {
 };
 
 /** When something that ended `now` began. */
-export type Start = (now: Date) => Date;
+export type StartDate = (now: Date) => Date;
 
 /** What `--since` takes: a duration, or a date. @throws InvalidArgumentError */
-export const parseStart = (text: string): Start => {
+export const parseStart = (text: string): StartDate => {
   if (DURATION.test(text)) {
     const ms = parseDuration(text);
     return (now) => new Date(now.getTime() - ms);

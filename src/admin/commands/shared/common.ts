@@ -1,4 +1,4 @@
-import { noteMigrations, systemActor } from '../../../audit/acts.ts';
+import { recordMigrations, systemActor } from '../../../audit/acts.ts';
 import type { Config } from '../../../config/config.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
@@ -53,7 +53,7 @@ export const withDatabase = <T>(
     async (db) => {
       if (config.autoMigrate) {
         const applied = await db.migrate();
-        if (applied.length > 0) await noteMigrations(db, systemActor(), { applied });
+        if (applied.length > 0) await recordMigrations(db, systemActor(), { applied });
       }
       const pending = await db.pendingMigrations();
       if (pending.length > 0) {

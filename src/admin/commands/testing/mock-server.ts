@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { z } from 'zod';
-import { startFaultServer } from '../../../testkit/mock-server/server.ts';
+import { startMockServer } from '../../../testkit/mock-server/server.ts';
 import { parseVectors, type Vector } from '../../../testkit/mock-server/vector.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples } from '../shared/common.ts';
@@ -21,7 +21,7 @@ const readVectors = (file: string): Vector[] => {
   }
 };
 
-export const faultServerCommand = (): Command =>
+export const mockServerCommand = (): Command =>
   new Command('fault-server')
     .summary('serve scripted faults for testing clients')
     .description(
@@ -34,7 +34,7 @@ export const faultServerCommand = (): Command =>
     .addHelpText('after', examples('fault-server', 'fault-server --port 4011 --vectors my-vectors.json'))
     .action(async ({ port, vectors }: { port: number; vectors?: string }) => {
       const script = readVectors(vectors ?? createRequire(import.meta.url).resolve(OURS));
-      const server = await startFaultServer(script, port);
+      const server = await startMockServer(script, port);
       const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
       print(`${script.length} vectors at ${server.url}/vectors`);
       await stopped;

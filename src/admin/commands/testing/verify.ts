@@ -26,8 +26,8 @@ import {
   skipLines,
   summaryOf,
 } from '../../../testkit/conformance/report/text.ts';
-import { anySeed, Chance, SEEDS } from '../../../testkit/conformance/seed.ts';
-import { type Run, verify } from '../../../testkit/conformance/verify.ts';
+import { anySeed, SeededRandom, SEEDS } from '../../../testkit/conformance/seed.ts';
+import { type VerifyRun, verify } from '../../../testkit/conformance/verify.ts';
 import { listOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM } from '../shared/common.ts';
 import { note, print, printable, printTable } from '../shared/output.ts';
@@ -59,7 +59,7 @@ const parseOrigin = (text: string): string => {
   throw new InvalidArgumentError('It must be an origin such as https://app.example.com.');
 };
 
-interface Options {
+interface VerifyOptions {
   key?: string;
   readOnly?: boolean;
   only?: string[];
@@ -83,7 +83,7 @@ const readDocument = async (file: string): Promise<ClientDocument> => {
 };
 
 /** Makes the run. @throws CommandError with the exit status of why it cannot be made */
-const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promise<Run> => {
+const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promise<VerifyRun> => {
   try {
     return await verify(target, {
       withProgress: (checks, work) => withProgress(checks, work, 'checks'),
@@ -100,7 +100,7 @@ const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promis
 /** Runs the operator's command, which has the name of the run in `VERIFY_RUN`. Returns what is wrong with it, if anything. */
 const cleanUp = async (
   command: string,
-  { name, made, countLeft }: Run,
+  { name, made, countLeft }: VerifyRun,
 ): Promise<{ left: number | null; fault?: string }> => {
   // What it prints is no result of ours.
   const child = spawn('sh', ['-c', `VERIFY_RUN=${name}; export VERIFY_RUN\n${command}`], { stdio: ['ignore', 2, 2] });
@@ -113,12 +113,15 @@ const cleanUp = async (
 
 const removalOf = (name: string): string => `${PROGRAM} verify-cleanup --run ${name} --yes`;
 
-const run = async (baseUrl: string, { key, readOnly = false, only, origin, ...options }: Options): Promise<void> => {
+const run = async (
+  baseUrl: string,
+  { key, readOnly = false, only, origin, ...options }: VerifyOptions,
+): Promise<void> => {
   const started = performance.now();
   const { maxSkipped = Infinity, cleanup, seed = anySeed() } = options;
   const clientDocument = options.document === undefined ? undefined : await readDocument(options.document);
   const document = createRequire(import.meta.url)('#openapi/openapi.json') as object;
-  const unknownKey = keyOf(new Chance(seed).hex('key').slice(0, 32));
+  const unknownKey = keyOf(new SeededRandom(seed).hex('key').slice(0, 32));
   const made = await runOf({ baseUrl, key, readOnly, only, origin, document, clientDocument, unknownKey, seed }, seed);
   const { results } = made;
   const seconds = (performance.now() - started) / 1000;

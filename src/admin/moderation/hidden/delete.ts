@@ -3,10 +3,10 @@ import type { Database } from '../../../db/database.ts';
 import { inList } from '../../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
-import { findHidden, forget, type Kept, MARKS_AT_ONCE } from './kept.ts';
+import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './kept.ts';
 
 /** Deletes some of the marks of a hidden record. Returns whether there may be more. */
-const dropMarks = async (tx: Transaction, id: Bytes): Promise<boolean> => {
+const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {
   const rows = await tx.read<{ user_id: Bytes; mark: string }>(
     `SELECT user_id, mark FROM hidden_marks WHERE record_id = ? ORDER BY user_id LIMIT ${MARKS_AT_ONCE}`,
     [id],
@@ -26,7 +26,7 @@ export const deleteHidden = async (
   let deleted = 0;
   for await (const ids of findHidden(db, authorId)) {
     for (const id of ids) {
-      while (await db.transaction((tx) => dropMarks(tx, id)));
+      while (await db.transaction((tx) => dropEngagement(tx, id)));
     }
     deleted += await db.transaction(async (tx) => {
       await before(tx, ids);
@@ -46,11 +46,11 @@ export const deleteHiddenRecord = async (
   const find = (reader: Pick<Transaction, 'read'>, end = ''): Promise<{ author_id: Bytes; record: string }[]> =>
     reader.read(`SELECT author_id, record FROM hidden_records WHERE record_id = ? AND kind = ? ${end}`, [id, table]);
   if ((await find(db)).length === 0) return false;
-  while (await db.transaction((tx) => dropMarks(tx, id)));
+  while (await db.transaction((tx) => dropEngagement(tx, id)));
   return db.transaction(async (tx) => {
     const [row] = await find(tx, tx.dialect.forUpdate);
     if (!row) return false;
-    await before(tx, { title: (JSON.parse(row.record) as Kept).title, authorId: idFromBytes(row.author_id) });
+    await before(tx, { title: (JSON.parse(row.record) as HiddenSnapshot).title, authorId: idFromBytes(row.author_id) });
     return (await forget(tx, row.author_id, [id])) > 0;
   });
 };

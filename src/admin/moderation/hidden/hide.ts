@@ -4,12 +4,12 @@ import { inList } from '../../../db/sql/in-list.ts';
 import type { Bytes } from '../../../db/values.ts';
 import { findByAuthor } from '../../../content/read/find.ts';
 import type { ContentKind } from '../../../content/kind.ts';
-import { type Doomed, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
+import { type RecordToDelete, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
 import { tagIdsOf } from '../../../content/tag-ids.ts';
-import { keep, type Kept, keptColumns } from './kept.ts';
+import { keep, type HiddenSnapshot, keptColumns } from './kept.ts';
 
 /** Keeps favorites or reactions of a record aside. */
-const keepMarks = async (
+const keepEngagement = async (
   tx: Transaction,
   { favoriteTable, foreignKey }: ContentKind,
   table: string,
@@ -25,9 +25,9 @@ const keepMarks = async (
 };
 
 /** Keeps records aside that are about to go. */
-const keepRecords = async (tx: Transaction, kind: ContentKind, records: readonly Doomed[]): Promise<void> => {
+const keepRecords = async (tx: Transaction, kind: ContentKind, records: readonly RecordToDelete[]): Promise<void> => {
   const { sql, parameters } = inList(records.map(({ id }) => id));
-  const rows = await tx.read<Kept & { id: Bytes; author_id: Bytes }>(
+  const rows = await tx.read<HiddenSnapshot & { id: Bytes; author_id: Bytes }>(
     `SELECT id, author_id, ${keptColumns(kind).join(', ')}, ${tagIdsOf(kind, kind.table)} AS tag_ids
     FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id`,
     parameters,
@@ -35,10 +35,10 @@ const keepRecords = async (tx: Transaction, kind: ContentKind, records: readonly
   await keep(
     tx,
     kind,
-    rows.map(({ id, author_id: authorId, ...kept }) => ({ id, authorId, kept: kept as Kept })),
+    rows.map(({ id, author_id: authorId, ...kept }) => ({ id, authorId, kept: kept as HiddenSnapshot })),
   );
   for (const table of [kind.favoriteTable, kind.reactionTable]) {
-    await keepMarks(tx, kind, table, `${kind.foreignKey} IN (${sql})`, parameters);
+    await keepEngagement(tx, kind, table, `${kind.foreignKey} IN (${sql})`, parameters);
   }
 };
 
@@ -47,7 +47,7 @@ export const hideRecords = async (
   db: Database,
   removable: RemovableKind,
   authorId: Bytes,
-  before: (tx: Transaction, records: readonly Doomed[]) => Promise<void>,
+  before: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>,
 ): Promise<number> => {
   const { kind } = removable;
   const removal: Removal = {
@@ -58,7 +58,10 @@ export const hideRecords = async (
     beforeMarks: async (tx, table, recordId, userIds) => {
       if (userIds.length === 0) return;
       const { sql, parameters } = inList(userIds);
-      await keepMarks(tx, kind, table, `${kind.foreignKey} = ? AND user_id IN (${sql})`, [recordId, ...parameters]);
+      await keepEngagement(tx, kind, table, `${kind.foreignKey} = ? AND user_id IN (${sql})`, [
+        recordId,
+        ...parameters,
+      ]);
     },
   };
   let hidden = 0;

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts';
 import type { Dialect } from '../../../db/dialect.ts';
 import { inList } from '../../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../../db/sql/insert.ts';
-import { onceFor } from '../../../db/sql/memoize.ts';
+import { memoize } from '../../../db/sql/memoize.ts';
 import type { Bytes } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 
@@ -11,7 +11,7 @@ import type { ContentKind } from '../../../content/kind.ts';
 // they had: so every list, search and count is right without knowing of it. Whoever asks for one gets a 404.
 
 /** What a hidden record is published from again: columns but the ids, as they are stored. */
-export type Kept = Record<string, string | number | null> & {
+export type HiddenSnapshot = Record<string, string | number | null> & {
   title: string;
   tag_ids: string;
   view_count: number;
@@ -29,7 +29,7 @@ export const keptColumns = ({ summaryColumns, detailColumns }: ContentKind): str
 ];
 
 /** One that was being shown again may still be there. */
-const insertion = onceFor((dialect: Dialect) =>
+const insertion = memoize((dialect: Dialect) =>
   insertInto(
     'hidden_records',
     ['author_id', 'record_id', 'kind', 'record'],
@@ -41,7 +41,7 @@ const insertion = onceFor((dialect: Dialect) =>
 export const keep = (
   tx: Transaction,
   { table }: ContentKind,
-  records: readonly { id: Bytes; authorId: Bytes; kept: Kept }[],
+  records: readonly { id: Bytes; authorId: Bytes; kept: HiddenSnapshot }[],
 ): Promise<number> =>
   insertValues(
     tx,

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts';
 import { inList, partsOf } from '../../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
-import type { Kept } from './kept.ts';
+import type { HiddenSnapshot } from './kept.ts';
 
 /** Where hidden records are read: those of a kind, a number of them at most. */
 interface HiddenRange {
@@ -26,7 +26,7 @@ export const readHiddenRows = async <Columns>(
   );
   return rows.map(
     ({ record_id: id, author_id: authorId, record }) =>
-      Object.assign(JSON.parse(record) as Kept, { id, author_id: authorId }) as Columns,
+      Object.assign(JSON.parse(record) as HiddenSnapshot, { id, author_id: authorId }) as Columns,
   );
 };
 
@@ -79,5 +79,5 @@ export const readHidden = async <Columns>(
   );
   if (!row) return undefined;
   const { record, ...rest } = row;
-  return { id, ...(JSON.parse(record) as Kept), ...rest } as Columns;
+  return { id, ...(JSON.parse(record) as HiddenSnapshot), ...rest } as Columns;
 };

@@ -8,7 +8,7 @@ import type { ContentKind } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
 import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../content/write/tally.ts';
-import { findHidden, forget, type Kept, MARKS_AT_ONCE } from './kept.ts';
+import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './kept.ts';
 
 interface HiddenRow {
   record_id: Bytes;
@@ -31,7 +31,7 @@ const publicationOf = (
   { record_id: id, record }: HiddenRow,
   nameOf: ReadonlyMap<number, string>,
 ): Publication => {
-  const kept = JSON.parse(record) as Kept;
+  const kept = JSON.parse(record) as HiddenSnapshot;
   const type = kind.typeColumn === undefined ? null : (kept[kind.typeColumn] as string | null);
   const own = [...kind.summaryColumns, ...kind.detailColumns];
   return {
@@ -67,25 +67,27 @@ const publishAgain = async (
   const known = new Set(there.map(({ id }) => idFromBytes(id)));
   const missing = hidden.filter(({ record_id: id }) => !known.has(idFromBytes(id)));
   if (missing.length === 0) return;
-  const tagIds = [...new Set(missing.flatMap(({ record }) => listFromDb((JSON.parse(record) as Kept).tag_ids)))];
+  const tagIds = [
+    ...new Set(missing.flatMap(({ record }) => listFromDb((JSON.parse(record) as HiddenSnapshot).tag_ids))),
+  ];
   const tags = tagIds.length === 0 ? [] : await readTags(tx, tagIds);
   const nameOf = new Map(tags.map(({ id, name }) => [id, name]));
   const publications = missing.map((row) => publicationOf(removable, authorId, row, nameOf));
   await publishAll(tx, removable.kind, publications, { replaces: true });
 };
 
-interface MarkRow {
+interface HiddenEngagementRow {
   record_id: Bytes;
   user_id: Bytes;
   mark: 'favorite' | keyof typeof reactionColumns;
 }
 
 /** Gives records that are there again some of the marks they had. Returns whether there may be more. */
-const showMarks = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
+const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
   const { table, foreignKey, favoriteTable, reactionTable } = kind;
   const { sql, parameters } = inList(ids);
   await tx.read(`SELECT id FROM ${table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
-  const marks = await tx.read<MarkRow>(
+  const marks = await tx.read<HiddenEngagementRow>(
     `SELECT record_id, user_id, mark FROM hidden_marks WHERE record_id IN (${sql})
     ORDER BY record_id, user_id LIMIT ${MARKS_AT_ONCE}`,
     parameters,
@@ -130,7 +132,7 @@ export const showRecords = async (
   let shown = 0;
   for await (const ids of findHidden(db, authorId, removable.kind)) {
     await db.transaction((tx) => publishAgain(tx, removable, authorId, ids));
-    while (await db.transaction((tx) => showMarks(tx, removable.kind, ids)));
+    while (await db.transaction((tx) => showEngagement(tx, removable.kind, ids)));
     shown += await db.transaction(async (tx) => {
       const left = await lockHidden(tx, authorId, ids);
       if (left.length === 0) return 0;

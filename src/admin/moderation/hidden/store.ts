@@ -31,7 +31,7 @@ export const storeHidden = async (
 };
 
 /** Stores favorites and reactions of a hidden record, those that are there already excepted. */
-export const storeHiddenMarks = async (
+export const storeHiddenEngagement = async (
   tx: Transaction,
   id: Bytes,
   mark: 'favorite' | 'like' | 'dislike',

@@ -9,7 +9,7 @@ import type { TagDictionary } from '../../tag/dictionary.ts';
 import { type CursorValue, decodeCursor, encodeCursor } from './cursor.ts';
 import type { SharedColumns } from '../../entity.ts';
 import type { ContentKind } from '../../kind.ts';
-import { type ListFilter, matches, orders, type SortBy, sortedMatches, type Source, whereOf } from './plan.ts';
+import { type ListFilter, matches, orders, type SortBy, sortedMatches, type PlanSource, whereOf } from './plan.ts';
 import { readRows, readRowsById } from '../../records.ts';
 import { type FoundList, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
@@ -88,7 +88,7 @@ interface PageOfIds {
   orderBy: string;
 }
 
-const pageOfIds = (dialect: Dialect, source: Source, query: ParsedQuery): PageOfIds => {
+const pageOfIds = (dialect: Dialect, source: PlanSource, query: ParsedQuery): PageOfIds => {
   const { limit, page, sortBy, position } = query;
   const { counter, direction } = orders[sortBy];
   // The rows of a tag know the id alone, which holds the instant, too.
@@ -123,7 +123,7 @@ const sourceOf = async (
   query: ParsedQuery,
   filter: ListFilter,
   matching: number | undefined,
-): Promise<Source> => {
+): Promise<PlanSource> => {
   const { type, limit, page, position, timeRange, sortBy } = query;
   const { since, tags } = filter;
   if (!orders[sortBy].counter) return matches(reader.dialect, kind, filter);
@@ -139,7 +139,7 @@ const sourceOf = async (
   return sortedMatches(reader.dialect, kind, filter, sortBy, rows, { records, ofType, since: ofRange, matching });
 };
 
-type Row<Columns> = Columns & SharedColumns;
+type ListRow<Columns> = Columns & SharedColumns;
 
 /** Reads one page of a list, in one round trip once the tags are known. */
 export const listRows = async <Columns>(
@@ -147,7 +147,7 @@ export const listRows = async <Columns>(
   kind: ContentKind,
   query: ParsedQuery,
   viewerId: string | undefined,
-): Promise<ListPage<Row<Columns>>> => {
+): Promise<ListPage<ListRow<Columns>>> => {
   const { reader, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);
@@ -214,7 +214,7 @@ const readFound = async <Columns>(
   filter: ListFilter,
   { ids, total }: FoundList & { ids: Bytes[] },
   viewerId: string | undefined,
-): Promise<ListPage<Row<Columns>>> => {
+): Promise<ListPage<ListRow<Columns>>> => {
   const wanted = ids.slice(0, limit);
   const rows = await readRowsById<Columns>(reader, kind, { detail: false, viewerId }, wanted);
   const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));

@@ -35,7 +35,7 @@ export const orders = {
 export type SortBy = keyof typeof orders;
 
 /** A way to the records of a list, in the words of a SELECT. */
-export interface Source {
+export interface PlanSource {
   /** FROM, with the tables and the indexes to go by. */
   from: string;
   where: string[];
@@ -82,7 +82,7 @@ const fromRecords = (
   filter: ListFilter,
   index: string,
   hashed?: KnownTag,
-): Source => {
+): PlanSource => {
   const { type, since, tags, terms } = filter;
   const gathered = hashed ? hashJoin(dialect, kind, hashed) : { sql: '', parameters: [] };
   const joins = tagJoins(
@@ -110,7 +110,7 @@ const fromRecords = (
 };
 
 /** Reads the rows of the rarest tag, which are in the order of the ids; `needsRecord` has it look up each record. */
-const fromTag = (dialect: Dialect, kind: ContentKind, filter: ListFilter, needsRecord: boolean): Source => {
+const fromTag = (dialect: Dialect, kind: ContentKind, filter: ListFilter, needsRecord: boolean): PlanSource => {
   const { type, since, terms } = filter;
   const [rarest, ...others] = filter.tags;
   const id = `t.${kind.foreignKey}`;
@@ -141,7 +141,7 @@ export const whereOf = (conditions: readonly string[]): string =>
   conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
 
 /** The least that has to be read to see all matches; it is in the order of the ids. */
-export const matches = (dialect: Dialect, kind: ContentKind, filter: ListFilter): Source =>
+export const matches = (dialect: Dialect, kind: ContentKind, filter: ListFilter): PlanSource =>
   filter.tags.length > 0
     ? fromTag(dialect, kind, filter, false)
     : fromRecords(dialect, kind, filter, filter.type === undefined ? 'latest' : 'type_latest');
@@ -157,7 +157,7 @@ export const sortedMatches = (
   sortBy: SortBy,
   rows: number,
   { records, ofType, since, matching: known }: Numbers,
-): Source => {
+): PlanSource => {
   const { tags } = filter;
   const all = Math.max(records, 1);
   const typeShare = filter.type === undefined ? 1 : ofType / all;
@@ -175,7 +175,7 @@ export const sortedMatches = (
     cost: steps * (ENTRY + (rarest ? PROBE : 0) + (filter.terms.length > 0 ? LOOKUP : 0)),
     source: () => fromRecords(dialect, kind, filter, sorted),
   };
-  const offer = (cost: number, source: () => Source): void => {
+  const offer = (cost: number, source: () => PlanSource): void => {
     if (cost < best.cost) best = { cost, source };
   };
   if (rarest) {

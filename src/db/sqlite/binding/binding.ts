@@ -1,7 +1,7 @@
 import { backup, DatabaseSync } from '@photostructure/sqlite';
 import { IN_MEMORY } from '../../address.ts';
 import type { Parameter } from '../../connection.ts';
-import type { Value } from './rows.ts';
+import type { PackedValue } from './rows.ts';
 import { timeToDb } from '../../values.ts';
 
 interface OpenOptions {
@@ -12,14 +12,14 @@ interface OpenOptions {
 type Bindable = string | number | bigint | null | NodeJS.ArrayBufferView;
 
 /** A prepared statement, and the names of the columns that it yields. */
-interface Statement {
+interface BoundStatement {
   prepared: ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
   columns: string[];
   toRow: RowMaker;
 }
 
-type Row = Record<string, unknown>;
-export type RowMaker = (values: readonly unknown[]) => Row;
+type BoundRow = Record<string, unknown>;
+export type RowMaker = (values: readonly unknown[]) => BoundRow;
 
 /**
  * A function that makes a row of its values. Written for its columns, as mysql2 does it: an object that is filled name by
@@ -53,7 +53,7 @@ export class SqliteConnection {
   readonly #database: InstanceType<typeof DatabaseSync>;
   readonly #isInMemory: boolean;
   /** The statements used last, the latest at the end. */
-  readonly #statements = new Map<string, Statement>();
+  readonly #statements = new Map<string, BoundStatement>();
 
   constructor(file: string, options: OpenOptions = {}) {
     this.#isInMemory = file === IN_MEMORY;
@@ -75,13 +75,13 @@ export class SqliteConnection {
   }
 
   /** Runs a SELECT, prepared once, and returns its rows. */
-  all(sql: string, parameters: readonly Parameter[] = []): Row[] {
+  all(sql: string, parameters: readonly Parameter[] = []): BoundRow[] {
     const { prepared, toRow } = this.#statement(sql);
     return (prepared.all(...parameters) as unknown[][]).map(toRow);
   }
 
   /** As `all`, with the rows as the values of their columns. */
-  values(sql: string, parameters: readonly Parameter[] = []): { rows: Value[][]; columns: string[] } {
+  values(sql: string, parameters: readonly Parameter[] = []): { rows: PackedValue[][]; columns: string[] } {
     const { prepared, columns } = this.#statement(sql);
     return { rows: prepared.all(...parameters), columns };
   }
@@ -134,7 +134,7 @@ export class SqliteConnection {
     }
   }
 
-  #statement(sql: string): Statement {
+  #statement(sql: string): BoundStatement {
     const known = this.#statements.get(sql);
     const statement = known ?? this.#prepare(sql);
     if (known) this.#statements.delete(sql);
@@ -146,7 +146,7 @@ export class SqliteConnection {
     return statement;
   }
 
-  #prepare(sql: string): Statement {
+  #prepare(sql: string): BoundStatement {
     const prepared = this.#database.prepare(sql);
     prepared.setReturnArrays(true);
     const columns = prepared.columns().map(({ name }) => name);

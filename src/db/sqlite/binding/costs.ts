@@ -13,7 +13,7 @@ const REMEMBERED = 1000;
 const DISTRUST_MS = 60_000;
 const LONGEST_DISTRUST_MS = 3_600_000;
 
-interface Known {
+interface KnownCost {
   isLookUp: boolean;
   averageMs: number;
   distrustMs: number;
@@ -26,7 +26,7 @@ interface Known {
  */
 export class Costs {
   readonly #reader: SqliteConnection;
-  readonly #known = new LRUCache<string, Known>({ max: REMEMBERED });
+  readonly #known = new LRUCache<string, KnownCost>({ max: REMEMBERED });
 
   constructor(reader: SqliteConnection) {
     this.#reader = reader;
@@ -48,11 +48,11 @@ export class Costs {
     known.averageMs += (Math.min(ms, LONG_MS) - known.averageMs) * WEIGHT;
   }
 
-  #isTrusted({ averageMs, distrustedUntil }: Known): boolean {
+  #isTrusted({ averageMs, distrustedUntil }: KnownCost): boolean {
     return averageMs <= SHORT_MS && performance.now() > distrustedUntil;
   }
 
-  #meet(sql: string): Known {
+  #meet(sql: string): KnownCost {
     const known = {
       isLookUp: this.#isLookUp(sql),
       averageMs: 2 * SHORT_MS,

@@ -1,23 +1,23 @@
 /** Rows of SQLite as values, on their way from one thread to another. */
 
 /** What a column of a row holds. */
-export type Value = string | number | bigint | null | Uint8Array;
+export type PackedValue = string | number | bigint | null | Uint8Array;
 
 /**
  * Rows whose binary values are `undefined`, which no other is, and lie in `bytes` one after the other: each on its own would
  * take longer to send than all else.
  */
 export interface Packed {
-  rows: (Value | undefined)[][];
+  rows: (PackedValue | undefined)[][];
   bytes: Uint8Array<ArrayBuffer> | undefined;
   lengths: number[];
 }
 
 /** Packs rows, which it changes. */
-export const pack = (rows: Value[][]): Packed => {
+export const pack = (rows: PackedValue[][]): Packed => {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for (const row of rows as (Value | undefined)[][]) {
+  for (const row of rows as (PackedValue | undefined)[][]) {
     for (let index = 0; index < row.length; index += 1) {
       const value = row[index];
       if (!(value instanceof Uint8Array)) continue;
@@ -37,8 +37,8 @@ export const pack = (rows: Value[][]): Packed => {
 };
 
 /** The rows again. Their binary values are parts of one buffer. */
-export const unpack = ({ rows, bytes, lengths }: Packed): Value[][] => {
-  if (!bytes) return rows as Value[][];
+export const unpack = ({ rows, bytes, lengths }: Packed): PackedValue[][] => {
+  if (!bytes) return rows as PackedValue[][];
   let place = 0;
   let start = 0;
   for (const row of rows) {
@@ -50,5 +50,5 @@ export const unpack = ({ rows, bytes, lengths }: Packed): Value[][] => {
       start += length;
     }
   }
-  return rows as Value[][];
+  return rows as PackedValue[][];
 };

@@ -12,7 +12,7 @@ const PATIENCE_MS = 1000;
  * This process must not open and close the file otherwise meanwhile: that would end the lock.
  * @throws what `isBusy` knows when another process has the file open
  */
-export const holdAlone = (file: string): (() => void) => {
+export const holdExclusively = (file: string): (() => void) => {
   const connection = new SqliteConnection(file, { timeout: PATIENCE_MS });
   try {
     // Not prepared: a statement would keep the connection open after its end.

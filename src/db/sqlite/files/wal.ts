@@ -18,7 +18,7 @@ interface Checkpoint {
   checkpointed: number;
 }
 
-interface Options {
+interface WalOptions {
   file: string;
   writer: SqliteConnection;
   /** Runs a statement elsewhere, so that this thread goes on. */
@@ -32,7 +32,7 @@ interface Options {
  * before anybody is told so, once for all who committed meanwhile, and brings it into the file now and then.
  */
 export class WriteAheadLog {
-  readonly #options: Options;
+  readonly #options: WalOptions;
   #handle: number | undefined;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
@@ -44,7 +44,7 @@ export class WriteAheadLog {
   /** What runs elsewhere: a thread that is ended in the midst of it takes the process with it. */
   readonly #elsewhere = new Set<Promise<unknown>>();
 
-  constructor(options: Options) {
+  constructor(options: WalOptions) {
     this.#options = options;
     // A commit then leaves the disk to us.
     options.writer.pragma('synchronous = NORMAL');

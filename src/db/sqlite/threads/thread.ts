@@ -12,14 +12,14 @@ export interface Question {
 }
 
 /** What it answers: one for each question, in their order. */
-export type Answer =
+export type ThreadAnswer =
   { packed: Packed; columns: string[]; ms: number } | { error: { message: string; errcode?: number } };
 
 const { file } = workerData as { file: string };
 const waited = waitClock();
 let connection: SqliteConnection | undefined;
 
-const answer = ({ sql, parameters }: Question): Answer => {
+const answer = ({ sql, parameters }: Question): ThreadAnswer => {
   try {
     connection ??= openReader(file);
     const began = performance.now() - waited();

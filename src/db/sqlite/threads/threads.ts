@@ -9,7 +9,7 @@ import type { PoolObserver, PoolUsage } from '../../observer.ts';
 import { type RowMaker, rowMaker } from '../binding/binding.ts';
 import { FileFault } from '../errors.ts';
 import { unpack } from '../binding/rows.ts';
-import type { Answer, Question } from './thread.ts';
+import type { ThreadAnswer, Question } from './thread.ts';
 
 /** As many as cores, within bounds: each has a cache of pages of its own, and lists come four at a time. */
 const THREADS = Math.min(Math.max(availableParallelism(), 2), 4);
@@ -31,7 +31,7 @@ interface Job {
   question: Question;
   /** What is done when it is given to a thread. */
   begin: () => void;
-  take: (answer: Answer) => void;
+  take: (answer: ThreadAnswer) => void;
   fail: (error: unknown) => void;
   /** What is done when its deadline ends while it runs. */
   onLeft?: () => void;
@@ -161,7 +161,7 @@ export class ReadingThreads {
     const thread: Thread = { worker, job: undefined, late: undefined };
     this.#threads.add(thread);
     worker.unref();
-    worker.on('message', (answer: Answer) => this.#answered(thread, answer));
+    worker.on('message', (answer: ThreadAnswer) => this.#answered(thread, answer));
     worker.on('error', (error) => this.#failed(thread, error));
     worker.on('exit', () => this.#failed(thread, new Error('a thread that reads the database has ended')));
     return thread;
@@ -183,7 +183,7 @@ export class ReadingThreads {
     this.#next();
   }
 
-  #answered(thread: Thread, answer: Answer): void {
+  #answered(thread: Thread, answer: ThreadAnswer): void {
     const { job } = thread;
     thread.job = undefined;
     clearTimeout(thread.late);

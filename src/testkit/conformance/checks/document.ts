@@ -7,14 +7,18 @@ import { describeReply, demandThat, schemaFindings } from '../findings/expect.ts
 import { type Finding, Mismatch, Skip } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
-import type { Session } from '../session.ts';
+import type { VerifySession } from '../session.ts';
 
 // What has changed for a client that was made from a document of its own.
 
 const findingOf = ({ where, expected, came }: Change): Finding => ({ expected, came, at: where });
 
 /** A check of what an operation's replies hold, all that came in the run. */
-const replyCheck = (session: Session, { name, document }: ClientDocument, operation: DocumentedOperation): Check => ({
+const replyCheck = (
+  session: VerifySession,
+  { name, document }: ClientDocument,
+  operation: DocumentedOperation,
+): Check => ({
   subject: operation.id,
   name: `answers what clients of ${name} can read`,
   proves: 'form',
@@ -41,7 +45,7 @@ const replyCheck = (session: Session, { name, document }: ClientDocument, operat
 });
 
 /** Checks of what a client is owed that was made from a document of its own; none without one. */
-export const clientDocumentChecks = (session: Session): Check[] => {
+export const clientDocumentChecks = (session: VerifySession): Check[] => {
   const { clientDocument: client } = session;
   if (!client) return [];
   const changes = once(() => readChanges(session, client));
@@ -61,7 +65,7 @@ export const clientDocumentChecks = (session: Session): Check[] => {
 };
 
 /** What the deployment publishes other than a client was made from. @throws Mismatch when it publishes no document */
-export const readChanges = async (session: Session, client: ClientDocument): Promise<Change[]> => {
+export const readChanges = async (session: VerifySession, client: ClientDocument): Promise<Change[]> => {
   const reply = await session.client.send('service', DOCUMENT, { method: 'GET' });
   const isDocument = reply.status === 200 && valueAt(reply.json, ['paths']) !== undefined;
   demandThat(isDocument, reply, { expected: `an OpenAPI document at ${DOCUMENT}`, came: describeReply(reply) });

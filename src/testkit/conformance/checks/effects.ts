@@ -1,6 +1,6 @@
 import type { Check } from '../check.ts';
 import type { Operation } from '../contract/operation.ts';
-import type { Session } from '../session.ts';
+import type { VerifySession } from '../session.ts';
 import { relatedChecks, typeStatsChecks } from './read/games.ts';
 import { sampleChecks } from './read/samples.ts';
 import { imageSummaryChecks } from './write/images.ts';
@@ -11,7 +11,7 @@ import { getProfileChecks, meChecks, searchChecks } from './read/users.ts';
 import { profileChecks } from './write/profile.ts';
 
 /** The checks of what an operation does, by its id or, where routers have it in common, by its name. */
-const effects: Record<string, (operation: Operation, session: Session) => Check[]> = {
+const effects: Record<string, (operation: Operation, session: VerifySession) => Check[]> = {
   list: listChecks,
   getById: (getById, session) => [...sampleChecks(getById, session), ...getByIdChecks(getById, session)],
   create: createChecks,
@@ -30,5 +30,5 @@ const effects: Record<string, (operation: Operation, session: Session) => Check[
 };
 
 /** Checks of what an operation does, beyond the shape of what it answers. */
-export const effectChecks = (operation: Operation, session: Session): Check[] =>
+export const effectChecks = (operation: Operation, session: VerifySession): Check[] =>
   (effects[operation.id] ?? effects[operation.name])?.(operation, session) ?? [];

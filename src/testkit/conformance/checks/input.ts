@@ -5,7 +5,7 @@ import { demand, expectFailure } from '../findings/expect.ts';
 import { faultyBody, faultsOf, roundsOf } from '../contract/faults.ts';
 import { type Finding, show } from '../findings/finding.ts';
 import type { Operation } from '../contract/operation.ts';
-import type { Session } from '../session.ts';
+import type { VerifySession } from '../session.ts';
 
 const AT = '/error/json/data/issues';
 
@@ -35,7 +35,7 @@ const lacking = (expected: readonly Issue[], came: readonly Issue[]): Finding[] 
 };
 
 /** A check for each rule of the input: the contract says which issues its breach has, and the reply must have them. */
-export const inputChecks = (operation: Operation, session: Session): Check[] => {
+export const inputChecks = (operation: Operation, session: VerifySession): Check[] => {
   const body = { json: session.marked(operation.example.input) };
   const rounds = roundsOf(faultsOf(operation)).map((round) => {
     const issues = async (): Promise<{ reply: Reply; came: Issue[] }> => {

@@ -12,7 +12,7 @@ import { demandThat, expectFailure } from '../findings/expect.ts';
 import { show, Skip } from '../findings/finding.ts';
 import type { Operation } from '../contract/operation.ts';
 import { inputMembers } from '../contract/places.ts';
-import type { Page, Session } from '../session.ts';
+import type { ListedPage, VerifySession } from '../session.ts';
 import { mismatchChecks } from './write/idempotency.ts';
 import { inputChecks } from './input.ts';
 
@@ -39,13 +39,13 @@ export const unprovoked = {
 type ServiceReason = 'ROUTE_NOT_FOUND' | 'BATCH_TOO_LARGE';
 
 /** The checks that provoke a reason. */
-type Provocation = (operation: Operation, session: Session) => Check[];
+type Provocation = (operation: Operation, session: VerifySession) => Check[];
 
 /** How far to look for a record of another author. */
 const MAX_PAGES = 10;
 const NO_JSON = '{"json":';
 
-interface Attempt {
+interface RefusedAttempt {
   /** What is refused: `refuses …`. */
   what: string;
   request: Request | (() => Promise<Request>);
@@ -57,7 +57,7 @@ interface Attempt {
 
 /** Checks that an operation refuses requests for a reason. */
 const refused =
-  (reason: Reason, attempts: (operation: Operation, session: Session) => Attempt[]): Provocation =>
+  (reason: Reason, attempts: (operation: Operation, session: VerifySession) => RefusedAttempt[]): Provocation =>
   (operation, session) =>
     attempts(operation, session).map(({ what, request, anonymous = false, needs = operation.needs }) => ({
       ...checkOf(operation, reason, `refuses ${what}`, async () => {
@@ -100,7 +100,7 @@ const missingScope: Provocation = (operation, session) => {
 };
 
 /** Ids that nothing has. The last one is too long for whoever counts UTF-16 units. */
-const unknownIds = ({ chance }: Session): Record<string, string> => ({
+const unknownIds = ({ chance }: VerifySession): Record<string, string> => ({
   'an id that nothing has': chance.uuid('nothing'),
   'an id of another form': 'no such id',
   [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
@@ -121,13 +121,13 @@ const harmlessInput = (operation: Operation, id: string): unknown => {
 };
 
 /** The id of one of the latest records that another author published. @throws Skip if there is none */
-const ofAnotherAuthor = async (operation: Operation, session: Session): Promise<string> => {
+const ofAnotherAuthor = async (operation: Operation, session: VerifySession): Promise<string> => {
   const { author: me } = await session.record(operation);
   const sample = (await session.samples(operation)).find(({ author }) => author.id !== me.id);
   if (sample) return sample.id;
   const list = session.partner(operation, 'list');
   for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const { items, hasMore } = await session.prepare<Page>(list, { limit: MAX_PAGE_SIZE, page });
+    const { items, hasMore } = await session.prepare<ListedPage>(list, { limit: MAX_PAGE_SIZE, page });
     const record = items.find(({ author }) => author.id !== me.id);
     if (record) return record.id;
     if (!hasMore) break;
@@ -143,8 +143,8 @@ const tooDeep = refused('PAGE_TOO_DEEP', ({ example }) => [
 ]);
 
 /** A cursor that was made for all records. */
-const foreignCursor = async (operation: Operation, session: Session): Promise<string> => {
-  const { nextCursor } = await session.prepare<Page>(operation, { limit: 1, page: 1 });
+const foreignCursor = async (operation: Operation, session: VerifySession): Promise<string> => {
+  const { nextCursor } = await session.prepare<ListedPage>(operation, { limit: 1, page: 1 });
   if (nextCursor === null) throw new Skip('there are not enough records for a second page');
   return nextCursor;
 };
@@ -257,7 +257,7 @@ const ofEveryPath = ['PROCEDURE_NOT_FOUND', 'METHOD_NOT_SUPPORTED'] as const sat
 const isProvoked = (reason: Reason): reason is keyof typeof provocations => Object.hasOwn(provocations, reason);
 
 /** A check for each refusal that an operation documents and a client can bring about. */
-export const refusalChecks = (operation: Operation, session: Session): Check[] =>
+export const refusalChecks = (operation: Operation, session: VerifySession): Check[] =>
   [...ofEveryPath, ...operation.reasons]
     .filter(isProvoked)
     .flatMap((reason) => provocations[reason](operation, session));

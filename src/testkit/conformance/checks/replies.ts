@@ -5,7 +5,7 @@ import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, failureFindings } from '../findings/expect.ts';
 import { type Finding, show, Skip } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
-import type { Session } from '../session.ts';
+import type { VerifySession } from '../session.ts';
 
 // What every reply owes its caller, whatever it is about; looked at over all replies of the run, when all have come.
 
@@ -65,7 +65,7 @@ const contentType = headerRule({
   isFine: (type) => /^application\/json; *charset=utf-8$/i.test(type),
 });
 
-const rulesOfAll = ({ client }: Session): Rule[] => [
+const rulesOfAll = ({ client }: VerifySession): Rule[] => [
   {
     name: 'writes every reply as JSON in UTF-8',
     kind: 'reply with a body',
@@ -158,7 +158,7 @@ const STANDING = itemsWith('r');
 const RATE_HEADERS = ['RateLimit-Policy', 'RateLimit'] as const;
 
 /** Rules of the replies of a deployment, which may limit rates or not. */
-const rulesOfRates = ({ client }: Session): Rule[] => {
+const rulesOfRates = ({ client }: VerifySession): Rule[] => {
   // Looked at when all replies have come.
   const limits = once(() => client.replies.some(({ headers }) => RATE_HEADERS.some((name) => headers.has(name))));
   return RATE_HEADERS.map((header) =>
@@ -194,7 +194,7 @@ const follow = ({ kind, about, fault }: Rule, replies: readonly Reply[]): void =
 };
 
 /** A check for each rule and each subject. They need the replies to all other checks. */
-export const replyChecks = (session: Session): Check[] => {
+export const replyChecks = (session: VerifySession): Check[] => {
   const { client, operations } = session;
   const check = (rule: Rule, subject: string, isConcerned: Rule['about']): Check => ({
     subject,

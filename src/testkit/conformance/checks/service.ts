@@ -6,7 +6,7 @@ import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSucc
 import { differences, show } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
-import type { Session } from '../session.ts';
+import type { VerifySession } from '../session.ts';
 
 /** One more than a batch may hold. */
 const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
@@ -26,7 +26,7 @@ const serviceCheck = (proves: Proof, name: string, run: () => Promise<void>): Ch
 
 const pathsOf = (document: unknown): string[] => Object.keys(valueAt(document, ['paths']) ?? {});
 
-const documentChecks = ({ client, operations, document }: Session): Check[] => {
+const documentChecks = ({ client, operations, document }: VerifySession): Check[] => {
   const published = once(async (): Promise<Reply> => {
     const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });
     const isDocument = reply.status === 200 && valueAt(reply.json, ['openapi']) !== undefined;
@@ -55,7 +55,7 @@ const documentChecks = ({ client, operations, document }: Session): Check[] => {
   ];
 };
 
-const pathChecks = ({ client, apiPath }: Session): Check[] => [
+const pathChecks = ({ client, apiPath }: VerifySession): Check[] => [
   serviceCheck('ROUTE_NOT_FOUND', 'finds nothing beside the API', async () => {
     const reply = await client.send(SERVICE, '/no-such-route', { body: '{}', headers: JSON_TYPE });
     expectFailure(reply, 'ROUTE_NOT_FOUND', null);
@@ -93,7 +93,7 @@ const pathChecks = ({ client, apiPath }: Session): Check[] => [
 ];
 
 /** A page, and no JSON: no subject of other checks. */
-const explanationCheck = ({ client }: Session): Check =>
+const explanationCheck = ({ client }: VerifySession): Check =>
   serviceCheck('form', `explains every reason at ${ERRORS_PATH}`, async () => {
     const reply = await client.send(ERRORS_PATH, ERRORS_PATH, { method: 'GET' });
     const type = reply.headers.get('content-type') ?? 'no content type';
@@ -115,7 +115,7 @@ const partOf = (batch: Reply, index: number): Reply => {
   return { ...batch, json, status: typeof status === 'number' ? status : 200 };
 };
 
-const batchChecks = (session: Session): Check[] => {
+const batchChecks = (session: VerifySession): Check[] => {
   const { client, operations, apiPath } = session;
   const open = operations.find(({ access, inputOptional }) => access === 'public' && inputOptional);
   const locked = operations.find(({ access }) => access !== 'public');
@@ -138,7 +138,7 @@ const batchChecks = (session: Session): Check[] => {
 };
 
 /** Checks of requests that are for no operation or for several, and of the published document. */
-export const serviceChecks = (session: Session): Check[] => [
+export const serviceChecks = (session: VerifySession): Check[] => [
   ...documentChecks(session),
   ...pathChecks(session),
   explanationCheck(session),

@@ -5,12 +5,12 @@ import { longestTexts } from '../contract/faults.ts';
 import { valueAt } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
 import { inputMembers, withValue } from '../contract/places.ts';
-import type { Session } from '../session.ts';
+import type { VerifySession } from '../session.ts';
 
 /** Bodies that all mean: no parameters. The last one is how superjson writes that. */
 const emptyBodies = ['', '{}', '{"json":null,"meta":{"values":["undefined"],"v":1}}'];
 
-const emptyInput = (operation: Operation, session: Session): Check[] =>
+const emptyInput = (operation: Operation, session: VerifySession): Check[] =>
   emptyBodies.map((body) =>
     checkOf(operation, 'form', `takes ${body === '' ? 'an empty body' : body}`, async () => {
       expectSuccess(operation, await session.send(operation, { body }));
@@ -38,7 +38,7 @@ const sparedMembers = (operation: Operation): string[] => {
   return spared;
 };
 
-const undefinedMembers = (operation: Operation, session: Session): Check[] => {
+const undefinedMembers = (operation: Operation, session: VerifySession): Check[] => {
   const names = sparedMembers(operation);
   const check = checkOf(operation, 'form', `takes as undefined what superjson marks: ${names.join(', ')}`, async () => {
     const body = withUndefined(await session.input(operation), names);
@@ -48,7 +48,7 @@ const undefinedMembers = (operation: Operation, session: Session): Check[] => {
 };
 
 /** Long texts are no faults, but may be no cursor, or the id of nothing. */
-const longTexts = (operation: Operation, session: Session): Check[] =>
+const longTexts = (operation: Operation, session: VerifySession): Check[] =>
   longestTexts(operation).map(({ name, at, value }) =>
     checkOf(operation, 'form', `takes ${name}`, async () => {
       const body = withValue({ json: operation.example.input }, at, value);
@@ -59,7 +59,7 @@ const longTexts = (operation: Operation, session: Session): Check[] =>
     }),
   );
 
-const readByGet = (operation: Operation, session: Session): Check =>
+const readByGet = (operation: Operation, session: VerifySession): Check =>
   checkOf(operation, 'form', 'answers tRPC’s GET', async () => {
     const input = encodeURIComponent(JSON.stringify({ json: await session.input(operation) }));
     const path = `${operation.path}?input=${input}`;
@@ -67,7 +67,7 @@ const readByGet = (operation: Operation, session: Session): Check =>
   });
 
 /** A read has nothing to repeat: what others may not say of a write does not matter to it. */
-const ignoredKey = (operation: Operation, session: Session): Check =>
+const ignoredKey = (operation: Operation, session: VerifySession): Check =>
   checkOf(operation, 'form', `ignores an ${idempotencyKey.name}`, async () => {
     const body = JSON.stringify({ json: await session.input(operation) });
     const headers = { [idempotencyKey.name]: '"'.repeat(idempotencyKey.maxLength + 1) };
@@ -75,7 +75,7 @@ const ignoredKey = (operation: Operation, session: Session): Check =>
   });
 
 /** Checks of the ways to call an operation that have to succeed. */
-export const successChecks = (operation: Operation, session: Session): Check[] => [
+export const successChecks = (operation: Operation, session: VerifySession): Check[] => [
   checkOf(operation, 'output', 'answers its example as the contract says', async () => {
     await session.call(operation, await session.input(operation));
   }),

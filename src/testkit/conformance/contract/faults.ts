@@ -1,10 +1,10 @@
 import { type Issue, issuesOf } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
 import type { Operation } from './operation.ts';
-import { type Place, placesOf, withValue } from './places.ts';
+import { type ValuePlace, placesOf, withValue } from './places.ts';
 
 /** A fault to plant in the example of an operation, and what the contract finds there. */
-export interface Fault {
+export interface InputFault {
   /** Such as `/limit: 0`. */
   name: string;
   /** Where it is in the body. */
@@ -21,7 +21,7 @@ const UNKNOWN = 'unknownMember';
 
 type Wrong = [name: string, value: unknown];
 
-const wrongTexts = ({ minLength = 0, maxLength, enum: words }: Place['schema']): Wrong[] => {
+const wrongTexts = ({ minLength = 0, maxLength, enum: words }: ValuePlace['schema']): Wrong[] => {
   if (words) return [['another word', 'no such word']];
   return [
     ...(minLength > 0 ? [['no characters', ''] satisfies Wrong] : []),
@@ -33,13 +33,13 @@ const wrongTexts = ({ minLength = 0, maxLength, enum: words }: Place['schema']):
   ];
 };
 
-const wrongNumbers = ({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: Place['schema']): Wrong[] => [
+const wrongNumbers = ({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: ValuePlace['schema']): Wrong[] => [
   [String(minimum - 1), minimum - 1],
   [String(minimum + 0.5), minimum + 0.5],
   ...(maximum < Number.MAX_SAFE_INTEGER ? [[String(maximum + 1), maximum + 1] satisfies Wrong] : []),
 ];
 
-const wrongArrays = ({ schema: { minItems = 0, maxItems }, sample }: Place): Wrong[] => {
+const wrongArrays = ({ schema: { minItems = 0, maxItems }, sample }: ValuePlace): Wrong[] => {
   const [item = 'x'] = (sample ?? []) as unknown[];
   return [
     ...(minItems > 0 ? [['no items', []] satisfies Wrong] : []),
@@ -47,7 +47,7 @@ const wrongArrays = ({ schema: { minItems = 0, maxItems }, sample }: Place): Wro
   ];
 };
 
-const wrongMaps = ({ maxProperties = 0 }: Place['schema']): Wrong[] => [
+const wrongMaps = ({ maxProperties = 0 }: ValuePlace['schema']): Wrong[] => [
   ['a name of another form', { 'A NAME!': 'x' }],
   [
     `${maxProperties + 1} members`,
@@ -56,7 +56,7 @@ const wrongMaps = ({ maxProperties = 0 }: Place['schema']): Wrong[] => [
 ];
 
 /** What may be refused at a place; the contract has the last word. */
-const wrongValues = (place: Place): Wrong[] => {
+const wrongValues = (place: ValuePlace): Wrong[] => {
   const { schema, required } = place;
   return [
     ...(required ? [['missing', undefined] satisfies Wrong] : []),
@@ -75,7 +75,7 @@ const nameOf = ([root, ...path]: readonly string[]): string => {
   return root === 'json' && path.length > 0 ? pointerOf(path) : `\`${root}\`${pointerOf(path)}`;
 };
 
-const faultsAt = (place: Place): Omit<Fault, 'issues'>[] => {
+const faultsAt = (place: ValuePlace): Omit<InputFault, 'issues'>[] => {
   const { at, schema } = place;
   const unknown = [...at, UNKNOWN];
   return [
@@ -87,7 +87,7 @@ const faultsAt = (place: Place): Omit<Fault, 'issues'>[] => {
 };
 
 /** Every rule of an operation's input, broken one by one: what to send, and what the contract says to it. */
-export const faultsOf = (operation: Operation): Fault[] => {
+export const faultsOf = (operation: Operation): InputFault[] => {
   const sample = { json: operation.example.input };
   return placesOf(operation)
     .flatMap(faultsAt)
@@ -102,15 +102,15 @@ const isWithin = (a: readonly string[], b: readonly string[]): boolean =>
   b.every((member, index) => a[index] === member);
 
 /** Whether a body lacks its parameters: the members beside them may then be taken for these. */
-const lacksInput = ({ at, value }: Fault): boolean => at.length === 1 && at[0] === 'json' && value === undefined;
+const lacksInput = ({ at, value }: InputFault): boolean => at.length === 1 && at[0] === 'json' && value === undefined;
 
 /** Whether two faults can be in one request. */
-const areApart = (a: Fault, b: Fault): boolean =>
+const areApart = (a: InputFault, b: InputFault): boolean =>
   !isWithin(a.at, b.at) && !isWithin(b.at, a.at) && !lacksInput(a) && !lacksInput(b);
 
 /** Faults in as few requests as can be, since a reply names them all. */
-export const roundsOf = (faults: readonly Fault[]): Fault[][] => {
-  const rounds: Fault[][] = [];
+export const roundsOf = (faults: readonly InputFault[]): InputFault[][] => {
+  const rounds: InputFault[][] = [];
   for (const fault of faults) {
     const round = rounds.find((others) => others.every((other) => areApart(fault, other)));
     if (round) round.push(fault);
@@ -120,15 +120,15 @@ export const roundsOf = (faults: readonly Fault[]): Fault[][] => {
 };
 
 /** A request that holds all faults of a round. */
-export const faultyBody = (body: unknown, round: readonly Fault[]): unknown =>
+export const faultyBody = (body: unknown, round: readonly InputFault[]): unknown =>
   round.reduce((changed, { at, value }) => withValue(changed, at, value), body);
 
 /** Whether a text may hold anything, if it is not blank. */
-const isFree = ({ schema: { type, enum: words, pattern } }: Place): boolean =>
+const isFree = ({ schema: { type, enum: words, pattern } }: ValuePlace): boolean =>
   type === 'string' && words === undefined && new RegExp(pattern ?? '').test(`${WIDE}  ${WIDE}`);
 
 /** The free texts of an input at their longest, which whoever counts UTF-16 units or bytes takes for too long. */
-export const longestTexts = (operation: Operation): Pick<Fault, 'name' | 'at' | 'value'>[] =>
+export const longestTexts = (operation: Operation): Pick<InputFault, 'name' | 'at' | 'value'>[] =>
   placesOf(operation).flatMap((place) => {
     const { maxLength } = place.schema;
     if (!isFree(place) || maxLength === undefined) return [];

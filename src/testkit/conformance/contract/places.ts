@@ -2,7 +2,7 @@ import { valueAt } from '../values.ts';
 import type { JsonSchema, Operation } from './operation.ts';
 
 /** A place in a request: a member, or an element of an array. */
-export interface Place {
+export interface ValuePlace {
   /** Where it is in the body: `['json', 'title']`. */
   at: readonly string[];
   /** What may be there, null aside. */
@@ -18,9 +18,9 @@ export interface Place {
 const ANY_NAME = 'name';
 
 /** A place whose schema may be a reference or allow null. */
-type RawPlace = Omit<Place, 'nullable'>;
+type RawPlace = Omit<ValuePlace, 'nullable'>;
 
-const childrenOf = ({ at, schema, sample }: Place): RawPlace[] => {
+const childrenOf = ({ at, schema, sample }: ValuePlace): RawPlace[] => {
   const child = (name: string, one: JsonSchema, required = false): RawPlace => ({
     at: [...at, name],
     schema: one,
@@ -36,7 +36,7 @@ const childrenOf = ({ at, schema, sample }: Place): RawPlace[] => {
 };
 
 /** All places of an operation's request, the body itself first. */
-export const placesOf = ({ bodySchema, example }: Operation): Place[] => {
+export const placesOf = ({ bodySchema, example }: Operation): ValuePlace[] => {
   const definitions = bodySchema.$defs ?? {};
   const resolved = (schema: JsonSchema): JsonSchema => {
     const { $ref, anyOf } = schema;
@@ -45,7 +45,7 @@ export const placesOf = ({ bodySchema, example }: Operation): Place[] => {
     const value = isNullable ? anyOf?.find(({ type }) => type !== 'null') : undefined;
     return value ? resolved(value) : schema;
   };
-  const walk = (place: RawPlace): Place[] => {
+  const walk = (place: RawPlace): ValuePlace[] => {
     const nullable = place.schema.anyOf?.some(({ type }) => type === 'null') ?? false;
     const here = { ...place, nullable, schema: resolved(place.schema) };
     return [here, ...childrenOf(here).flatMap(walk)];
@@ -65,7 +65,7 @@ export const withValue = (value: unknown, [name, ...rest]: readonly string[], re
 };
 
 /** The members of an operation's input. */
-export const inputMembers = (operation: Operation): (Place & { name: string })[] =>
+export const inputMembers = (operation: Operation): (ValuePlace & { name: string })[] =>
   placesOf(operation).flatMap((place) => {
     const [root, name, ...rest] = place.at;
     return root === 'json' && name !== undefined && rest.length === 0 ? [{ ...place, name }] : [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-type Shape = Record<string, z.ZodType>;
+type StrictShape = Record<string, z.ZodType>;
 
 const leaves = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral, z.ZodNull, z.ZodISODateTime];
 
@@ -12,7 +12,7 @@ const leaves = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral,
 export const strict = (schema: z.ZodType): z.ZodType => {
   if (schema instanceof z.ZodObject) {
     const shape = Object.fromEntries(Object.entries<z.ZodType>(schema.shape).map(([name, one]) => [name, strict(one)]));
-    return schema.clone({ ...schema.def, shape: shape satisfies Shape, catchall: z.never() });
+    return schema.clone({ ...schema.def, shape: shape satisfies StrictShape, catchall: z.never() });
   }
   if (schema instanceof z.ZodArray)
     return schema.clone({ ...schema.def, element: strict(schema.element as z.ZodType) });

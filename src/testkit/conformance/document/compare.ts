@@ -1,7 +1,7 @@
 import { pointerOf } from '../../../../contract/issues.ts';
 import { show } from '../findings/finding.ts';
 import type { ClientDocument, DocumentedOperation } from './client-document.ts';
-import { type RawSchema, type Shape, shapeOf } from './schema.ts';
+import { type RawSchema, type SchemaShape, shapeOf } from './schema.ts';
 
 /** What is other than a client was made for. */
 export interface Change {
@@ -17,7 +17,7 @@ export interface Change {
 }
 
 /** Which way values go: a client must be understood in what it sends, and understand what it gets. */
-type Way = 'request' | 'reply';
+type Direction = 'request' | 'reply';
 
 interface Side {
   document: object;
@@ -28,7 +28,7 @@ interface Side {
 const MAX_DEPTH = 24;
 const NOTHING = 'nothing';
 
-type Difference = Omit<Change, 'operation' | 'where'> & { path: readonly string[] };
+type SchemaDifference = Omit<Change, 'operation' | 'where'> & { path: readonly string[] };
 
 const wordsOf = (values: Iterable<unknown>): string => [...values].map(show).join(', ');
 
@@ -37,7 +37,7 @@ const lacking = (all: ReadonlySet<unknown>, some: ReadonlySet<unknown>): unknown
   [...all].filter((one) => !some.has(one));
 
 /** A number is an integer or another one. */
-const typesOf = ({ types }: Shape): ReadonlySet<string> | undefined =>
+const typesOf = ({ types }: SchemaShape): ReadonlySet<string> | undefined =>
   types?.has('number') ? new Set([...types, 'integer']) : types;
 
 /** How what may be there differs: `narrow` values that are gone, `wide` values that are new. */
@@ -45,8 +45,8 @@ const differencesOfSets = (
   what: string,
   before: ReadonlySet<unknown> | undefined,
   now: ReadonlySet<unknown> | undefined,
-  way: Way,
-): Omit<Difference, 'path'>[] => {
+  way: Direction,
+): Omit<SchemaDifference, 'path'>[] => {
   const all = `any ${what}`;
   if (!before && !now) return [];
   if (!before || !now) {
@@ -63,7 +63,11 @@ const differencesOfSets = (
 };
 
 /** What a client may send that is refused now. Limits of replies bind nobody who reads them. */
-const differencesOfLimits = (before: Shape, now: Shape, way: Way): Omit<Difference, 'path'>[] => {
+const differencesOfLimits = (
+  before: SchemaShape,
+  now: SchemaShape,
+  way: Direction,
+): Omit<SchemaDifference, 'path'>[] => {
   if (way === 'reply') return [];
   const names = new Set([...Object.keys(before.limits), ...Object.keys(now.limits)]);
   const limits = [...names].flatMap((name) => {
@@ -78,9 +82,9 @@ const differencesOfLimits = (before: Shape, now: Shape, way: Way): Omit<Differen
   return [...limits, ...(before.pattern === now.pattern ? [] : [{ ...pattern, breaks: false }])];
 };
 
-const differencesOfMembers = (before: Shape, now: Shape, way: Way): Difference[] => {
+const differencesOfMembers = (before: SchemaShape, now: SchemaShape, way: Direction): SchemaDifference[] => {
   const names = new Set([...Object.keys(before.members), ...Object.keys(now.members)]);
-  return [...names].flatMap((name): Difference[] => {
+  return [...names].flatMap((name): SchemaDifference[] => {
     const path = [name];
     const [was, is] = [Object.hasOwn(before.members, name), Object.hasOwn(now.members, name)];
     const [wasRequired, isRequired] = [before.required.has(name), now.required.has(name)];
@@ -99,13 +103,17 @@ const differencesOfMembers = (before: Shape, now: Shape, way: Way): Difference[]
 };
 
 /** Which of several members have to be there. */
-const wordsOfAlternatives = ({ alternatives }: Shape): string =>
+const wordsOfAlternatives = ({ alternatives }: SchemaShape): string =>
   alternatives.length === 0
     ? 'no member of several'
     : `one of ${alternatives.map((names) => names.join(' and ')).join(', ')}`;
 
 /** What has to be there of several members, of which a client may send fewer than it has to now. */
-const differencesOfAlternatives = (before: Shape, now: Shape, way: Way): Omit<Difference, 'path'>[] => {
+const differencesOfAlternatives = (
+  before: SchemaShape,
+  now: SchemaShape,
+  way: Direction,
+): Omit<SchemaDifference, 'path'>[] => {
   if (way === 'reply' || JSON.stringify(before.alternatives) === JSON.stringify(now.alternatives)) return [];
   const sent = before.alternatives.length > 0 ? before.alternatives : [[]];
   const isTaken = (members: readonly string[]): boolean =>
@@ -120,7 +128,7 @@ const differencesOfAlternatives = (before: Shape, now: Shape, way: Way): Omit<Di
   ];
 };
 
-const differencesOf = (before: Side, now: Side, way: Way, path: readonly string[] = []): Difference[] => {
+const differencesOf = (before: Side, now: Side, way: Direction, path: readonly string[] = []): SchemaDifference[] => {
   if (path.length > MAX_DEPTH) return [];
   const [a, b] = [shapeOf(before.document, before.schema), shapeOf(now.document, now.schema)];
   const here = [
@@ -137,7 +145,7 @@ const differencesOf = (before: Side, now: Side, way: Way, path: readonly string[
     JSON.stringify(a.choices) === JSON.stringify(b.choices)
       ? []
       : [{ path, expected: `one of ${a.choices.length} choices`, came: `${b.choices.length} others`, breaks: true }];
-  const within = (one: unknown, other: unknown, name: string): Difference[] =>
+  const within = (one: unknown, other: unknown, name: string): SchemaDifference[] =>
     typeof one === 'object' && one !== null && typeof other === 'object' && other !== null
       ? differencesOf({ ...before, schema: one as RawSchema }, { ...now, schema: other as RawSchema }, way, [
           ...path,
@@ -166,7 +174,7 @@ const compareOperations = (
     { document: client.document, schema: one },
     { document: current.document, schema: other },
   ];
-  const changes = (where: string, differences: readonly Difference[]): Change[] =>
+  const changes = (where: string, differences: readonly SchemaDifference[]): Change[] =>
     differences.map(({ path, ...difference }) => ({ operation, where: `${where} ${pointerOf(path)}`, ...difference }));
   const { input = {} } = now;
   return [

@@ -4,7 +4,7 @@ import { valueAt } from '../values.ts';
 export type RawSchema = Readonly<Record<string, unknown>>;
 
 /** What a schema says of a value, references followed, and alike for both versions of OpenAPI. */
-export interface Shape {
+export interface SchemaShape {
   /** The types that the value may have, `null` among them; undefined for any. */
   types: ReadonlySet<string> | undefined;
   /** What the value may be, where that is told one by one. */
@@ -59,7 +59,7 @@ const flattened = (document: unknown, schema: RawSchema, depth = 0): RawSchema =
 };
 
 /** What a schema of a document says. */
-export const shapeOf = (document: unknown, schema: RawSchema): Shape => {
+export const shapeOf = (document: unknown, schema: RawSchema): SchemaShape => {
   const flat = flattened(document, schema);
   const listed = (flat['anyOf'] ?? flat['oneOf'] ?? []) as RawSchema[];
   const choices = listed.filter((one) => !isRequirement(one)).map((one) => flattened(document, one));

@@ -52,9 +52,9 @@ export const sentenceOf = (finding: Finding, about: string): string => {
   return `${differenceOf(finding)} (request ${exchange.requestId}${to})`;
 };
 
-type Members = Record<string, unknown>;
+type ObjectMembers = Record<string, unknown>;
 
-const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+const isMembers = (value: unknown): value is ObjectMembers => typeof value === 'object' && value !== null;
 
 /**
  * The differences of two JSON values, each with a pointer that begins with `at`. With `more: 'allowed'`, objects may

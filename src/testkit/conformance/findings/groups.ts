@@ -1,16 +1,16 @@
 import type { Finding } from './finding.ts';
 
 /** Where a finding was met: what a check belongs to, and its name. */
-export interface Place {
+export interface FindingPlace {
   subject: string;
   name: string;
 }
 
 /** One fault, and all checks that show it. */
-export interface Group {
+export interface FindingGroup {
   /** As the first check met it. */
   finding: Finding;
-  places: Place[];
+  places: FindingPlace[];
 }
 
 const UUID = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
@@ -49,8 +49,8 @@ const keyOf = ({ expected, came, at, cause }: Finding): string => {
 };
 
 /** Findings by what is at fault, in the order in which they were met. */
-export const groupsOf = (results: readonly (Place & { findings: readonly Finding[] })[]): Group[] => {
-  const groups = new Map<string, Group>();
+export const groupsOf = (results: readonly (FindingPlace & { findings: readonly Finding[] })[]): FindingGroup[] => {
+  const groups = new Map<string, FindingGroup>();
   for (const { subject, name, findings } of results) {
     for (const finding of findings) {
       const key = keyOf(finding);

@@ -1,9 +1,9 @@
 import { groupsOf } from '../findings/groups.ts';
-import type { Run } from '../verify.ts';
+import type { VerifyRun } from '../verify.ts';
 import { countOf, groupBy, replayOf } from './text.ts';
 
 /** What is known of a run besides its results. */
-export interface Circumstances {
+export interface RunFacts {
   key: string | undefined;
   seed: number;
   readOnly: boolean;
@@ -23,7 +23,7 @@ export interface Circumstances {
  * - `changes`: what a client of `--document` does not know: `operation`, `where`, `expected`, `came`, `breaks`
  * - `records`: `made`, and how many are `left` (null where that cannot be told)
  */
-export const jsonOf = (run: Run, { key, seed, readOnly, seconds, left }: Circumstances): string => {
+export const jsonOf = (run: VerifyRun, { key, seed, readOnly, seconds, left }: RunFacts): string => {
   const { results, baseUrl, name, changes, made } = run;
   const skipped = results.filter(({ outcome }) => outcome === 'skipped');
   return JSON.stringify({

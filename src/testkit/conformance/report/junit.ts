@@ -1,6 +1,6 @@
 import { sentenceOf } from '../findings/finding.ts';
 import { countOf, groupBy, replayOf } from './text.ts';
-import type { Result } from '../verify.ts';
+import type { CheckResult } from '../verify.ts';
 
 /** What XML 1.0 cannot hold, not even escaped. */
 const NOT_XML = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
@@ -15,10 +15,10 @@ const attributes = (values: Record<string, string | number>): string =>
     .map(([name, value]) => ` ${name}="${escaped(String(value))}"`)
     .join('');
 
-const seconds = (results: readonly Result[]): string =>
+const seconds = (results: readonly CheckResult[]): string =>
   (results.reduce((total, { ms }) => total + ms, 0) / 1000).toFixed(3);
 
-const totals = (results: readonly Result[]) => ({
+const totals = (results: readonly CheckResult[]) => ({
   tests: results.length,
   failures: countOf(results, 'failed'),
   errors: 0,
@@ -29,7 +29,7 @@ const totals = (results: readonly Result[]) => ({
 /** Findings of one check beyond this number say nothing new. */
 const MAX_FINDINGS = 5;
 
-const contents = ({ subject, outcome, findings, reason = '' }: Result, key: string | undefined): string => {
+const contents = ({ subject, outcome, findings, reason = '' }: CheckResult, key: string | undefined): string => {
   if (outcome === 'passed') return '';
   if (outcome === 'skipped') return `<skipped${attributes({ message: reason })}/>`;
   const sentences = findings.slice(0, MAX_FINDINGS).map((finding) => sentenceOf(finding, subject));
@@ -39,13 +39,13 @@ const contents = ({ subject, outcome, findings, reason = '' }: Result, key: stri
   return `<failure${attributes({ message: sentences[0] ?? '' })}>${escaped(lines.join('\n'))}</failure>`;
 };
 
-const testcase = (result: Result, key: string | undefined): string => {
+const testcase = (result: CheckResult, key: string | undefined): string => {
   const { subject, name } = result;
   return `    <testcase${attributes({ classname: subject, name, time: seconds([result]) })}>${contents(result, key)}</testcase>`;
 };
 
 /** The results as JUnit XML, as CI services read it: a suite for each operation, a case for each check. */
-export const junitOf = (results: readonly Result[], baseUrl: string, key?: string): string => {
+export const junitOf = (results: readonly CheckResult[], baseUrl: string, key?: string): string => {
   const suites = [...groupBy(results, ({ subject }) => subject)].flatMap(([name, group]) => [
     `  <testsuite${attributes({ name, ...totals(group) })}>`,
     ...group.map((result) => testcase(result, key)),

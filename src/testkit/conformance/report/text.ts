@@ -1,9 +1,9 @@
 import { type Finding, sentenceOf } from '../findings/finding.ts';
-import { type Group, groupsOf, type Place } from '../findings/groups.ts';
+import { type FindingGroup, groupsOf, type FindingPlace } from '../findings/groups.ts';
 import { curlOf } from '../http/curl.ts';
-import type { Result } from '../verify.ts';
+import type { CheckResult } from '../verify.ts';
 
-type Outcome = Result['outcome'];
+type OutcomeText = CheckResult['outcome'];
 
 /** So many checks of a fault are named. */
 const NAMED = 5;
@@ -20,13 +20,13 @@ export const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): Map
   return groups;
 };
 
-export const countOf = (results: readonly Result[], outcome: Outcome): number =>
+export const countOf = (results: readonly CheckResult[], outcome: OutcomeText): number =>
   results.filter((result) => result.outcome === outcome).length;
 
 export const HEADINGS = ['OPERATION', 'PASSED', 'FAILED', 'SKIPPED'];
 
 /** A row for each operation. */
-export const rowsOf = (results: readonly Result[]): string[][] =>
+export const rowsOf = (results: readonly CheckResult[]): string[][] =>
   [...groupBy(results, ({ subject }) => subject)].map(([subject, group]) => [
     subject,
     ...(['passed', 'failed', 'skipped'] as const).map((outcome) => String(countOf(group, outcome))),
@@ -41,7 +41,7 @@ const named = (names: readonly string[]): string => {
 };
 
 /** How many checks of which operations show a fault. */
-export const shownBy = (places: readonly Place[], what = 'check'): string => {
+export const shownBy = (places: readonly FindingPlace[], what = 'check'): string => {
   const subjects = new Set(places.map(({ subject }) => subject));
   const names = places.map(({ subject, name }) => `${subject} ${name}`);
   return `${counted(places.length, what)} of ${counted(subjects.size, 'operation')}: ${named(names)}`;
@@ -51,7 +51,7 @@ export const shownBy = (places: readonly Place[], what = 'check'): string => {
 export const replayOf = ({ exchange }: Finding, key: string | undefined): string | undefined =>
   exchange && curlOf(exchange.request, key);
 
-const linesOf = ({ finding, places }: Group, key: string | undefined): string[] => {
+const linesOf = ({ finding, places }: FindingGroup, key: string | undefined): string[] => {
   const replay = replayOf(finding, key);
   return [
     `FAILED ${sentenceOf(finding, '')}`,
@@ -61,11 +61,11 @@ const linesOf = ({ finding, places }: Group, key: string | undefined): string[] 
 };
 
 /** For each fault: what differs, the checks that show it, and a command that sends the first of their requests again. */
-export const failureLines = (results: readonly Result[], key?: string): string[] =>
+export const failureLines = (results: readonly CheckResult[], key?: string): string[] =>
   groupsOf(results).flatMap((group) => linesOf(group, key));
 
 /** A line for each cause of skipping, with the operations concerned. */
-export const skipLines = (results: readonly Result[]): string[] => {
+export const skipLines = (results: readonly CheckResult[]): string[] => {
   const skipped = results.filter(({ outcome }) => outcome === 'skipped');
   return [...groupBy(skipped, ({ reason = '' }) => reason)].map(([reason, group]) => {
     const subjects = [...new Set(group.map(({ subject }) => subject))];
@@ -74,7 +74,7 @@ export const skipLines = (results: readonly Result[]): string[] => {
 };
 
 /** The end of the report. */
-export const summaryOf = (results: readonly Result[], seconds: number): string => {
+export const summaryOf = (results: readonly CheckResult[], seconds: number): string => {
   const faults = groupsOf(results).length;
   return (
     `${results.length} checks: ${countOf(results, 'passed')} passed, ${countOf(results, 'failed')} failed` +

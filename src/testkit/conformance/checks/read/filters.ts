@@ -4,7 +4,7 @@ import { demand, demandOutput, demandThat, OUTPUT } from '../../findings/expect.
 import { differences, show, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
-import type { Answer, Page, Session, Summary } from '../../session.ts';
+import type { CallAnswer, ListedPage, VerifySession, RecordSummary } from '../../session.ts';
 import { steadily, watchList } from '../../steady.ts';
 import { walkBothWays } from './walk.ts';
 
@@ -16,21 +16,21 @@ const CLOCK_SLACK_MS = 5000;
 const MAX_SEARCH = 100;
 const FEW = 5;
 
-type Query = Readonly<Record<string, unknown>>;
+type FilterQuery = Readonly<Record<string, unknown>>;
 
-const read = (session: Session, list: Operation, query: Query): Promise<Answer<Page>> =>
-  session.call<Page>(list, { limit: MAX_PAGE_SIZE, page: 1, ...query });
+const read = (session: VerifySession, list: Operation, query: FilterQuery): Promise<CallAnswer<ListedPage>> =>
+  session.call<ListedPage>(list, { limit: MAX_PAGE_SIZE, page: 1, ...query });
 
 /** Whether a list takes a member. */
 const takes = (list: Operation, member: string): boolean => inputMembers(list).some(({ name }) => name === member);
 
 /** @throws Mismatch for the first record of a page that is not as a filter says */
 const demandEach = (
-  { output, reply }: Answer<Page>,
+  { output, reply }: CallAnswer<ListedPage>,
   expected: string,
   at: string,
-  isFine: (item: Summary) => boolean,
-  shown: (item: Summary) => unknown,
+  isFine: (item: RecordSummary) => boolean,
+  shown: (item: RecordSummary) => unknown,
 ): void => {
   const index = output.items.findIndex((item) => !isFine(item));
   const item = output.items[index];
@@ -38,7 +38,7 @@ const demandEach = (
 };
 
 /** @throws Mismatch unless a page, on which all records fit, has this one */
-const demandAmong = ({ output, reply }: Answer<Page>, { id }: Summary, by: string): void => {
+const demandAmong = ({ output, reply }: CallAnswer<ListedPage>, { id }: RecordSummary, by: string): void => {
   const isThere = output.hasMore || output.items.some((item) => item.id === id);
   demandThat(isThere, reply, {
     expected: `${show(id)} among what ${by} finds`,
@@ -48,18 +48,20 @@ const demandAmong = ({ output, reply }: Answer<Page>, { id }: Summary, by: strin
 };
 
 /** @throws Mismatch unless two pages say that there are equally many */
-const demandSameTotal = ({ output: { total } }: Answer<Page>, { output, reply }: Answer<Page>): void =>
-  demandOutput(reply, { total }, output);
+const demandSameTotal = (
+  { output: { total } }: CallAnswer<ListedPage>,
+  { output, reply }: CallAnswer<ListedPage>,
+): void => demandOutput(reply, { total }, output);
 
 const hasTag =
   (slug: string) =>
-  ({ tags }: Summary): boolean =>
+  ({ tags }: RecordSummary): boolean =>
     tags.some((tag) => tag.slug === slug);
 
-const tagChecks = (list: Operation, session: Session): Check[] => {
+const tagChecks = (list: Operation, session: VerifySession): Check[] => {
   const check = (name: string, run: () => Promise<void>): Check => checkOf(list, 'effect', name, run);
   /** A record with so many tags. */
-  const tagged = async (n: number): Promise<{ sample: Summary; slugs: string[] }> => {
+  const tagged = async (n: number): Promise<{ sample: RecordSummary; slugs: string[] }> => {
     const sample = (await session.samples(list)).find(({ tags }) => tags.length >= n);
     if (!sample) throw new Skip(`no record is known that has ${n === 1 ? 'a tag' : `${n} tags`}`);
     return { sample, slugs: sample.tags.slice(0, n).map(({ slug }) => slug) };
@@ -81,12 +83,12 @@ const tagChecks = (list: Operation, session: Session): Check[] => {
   ];
 };
 
-const typeOf = (item: Summary): string | null => ('gameType' in item ? item.gameType : null);
+const typeOf = (item: RecordSummary): string | null => ('gameType' in item ? item.gameType : null);
 
-const typeChecks = (list: Operation, session: Session): Check[] => {
+const typeChecks = (list: Operation, session: VerifySession): Check[] => {
   if (!takes(list, 'gameType')) return [];
   const check = (name: string, run: () => Promise<void>): Check => checkOf(list, 'effect', name, run);
-  const typed = async (): Promise<{ sample: Summary; gameType: string }> => {
+  const typed = async (): Promise<{ sample: RecordSummary; gameType: string }> => {
     for (const sample of await session.samples(list)) {
       const gameType = typeOf(sample);
       if (gameType !== null) return { sample, gameType };
@@ -116,9 +118,10 @@ const typeChecks = (list: Operation, session: Session): Check[] => {
 };
 
 /** The time of the deployment when it answered, or ours. */
-const clockOf = ({ reply }: Answer<Page>): number => Date.parse(reply.headers.get('date') ?? '') || Date.now();
+const clockOf = ({ reply }: CallAnswer<ListedPage>): number =>
+  Date.parse(reply.headers.get('date') ?? '') || Date.now();
 
-const rangeChecks = (list: Operation, session: Session): Check[] => {
+const rangeChecks = (list: Operation, session: VerifySession): Check[] => {
   if (!takes(list, 'timeRange')) return [];
   const ranges = Object.entries(timeRangeDays) as [string, number][];
   return [
@@ -128,7 +131,8 @@ const rangeChecks = (list: Operation, session: Session): Check[] => {
           const all = await read(session, list, {});
           const page = await read(session, list, { timeRange });
           const begins = clockOf(page) - days * DAY_MS;
-          const isWithin = ({ createdAt }: Summary, slack: number): boolean => Date.parse(createdAt) >= begins + slack;
+          const isWithin = ({ createdAt }: RecordSummary, slack: number): boolean =>
+            Date.parse(createdAt) >= begins + slack;
           const expected = `no record older than ${days} days`;
           demandEach(
             page,
@@ -168,24 +172,24 @@ const rangeChecks = (list: Operation, session: Session): Check[] => {
 };
 
 /** The words of a title, as many as a search may hold. */
-const wordsOf = ({ title }: Summary): string[] => {
+const wordsOf = ({ title }: RecordSummary): string[] => {
   const words = title.split(/\s+/u).filter((word) => word !== '');
   let length = 0;
   return words.filter((word) => (length += 1 + Array.from(word).length) <= MAX_SEARCH);
 };
 
 /** The first word of a title without its outermost characters, if these stand for themselves. */
-const partOf = (sample: Summary): string => {
+const partOf = (sample: RecordSummary): string => {
   const [word = ''] = wordsOf(sample);
   const characters = Array.from(word);
   const isPlain = word === word.normalize('NFKC') && !/\p{M}/u.test(word);
   return isPlain && characters.length > 2 ? characters.slice(1, -1).join('') : word;
 };
 
-const searchChecks = (list: Operation, session: Session): Check[] => {
+const searchChecks = (list: Operation, session: VerifySession): Check[] => {
   if (!takes(list, 'search')) return [];
   const check = (name: string, run: () => Promise<void>): Check => checkOf(list, 'effect', name, run);
-  const sampleOf = async (): Promise<Summary> => {
+  const sampleOf = async (): Promise<RecordSummary> => {
     const sample = (await session.samples(list)).find((one) => wordsOf(one).length > 0);
     if (!sample) throw new Skip('no record is known that has a title to search for');
     return sample;
@@ -227,7 +231,7 @@ const searchChecks = (list: Operation, session: Session): Check[] => {
   ];
 };
 
-const pageChecks = (list: Operation, session: Session): Check[] => [
+const pageChecks = (list: Operation, session: VerifySession): Check[] => [
   checkOf(list, 'effect', 'begins a long page with the records of a short one', () =>
     steadily(watchList(session, list, {}, MAX_PAGE_SIZE), async () => {
       const few = await read(session, list, { limit: FEW });
@@ -258,7 +262,7 @@ const pageChecks = (list: Operation, session: Session): Check[] => [
 ];
 
 /** Checks of the filters of a list. */
-export const filterChecks = (list: Operation, session: Session): Check[] => [
+export const filterChecks = (list: Operation, session: VerifySession): Check[] => [
   ...(takes(list, 'tagSlugs') ? tagChecks(list, session) : []),
   ...typeChecks(list, session),
   ...rangeChecks(list, session),

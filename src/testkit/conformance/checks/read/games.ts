@@ -4,7 +4,7 @@ import { demand, demandThat, OUTPUT } from '../../findings/expect.ts';
 import { differences, type Finding, show } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { steadily } from '../../steady.ts';
-import type { Page, Session, TypeStats } from '../../session.ts';
+import type { ListedPage, VerifySession, TypeStats } from '../../session.ts';
 
 const FEW_RELATED = 3;
 
@@ -14,14 +14,14 @@ const COUNTED_TYPES = 5;
 const MAX_TRIALS = 3;
 
 /** A check that types are counted as the list counts them. */
-const countsAsList = (typeStats: Operation, session: Session): Check =>
+const countsAsList = (typeStats: Operation, session: VerifySession): Check =>
   checkOf(typeStats, 'effect', 'counts types as the list does', async () => {
     await steadily(
       () => session.prepare(typeStats, {}),
       async () => {
         const list = session.partner(typeStats, 'list');
         const totalOf = async (query: object): Promise<number> =>
-          (await session.prepare<Page>(list, { limit: 1, page: 1, ...query })).total;
+          (await session.prepare<ListedPage>(list, { limit: 1, page: 1, ...query })).total;
         const { output, reply } = await session.call<TypeStats>(typeStats, {});
         demand(reply, differences(await totalOf({}), output.total, `${OUTPUT}/total`));
         for (const [index, { gameType, count }] of output.items.slice(0, COUNTED_TYPES).entries()) {
@@ -33,7 +33,7 @@ const countsAsList = (typeStats: Operation, session: Session): Check =>
   });
 
 /** Checks of what counting types does. */
-export const typeStatsChecks = (typeStats: Operation, session: Session): Check[] => {
+export const typeStatsChecks = (typeStats: Operation, session: VerifySession): Check[] => {
   const create = session.sibling(typeStats, 'create');
   const countsNew = async (): Promise<void> => {
     for (let trial = 1; ; trial += 1) {
@@ -70,12 +70,12 @@ export const typeStatsChecks = (typeStats: Operation, session: Session): Check[]
 };
 
 /** Checks of what listing related games does. */
-export const relatedChecks = (getRelated: Operation, session: Session): Check[] =>
+export const relatedChecks = (getRelated: Operation, session: VerifySession): Check[] =>
   [FEW_RELATED, MAX_RELATED].map((limit) =>
     checkOf(getRelated, 'effect', `names ${limit} others, each once, or all there are`, async () => {
       const { id } = await session.record(getRelated);
-      const all = await session.prepare<Page>(session.partner(getRelated, 'list'), { limit: 1, page: 1 });
-      const { output, reply } = await session.call<Pick<Page, 'items'>>(getRelated, { gameId: id, limit });
+      const all = await session.prepare<ListedPage>(session.partner(getRelated, 'list'), { limit: 1, page: 1 });
+      const { output, reply } = await session.call<Pick<ListedPage, 'items'>>(getRelated, { gameId: id, limit });
       const ids = output.items.map((item) => item.id);
       const wanted = Math.min(limit, all.total - 1);
       const wrong = ids.filter((one, index) => one === id || ids.indexOf(one) < index);

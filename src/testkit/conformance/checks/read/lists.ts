@@ -3,7 +3,7 @@ import { demandOutput, demandThat, OUTPUT } from '../../findings/expect.ts';
 import { show, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
-import { type Content, type Page, type Session, TAG } from '../../session.ts';
+import { type Content, type ListedPage, type VerifySession, TAG } from '../../session.ts';
 import { steadily, watchList } from '../../steady.ts';
 import { filterChecks } from './filters.ts';
 import { WALKABLE, WALKED, walkBothWays } from './walk.ts';
@@ -19,7 +19,7 @@ const sortModes = (list: Operation): string[] =>
     ?.schema.enum?.map(String) ?? [];
 
 /** Records of our own, one of which is favored and another one liked, so that no two sort modes agree. */
-const publishWalkable = async (session: Session, list: Operation): Promise<Content[]> => {
+const publishWalkable = async (session: VerifySession, list: Operation): Promise<Content[]> => {
   const titles = Array.from({ length: WALKABLE }, (_, n) => `${WORD} ${n + 1}`);
   const records = await session.publishAll(list, titles);
   const toggles = session.operations.filter(({ router, name }) => router === list.router && name.startsWith('toggle'));
@@ -30,10 +30,10 @@ const publishWalkable = async (session: Session, list: Operation): Promise<Conte
 };
 
 /** Walks over the records of others; whoever publishes meanwhile moves the pages. */
-const walkPublic = (session: Session, list: Operation, sortBy: string): Promise<void> =>
+const walkPublic = (session: VerifySession, list: Operation, sortBy: string): Promise<void> =>
   steadily(watchList(session, list, { sortBy }, WALKED), () => walkBothWays(session, list, { sortBy }));
 
-const walkChecks = (list: Operation, session: Session): Check[] => {
+const walkChecks = (list: Operation, session: VerifySession): Check[] => {
   const own = once(() => publishWalkable(session, list));
   const canPublish = session.can(session.sibling(list, 'batchCreate')?.access ?? 'public');
   return sortModes(list).map((sortBy) =>
@@ -46,10 +46,10 @@ const walkChecks = (list: Operation, session: Session): Check[] => {
 };
 
 /** A check of what the items of a list tell about the caller. */
-const viewerCheck = (list: Operation, session: Session, anonymous: boolean): Check =>
+const viewerCheck = (list: Operation, session: VerifySession, anonymous: boolean): Check =>
   checkOf(list, 'effect', anonymous ? 'knows nobody without a key' : 'knows the caller by the key', async () => {
     if (!anonymous && session.caller.key === undefined) throw new Skip('it needs a key');
-    const { output, reply } = await session.call<Page>(list, { limit: 10, page: 1 }, { anonymous });
+    const { output, reply } = await session.call<ListedPage>(list, { limit: 10, page: 1 }, { anonymous });
     if (output.items.length === 0) throw new Skip('there are no records');
     const faulty = output.items.findIndex(({ viewer }) => (viewer === null) !== anonymous);
     const came = show(output.items[faulty]?.viewer);
@@ -62,12 +62,12 @@ const viewerCheck = (list: Operation, session: Session, anonymous: boolean): Che
   });
 
 /** Checks of what a list is good for. */
-export const listChecks = (list: Operation, session: Session): Check[] => [
+export const listChecks = (list: Operation, session: VerifySession): Check[] => [
   ...walkChecks(list, session),
   viewerCheck(list, session, true),
   viewerCheck(list, session, false),
   checkOf(list, 'effect', 'has nothing under a tag that nobody has', async () => {
-    const { output, reply } = await session.call<Page>(list, { limit: 10, page: 1, tagSlugs: [NOBODYS_TAG] });
+    const { output, reply } = await session.call<ListedPage>(list, { limit: 10, page: 1, tagSlugs: [NOBODYS_TAG] });
     const nothing = { items: [], total: 0, totalRelation: 'eq', hasMore: false, nextCursor: null };
     demandOutput(reply, nothing, output);
   }),

@@ -3,7 +3,7 @@ import { demand, demandOutput, OUTPUT } from '../../findings/expect.ts';
 import { differences } from '../../findings/finding.ts';
 import { valueAt } from '../../values.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { Answer, Page, Session, Summary } from '../../session.ts';
+import type { CallAnswer, ListedPage, VerifySession, RecordSummary } from '../../session.ts';
 import { steadily } from '../../steady.ts';
 
 // Records that others published, as the operations that read them show them.
@@ -16,19 +16,19 @@ const SHORTENED = ['images'];
 const without = (record: object, names: readonly string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 
-const watchRecord = (session: Session, getById: Operation, input: object) => async (): Promise<unknown> =>
-  without(await session.prepare<Summary>(getById, input), [VIEWED]);
+const watchRecord = (session: VerifySession, getById: Operation, input: object) => async (): Promise<unknown> =>
+  without(await session.prepare<RecordSummary>(getById, input), [VIEWED]);
 
 /** Checks that reading a record shows what its list does. */
-export const sampleChecks = (getById: Operation, session: Session): Check[] => {
+export const sampleChecks = (getById: Operation, session: VerifySession): Check[] => {
   const list = session.sibling(getById, 'list');
   if (!list) return [];
   return [
     checkOf(getById, 'effect', 'shows what the list shows of a record, and more', async () => {
       for (const { id } of await session.samples(getById)) {
         await steadily(watchRecord(session, getById, { id }), async () => {
-          const { output, reply } = await session.call<Summary>(getById, { id });
-          const { items } = await session.prepare<Page>(list, {
+          const { output, reply } = await session.call<RecordSummary>(getById, { id });
+          const { items } = await session.prepare<ListedPage>(list, {
             limit: 100,
             page: 1,
             tagSlugs: output.tags.slice(0, 10).map(({ slug }) => slug),
@@ -48,7 +48,7 @@ export const sampleChecks = (getById: Operation, session: Session): Check[] => {
       const json = { id: sample?.id };
       const input = encodeURIComponent(JSON.stringify({ json }));
       await steadily(watchRecord(session, getById, json), async () => {
-        const post: Answer<object> = await session.call(getById, json);
+        const post: CallAnswer<object> = await session.call(getById, json);
         const get = await session.send({ ...getById, path: `${getById.path}?input=${input}` }, { method: 'GET' });
         const came = valueAt(get.json, ['result', 'data', 'json']) as object;
         demand(get, differences(without(post.output, [VIEWED]), without(came, [VIEWED]), OUTPUT));

@@ -3,7 +3,7 @@ import { type Check, checkOf } from '../../check.ts';
 import { demand, demandOutput, demandThat, OUTPUT } from '../../findings/expect.ts';
 import { differences, show, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { CurrentUser, FoundUsers, Page, Session, Summary, UserProfile } from '../../session.ts';
+import type { CurrentUser, FoundUsers, ListedPage, VerifySession, RecordSummary, UserProfile } from '../../session.ts';
 import { steadily } from '../../steady.ts';
 
 /** Where a profile counts the records of a router. */
@@ -14,7 +14,7 @@ const pick = (from: object, names: readonly string[]): Readonly<Record<string, u
   Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 
 /** Checks of what reading the current user does. */
-export const meChecks = (me: Operation, session: Session): Check[] => [
+export const meChecks = (me: Operation, session: VerifySession): Check[] => [
   checkOf(me, 'effect', 'tells what the key allows', async () => {
     const { output, reply } = await session.call<CurrentUser>(me, {});
     const came = output.apiKey.scopes.filter((scope) => !session.isWithheld(scope));
@@ -24,7 +24,7 @@ export const meChecks = (me: Operation, session: Session): Check[] => [
 ];
 
 /** Checks of what reading a profile does. */
-export const getProfileChecks = (getProfile: Operation, session: Session): Check[] => {
+export const getProfileChecks = (getProfile: Operation, session: VerifySession): Check[] => {
   const lists = session.operations.filter(({ name }) => name === 'list');
   return [
     checkOf(getProfile, 'effect', 'shows the key’s user to everyone', () =>
@@ -46,7 +46,9 @@ export const getProfileChecks = (getProfile: Operation, session: Session): Check
         await steadily(
           () => session.prepare(getProfile, { id }),
           async () => {
-            const { author } = await session.prepare<Summary>(session.partner(list, 'getById'), { id: sample.id });
+            const { author } = await session.prepare<RecordSummary>(session.partner(list, 'getById'), {
+              id: sample.id,
+            });
             const { output, reply } = await session.call<UserProfile>(getProfile, { id });
             demandOutput(reply, author, output);
           },
@@ -63,7 +65,7 @@ export const getProfileChecks = (getProfile: Operation, session: Session): Check
         await steadily(
           () => session.prepare(getProfile, { id }),
           async () => {
-            const { items } = await session.prepare<Page>(list, { limit: LATEST, page: 1 });
+            const { items } = await session.prepare<ListedPage>(list, { limit: LATEST, page: 1 });
             const seen = items.filter(({ author }) => author.id === id).length;
             const { output, reply } = await session.call<UserProfile>(getProfile, { id });
             const finding = { expected: `at least ${seen}`, came: String(output[count]), at: `${OUTPUT}/${count}` };
@@ -78,7 +80,7 @@ export const getProfileChecks = (getProfile: Operation, session: Session): Check
 const inCapitals = (text: string): string => text.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 
 /** Checks of what searching users does. */
-export const searchChecks = (search: Operation, session: Session): Check[] => {
+export const searchChecks = (search: Operation, session: VerifySession): Check[] => {
   const check = (name: string, run: () => Promise<void>): Check => checkOf(search, 'effect', name, run);
   const demandFound = async (user: FoundUsers['items'][number], query: string): Promise<void> => {
     const input = { query, limit: MAX_FOUND_USERS };

@@ -1,11 +1,11 @@
 import { demand, OUTPUT } from '../../findings/expect.ts';
 import { differences, type Finding, show } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { Answer, Page, Session } from '../../session.ts';
+import type { CallAnswer, ListedPage, VerifySession } from '../../session.ts';
 
 /** A list's input without `limit` and `page`. */
-type Query = Readonly<Record<string, unknown>> & { sortBy: string };
-type Item = Page['items'][number];
+type WalkQuery = Readonly<Record<string, unknown>> & { sortBy: string };
+type Item = ListedPage['items'][number];
 
 const PAGE_SIZE = 3;
 /** How far to walk. */
@@ -19,18 +19,19 @@ export const WALKED = PAGE_SIZE * MAX_PAGES + 1;
 /** The pages that were met, by their numbers or from cursor to cursor. */
 interface Walk {
   by: 'page' | 'cursor';
-  pages: Answer<Page>[];
+  pages: CallAnswer<ListedPage>[];
 }
 
-const itemsOf = (pages: readonly Answer<Page>[]): Item[] => pages.flatMap(({ output }) => output.items as Item[]);
+const itemsOf = (pages: readonly CallAnswer<ListedPage>[]): Item[] =>
+  pages.flatMap(({ output }) => output.items as Item[]);
 const idsOf = ({ pages }: Walk): string[] => itemsOf(pages).map(({ id }) => id);
 
-const walk = async (session: Session, list: Operation, query: Query, by: Walk['by']): Promise<Walk> => {
-  const pages: Answer<Page>[] = [];
+const walk = async (session: VerifySession, list: Operation, query: WalkQuery, by: Walk['by']): Promise<Walk> => {
+  const pages: CallAnswer<ListedPage>[] = [];
   let cursor: string | null = null;
   do {
     const position = { page: pages.length + 1, ...(cursor !== null && { cursor }) };
-    const answer: Answer<Page> = await session.call(list, { ...query, ...position, limit: PAGE_SIZE });
+    const answer: CallAnswer<ListedPage> = await session.call(list, { ...query, ...position, limit: PAGE_SIZE });
     pages.push(answer);
     const { hasMore, nextCursor } = answer.output;
     if (by === 'cursor') cursor = nextCursor;
@@ -112,9 +113,9 @@ const partingFindings = (byPage: Walk, byCursor: Walk): Finding[] => {
  * @throws Mismatch, Skip
  */
 export const walkBothWays = async (
-  session: Session,
+  session: VerifySession,
   list: Operation,
-  query: Query,
+  query: WalkQuery,
   wanted?: readonly string[],
 ): Promise<void> => {
   const byPage = await walk(session, list, query, 'page');

@@ -6,21 +6,21 @@ import { differences, show } from '../../findings/finding.ts';
 import { valueAt } from '../../values.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
-import type { CurrentUser, Session } from '../../session.ts';
+import type { CurrentUser, VerifySession } from '../../session.ts';
 
-type Input = Readonly<Record<string, unknown>>;
+type RepeatedInput = Readonly<Record<string, unknown>>;
 
 const REPLAYED = idempotencyReplayed.name;
 
 /** Sends an input with an `Idempotency-Key`, one for each `use` of an operation in a run. */
-const sendOnce = (operation: Operation, session: Session, use: string, json: unknown): Promise<Reply> =>
+const sendOnce = (operation: Operation, session: VerifySession, use: string, json: unknown): Promise<Reply> =>
   session.send(operation, {
     body: JSON.stringify({ json }),
     headers: { [idempotencyKey.name]: `verify ${session.run} ${operation.id} ${use}` },
   });
 
 /** An input that concerns a record that nothing else does, where it concerns one, and changes nothing of the caller. */
-const ownInput = async (operation: Operation, session: Session): Promise<Input> => {
+const ownInput = async (operation: Operation, session: VerifySession): Promise<RepeatedInput> => {
   const { idMember, notFound } = operation;
   if (idMember === undefined || !notFound) return session.input(operation);
   const { id } = await session.publish(operation, { title: operation.name });
@@ -28,7 +28,11 @@ const ownInput = async (operation: Operation, session: Session): Promise<Input> 
 };
 
 /** Another input of the same kind: with one member less or, where none can be spared, with another value in it. */
-const otherInput = async (operation: Operation, session: Session, input: Input): Promise<Input> => {
+const otherInput = async (
+  operation: Operation,
+  session: VerifySession,
+  input: RepeatedInput,
+): Promise<RepeatedInput> => {
   const { idMember } = operation;
   const spared = inputMembers(operation).find(({ name, required }) => !required && name in input);
   if (spared) return Object.fromEntries(Object.entries(input).filter(([name]) => name !== spared.name));
@@ -59,7 +63,7 @@ const AT_ONCE = 5;
 const CONFLICT = 409;
 
 /** Checks that a write which is repeated is done once; none of a read. */
-export const repetitionChecks = (operation: Operation, session: Session): Check[] => {
+export const repetitionChecks = (operation: Operation, session: VerifySession): Check[] => {
   if (operation.effect === 'read') return [];
   const check = (name: string, run: () => Promise<void>): Check => checkOf(operation, 'repetition', name, run);
   return [
@@ -103,14 +107,14 @@ export const repetitionChecks = (operation: Operation, session: Session): Check[
 };
 
 /** Puts the caller's profile back as it was, should a deployment have changed it that was to refuse the change. */
-const restore = async (operation: Operation, session: Session, me: CurrentUser, reply: Reply): Promise<void> => {
+const restore = async (operation: Operation, session: VerifySession, me: CurrentUser, reply: Reply): Promise<void> => {
   if (reply.status !== 200 || operation.router !== 'user') return;
   const members = inputMembers(operation).map(({ name }) => [name, me[name as keyof CurrentUser]] as const);
   await session.prepare(operation, Object.fromEntries(members));
 };
 
 /** Checks that an `Idempotency-Key` stands for one input. */
-export const mismatchChecks = (operation: Operation, session: Session): Check[] => [
+export const mismatchChecks = (operation: Operation, session: VerifySession): Check[] => [
   checkOf(operation, 'IDEMPOTENCY_MISMATCH', `refuses another input with the same ${idempotencyKey.name}`, async () => {
     const input = await ownInput(operation, session);
     const first = await sendOnce(operation, session, 'mismatch', input);

@@ -3,12 +3,12 @@ import { type Check, checkOf } from '../../check.ts';
 import { demand, OUTPUT } from '../../findings/expect.ts';
 import { differences, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { type Session, TAG } from '../../session.ts';
+import { type VerifySession, TAG } from '../../session.ts';
 
 type ImagePage = OutputOf<Contract['image']['list']>;
 
 /** Checks of what a list shows of the images of posts. */
-export const imageSummaryChecks = (list: Operation, session: Session): Check[] => {
+export const imageSummaryChecks = (list: Operation, session: VerifySession): Check[] => {
   const create = session.sibling(list, 'create');
   const run = async (): Promise<void> => {
     const images = Array.from({ length: MAX_SUMMARY_IMAGES + 1 }, (_, n) => `https://images.example.com/${n}.webp`);

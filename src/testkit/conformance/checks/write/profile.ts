@@ -5,23 +5,23 @@ import { longestTexts } from '../../contract/faults.ts';
 import { differences, Mismatch } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
-import type { CurrentUser, Session } from '../../session.ts';
+import type { CurrentUser, VerifySession } from '../../session.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type ProfileMembers = Readonly<Record<string, unknown>>;
 
 /** Other runs may change the profile of the same user: so often the check is made again. */
 const MAX_TRIALS = 5;
 const PAUSE_MS = 150;
 const LOCK = 'user.updateProfile';
 
-const pick = (from: object, names: readonly string[]): Members =>
+const pick = (from: object, names: readonly string[]): ProfileMembers =>
   Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 
 /** The members of an input that can be cleared. */
 const clearable = (update: Operation) => inputMembers(update).filter(({ nullable }) => nullable);
 
 /** The free texts of an input that can be cleared, at their longest, marked as those of a run. */
-const longest = (update: Operation, session: Session): Record<string, string> => {
+const longest = (update: Operation, session: VerifySession): Record<string, string> => {
   const names = clearable(update).map(({ name }) => name);
   const texts = longestTexts(update).flatMap(({ at, value }) => {
     const name = at.at(-1) ?? '';
@@ -33,7 +33,12 @@ const longest = (update: Operation, session: Session): Record<string, string> =>
 };
 
 /** Calls an operation that changes the profile, and answers it, but for what others change with it. */
-const change = async (session: Session, update: Operation, changes: Members, expected?: Members): Promise<Members> => {
+const change = async (
+  session: VerifySession,
+  update: Operation,
+  changes: ProfileMembers,
+  expected?: ProfileMembers,
+): Promise<ProfileMembers> => {
   const { output, reply } = await session.call<CurrentUser>(update, changes);
   const { updatedAt: _, gameCount: __, imagePostCount: ___, ...profile } = output;
   if (expected) demand(reply, differences({ ...expected, ...changes }, profile, OUTPUT));
@@ -41,7 +46,7 @@ const change = async (session: Session, update: Operation, changes: Members, exp
 };
 
 /** What to change, one change after the other: to long texts or those of the example, then to nothing. */
-const stepsOf = (update: Operation, session: Session): Members[] => {
+const stepsOf = (update: Operation, session: VerifySession): ProfileMembers[] => {
   const texts = longest(update, session);
   const changed = clearable(update)
     .map(({ name, sample }): [string, unknown] => [name, texts[name] ?? sample])
@@ -57,7 +62,7 @@ const stepsOf = (update: Operation, session: Session): Members[] => {
  * Checks of what changing the caller's profile does. Only members that can be cleared are changed, for a moment; while
  * they are, a text of the profile begins with the mark of the run, by which other runs see that they have to wait.
  */
-export const profileChecks = (update: Operation, session: Session): Check[] => {
+export const profileChecks = (update: Operation, session: VerifySession): Check[] => {
   const lock = session.operations.find(({ id }) => id === LOCK) ?? update;
   const [mark = ''] = Object.entries(longest(lock, session)).at(-1) ?? [];
   const changeAndRestore = async (): Promise<void> => {

@@ -5,9 +5,16 @@ import { longestTexts } from '../../contract/faults.ts';
 import { differences, show, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers, withValue } from '../../contract/places.ts';
-import { type Answer, type Content, type Page, type Session, TAG, type UserProfile } from '../../session.ts';
+import {
+  type CallAnswer,
+  type Content,
+  type ListedPage,
+  type VerifySession,
+  TAG,
+  type UserProfile,
+} from '../../session.ts';
 
-type Input = Readonly<Record<string, unknown>>;
+type RecordInput = Readonly<Record<string, unknown>>;
 
 const UNTOUCHED = {
   viewCount: 0,
@@ -35,19 +42,19 @@ const lasting = ({ viewCount: _viewCount, author: { id, nickname }, ...record }:
 
 /** @throws Mismatch unless a search for a word in the titles of this run finds these records and no others */
 const demandFound = async (
-  session: Session,
+  session: VerifySession,
   operation: Operation,
   word: string,
   wanted: readonly Pick<Content, 'id'>[],
 ): Promise<void> => {
   const query = { limit: 10, page: 1, search: `${session.run} ${word}`, tagSlugs: [TAG] };
-  const { output, reply } = await session.call<Page>(session.partner(operation, 'list'), query);
+  const { output, reply } = await session.call<ListedPage>(session.partner(operation, 'list'), query);
   demand(reply, differences(idsOf(wanted), idsOf(output.items), `${OUTPUT}/items`));
   demandOutput(reply, { total: wanted.length }, output);
 };
 
 /** @throws Mismatch unless getById answers a record as it was answered before, but for the views since then */
-const demandReadBack = async (session: Session, operation: Operation, record: Content): Promise<void> => {
+const demandReadBack = async (session: VerifySession, operation: Operation, record: Content): Promise<void> => {
   const getById = session.partner(operation, 'getById');
   const expected = lasting(record);
   const own = await session.call(getById, { id: record.id });
@@ -57,11 +64,11 @@ const demandReadBack = async (session: Session, operation: Operation, record: Co
 };
 
 /** What of an input is in the output under the same name. */
-const echoed = (input: Input, output: object): object =>
+const echoed = (input: RecordInput, output: object): object =>
   Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(output, name)));
 
 /** The number of records of a user. */
-const countRecords = async (session: Session, id: string): Promise<number> => {
+const countRecords = async (session: VerifySession, id: string): Promise<number> => {
   const getProfile = session.operations.find((operation) => operation.id === 'user.getProfile');
   if (!getProfile) throw new Skip('there is no user.getProfile to see it by');
   const { output } = await session.call<UserProfile>(getProfile, { id });
@@ -69,22 +76,22 @@ const countRecords = async (session: Session, id: string): Promise<number> => {
 };
 
 /** An input whose free texts are as long as may be; lists of texts aside, which would make such tags. */
-const longestInput = (operation: Operation, session: Session): Input => {
+const longestInput = (operation: Operation, session: VerifySession): RecordInput => {
   const mark = session.title('');
   const input = longestTexts(operation)
     .filter(({ at }) => !at.includes('0'))
     .reduce<unknown>((body, { at, value }) => withValue(body, at, value), {
       json: session.marked(operation.example.input),
     });
-  const { json } = input as { json: Input };
+  const { json } = input as { json: RecordInput };
   const rest = Array.from(String(json['title'])).slice(mark.length);
   return { ...json, title: mark + rest.join('') };
 };
 
 /** Checks of what publishing a record does. */
-export const createChecks = (create: Operation, session: Session): Check[] => {
+export const createChecks = (create: Operation, session: VerifySession): Check[] => {
   const check = (name: string, run: () => Promise<void>): Check => checkOf(create, 'effect', name, run);
-  const publish = (title: string): Promise<Answer<Content>> =>
+  const publish = (title: string): Promise<CallAnswer<Content>> =>
     session.call(create, session.marked({ ...create.example.input, title }));
   return [
     check('stores what it is given', async () => {
@@ -111,7 +118,10 @@ export const createChecks = (create: Operation, session: Session): Check[] => {
     }),
     check('is among the latest of the list', async () => {
       const { id } = (await publish('latest')).output;
-      const { output, reply } = await session.call<Page>(session.partner(create, 'list'), { limit: LATEST, page: 1 });
+      const { output, reply } = await session.call<ListedPage>(session.partner(create, 'list'), {
+        limit: LATEST,
+        page: 1,
+      });
       const finding = { expected: `${show(id)} among the latest ${LATEST}`, came: 'others', at: `${OUTPUT}/items` };
       demandThat(
         output.items.some((item) => item.id === id),
@@ -136,7 +146,7 @@ export const createChecks = (create: Operation, session: Session): Check[] => {
 };
 
 /** Checks of what publishing several records at once does. */
-export const batchCreateChecks = (batchCreate: Operation, session: Session): Check[] => {
+export const batchCreateChecks = (batchCreate: Operation, session: VerifySession): Check[] => {
   const check = (name: string, run: () => Promise<void>): Check => checkOf(batchCreate, 'effect', name, run);
   return [
     check('stores all, in their order', async () => {
@@ -160,7 +170,7 @@ export const batchCreateChecks = (batchCreate: Operation, session: Session): Che
 };
 
 /** Checks of what changing a record does. */
-export const updateChecks = (update: Operation, session: Session): Check[] => {
+export const updateChecks = (update: Operation, session: VerifySession): Check[] => {
   const check = (name: string, run: () => Promise<void>): Check => checkOf(update, 'effect', name, run);
   const members = inputMembers(update).filter(({ name }) => name !== update.idMember);
   return [
@@ -192,7 +202,7 @@ export const updateChecks = (update: Operation, session: Session): Check[] => {
 };
 
 /** Checks of what reading a record does. */
-export const getByIdChecks = (getById: Operation, session: Session): Check[] => {
+export const getByIdChecks = (getById: Operation, session: VerifySession): Check[] => {
   const create = session.sibling(getById, 'create');
   const run = async (): Promise<void> => {
     const { id } = await session.publish(getById, { title: 'viewed' });

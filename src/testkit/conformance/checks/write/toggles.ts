@@ -2,7 +2,7 @@ import { type Check, checkOf } from '../../check.ts';
 import { demand, demandOutput, OUTPUT } from '../../findings/expect.ts';
 import { differences } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { type Content, type Page, type Session, TAG } from '../../session.ts';
+import { type Content, type ListedPage, type VerifySession, TAG } from '../../session.ts';
 
 /** A call of a toggle and the state that it leads to. */
 interface Step {
@@ -49,7 +49,7 @@ const shownState = (record: Content, state: Step['state']): object => {
 
 /** @throws Mismatch unless getById and the list show a state of our record */
 const demandShown = async (
-  session: Session,
+  session: VerifySession,
   toggle: Operation,
   record: Content,
   state: Step['state'],
@@ -58,14 +58,14 @@ const demandShown = async (
   const one = await session.call(session.partner(toggle, 'getById'), { id: record.id });
   demandOutput(one.reply, expected, one.output);
   const query = { limit: 10, page: 1, search: session.run, tagSlugs: [TAG] };
-  const { output, reply } = await session.call<Page>(session.partner(toggle, 'list'), query);
+  const { output, reply } = await session.call<ListedPage>(session.partner(toggle, 'list'), query);
   const index = output.items.findIndex(({ id }) => id === record.id);
   demand(reply, differences(expected, output.items[index], `${OUTPUT}/items/${index}`, { more: 'allowed' }));
 };
 
 const toggleChecks =
   (sequences: Readonly<Record<string, Step[]>>) =>
-  (toggle: Operation, session: Session): Check[] =>
+  (toggle: Operation, session: VerifySession): Check[] =>
     Object.entries(sequences).map(([name, steps]) =>
       checkOf(toggle, 'effect', `switches ${name}, and every read agrees`, async () => {
         const record = await session.publish(toggle, { title: `${toggle.name} ${name}` });
