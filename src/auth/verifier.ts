@@ -52,10 +52,10 @@ const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(Kno
   });
 };
 
-const readInTime = async (lane: WorkloadPool, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
+const readInTime = async (workload: WorkloadPool, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {
   const deadline = new Deadline(READ_TIMEOUT_MS);
   try {
-    return await readKeys(lane.within(deadline), hashes);
+    return await readKeys(workload.within(deadline), hashes);
   } finally {
     deadline.close();
   }

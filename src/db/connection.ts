@@ -36,12 +36,16 @@ export interface Connection {
   /** TypeORM's own handle: it knows how entities are stored, and migrates. */
   dataSource: DataSource;
   /** Runs a SELECT outside of any transaction. At the deadline it rejects, and ends what runs for it. */
-  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, lane?: Workload) => Promise<unknown[]>;
+  read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, workload?: Workload) => Promise<unknown[]>;
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline.
    * @throws AppError OUTCOME_UNKNOWN when it may have been committed
    */
-  transaction: <T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline, lane?: Workload) => Promise<T>;
+  transaction: <T>(
+    work: (statements: Statements) => Promise<T>,
+    deadline?: Deadline,
+    workload?: Workload,
+  ) => Promise<T>;
   /** Runs `work`, which migrates, while no other process does. */
   whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether the transaction that met this error can succeed when run again. */

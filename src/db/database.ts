@@ -356,9 +356,9 @@ export class Database extends WorkloadPool {
   async revert(to?: string): Promise<string[]> {
     const { dataSource, whileMigrating } = this.connection;
     return whileMigrating(async () => {
-      const doomed = await this.#above(to);
-      for (const _ of doomed) await dataSource.undoLastMigration({ transaction: 'none' });
-      return doomed;
+      const toDelete = await this.#above(to);
+      for (const _ of toDelete) await dataSource.undoLastMigration({ transaction: 'none' });
+      return toDelete;
     });
   }
 

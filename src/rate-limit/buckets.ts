@@ -34,7 +34,7 @@ export interface RateLimitRefusal {
 /** What came of a claim, or of several together. */
 export interface ChargeOutcome {
   /** For each claim, as it is now. */
-  standings: readonly RateLimitStatus[];
+  statuses: readonly RateLimitStatus[];
   /** Undefined where they were taken. */
   refusal: RateLimitRefusal | undefined;
 }
@@ -45,9 +45,9 @@ export interface ChargeOutcome {
  */
 export interface Buckets {
   /** Puts in what is claimed if there is room for all of it, else nothing. Answers at once where it can. */
-  consume: (claims: readonly Charge[]) => ChargeOutcome | Promise<ChargeOutcome>;
+  consume: (charges: readonly Charge[]) => ChargeOutcome | Promise<ChargeOutcome>;
   /** Puts it in whether there is room or not; takes it out again if the cost is negative. */
-  add: (claim: Charge) => void;
+  add: (charge: Charge) => void;
   /** How an owner stands, as far as it is known here. */
   status: (policy: Policy, owner: string) => RateLimitStatus;
 }
@@ -76,11 +76,11 @@ export const statusOf = (policy: Policy, backlogMs: number): RateLimitStatus => 
 };
 
 /** Why claims cannot be taken from buckets that take so long to run out, if they cannot. */
-export const refusalOf = (claims: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal | undefined => {
+export const refusalOf = (charges: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal | undefined => {
   let refusal: RateLimitRefusal | undefined;
-  for (const [index, claim] of claims.entries()) {
-    const { policy } = claim;
-    const roomInMs = (backlogs[index] as number) + chargedMs(claim) - fullMs(policy);
+  for (const [index, charge] of charges.entries()) {
+    const { policy } = charge;
+    const roomInMs = (backlogs[index] as number) + chargedMs(charge) - fullMs(policy);
     if (roomInMs > (refusal?.roomInMs ?? ROUNDING_MS)) refusal = { policy, roomInMs };
   }
   return refusal;
@@ -88,12 +88,12 @@ export const refusalOf = (claims: readonly Charge[], backlogs: readonly number[]
 
 /** What comes of claims on buckets that took so long to run out before. */
 export const outcomeOf = (
-  claims: readonly Charge[],
+  charges: readonly Charge[],
   backlogs: readonly number[],
   refusal: RateLimitRefusal | undefined,
 ): ChargeOutcome => ({
   refusal,
-  standings: claims.map((claim, index) =>
-    statusOf(claim.policy, (backlogs[index] as number) + (refusal ? 0 : chargedMs(claim))),
+  statuses: charges.map((charge, index) =>
+    statusOf(charge.policy, (backlogs[index] as number) + (refusal ? 0 : chargedMs(charge))),
   ),
 });

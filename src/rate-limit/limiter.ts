@@ -77,10 +77,10 @@ export class RateLimiter {
    * Charges a call, before anything is known of it but whether it writes. Answers at once where it can.
    * @throws AppError RATE_LIMITED
    */
-  chargeCall(account: RateLimitKey, effect: 'read' | 'write'): void | Promise<void> {
-    const { owner } = account;
-    return this.#charge(account, [
-      { policy: this.#policyOf(account, effect), owner, cost: 1 },
+  chargeCall(limitKey: RateLimitKey, effect: 'read' | 'write'): void | Promise<void> {
+    const { owner } = limitKey;
+    return this.#charge(limitKey, [
+      { policy: this.#policyOf(limitKey, effect), owner, cost: 1 },
       { policy: this.policies.work, owner, cost: 0 },
     ]);
   }
@@ -89,13 +89,13 @@ export class RateLimiter {
    * Charges what a call is found to cost besides, by its input, valid or not.
    * @throws AppError RATE_LIMITED
    */
-  chargeInput(account: RateLimitKey, procedure: Costly, input: unknown): void | Promise<void> {
-    const { owner } = account;
+  chargeInput(limitKey: RateLimitKey, procedure: Costly, input: unknown): void | Promise<void> {
+    const { owner } = limitKey;
     if (classOf(procedure, input) === 'search') {
-      return this.#charge(account, [{ policy: this.policies.search, owner, cost: 1 }]);
+      return this.#charge(limitKey, [{ policy: this.policies.search, owner, cost: 1 }]);
     }
     const cost = costOf(procedure, input) - 1;
-    if (cost > 0) return this.#charge(account, [{ policy: this.#policyOf(account, procedure.effect), owner, cost }]);
+    if (cost > 0) return this.#charge(limitKey, [{ policy: this.#policyOf(limitKey, procedure.effect), owner, cost }]);
   }
 
   /** Charges milliseconds of work that was done. */
@@ -110,11 +110,11 @@ export class RateLimiter {
 
   /** Asks for look-ups of keys from an address: those of keys that exist cost nothing. */
   keyLookUp(address: string, note: OnRateLimit): KeyLookUp {
-    const account = this.keyOf(undefined, address, note);
-    const claim: Charge = { policy: this.policies.keys, owner: account.owner, cost: 1 };
+    const limitKey = this.keyOf(undefined, address, note);
+    const charge: Charge = { policy: this.policies.keys, owner: limitKey.owner, cost: 1 };
     return {
-      reserve: () => this.#charge(account, [claim]),
-      refund: () => this.#add({ ...claim, cost: -1 }),
+      reserve: () => this.#charge(limitKey, [charge]),
+      refund: () => this.#add({ ...charge, cost: -1 }),
     };
   }
 
@@ -124,24 +124,24 @@ export class RateLimiter {
   }
 
   /** A claim, and the same of the site that its owner belongs to. */
-  #withSite(claim: Charge): Charge[] {
-    const owner = siteOf(claim.owner);
-    const policy = owner === undefined ? undefined : this.#sitePolicies.get(claim.policy);
-    return owner === undefined || policy === undefined ? [claim] : [claim, { ...claim, policy, owner }];
+  #withSite(charge: Charge): Charge[] {
+    const owner = siteOf(charge.owner);
+    const policy = owner === undefined ? undefined : this.#sitePolicies.get(charge.policy);
+    return owner === undefined || policy === undefined ? [charge] : [charge, { ...charge, policy, owner }];
   }
 
-  #add(claim: Charge): void {
-    for (const one of this.#withSite(claim)) this.#buckets.add(one);
+  #add(charge: Charge): void {
+    for (const one of this.#withSite(charge)) this.#buckets.add(one);
   }
 
-  #charge(account: RateLimitKey, claims: readonly Charge[]): void | Promise<void> {
-    const outcome = this.#buckets.consume(claims.flatMap((claim) => this.#withSite(claim)));
+  #charge(limitKey: RateLimitKey, charges: readonly Charge[]): void | Promise<void> {
+    const outcome = this.#buckets.consume(charges.flatMap((charge) => this.#withSite(charge)));
     // A promise would take as long as all else where memory answers at once.
-    if (outcome instanceof Promise) return outcome.then((later) => this.#settle(account, later));
-    this.#settle(account, outcome);
+    if (outcome instanceof Promise) return outcome.then((later) => this.#settle(limitKey, later));
+    this.#settle(limitKey, outcome);
   }
 
-  #settle({ note }: RateLimitKey, { standings, refusal }: ChargeOutcome): void {
+  #settle({ note }: RateLimitKey, { statuses: standings, refusal }: ChargeOutcome): void {
     for (const standing of telling(standings, this.#sitePolicies)) note(standing);
     if (!refusal) return;
     this.#onRefusal?.(refusal.policy.name);

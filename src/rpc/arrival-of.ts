@@ -36,7 +36,7 @@ export const requestContextOf = (request: Request, response: Response, timeoutMs
     onAuthenticated: (caller) => {
       response.locals.caller = caller;
     },
-    onRateLimit: (standing) => response.locals.standings?.add(standing),
+    onRateLimit: (status) => response.locals.statuses?.add(status),
     onReplay: () => {
       response.setHeader(idempotencyReplayed.name, 'true');
     },

@@ -27,16 +27,16 @@ const BYTES_PER_CHUNK = 16;
  * What is done with a call that may be done: parse what was sent by the contract, handle it, check and strip the reply.
  * @throws AppError VALIDATION_FAILED and whatever the handler throws
  */
-export type ValidatedHandler = (procedure: Procedure, sent: unknown, call: Call) => Promise<unknown>;
+export type ValidatedHandler = (procedure: Procedure, payload: unknown, call: Call) => Promise<unknown>;
 
 /** A call that may be made. */
 export interface AuthorizedCall {
   procedure: Procedure;
   /** Undefined for nobody in particular. */
   caller: Caller | undefined;
-  arrival: RequestContext;
+  context: RequestContext;
   /** Who pays for it, where that is counted. */
-  account: RateLimitKey | undefined;
+  limitKey: RateLimitKey | undefined;
 }
 
 /** From this length on a key is kept as its digest, in characters. */
@@ -119,21 +119,21 @@ export class RpcPipeline {
    * Finds out who calls, and whether they may, and charges what is known of the call.
    * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, TIMEOUT
    */
-  async authorize(procedure: Procedure, arrival: RequestContext): Promise<AuthorizedCall> {
-    const { address, deadline, onRateLimit } = arrival;
-    const caller = await this.authenticate(arrival);
-    assertAccess(procedure.access, caller, arrival);
+  async authorize(procedure: Procedure, context: RequestContext): Promise<AuthorizedCall> {
+    const { address, deadline, onRateLimit } = context;
+    const caller = await this.authenticate(context);
+    assertAccess(procedure.access, caller, context);
     if (caller) this.#uses.note(caller.key.id, procedure.id);
-    const account = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
-    const entering = account && this.#enter(account, procedure, deadline);
+    const limitKey = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
+    const entering = limitKey && this.#enter(limitKey, procedure, deadline);
     if (entering) await entering;
-    return { procedure, caller, arrival, account };
+    return { procedure, caller, context, limitKey };
   }
 
   /** Charges what a door does for a caller that is no call of a procedure as one read. @throws AppError RATE_LIMITED */
   async charge(caller: Caller | undefined, { address, deadline, onRateLimit }: RequestContext): Promise<void> {
-    const account = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
-    if (account) await this.#enter(account, { effect: 'read' }, deadline);
+    const limitKey = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
+    if (limitKey) await this.#enter(limitKey, { effect: 'read' }, deadline);
   }
 
   /** Bills the caller for so many bytes of a body, and for the chunks in which it came. */
@@ -147,28 +147,28 @@ export class RpcPipeline {
    * it is stored. `position` is its place in a batch.
    * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
    */
-  async invoke(admitted: AuthorizedCall, sent: Payload, position = 0): Promise<Buffer> {
-    const { procedure, account, arrival } = admitted;
-    const input = this.#inputThatTells(procedure, sent);
-    const charging = account && this.#rates?.chargeInput(account, procedure, input);
+  async invoke(authorized: AuthorizedCall, payload: Payload, position = 0): Promise<Buffer> {
+    const { procedure, limitKey, context } = authorized;
+    const input = this.#inputThatTells(procedure, payload);
+    const charging = limitKey && this.#rates?.chargeInput(limitKey, procedure, input);
     if (charging) await charging;
-    const answer = await this.#make(admitted, sent, { input, position });
-    arrival.deadline.bill?.(answer.length / ANSWERED_BYTES_PER_MS);
+    const answer = await this.#make(authorized, payload, { input, position });
+    context.deadline.bill?.(answer.length / ANSWERED_BYTES_PER_MS);
     return answer;
   }
 
-  #enter(account: RateLimitKey, { effect }: Pick<Procedure, 'effect'>, deadline: Deadline): void | Promise<void> {
-    deadline.bill = (ms) => this.#rates?.chargeWork(account, ms);
-    return this.#rates?.chargeCall(account, effect);
+  #enter(limitKey: RateLimitKey, { effect }: Pick<Procedure, 'effect'>, deadline: Deadline): void | Promise<void> {
+    deadline.bill = (ms) => this.#rates?.chargeWork(limitKey, ms);
+    return this.#rates?.chargeCall(limitKey, effect);
   }
 
   #make(
-    admitted: AuthorizedCall,
-    sent: Payload,
+    authorized: AuthorizedCall,
+    payload: Payload,
     { input, position }: { input: unknown; position: number },
   ): Promise<Buffer> {
-    const { procedure, caller, arrival } = admitted;
-    const { deadline, address, authorization, admittedBy, waitedMs } = arrival;
+    const { procedure, caller, context } = authorized;
+    const { deadline, address, authorization, admittedBy, waitedMs } = context;
     const { limiter, cost } = this.#overload.placeOf(procedure, input);
     const work: LimitedWork = {
       caller: callerOf(caller && authorization, address),
@@ -177,36 +177,36 @@ export class RpcPipeline {
       waitedMs,
       admittedBy,
     };
-    if (procedure.effect === 'write') return limiter.run(work, () => this.#write(admitted, sent, position));
+    if (procedure.effect === 'write') return limiter.run(work, () => this.#write(authorized, payload, position));
     const read = (time: Deadline): Promise<Buffer> =>
-      this.#handle(procedure, sent, { caller, address, deadline: time });
-    if (!isShared(admitted)) return deadline.race(limiter.run(work, () => read(deadline)));
+      this.#handle(procedure, payload, { caller, address, deadline: time });
+    if (!isShared(authorized)) return deadline.race(limiter.run(work, () => read(deadline)));
     const enter: Enter = (run, untilBegun) => limiter.run({ ...work, untilBegun }, run);
     const asked = { caller: work.caller, deadline };
-    return deadline.race(this.#shared.answer(keyOf(procedure, sent.text), asked, enter, read));
+    return deadline.race(this.#shared.answer(keyOf(procedure, payload.text), asked, enter, read));
   }
 
   /** The input, where the class or the cost of the call depends on it. @throws AppError MALFORMED_JSON */
-  #inputThatTells({ searchMember, recordsMember }: Procedure, sent: Payload): unknown {
+  #inputThatTells({ searchMember, recordsMember }: Procedure, payload: Payload): unknown {
     const member = searchMember ?? recordsMember;
-    return member !== undefined && sent.mightContain(member) ? inputOf(sent.parse()) : undefined;
+    return member !== undefined && payload.mightContain(member) ? inputOf(payload.parse()) : undefined;
   }
 
-  async #handle(procedure: Procedure, sent: Payload, call: Call): Promise<Buffer> {
-    const envelope = sent.parse();
+  async #handle(procedure: Procedure, payload: Payload, call: Call): Promise<Buffer> {
+    const envelope = payload.parse();
     assertSize(procedure, envelope);
     return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, call)));
   }
 
-  async #write({ procedure, caller, arrival }: AuthorizedCall, sent: Payload, position: number): Promise<Buffer> {
-    const { address, deadline, idempotencyKey } = arrival;
-    const input = (): unknown => inputOf(sent.parse());
+  async #write({ procedure, caller, context }: AuthorizedCall, payload: Payload, position: number): Promise<Buffer> {
+    const { address, deadline, idempotencyKey } = context;
+    const input = (): unknown => inputOf(payload.parse());
     const idempotent = idempotentCallOf(procedure, caller, { idempotencyKey, position, input });
     try {
-      return await this.#handle(procedure, sent, { caller, address, deadline, idempotent });
+      return await this.#handle(procedure, payload, { caller, address, deadline, idempotent });
     } catch (error) {
       if (!(error instanceof IdempotentReplay)) throw withRetryHint(error, idempotent);
-      arrival.onReplay();
+      context.onReplay();
       this.#observer?.replayed(procedure.id);
       return Buffer.from(error.answer);
     }

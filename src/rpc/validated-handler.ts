@@ -18,9 +18,9 @@ const implementation =
   });
 
 /** What was thrown, with the faults of an input as an error of the catalogue. */
-const asOurs = (error: unknown, procedure: Procedure, sent: unknown): unknown => {
+const asOurs = (error: unknown, procedure: Procedure, payload: unknown): unknown => {
   if (!(error instanceof RequestValidationError)) return error;
-  return invalidInput(procedure, sent, (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
+  return invalidInput(procedure, payload, (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
 };
 
 /**
@@ -42,17 +42,17 @@ export const validatedHandler = (procedures: Procedures): ValidatedHandler => {
     { responseValidation: true },
   );
 
-  const run: ValidatedHandler = (procedure, sent, call) =>
+  const run: ValidatedHandler = (procedure, payload, call) =>
     new Promise((resolve, reject) => {
       const response = new CurrentCall(call, resolve);
       const handle = handlers.get(procedure.route.path) as RequestHandler;
-      void handle({ body: sent } as Request, response as unknown as Response, reject);
+      void handle({ body: payload } as Request, response as unknown as Response, reject);
     });
 
-  return (procedure, sent, call) =>
+  return (procedure, payload, call) =>
     // Not in ts-rest's callback: it waits for nothing there, so that a fault of ours would end the process.
-    run(procedure, sent, call).catch((error: unknown) => {
-      throw asOurs(error, procedure, sent);
+    run(procedure, payload, call).catch((error: unknown) => {
+      throw asOurs(error, procedure, payload);
     });
 };
 

@@ -35,12 +35,12 @@ export interface Range {
 export class SearchIndex {
   readonly store: SearchStore;
 
-  readonly #lane: WorkloadPool;
+  readonly #workload: WorkloadPool;
   readonly #mostTailRows: number;
 
-  constructor(lane: WorkloadPool, mostTailRows = MOST_TAIL_ROWS) {
-    this.#lane = lane;
-    this.store = new SearchStore(lane);
+  constructor(workload: WorkloadPool, mostTailRows = MOST_TAIL_ROWS) {
+    this.#workload = workload;
+    this.store = new SearchStore(workload);
     this.#mostTailRows = mostTailRows;
   }
 
@@ -48,7 +48,7 @@ export class SearchIndex {
   async search(kind: SearchKind, query: IndexQuery, deadline?: Deadline): Promise<Search | undefined> {
     const plain = query.terms.map((term) => term.replace(START, ''));
     if (plain.includes('')) return undefined;
-    const store = this.store.by(this.#lane.within(deadline));
+    const store = this.store.by(this.#workload.within(deadline));
     const state = await store.state(kind, plain, this.#mostTailRows);
     if (!state?.ready || state.tail.length > this.#mostTailRows) return undefined;
     const segments = await store.segments(kind, state.generation);
@@ -120,7 +120,7 @@ export class Search {
     const compare = (a: Uint8Array, b: Uint8Array): number => sign * Buffer.compare(a, b);
     const merge = (a: readonly Uint8Array[], b: readonly Uint8Array[]): Uint8Array[] =>
       b.length === 0 ? a.slice(0, limit) : [...a, ...b].toSorted(compare).slice(0, limit);
-    const edge = (segment: Segment): Uint8Array => (direction === 'ASC' ? segment.first : segment.last);
+    const limits = (segment: Segment): Uint8Array => (direction === 'ASC' ? segment.first : segment.last);
 
     let keys = merge(
       [],
@@ -129,11 +129,11 @@ export class Search {
     let total = this.#tail.length;
     const segments = this.#segments
       .filter(({ last }) => this.#since === undefined || Buffer.compare(last, this.#since) >= 0)
-      .toSorted((a, b) => compare(edge(a), edge(b)));
+      .toSorted((a, b) => compare(limits(a), limits(b)));
     const merged = segments.filter(({ level }) => level > 0);
     for (const segment of segments) {
       const last = keys[limit - 1];
-      const isSettled = limit === 0 || (last !== undefined && compare(edge(segment), last) > 0);
+      const isSettled = limit === 0 || (last !== undefined && compare(limits(segment), last) > 0);
       if (isSettled && total > countTo) break;
       await this.#yield();
       const place = merged.indexOf(segment);

@@ -330,7 +330,7 @@ describe('deletion', () => {
       imagePosts: 1,
       hiddenGames: 0,
       hiddenImagePosts: 0,
-      marks: 8,
+      engagement: 8,
       keys: 1,
       deleted: false,
     });

@@ -72,10 +72,10 @@ describe('a bucket', () => {
         { policy: wide, owner: 'a', cost: 1 },
         { policy: narrow, owner: 'a', cost: 1 },
       ]);
-    expect(both().standings.map(({ left }) => left)).toEqual([9, 0]);
+    expect(both().statuses.map(({ left }) => left)).toEqual([9, 0]);
     expect(both()).toEqual({
       refusal: { policy: narrow, roomInMs: 60_000 },
-      standings: [expect.objectContaining({ left: 9 }), expect.objectContaining({ left: 0 })],
+      statuses: [expect.objectContaining({ left: 9 }), expect.objectContaining({ left: 0 })],
     });
     expect(buckets.status(wide, 'a').left).toBe(9);
   });
@@ -333,15 +333,15 @@ describe('the headers', () => {
   const standing = (of: Policy, left: number, wholeInMs = 0): RateLimitStatus => ({ policy: of, left, wholeInMs });
 
   test('name all policies, and what is left of the tightest', () => {
-    const standings = new RateLimitHeaders(() => standing(read, 600));
-    expect(standings.headers()).toEqual(['RateLimit-Policy', '"read";q=600;w=60', 'RateLimit', '"read";r=600;t=0']);
-    standings.add(standing(read, 599, 100));
-    standings.add(standing(work, 29_999, 1));
-    standings.add(standing(search, 59, 1000));
-    standings.add(standing(read, 598, 200));
-    standings.add(standing(search, 58, 1001));
-    standings.add(standing(search, 59, 1000));
-    expect(standings.headers()).toEqual([
+    const statuses = new RateLimitHeaders(() => standing(read, 600));
+    expect(statuses.headers()).toEqual(['RateLimit-Policy', '"read";q=600;w=60', 'RateLimit', '"read";r=600;t=0']);
+    statuses.add(standing(read, 599, 100));
+    statuses.add(standing(work, 29_999, 1));
+    statuses.add(standing(search, 59, 1000));
+    statuses.add(standing(read, 598, 200));
+    statuses.add(standing(search, 58, 1001));
+    statuses.add(standing(search, 59, 1000));
+    expect(statuses.headers()).toEqual([
       'RateLimit-Policy',
       '"read";q=600;w=60, "work";q=30000;w=60;qu="milliseconds", "search";q=60;w=60',
       'RateLimit',

@@ -32,7 +32,7 @@ export interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePo
   hiddenGames: number;
   hiddenImagePosts: number;
   /** Favorites and reactions that the user gave. */
-  marks: number;
+  engagement: number;
   keys: number;
   suspendedAt: string | null;
   hiddenAt: string | null;
@@ -54,7 +54,7 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
   const [hiddenGames = 0, hiddenImagePosts = 0] = await Promise.all(
     removableKinds.map(({ kind }) => countHidden(db, id, kind)),
   );
-  const marks = await Promise.all(removableKinds.map(({ kind }) => countEngagementOf(db, kind, key)));
+  const engagement = await Promise.all(removableKinds.map(({ kind }) => countEngagementOf(db, kind, key)));
   const { gameCount: games, imagePostCount: imagePosts, createdAt, ...profile } = userProfileView(user);
   return {
     ...profile,
@@ -62,7 +62,7 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
     imagePosts,
     hiddenGames,
     hiddenImagePosts,
-    marks: marks.reduce((sum, n) => sum + n, 0),
+    engagement: engagement.reduce((sum, n) => sum + n, 0),
     keys: more.n,
     suspendedAt: optionalTime(more.suspended_at),
     hiddenAt: optionalTime(more.hidden_at),

@@ -26,7 +26,7 @@ export interface CheckedTable {
   table: string;
   compared: readonly Compared[];
   /** Corrects a row, which is locked: `actual` are the values in the order of `compared`. */
-  mend: (tx: Transaction, id: RowId, actual: readonly ColumnValue[]) => Promise<void>;
+  repair: (tx: Transaction, id: RowId, actual: readonly ColumnValue[]) => Promise<void>;
 }
 
 const kinds = [gameKind, imageKind];
@@ -43,7 +43,7 @@ const columnsOf = (table: string, values: Record<string, string>): Compared[] =>
 
 /** Writes the first values into these columns. */
 const assign =
-  (table: string, columns: readonly string[]): CheckedTable['mend'] =>
+  (table: string, columns: readonly string[]): CheckedTable['repair'] =>
   async (tx, id, actual) => {
     const assignments = columns.map((column) => `${column} = ?`).join(', ');
     await tx.execute(`UPDATE ${table} SET ${assignments} WHERE id = ?`, [...actual.slice(0, columns.length), id]);
@@ -105,7 +105,7 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
       ...(typeColumn === undefined ? [] : [linkedType(kind)]),
       ...(kind === imageKind ? imagesCompared(dialect) : []),
     ],
-    mend: async (tx, id, actual) => {
+    repair: async (tx, id, actual) => {
       await assignColumns(tx, id, actual);
       if (typeColumn !== undefined) {
         await tx.execute(
@@ -120,7 +120,7 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
 
 const ownerTable = (table: string, rowsOf: (kind: ContentKind) => string): CheckedTable => {
   const columns = Object.fromEntries(kinds.map((kind) => [kind.countColumn, counted(rowsOf(kind))]));
-  return { table, compared: columnsOf(table, columns), mend: assign(table, Object.keys(columns)) };
+  return { table, compared: columnsOf(table, columns), repair: assign(table, Object.keys(columns)) };
 };
 
 /** The tables of records. */
@@ -169,7 +169,7 @@ const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly
   for (const row of rows) {
     if (differencesOf(checked, row).length === 0) continue;
     const actual = checked.compared.map((_, place) => row[`actual${place}`] ?? 0);
-    await checked.mend(tx, row.id, actual);
+    await checked.repair(tx, row.id, actual);
   }
 };
 

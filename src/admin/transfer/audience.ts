@@ -93,9 +93,9 @@ export class ReactionsReader {
     return links;
   }
 
-  async *#readMany(id: Bytes, marks: EngagementRows): AsyncGenerator<Reactions> {
-    const favorites = this.#pages(marks.favorites, id);
-    const reactions = this.#pages(marks.reactions, id);
+  async *#readMany(id: Bytes, engagement: EngagementRows): AsyncGenerator<Reactions> {
+    const favorites = this.#pages(engagement.favorites, id);
+    const reactions = this.#pages(engagement.reactions, id);
     for (let isFirst = true; ; isFirst = false) {
       const [some, others] = [await favorites.next(), await reactions.next()];
       if (some.done === true && others.done === true && !isFirst) return;

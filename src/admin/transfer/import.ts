@@ -172,7 +172,7 @@ class Importer {
     const faults = [...ready.faults, ...(await this.#danglingAudiences(ready))];
     // All that is wrong with a batch is told at once. What is hidden is kept without a reference to its users.
     const isSomeHidden = [...ready.checked.games, ...ready.checked.images].some(({ isHidden }) => isHidden);
-    if (dryRun || isSomeHidden || faults.length > 0) faults.push(...(await this.#strangers(ready)));
+    if (dryRun || isSomeHidden || faults.length > 0) faults.push(...(await this.#dangling(ready)));
     this.#refuse(faults);
     if (dryRun) {
       for (const { id } of ready.checked.users) this.#wouldBe.add(id);
@@ -198,9 +198,9 @@ class Importer {
     } catch (error) {
       if (error instanceof AppError) throw error;
       // That a user is missing shows when a row refers to it: to look first would take a second for every ten.
-      const strangers = await this.#strangers(ready);
-      if (strangers.length === 0) throw error;
-      this.#refuse(strangers);
+      const dangling = await this.#dangling(ready);
+      if (dangling.length === 0) throw error;
+      this.#refuse(dangling);
       if (isAgain) await this.#store(ready, false);
     }
   }
@@ -214,7 +214,7 @@ class Importer {
   }
 
   /** Takes the lines out that name users who are not there. */
-  async #strangers({ checked, numbers }: Ready): Promise<LineFault[]> {
+  async #dangling({ checked, numbers }: Ready): Promise<LineFault[]> {
     const faults: LineFault[] = [];
     const named = [...checked.games, ...checked.images, ...checked.audiences].flatMap(namedUsers);
     const there = await findIds(this.#db, 'users', named);

@@ -60,10 +60,10 @@ interface EngagementTable {
 const engagementTable = (
   dialect: Dialect,
   { table: records, foreignKey }: ContentKind,
-  { table, mark, marks }: { table: string; mark: string; marks: readonly Engagement[] },
+  { table, mark, engagement }: { table: string; mark: string; engagement: readonly Engagement[] },
 ): EngagementTable => {
-  const hasType = marks.length > 1;
-  const counts = marks.map((one) => countColumns[one]);
+  const hasType = engagement.length > 1;
+  const counts = engagement.map((one) => countColumns[one]);
   // Not by rows in a list, of which MariaDB makes no range.
   const any = (n: number): string => Array(n).fill(`(user_id = ? AND ${foreignKey} = ?)`).join(' OR ');
   return {
@@ -97,11 +97,15 @@ const engagementTable = (
 const engagementTables = memoize((dialect: Dialect) =>
   memoize((kind: ContentKind): Record<Engagement, EngagementTable> => {
     const { favoriteTable, reactionTable } = kind;
-    const favorite = engagementTable(dialect, kind, { table: favoriteTable, mark: "'favorite'", marks: ['favorite'] });
+    const favorite = engagementTable(dialect, kind, {
+      table: favoriteTable,
+      mark: "'favorite'",
+      engagement: ['favorite'],
+    });
     const reaction = engagementTable(dialect, kind, {
       table: reactionTable,
       mark: 'm.type',
-      marks: ['like', 'dislike'],
+      engagement: ['like', 'dislike'],
     });
     return { favorite, like: reaction, dislike: reaction };
   }),
@@ -187,8 +191,8 @@ const lockRecords = async (
     return record ? [[storedIdToBytes(userId), record.key]] : [];
   });
   for (const { n, parameters } of partsOfPairs(sought)) {
-    const marks = await tx.read<EngagementRow & { id: Bytes }>(table.read(n), parameters);
-    for (const row of marks) note(records.get(idFromBytes(row.id))!, row);
+    const engagement = await tx.read<EngagementRow & { id: Bytes }>(table.read(n), parameters);
+    for (const row of engagement) note(records.get(idFromBytes(row.id))!, row);
   }
   return records;
 };

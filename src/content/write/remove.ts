@@ -159,21 +159,21 @@ async function* batchesOf(
       among.parameters,
     );
     let batch: Bytes[] = [];
-    let marks = 0;
+    let engagement = 0;
     for (const { id, favorites, reactions } of rows) {
       const counted = [
         [favoriteTable, Number(favorites)],
         [reactionTable, Number(reactions)],
       ] as const;
       for (const [marked, n] of counted) {
-        if (n <= MARKS_AT_ONCE) marks += n;
+        if (n <= MARKS_AT_ONCE) engagement += n;
         else while (await db.transaction((tx) => removeEngagement(tx, kind, marked, id, beforeMarks)));
       }
       batch.push(id);
-      if (marks < MARKS_OF_ALL) continue;
+      if (engagement < MARKS_OF_ALL) continue;
       yield batch;
       batch = [];
-      marks = 0;
+      engagement = 0;
     }
     if (batch.length > 0) yield batch;
   }

@@ -47,7 +47,7 @@ export const readSearched = async (
     among.parameters,
   );
   const records = rows.map((row) => ({ row, tagIds: listFromDb(row.tag_ids) }));
-  const tagIds = [...new Set(records.flatMap((record) => record.tagIds))];
+  const tagIds = [...new Set(records.flatMap((row) => row.tagIds))];
   const names = tagIds.length === 0 ? [] : await readTags(reader, tagIds);
   const tagOf = new Map(names.map((tag) => [tag.id, tag]));
   return records.map(({ row, tagIds: own }) => {

@@ -130,16 +130,16 @@ const openPools = (
     // Without autocommit a transaction needs no trip to begin.
     return { reads: poolOf(1, 'reads'), writes: poolOf(0, 'writes') };
   };
-  const lanes = {
+  const pools = {
     calls: poolsOf('calls'),
     keys: poolsOf('keys'),
     background: poolsOf('background'),
     health: poolsOf('health'),
   };
   return {
-    lanes,
+    lanes: pools,
     close: () => {
-      for (const { reads, writes } of Object.values(lanes)) {
+      for (const { reads, writes } of Object.values(pools)) {
         reads.close();
         writes.close();
       }
@@ -163,11 +163,14 @@ const openReplicas = (
   options: DatabaseOptions,
 ) => {
   const hosts = new Hosts(addresses, { needsPrimary: false });
-  const { lanes, close } = openPools(hosts, statements, engine, { ...options, observer: ofReplicas(options.observer) });
+  const { lanes: pools, close } = openPools(hosts, statements, engine, {
+    ...options,
+    observer: ofReplicas(options.observer),
+  });
   let awayUntil = 0;
   const read: Connection['read'] = async (sql, parameters, deadline) => {
     try {
-      return await lanes.calls.reads.read(sql, parameters, deadline);
+      return await pools.calls.reads.read(sql, parameters, deadline);
     } catch (error) {
       if (isUnreachable(error)) awayUntil = Date.now() + REPLICA_PAUSE_MS;
       throw error;
@@ -194,7 +197,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
   try {
     const engine = await serverEngine(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
-    const { lanes, close: closeLanes } = openPools(hosts, statements, engine, options);
+    const { lanes: pools, close: closeLanes } = openPools(hosts, statements, engine, options);
     const replicas =
       options.readUrl === undefined
         ? undefined
@@ -202,8 +205,8 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     return {
       dialect: dialectOf(engine),
       dataSource,
-      read: async (sql, parameters, deadline, lane = 'calls') => {
-        if (lane !== 'anonymous') return lanes[lane].reads.read(sql, parameters, deadline);
+      read: async (sql, parameters, deadline, workload = 'calls') => {
+        if (workload !== 'anonymous') return pools[workload].reads.read(sql, parameters, deadline);
         if (replicas?.areThere) {
           try {
             return await replicas.read(sql, parameters, deadline);
@@ -211,10 +214,14 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
             if (!isUnreachable(error)) throw error;
           }
         }
-        return lanes.calls.reads.read(sql, parameters, deadline);
+        return pools.calls.reads.read(sql, parameters, deadline);
       },
-      transaction: (work, deadline, lane = 'calls') =>
-        transactionOn(lanes[lane === 'background' || lane === 'health' ? lane : 'calls'].writes, work, deadline),
+      transaction: (work, deadline, workload = 'calls') =>
+        transactionOn(
+          pools[workload === 'background' || workload === 'health' ? workload : 'calls'].writes,
+          work,
+          deadline,
+        ),
       whileMigrating: (work) => withLock(dataSource, work),
       isTransient,
       isInterrupted,

@@ -29,7 +29,7 @@ interface WaitingTurn {
 /** What a piece of work is done for. */
 export interface Purpose {
   deadline?: Deadline | undefined;
-  lane?: Workload | undefined;
+  workload?: Workload | undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ export interface Purpose {
  * background take turns, so that neither keeps out the other.
  */
 export class FairMutex {
-  readonly #lanes = { calls: new Set<WaitingTurn>(), background: new Set<WaitingTurn>() };
+  readonly #pools = { calls: new Set<WaitingTurn>(), background: new Set<WaitingTurn>() };
   #last: 'calls' | 'background' = 'background';
   #isTaken = false;
   readonly #observer: PoolObserver | undefined;
@@ -49,7 +49,7 @@ export class FairMutex {
       used: this.#isTaken ? 1 : 0,
       idle: this.#isTaken ? 0 : 1,
       limit: 1,
-      waiting: this.#lanes.calls.size + this.#lanes.background.size,
+      waiting: this.#pools.calls.size + this.#pools.background.size,
     }));
   }
 
@@ -62,11 +62,11 @@ export class FairMutex {
    * Runs `work` when it is its turn. What is still waiting at its deadline is not run.
    * @throws AppError OVERLOADED when too many wait, what the deadline ended with, and what `work` throws
    */
-  async run<T>(work: () => Promise<T>, { deadline, lane }: Purpose = {}): Promise<T> {
+  async run<T>(work: () => Promise<T>, { deadline, workload }: Purpose = {}): Promise<T> {
     deadline?.assert();
     if (this.#isTaken) {
       const since = performance.now();
-      await this.#wait(this.#lanes[lane === 'background' ? 'background' : 'calls'], deadline).finally(() =>
+      await this.#wait(this.#pools[workload === 'background' ? 'background' : 'calls'], deadline).finally(() =>
         this.#observer?.waited(performance.now() - since),
       );
     } else this.#observer?.waited(0);
@@ -80,17 +80,17 @@ export class FairMutex {
 
   /** Refuses all that waits. */
   refuse(error: unknown): void {
-    for (const lane of Object.values(this.#lanes)) {
-      for (const waiting of lane) waiting.refuse(error);
-      lane.clear();
+    for (const workload of Object.values(this.#pools)) {
+      for (const waiting of workload) waiting.refuse(error);
+      workload.clear();
     }
   }
 
-  #wait(lane: Set<WaitingTurn>, deadline: Deadline | undefined): Promise<void> {
-    if (lane.size >= MAX_WAITING) throw new AppError('OVERLOADED');
+  #wait(workload: Set<WaitingTurn>, deadline: Deadline | undefined): Promise<void> {
+    if (workload.size >= MAX_WAITING) throw new AppError('OVERLOADED');
     return new Promise((resolve, reject) => {
       const forget = deadline?.onEnd((error) => {
-        lane.delete(waiting);
+        workload.delete(waiting);
         reject(error);
       });
       const waiting: WaitingTurn = {
@@ -103,22 +103,22 @@ export class FairMutex {
           reject(error);
         },
       };
-      lane.add(waiting);
+      workload.add(waiting);
     });
   }
 
   #pass(): void {
-    if (this.#lanes.calls.size + this.#lanes.background.size === 0) this.#isTaken = false;
+    if (this.#pools.calls.size + this.#pools.background.size === 0) this.#isTaken = false;
     else setImmediate(() => this.#startNext());
   }
 
   #startNext(): void {
     const order = this.#last === 'calls' ? (['background', 'calls'] as const) : (['calls', 'background'] as const);
     for (const name of order) {
-      const [next] = this.#lanes[name];
+      const [next] = this.#pools[name];
       if (!next) continue;
       this.#last = name;
-      this.#lanes[name].delete(next);
+      this.#pools[name].delete(next);
       next.start();
       return;
     }

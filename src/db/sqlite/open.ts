@@ -102,9 +102,12 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
   return {
     ...common(dataSource),
     read: (sql, parameters, deadline, lane) =>
-      turns.run(async () => watched(turns.observer, sql, () => writer.all(sql, parameters)), { deadline, lane }),
+      turns.run(async () => watched(turns.observer, sql, () => writer.all(sql, parameters)), {
+        deadline,
+        workload: lane,
+      }),
     transaction: (work, deadline, lane) =>
-      turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, lane }),
+      turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, workload: lane }),
     whileMigrating: (work) => turns.run(() => migrateOn(writer, work)),
     close: () => turns.run(() => dataSource.destroy()),
   };
@@ -118,7 +121,7 @@ const inFile = (
   const turns = turnsOf(observer);
   /** Ends when the database is closed. */
   const closing = new Deadline();
-  const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work, { lane: 'background' });
+  const exclusively = <T>(work: () => Promise<T>): Promise<T> => turns.run(work, { workload: 'background' });
   const { lookups, threads } = new FileObserver(observer, () => opened);
   const observers = { lookups, threads, writer: turns.observer };
   const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively, observers, readers);
@@ -158,7 +161,7 @@ const inFile = (
     run: (open: SqliteFile) => Promise<T>,
     { patience, ...purpose }: Purpose & { patience?: number },
   ): Promise<T> => {
-    const { deadline, lane } = purpose;
+    const { deadline, workload: lane } = purpose;
     const usual = lane === 'background' ? BACKGROUND_PATIENCE_MS : WRITE_PATIENCE_MS;
     const until = performance.now() + (patience ?? usual);
     let used: SqliteFile | undefined;
@@ -191,7 +194,7 @@ const inFile = (
       return read(sql, parameters, deadline).catch((error: unknown) => health.readFailed(error));
     },
     transaction: (work, deadline, lane) =>
-      health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, lane })),
+      health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, workload: lane })),
     // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
     whileMigrating: (work) => transaction((open) => migrateOn(open.writer, work), { patience: MIGRATION_PATIENCE_MS }),
     close: () => {

@@ -35,10 +35,10 @@ export class RateLimitHeaders {
   }
 
   /** Notes how the caller stands to a policy. Of several calls the one counts that has least left. */
-  add(standing: RateLimitStatus): void {
-    const index = this.#noted.findIndex(({ policy }) => policy === standing.policy);
-    if (index === -1) this.#noted.push(standing);
-    else if (standing.left < (this.#noted[index] as RateLimitStatus).left) this.#noted[index] = standing;
+  add(status: RateLimitStatus): void {
+    const index = this.#noted.findIndex(({ policy }) => policy === status.policy);
+    if (index === -1) this.#noted.push(status);
+    else if (status.left < (this.#noted[index] as RateLimitStatus).left) this.#noted[index] = status;
   }
 
   /** All policies, and how the caller stands to the one that has least left: names and values in turn. */
@@ -47,9 +47,9 @@ export class RateLimitHeaders {
     let tightest = all[0] as RateLimitStatus;
     let policies = policyItem(tightest.policy);
     for (let index = 1; index < all.length; index += 1) {
-      const standing = all[index] as RateLimitStatus;
-      policies += `, ${policyItem(standing.policy)}`;
-      if (isTighter(standing, tightest)) tightest = standing;
+      const status = all[index] as RateLimitStatus;
+      policies += `, ${policyItem(status.policy)}`;
+      if (isTighter(status, tightest)) tightest = status;
     }
     const { policy, left, wholeInMs } = tightest;
     return ['RateLimit-Policy', policies, 'RateLimit', `"${policy.name}";r=${left};t=${Math.ceil(wholeInMs / MS)}`];

@@ -6,7 +6,7 @@ export type HeaderList = readonly string[];
 /** The headers of every reply, names and values in turn. */
 const commonHeaders = ({ locals }: Response): string[] => {
   const headers = [...locals.headers, 'X-Request-Id', locals.requestId];
-  return locals.standings ? headers.concat(locals.standings.headers()) : headers;
+  return locals.statuses ? headers.concat(locals.statuses.headers()) : headers;
 };
 
 /** Sets the headers of every reply, for handlers that answer by Express' own means. */

@@ -37,7 +37,7 @@ const currentOf = (socket: Socket): ServerResponse | null | undefined =>
   (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
 
 interface ClientErrorOptions {
-  edge: Pick<HttpServerLimits, 'lingerMs'>;
+  limits: Pick<HttpServerLimits, 'lingerMs'>;
   /** The headers of every reply. */
   headers: HeaderList;
   docs: ErrorDocs;
@@ -96,7 +96,7 @@ export class ClientErrorHandler {
   }
 
   #write(refusal: AppError, socket: Socket): void {
-    const { headers, docs, log, edge, observer } = this.#options;
+    const { headers, docs, log, limits, observer } = this.#options;
     const requestId = randomUUID();
     const { status, body } = errorReply(refusal, null, requestId, docs);
     const text = JSON.stringify(body);
@@ -111,7 +111,7 @@ export class ClientErrorHandler {
       'close',
     ].map((part, index) => part + (index % 2 === 0 ? ': ' : '\r\n'));
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
-    setTimeout(() => socket.destroy(), edge.lingerMs).unref();
+    setTimeout(() => socket.destroy(), limits.lingerMs).unref();
     observer?.unreadable(status);
     // Without headers, nothing tells for whom a proxy asks.
     log?.info({ requestId, address: socket.remoteAddress, status, reason: refusal.reason }, 'request');

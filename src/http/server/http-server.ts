@@ -96,7 +96,7 @@ export class HttpServer {
     }: HttpServerOptions = {},
   ) {
     const edge = { ...defaultLimits, ...changed };
-    const refusals = new ClientErrorHandler({ edge, headers, docs, log, observer });
+    const refusals = new ClientErrorHandler({ limits: edge, headers, docs, log, observer });
     const begin = (
       request: IncomingMessage,
       response: ServerResponse,
@@ -109,10 +109,10 @@ export class HttpServer {
     };
     const answer: RequestListener = (request, response) => {
       this.#running.add(response);
-      const watch = observer?.begin(request, routeOf(request.url ?? ''));
+      const observation = observer?.begin(request, routeOf(request.url ?? ''));
       response.once('close', () => {
         this.#running.delete(response);
-        watch?.end(response.writableFinished ? response.statusCode : undefined);
+        observation?.end(response.writableFinished ? response.statusCode : undefined);
         refusals.noteAnswered(request);
         intake.answered(request);
       });
@@ -129,7 +129,7 @@ export class HttpServer {
         if (shedder?.refusesToWait(request, response, caller, this.#scheduler.waitMs(caller))) return;
         this.#scheduler.schedule(caller, (waitedMs) => {
           const beginNow = (): void => begin(request, response, caller, waitedMs);
-          if (watch) watch.within(beginNow);
+          if (observation) observation.within(beginNow);
           else beginNow();
         });
       });

@@ -25,19 +25,19 @@ const queueSize = (socket: Socket): number =>
  * lying about, those are who have been idle for longest. A slow but steady reader is none of them.
  */
 export class SlowReaderGuard {
-  readonly #edge: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>;
+  readonly #limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>;
   /** Milliseconds, by the sweeps: time in which this process itself stood still is not held against callers. */
   #now = 0;
   /** Who has been idle for longest comes first. */
   readonly #readers = new Map<Socket, SlowReader>();
 
-  constructor(edge: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>) {
-    this.#edge = edge;
+  constructor(limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>) {
+    this.#limits = limits;
   }
 
   /** Looks at all responses that are not done, each `sweepMs`, and cuts off whom it must. Returns how many. */
   sweep(responses: Iterable<ServerResponse>): number {
-    this.#now += this.#edge.sweepMs;
+    this.#now += this.#limits.sweepMs;
     return this.#cut(this.#look(responses));
   }
 
@@ -76,7 +76,7 @@ export class SlowReaderGuard {
     let unsent = total;
     let count = 0;
     for (const [socket, { held, since }] of this.#readers) {
-      if (unsent <= this.#edge.unsentBytes && this.#now - since < this.#edge.answerIdleMs) break;
+      if (unsent <= this.#limits.unsentBytes && this.#now - since < this.#limits.answerIdleMs) break;
       // With a reset: the kernel would keep its share for an orderly end.
       socket.resetAndDestroy();
       this.#readers.delete(socket);

@@ -29,14 +29,14 @@ export class LocalBuckets implements Buckets {
     this.#emptyAt = new LRUCache({ max: remembered });
   }
 
-  consume(claims: readonly Charge[]): ChargeOutcome {
+  consume(charges: readonly Charge[]): ChargeOutcome {
     const now = this.#now();
-    const backlogs = claims.map((claim) => this.#backlog(bucketOf(claim), now));
-    const outcome = outcomeOf(claims, backlogs, refusalOf(claims, backlogs));
+    const backlogs = charges.map((charge) => this.#backlog(bucketOf(charge), now));
+    const outcome = outcomeOf(charges, backlogs, refusalOf(charges, backlogs));
     if (!outcome.refusal) {
-      for (const [index, claim] of claims.entries()) {
-        if (claim.cost > 0)
-          this.#emptyAt.set(bucketOf(claim), now + (outcome.standings[index] as RateLimitStatus).wholeInMs);
+      for (const [index, charge] of charges.entries()) {
+        if (charge.cost > 0)
+          this.#emptyAt.set(bucketOf(charge), now + (outcome.statuses[index] as RateLimitStatus).wholeInMs);
       }
     }
     return outcome;

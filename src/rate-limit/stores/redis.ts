@@ -32,7 +32,7 @@ export interface Script {
 /** Sends a command, which is to be named, and returns its answer. */
 type Send = <T>(command: string, send: () => Promise<T>) => Promise<T>;
 
-const unwatched: Send = (_command, send) => send();
+const unobserved: Send = (_command, send) => send();
 
 export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
@@ -147,7 +147,7 @@ export class Redis {
     if (!this.#isThere) return undefined;
     this.#unansweredSince ??= performance.now();
     const trips = observer && new RoundTrips(observer);
-    const send: Send = trips ? (name, one) => trips.send(name, one) : unwatched;
+    const send: Send = trips ? (name, one) => trips.send(name, one) : unobserved;
     const outcome = this.#outcomeOf(() => command(send));
     const answer = await this.#inTime(outcome, this.#patienceMs);
     if (answer === undefined) {

@@ -94,47 +94,47 @@ export class SharedBuckets implements Buckets {
     this.#local = local;
   }
 
-  consume(claims: readonly Charge[]): ChargeOutcome | Promise<ChargeOutcome> {
-    return this.#redis.isThere ? this.#takeShared(claims) : this.#local.consume(claims);
+  consume(charges: readonly Charge[]): ChargeOutcome | Promise<ChargeOutcome> {
+    return this.#redis.isThere ? this.#takeShared(charges) : this.#local.consume(charges);
   }
 
-  add(claim: Charge): void {
-    this.#local.add(claim);
+  add(charge: Charge): void {
+    this.#local.add(charge);
     if (this.#pending.size === 0) setTimeout(() => this.#flush(), DELAY_MS).unref();
-    const bucket = bucketOf(claim);
+    const bucket = bucketOf(charge);
     const { cost = 0 } = this.#pending.get(bucket) ?? {};
-    this.#pending.set(bucket, { ...claim, cost: cost + claim.cost });
+    this.#pending.set(bucket, { ...charge, cost: cost + charge.cost });
   }
 
   status(policy: Policy, owner: string): RateLimitStatus {
     return this.#local.status(policy, owner);
   }
 
-  async #takeShared(claims: readonly Charge[]): Promise<ChargeOutcome> {
+  async #takeShared(charges: readonly Charge[]): Promise<ChargeOutcome> {
     const answer = (await this.#redis.run(
       TAKE,
-      claims.map((claim) => this.#nameOf(claim)),
-      claims.flatMap((claim) => [inMicroseconds(fullMs(claim.policy)), inMicroseconds(chargedMs(claim))]),
+      charges.map((charge) => this.#nameOf(charge)),
+      charges.flatMap((charge) => [inMicroseconds(fullMs(charge.policy)), inMicroseconds(chargedMs(charge))]),
     )) as number[] | undefined;
-    if (!answer) return this.#local.consume(claims);
+    if (!answer) return this.#local.consume(charges);
     const [taken, ...microseconds] = answer;
     const backlogs = microseconds.map((backlog) => backlog / MICROSECONDS);
-    const outcome = outcomeOf(claims, backlogs, taken === 1 ? undefined : this.#refusalOf(claims, backlogs));
-    for (const [index, { owner }] of claims.entries())
-      this.#local.note(outcome.standings[index] as RateLimitStatus, owner);
+    const outcome = outcomeOf(charges, backlogs, taken === 1 ? undefined : this.#refusalOf(charges, backlogs));
+    for (const [index, { owner }] of charges.entries())
+      this.#local.note(outcome.statuses[index] as RateLimitStatus, owner);
     return outcome;
   }
 
   /** There is one, if only by a rounding. */
-  #refusalOf(claims: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal {
-    return refusalOf(claims, backlogs) ?? { policy: (claims[0] as Charge).policy, roomInMs: 1 };
+  #refusalOf(charges: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal {
+    return refusalOf(charges, backlogs) ?? { policy: (charges[0] as Charge).policy, roomInMs: 1 };
   }
 
   #flush(): void {
-    for (const claim of this.#pending.values()) {
-      const { policy, cost } = claim;
+    for (const charge of this.#pending.values()) {
+      const { policy, cost } = charge;
       const most = inMicroseconds(MOST_DEBT * fullMs(policy));
-      this.#redis.tell(ADD, [this.#nameOf(claim)], [most, inMicroseconds(millisecondsOf(policy, cost))]);
+      this.#redis.tell(ADD, [this.#nameOf(charge)], [most, inMicroseconds(millisecondsOf(policy, cost))]);
     }
     this.#pending.clear();
   }

@@ -83,7 +83,7 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     traceId: locals.traceId,
     recognise: () => Promise.resolve(caller),
     visit: () => ({
-      arrival,
+      context: arrival,
       requestId: locals.requestId,
       traceId: locals.traceId,
       noteFailure: (reason) => {
@@ -118,8 +118,8 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     if (procedure === undefined) await calls.charge(caller, arrival);
     else locals.procedure = procedure;
     const exchange = await (loading ??= load());
-    const visitor = visitorOf(request, response, arrival, caller);
-    const { status, text: answered } = await exchange({ headers: request.headers, body }, visitor);
+    const session = visitorOf(request, response, arrival, caller);
+    const { status, text: answered } = await exchange({ headers: request.headers, body }, session);
     if (answered === '') {
       setCommonHeaders(response);
       response.status(status).end();
@@ -128,7 +128,7 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
 
   return async (request, response) => {
     let message: Loose = {};
-    if (limits) response.locals.standings = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    if (limits) response.locals.statuses = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
     try {
       await answer(request, response, (heard) => (message = heard));
     } catch (error) {

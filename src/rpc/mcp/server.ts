@@ -63,7 +63,7 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
   const toolCalls = new ToolCalls(calls, surroundings);
   const implementation = { name: 'content-gateway', title: config.brand.name, version };
 
-  return (visitor: McpSession): Server => {
+  return (session: McpSession): Server => {
     const server = new PlainServer(implementation, {
       capabilities: { tools: {} },
       instructions: INSTRUCTIONS,
@@ -71,10 +71,10 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
     });
     server.setRequestHandler('tools/list', async () => {
       try {
-        const caller = await visitor.recognise();
+        const caller = await session.recognise();
         return { tools: toolsFor(caller?.key.scopes ?? []) };
       } catch (error) {
-        throw protocolError(error, visitor, surroundings);
+        throw protocolError(error, session, surroundings);
       }
     });
     server.setRequestHandler(
@@ -86,10 +86,10 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
         if (id === undefined) {
           const unknown = new AppError('PROCEDURE_NOT_FOUND', { hint: '`tools/list` has the names of all tools.' });
           // The protocol takes it for a fault of the parameters.
-          throw protocolError(unknown, visitor, surroundings, ProtocolErrorCode.InvalidParams);
+          throw protocolError(unknown, session, surroundings, ProtocolErrorCode.InvalidParams);
         }
         const call = { procedure: calls.find(id), input, meta: _meta };
-        return toolCalls.make(call, visitor.visit(id, signal));
+        return toolCalls.make(call, session.visit(id, signal));
       },
     );
     return server;

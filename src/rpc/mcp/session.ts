@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/verifier.ts';
 
 /** What comes with one call of a tool. */
 export interface ToolCallContext {
-  arrival: RequestContext;
+  context: RequestContext;
   /** The name of the call in failures and in the log. */
   requestId: string;
   /** The trace that it belongs to, where that is known. */

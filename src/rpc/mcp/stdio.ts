@@ -53,7 +53,7 @@ class Parent implements McpSession {
     signal.addEventListener('abort', leave);
     const end = this.#begin();
     return {
-      arrival,
+      context: arrival,
       requestId: randomUUID(),
       noteFailure: () => undefined,
       end: () => {

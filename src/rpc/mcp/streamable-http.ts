@@ -65,15 +65,15 @@ export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'co
     onerror,
   });
 
-  return async (message: HttpMessage, visitor: McpSession): Promise<HttpAnswer> => {
+  return async (message: HttpMessage, session: McpSession): Promise<HttpAnswer> => {
     const { body } = message;
     const request = requestOf(message);
     if (!(await isLegacyRequest(request, body))) {
-      const authInfo = { token: '', clientId: '', scopes: [], extra: { visitor } };
+      const authInfo = { token: '', clientId: '', scopes: [], extra: { visitor: session } };
       const response = await answerModern(request, { parsedBody: body, authInfo });
       return { status: response.status, text: await response.text() };
     }
-    const server = serverFor(visitor);
+    const server = serverFor(session);
     try {
       const response = await answerLegacy(request, body, server);
       return { status: response.status, text: await response.text() };

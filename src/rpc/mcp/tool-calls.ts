@@ -90,23 +90,23 @@ export class ToolCalls {
   ): Promise<{ result: CallToolResult; bytes: number }> {
     let isReplay = false;
     const arrival: RequestContext = {
-      ...visit.arrival,
-      idempotencyKey: idempotencyKeyOf(meta, visit.arrival),
+      ...visit.context,
+      idempotencyKey: idempotencyKeyOf(meta, visit.context),
       onReplay: () => {
         isReplay = true;
-        visit.arrival.onReplay();
+        visit.context.onReplay();
       },
     };
-    const admitted = await this.#calls.authorize(procedure, arrival);
-    const sent = sentOf(input);
-    const bytes = Buffer.byteLength(sent.text);
+    const authorized = await this.#calls.authorize(procedure, arrival);
+    const payload = sentOf(input);
+    const bytes = Buffer.byteLength(payload.text);
     if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
     this.#calls.billBody(arrival, bytes);
     watch.sent(bytes);
-    const answer = await this.#calls.invoke(admitted, sent);
+    const answer = await this.#calls.invoke(authorized, payload);
     assertReadable(procedure, answer.length);
     const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };
-    const marks = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
-    return { result: { ...resultOf(result.data.json), ...marks }, bytes: answer.length };
+    const engagement = isReplay ? { _meta: { idempotencyReplayed: true } } : {};
+    return { result: { ...resultOf(result.data.json), ...engagement }, bytes: answer.length };
   }
 }

@@ -35,23 +35,23 @@ export const trpcTransport = (
     id: string,
     request: Request,
     response: Response,
-    arrival: RequestContext,
+    context: RequestContext,
   ): Promise<AuthorizedCall> => {
     const procedure = calls.find(id);
     response.locals.procedure = id;
     assertMethodOf(request, response, procedure);
     if (request.method === 'POST') assertJson(request, response);
     else assertNoContent(request, response);
-    return calls.authorize(procedure, arrival);
+    return calls.authorize(procedure, context);
   };
 
   /** Makes a call; for whom there is no room, and who is back too soon, waits for that to be said. */
-  const perform = async (admitted: AuthorizedCall, text: string, request: Request): Promise<Buffer> => {
+  const perform = async (authorized: AuthorizedCall, text: string, request: Request): Promise<Buffer> => {
     try {
-      return await calls.invoke(admitted, textPayload(text));
+      return await calls.invoke(authorized, textPayload(text));
     } catch (error) {
       if (isOverload(error)) await overload.retries.turn(request.socket, refusalCost.late);
-      throw text === '' ? withPlace(error, admitted.procedure, request) : error;
+      throw text === '' ? withPlace(error, authorized.procedure, request) : error;
     }
   };
 
@@ -60,21 +60,21 @@ export const trpcTransport = (
     id: string,
     { request, response, watch }: { request: Request; response: Response; watch: CallObservation },
   ): Promise<[answer: Buffer, send: typeof sendJson]> => {
-    const arrival = requestContextOf(request, response, requestTimeoutMs);
-    const admitted = await admit(id, request, response, arrival);
+    const context = requestContextOf(request, response, requestTimeoutMs);
+    const authorized = await admit(id, request, response, context);
     if (request.method === 'POST') {
-      const text = await bodies.read(request, admitted.procedure.bodyLimit).catch((error: unknown) => {
-        calls.billBody(arrival, 0);
+      const text = await bodies.read(request, authorized.procedure.bodyLimit).catch((error: unknown) => {
+        calls.billBody(context, 0);
         throw error;
       });
-      calls.billBody(arrival, text.length);
+      calls.billBody(context, text.length);
       watch.sent(Buffer.byteLength(text));
-      arrival.deadline.restart();
-      return [await perform(admitted, text, request), sendJson];
+      context.deadline.restart();
+      return [await perform(authorized, text, request), sendJson];
     }
     const text = queryText(request);
     watch.sent(Buffer.byteLength(text));
-    return [await perform(admitted, text, request), sendToGet];
+    return [await perform(authorized, text, request), sendToGet];
   };
 
   const single = async (id: string, request: Request, response: Response): Promise<void> => {
@@ -95,7 +95,7 @@ export const trpcTransport = (
       next();
       return;
     }
-    if (limits) response.locals.standings = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    if (limits) response.locals.statuses = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
     if (request.url.length > path.length && request.query['batch'] === '1') {
       await batch(path.slice(API_PATH.length), request, response);
     } else await single(path.slice(API_PATH.length), request, response);

@@ -111,11 +111,11 @@ export const answerBatch =
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
-    const arrival = { ...requestContextOf(request, response, timeoutMs), admittedBy: new Set<ConcurrencyLimiter>() };
+    const context = { ...requestContextOf(request, response, timeoutMs), admittedBy: new Set<ConcurrencyLimiter>() };
     const admit = async (id: string): Promise<AuthorizedCall> => {
       const procedure = calls.find(id);
       assertMethodOf(request, response, procedure);
-      return calls.authorize(procedure, arrival);
+      return calls.authorize(procedure, context);
     };
     const begin = async (id: string): Promise<ObservedCall | BatchReply> => {
       const watch = calls.observe(id);
@@ -127,12 +127,12 @@ export const answerBatch =
       }
     };
 
-    const admitted = await Promise.all(ids.map(begin));
-    const callable = admitted.filter((one) => 'procedure' in one);
+    const authorized = await Promise.all(ids.map(begin));
+    const callable = authorized.filter((one) => 'procedure' in one);
     // Only a caller that may write is listened to for long.
     const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
     const bill = (bytes: number): void => {
-      calls.billBody(arrival, bytes);
+      calls.billBody(context, bytes);
       for (const { watch } of callable) watch.sent(bytes / callable.length);
     };
     const read = (): Promise<Record<string, unknown>> =>
@@ -141,7 +141,7 @@ export const answerBatch =
         throw error;
       });
     const inputs = callable.length > 0 ? await read() : {};
-    arrival.deadline.restart();
+    context.deadline.restart();
     const answers = new BatchReplies(held);
     const answer = async (one: ObservedCall, input: unknown, index: number): Promise<BatchReply> => {
       const { procedure, watch } = one;
@@ -164,7 +164,7 @@ export const answerBatch =
       }
     };
     const replies: BatchReply[] = [];
-    const at = (index: number) => admitted[index] as ObservedCall | BatchReply;
+    const at = (index: number) => authorized[index] as ObservedCall | BatchReply;
     const answerAt = async (index: number): Promise<void> => {
       const one = at(index);
       const input = Object.hasOwn(inputs, index) ? inputs[index] : {};
@@ -174,8 +174,8 @@ export const answerBatch =
       const one = at(index);
       return 'procedure' in one && one.procedure.answersList;
     };
-    const lists = [...admitted.keys()].filter(isList);
-    const others = [...admitted.keys()].filter((index) => !isList(index));
+    const lists = [...authorized.keys()].filter(isList);
+    const others = [...authorized.keys()].filter((index) => !isList(index));
     try {
       await Promise.all([inTurn(lists, LISTS_AT_ONCE, answerAt), ...others.map(answerAt)]);
       const isRefused = replies.every(({ status }) => status === 503);

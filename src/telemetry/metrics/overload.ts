@@ -11,8 +11,8 @@ export const overloadMetrics = (registry: Registry): OverloadObserver => {
   const waits = register(registry, new Histograms('lane_wait_seconds'));
   const atGate = shed.at(GATE);
   const lanes = new Map<string, () => LimiterUsage>();
-  const read = (member: keyof LimiterUsage) => (set: (value: number, lane: string) => void) => {
-    for (const [lane, usage] of lanes) set(usage()[member], lane);
+  const read = (member: keyof LimiterUsage) => (set: (value: number, workload: string) => void) => {
+    for (const [workload, usage] of lanes) set(usage()[member], workload);
   };
   gauge(registry, 'lane_running', read('running'));
   gauge(registry, 'lane_capacity', read('capacity'));

@@ -7,10 +7,10 @@ import { sandbox } from './middleware.ts';
 import type { Workspaces } from './spaces.ts';
 
 /** The service as an Express app whose calls are answered in the spaces of a sandbox. */
-export const createSandboxApp = (c: Context, spaces: Workspaces): Express => {
+export const createSandboxApp = (c: Context, workspaces: Workspaces): Express => {
   const bodies = new BodyReader();
   return createApp(
     c,
-    sandbox(spaces, (space) => transports(bodies, space), errorDocs(c.config)),
+    sandbox(workspaces, (workspace) => transports(bodies, workspace), errorDocs(c.config)),
   );
 };

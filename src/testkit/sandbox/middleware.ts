@@ -30,7 +30,7 @@ const over = (response: Response): Promise<void> =>
  * back.
  */
 export const sandbox = (
-  spaces: Workspaces,
+  workspaces: Workspaces,
   serve: (context: Context) => RequestHandler,
   docs: ErrorDocs,
 ): RequestHandler => {
@@ -50,10 +50,11 @@ export const sandbox = (
     if (response.destroyed) return;
     // A request that waits or fails before anything is done needs no space, unless its attempts are counted there.
     const { faults, name: counted } = demand;
-    const attempt = counted === undefined ? 1 : await spaces.within(name, async (space) => space.countAttempt(counted));
+    const attempt =
+      counted === undefined ? 1 : await workspaces.within(name, async (workspace) => workspace.countAttempt(counted));
     const fault = faultOf(faults, attempt);
     if (fault?.place === 'before' && !(await failBefore(request, response, fault, docs))) return;
-    await spaces.within(name, async ({ context }) => {
+    await workspaces.within(name, async ({ context }) => {
       if (fault && fault.place !== 'before') failLater(request, response, fault, docs);
       const ended = over(response);
       await serviceOf(context)(request, response, next);
@@ -68,11 +69,11 @@ export const sandbox = (
         setCommonHeaders(response);
         response
           .set('Cache-Control', 'no-store')
-          .json({ ...(await spaces.catalogue()), headers: { ...forms, [SPACE]: SPACE_FORM } });
+          .json({ ...(await workspaces.catalogue()), headers: { ...forms, [SPACE]: SPACE_FORM } });
         return;
       case '/sandbox/reset':
         assertMethod(request, response, ['POST']);
-        spaces.reset(spaceOf(request));
+        workspaces.reset(spaceOf(request));
         setCommonHeaders(response);
         response.status(204).end();
         return;

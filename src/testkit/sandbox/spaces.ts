@@ -30,7 +30,7 @@ export interface Workspaces {
    * Does `work`, a request, in a space, which stays until it is done.
    * @throws AppError OVERLOADED when it is a new one, and as many as there may be have a request in them
    */
-  within: <T>(name: string | undefined, work: (space: Workspace) => Promise<T>) => Promise<T>;
+  within: <T>(name: string | undefined, work: (workspace: Workspace) => Promise<T>) => Promise<T>;
   /** Forgets all that was done in a space. */
   reset: (name: string | undefined) => void;
   /** What a space holds that is made now. */
@@ -68,13 +68,13 @@ export const workspaceOn = (context: Context): Workspace => {
 
 /** Keeps a space until nobody is in it any more and it has been dropped. */
 class Held {
-  readonly space: Promise<Workspace>;
+  readonly workspace: Promise<Workspace>;
   #inside = 0;
   #isDropped = false;
   readonly #close: () => void;
 
-  constructor(space: Promise<Workspace>, close: () => void) {
-    this.space = space;
+  constructor(workspace: Promise<Workspace>, close: () => void) {
+    this.workspace = workspace;
     this.#close = close;
   }
 
@@ -82,10 +82,10 @@ class Held {
     return this.#inside > 0;
   }
 
-  async within<T>(work: (space: Workspace) => Promise<T>): Promise<T> {
+  async within<T>(work: (workspace: Workspace) => Promise<T>): Promise<T> {
     this.#inside += 1;
     try {
-      return await work(await this.space);
+      return await work(await this.workspace);
     } finally {
       this.#inside -= 1;
       this.#closeIfOver();
@@ -137,7 +137,7 @@ export class SandboxWorkspaces implements Workspaces {
     return new SandboxWorkspaces(main, reference, await beginIn(main, reference), { ...usual, ...kept });
   }
 
-  async within<T>(name: string | undefined, work: (space: Workspace) => Promise<T>): Promise<T> {
+  async within<T>(name: string | undefined, work: (workspace: Workspace) => Promise<T>): Promise<T> {
     return this.#find(name ?? SHARED).within(work);
   }
 
@@ -167,11 +167,11 @@ export class SandboxWorkspaces implements Workspaces {
     this.#makeRoom(name);
     const made: Held = new Held(this.#make(), () => {
       this.#live.delete(made);
-      void made.space.then(({ context }) => this.#leave(context)).catch(() => undefined);
+      void made.workspace.then(({ context }) => this.#leave(context)).catch(() => undefined);
     });
     this.#live.add(made);
     // A next one is to try again.
-    made.space.catch(() => this.reset(name));
+    made.workspace.catch(() => this.reset(name));
     if (name === SHARED) this.#shared = made;
     else this.#private.set(name, made);
     return made;

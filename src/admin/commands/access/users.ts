@@ -141,10 +141,13 @@ const remove = (): Command =>
     .action((id: string, { yes, json }: Dangerous) =>
       withDatabase(readConfig(), async (db) => {
         await readUser(db, id);
-        const { nickname, games, imagePosts, hiddenGames, hiddenImagePosts, marks, keys } = await readUserState(db, id);
-        const doomed = { id, nickname, games, imagePosts, hiddenGames, hiddenImagePosts, marks, keys };
+        const { nickname, games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys } = await readUserState(
+          db,
+          id,
+        );
+        const toDelete = { id, nickname, games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys };
         if (yes) await deleteUser(db, id, systemActor());
-        printObject({ ...doomed, deleted: yes === true }, json);
+        printObject({ ...toDelete, deleted: yes === true }, json);
         if (!yes) note(`Nothing was deleted. Delete all this with: ${PROGRAM} users delete ${id} --yes`);
       }),
     );

@@ -87,12 +87,12 @@ const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly 
   const { table, foreignKey, favoriteTable, reactionTable } = kind;
   const { sql, parameters } = inList(ids);
   await tx.read(`SELECT id FROM ${table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
-  const marks = await tx.read<HiddenEngagementRow>(
+  const engagement = await tx.read<HiddenEngagementRow>(
     `SELECT record_id, user_id, mark FROM hidden_marks WHERE record_id IN (${sql})
     ORDER BY record_id, user_id LIMIT ${MARKS_AT_ONCE}`,
     parameters,
   );
-  for (const record of grouped(marks, (mark) => idFromBytes(mark.record_id)).values()) {
+  for (const record of grouped(engagement, (mark) => idFromBytes(mark.record_id)).values()) {
     const id = record[0]!.record_id;
     for (const mark of ['favorite', 'like', 'dislike'] as const) {
       const users = record.filter((row) => row.mark === mark).map(({ user_id: user }) => user);
@@ -116,7 +116,7 @@ const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly 
       ]);
     }
   }
-  return marks.length === MARKS_AT_ONCE;
+  return engagement.length === MARKS_AT_ONCE;
 };
 
 /**
