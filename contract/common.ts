@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
 import { form, label, NOT_IN_LINK, prose, text } from './text.ts';
-import { kindOf } from './voice.ts';
+import { kindOf } from './zod-messages.ts';
 
 // A host is a name or an IPv4 address; user info is refused, since a link with a password in it is a trap.
 const hostLabel = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';

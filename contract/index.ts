@@ -31,4 +31,4 @@ export {
   scopes,
   type SentOf,
 } from './procedure.ts';
-export { kindOf } from './voice.ts';
+export { kindOf } from './zod-messages.ts';

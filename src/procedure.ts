@@ -1,6 +1,6 @@
 import type { InputOf, OutputOf, Route } from '../contract/index.ts';
 import type { Deadline } from './deadline.ts';
-import type { IdempotentCall } from './idempotency/repeatable.ts';
+import type { IdempotentCall } from './idempotency/call.ts';
 import type { Caller } from './auth/verifier.ts';
 
 /** A call under way. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { sweepEvents } from '../audit/acts.ts';
+import { sweepEvents } from '../audit/log.ts';
 import { quotaOf } from '../auth/quotas.ts';
 import { KeyUses, sweepUses } from '../auth/uses.ts';
 import { KeyVerifier } from '../auth/verifier.ts';

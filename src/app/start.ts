@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino';
-import { recordMigrations, systemActor } from '../audit/acts.ts';
+import { recordMigrations, systemActor } from '../audit/log.ts';
 import type { Config } from '../config/config.ts';
 import { describeAddress } from '../db/address.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';

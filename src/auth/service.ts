@@ -1,5 +1,5 @@
 import type { Scope } from '../../contract/index.ts';
-import { type Actor, record } from '../audit/acts.ts';
+import { type Actor, record } from '../audit/log.ts';
 import type { Parameter, Transaction } from '../db/connection.ts';
 import type { Database, WorkloadPool } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';

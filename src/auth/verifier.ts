@@ -11,7 +11,7 @@ import { WriteBuffer } from '../db/batching/write-buffer.ts';
 import { AppError } from '../errors.ts';
 import type { KeyColumns } from './entity.ts';
 import { hashKey, isWellFormedKey } from './format.ts';
-import { keyMistake } from './mistakes.ts';
+import { keyMistake } from './credential-hints.ts';
 import { KEY_COLUMNS, keyInfo, type KeyInfo, storeLastUses } from './service.ts';
 
 /** Who calls: a user by one of their keys. */

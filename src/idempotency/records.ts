@@ -8,7 +8,7 @@ import { memoizeBySize, memoize } from '../db/sql/memoize.ts';
 import { type Bytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { IdempotencyColumns } from './entity.ts';
-import { type IdempotentCall, IdempotentReplay } from './repeatable.ts';
+import { type IdempotentCall, IdempotentReplay } from './call.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -4,7 +4,7 @@ import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { mayKeepAnswer, type Quota } from '../auth/quotas.ts';
 import { type AnsweredCall, load, save } from './records.ts';
-import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './repeatable.ts';
+import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 
 /** Until the other one is mostly done. */
 const RETRY_AFTER_S = 1;

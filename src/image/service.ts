@@ -17,7 +17,7 @@ import type { Call } from '../procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
 import type { Reaction } from '../content/engagement/toggle.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../search/document.ts';
-import { enqueueDocuments } from '../search/tail.ts';
+import { enqueueDocuments } from '../search/write-buffer.ts';
 import {
   byOwnSlug,
   findTags,

@@ -3,7 +3,7 @@ import type { RateLimitObserver } from './observer.ts';
 import { LocalBuckets } from './stores/memory.ts';
 import type { Quotas } from './policies.ts';
 import { RateLimiter } from './limiter.ts';
-import { FirstViews } from './views.ts';
+import { FirstViews } from './first-views.ts';
 
 /** What callers are held to. */
 export interface Limits {

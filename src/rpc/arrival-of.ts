@@ -5,7 +5,7 @@ import { Deadline } from '../deadline.ts';
 import { CallerLeft } from '../errors.ts';
 import { chunksOf } from '../http/message/request-intake.ts';
 import { waitedMsOf } from '../http/server/load-shedder.ts';
-import { keyElsewhere } from '../auth/mistakes.ts';
+import { keyElsewhere } from '../auth/credential-hints.ts';
 
 /**
  * The time for the work on a request, `ms` from now on; it ends when its caller leaves. The time in which a body arrives is

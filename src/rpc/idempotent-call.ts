@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { type IdempotentCall, idempotentCall } from '../idempotency/repeatable.ts';
+import { type IdempotentCall, idempotentCall } from '../idempotency/call.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Procedure } from './procedures.ts';
 

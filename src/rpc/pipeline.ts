@@ -4,7 +4,7 @@ import { unknownProcedure } from '../suggestions/procedures.ts';
 import type { RpcContext } from './context.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import { IdempotentReplay } from '../idempotency/repeatable.ts';
+import { IdempotentReplay } from '../idempotency/call.ts';
 import type { KeyUses } from '../auth/uses.ts';
 import type { Caller, KeyVerifier } from '../auth/verifier.ts';
 import type { RequestContext } from './request-context.ts';

@@ -9,7 +9,7 @@ export const kit: ServeKit<Demo> = {
   openSandbox: async (context) => {
     // A service without the sandbox does not load it.
     const [{ SandboxWorkspaces }, { createSandboxApp }] = await Promise.all([
-      import('./sandbox/spaces.ts'),
+      import('./sandbox/workspaces.ts'),
       import('./sandbox/app.ts'),
     ]);
     const spaces = await SandboxWorkspaces.open(context);

@@ -1,5 +1,5 @@
 import type { Contract, InputOf } from '../../contract/index.ts';
-import { type Actor, record } from '../audit/acts.ts';
+import { type Actor, record } from '../audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
@@ -14,7 +14,7 @@ import type { Caller } from '../auth/verifier.ts';
 import type { Writes } from '../idempotency/writes.ts';
 import type { Call } from '../procedure.ts';
 import type { SearchIndex } from '../search/search-index.ts';
-import { enqueueDocuments, type EnqueueDocuments } from '../search/tail.ts';
+import { enqueueDocuments, type EnqueueDocuments } from '../search/write-buffer.ts';
 import { normalise } from '../search/text.ts';
 import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
 import { type ProfileReads, readUsers } from './reads.ts';

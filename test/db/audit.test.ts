@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { listActs, recordAll, sweepEvents, systemActor } from '../../src/audit/acts.ts';
+import { listActs, recordAll, sweepEvents, systemActor } from '../../src/audit/log.ts';
 import { Database } from '../../src/db/database.ts';
 import { KeyUses, readUses, sweepUses } from '../../src/auth/uses.ts';
 import { createKey } from '../../src/auth/service.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { systemActor } from '../../src/audit/acts.ts';
+import { systemActor } from '../../src/audit/log.ts';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { deleteRecord } from '../../src/admin/moderation/records.ts';
 import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';

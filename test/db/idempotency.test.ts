@@ -6,7 +6,7 @@ import { IDEMPOTENCY_HOURS } from '../../contract/index.ts';
 import type { Parameter, Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { storedIdToBytes, timeToDb } from '../../src/db/values.ts';
-import { idempotentCall } from '../../src/idempotency/repeatable.ts';
+import { idempotentCall } from '../../src/idempotency/call.ts';
 import { SWEPT_AT_ONCE as AT_ONCE, sweepRecords } from '../../src/idempotency/records.ts';
 import { Sweeper } from '../../src/app/sweeper.ts';
 import { createLog } from '../../src/app/log.ts';

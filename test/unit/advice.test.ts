@@ -6,7 +6,7 @@ import { nearest } from '../../src/suggestions/nearest.ts';
 import { unknownPath } from '../../src/suggestions/paths.ts';
 import { unknownProcedure } from '../../src/suggestions/procedures.ts';
 import { keyOfWord } from '../../src/auth/format.ts';
-import { credentialMistake, keyMistake } from '../../src/auth/mistakes.ts';
+import { credentialMistake, keyMistake } from '../../src/auth/credential-hints.ts';
 import { anyCharacter, assertProperty } from '../support/property.ts';
 
 // What is said to whoever made a mistake: what was meant, never much of what was sent, and at little cost.

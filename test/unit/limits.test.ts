@@ -7,7 +7,7 @@ import { LocalBuckets } from '../../src/rate-limit/stores/memory.ts';
 import { clientSubnet, siteOf } from '../../src/rate-limit/client-subnet.ts';
 import { parseQuotas, QuotaError } from '../../src/rate-limit/policies.ts';
 import { RateLimiter } from '../../src/rate-limit/limiter.ts';
-import { FirstViews } from '../../src/rate-limit/views.ts';
+import { FirstViews } from '../../src/rate-limit/first-views.ts';
 
 let now = 0;
 const clock = (): number => now;

@@ -5,7 +5,7 @@ import { format } from 'prettier';
 import { readConfig, sandboxOf } from '../../src/config/config.ts';
 import { closeContext, openContext } from '../../src/app/context.ts';
 import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
-import { SandboxWorkspaces } from '../../src/testkit/sandbox/spaces.ts';
+import { SandboxWorkspaces } from '../../src/testkit/sandbox/workspaces.ts';
 
 // docs/sandbox-data.md, and a part of docs/sandbox.md, are what the sandbox says of itself. UPDATE_SANDBOX=true writes them.
 

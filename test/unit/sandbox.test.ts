@@ -7,7 +7,7 @@ import { readConfig, sandboxOf } from '../../src/config/config.ts';
 import { closeContext, openContext } from '../../src/app/context.ts';
 import type { Catalogue } from '../../src/testkit/sandbox/catalogue.ts';
 import { guestImagePost, sandboxGuest, sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
-import { SandboxWorkspaces } from '../../src/testkit/sandbox/spaces.ts';
+import { SandboxWorkspaces } from '../../src/testkit/sandbox/workspaces.ts';
 import { HttpServer } from '../../src/http/server/http-server.ts';
 import { checkReply } from '../support/published.ts';
 

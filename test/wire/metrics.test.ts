@@ -174,7 +174,7 @@ test('count over all workers exactly what was sent', async () => {
 
   // A request is over a moment after its answer.
   const requests = { trpc: 40 + 15 + 12 + 11 + 10 + 9 + 8 + 7 + 6 + 5 + 4, mcp: 3, health: 2, site: 2 };
-  const requestsSeen = async () => sumsBy((await scrapeWorkers()).flat(), 'http_requests_total', 'door');
+  const requestsSeen = async () => sumsBy((await scrapeWorkers()).flat(), 'http_requests_total', 'route');
   for (let attempt = 0; attempt < 100; attempt += 1) {
     if (JSON.stringify(await requestsSeen()) === JSON.stringify(requests)) break;
     await sleep(20);
@@ -186,7 +186,7 @@ test('have no label with what a caller sent', async () => {
   const known: Record<string, readonly string[]> = {
     procedure: [...procedures.map(({ id }) => id), 'unknown'],
     reason: ['', ...reasons],
-    door: ['trpc', 'mcp', 'health', 'site', 'none'],
+    route: ['trpc', 'mcp', 'health', 'site', 'none'],
   };
   const samples = (await scrapeWorkers()).flat();
   for (const [label, values] of Object.entries(known)) {

@@ -1,4 +1,4 @@
-import { type Actor, record } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/log.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, record } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/log.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
 import { hideRecords } from './hidden/hide.ts';

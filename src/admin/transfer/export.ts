@@ -9,7 +9,7 @@ import { gameKind } from '../../game/kind.ts';
 import type { ImagePostColumns } from '../../image/entity.ts';
 import { imageKind } from '../../image/kind.ts';
 import { TagDictionary, type TagName } from '../../content/tag/dictionary.ts';
-import { ReactionsReader } from './audience.ts';
+import { ReactionsReader } from './reactions.ts';
 import { type Reactions, END, FORMAT, type Header, kindOfPart, type Part, parts, VERSION } from './format.ts';
 import { HiddenReader, type Rows } from './hidden.ts';
 import { type FullUserColumns, gameLine, imageLine, type ExportedColumns, userLine } from './views.ts';

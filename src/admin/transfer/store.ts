@@ -14,7 +14,7 @@ import { imageKind } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import type { Document, SearchKind } from '../../search/document.ts';
 import { addDocuments } from '../../search/indexing/bulk.ts';
-import type { EnqueueDocuments } from '../../search/tail.ts';
+import type { EnqueueDocuments } from '../../search/write-buffer.ts';
 import { insertUsers, type NewUser } from '../../user/service.ts';
 import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
 

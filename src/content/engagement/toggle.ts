@@ -6,7 +6,7 @@ import { type Insert, insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
-import type { IdempotentCall } from '../../idempotency/repeatable.ts';
+import type { IdempotentCall } from '../../idempotency/call.ts';
 import type { WriteResult } from '../../idempotency/writes.ts';
 
 export type Reaction = 'like' | 'dislike';

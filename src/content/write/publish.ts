@@ -6,7 +6,7 @@ import { memoize } from '../../db/sql/memoize.ts';
 import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { CountMade } from '../../auth/quotas.ts';
 import { type Document, keyOf, labelsOf } from '../../search/document.ts';
-import { enqueueDocuments, type EnqueueDocuments } from '../../search/tail.ts';
+import { enqueueDocuments, type EnqueueDocuments } from '../../search/write-buffer.ts';
 import { searchText } from '../../search/text.ts';
 import { byOwnSlug, findTags, makeMissingTags, resolvedSlugs, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addAndCountNew, addToCounters } from './counters.ts';

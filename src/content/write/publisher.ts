@@ -5,7 +5,7 @@ import { inList, padded, placeholders } from '../../db/sql/in-list.ts';
 import { memoizeBySize } from '../../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
-import type { IdempotentCall } from '../../idempotency/repeatable.ts';
+import type { IdempotentCall } from '../../idempotency/call.ts';
 import { doTogether, type WriteResult, type Writes } from '../../idempotency/writes.ts';
 import { type CountMade, counterOf, type Quota } from '../../auth/quotas.ts';
 import type { Caller } from '../../auth/verifier.ts';

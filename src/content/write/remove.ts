@@ -4,7 +4,7 @@ import { incrementAll } from '../../db/sql/increment.ts';
 import { inList, partsOf } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
 import { keyOf, millisecondsOf } from '../../search/document.ts';
-import { enqueueDocuments } from '../../search/tail.ts';
+import { enqueueDocuments } from '../../search/write-buffer.ts';
 import { addToCounters, subtractFromCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, record } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/log.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { incrementAll } from '../../db/sql/increment.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, listToDb } from '../../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
-import { enqueueDocuments } from '../../search/tail.ts';
+import { enqueueDocuments } from '../../search/write-buffer.ts';
 import type { Tag } from '../tag/service.ts';
 import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Actor, record } from '../../audit/acts.ts';
+import { type Actor, record } from '../../audit/log.ts';
 import type { Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, listFromDb } from '../../db/values.ts';
 import { keyOf, labelsOf, millisecondsOf } from '../../search/document.ts';
-import { enqueueDocuments } from '../../search/tail.ts';
+import { enqueueDocuments } from '../../search/write-buffer.ts';
 import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
 import { recordSearchText } from './publish.ts';

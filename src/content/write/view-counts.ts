@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { WorkloadPool } from '../../db/database.ts';
 import { increment } from '../../db/sql/increment.ts';
 import { WriteBuffer } from '../../db/batching/write-buffer.ts';
-import type { FirstViews } from '../../rate-limit/views.ts';
+import type { FirstViews } from '../../rate-limit/first-views.ts';
 import type { Call } from '../../procedure.ts';
 import { storedIdToBytes } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';

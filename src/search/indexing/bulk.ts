@@ -1,7 +1,7 @@
 import type { Transaction } from '../../db/connection.ts';
 import type { Document, SearchKind } from '../document.ts';
 import { defaultSizes } from '../sizes.ts';
-import { enqueueDocuments } from '../tail.ts';
+import { enqueueDocuments } from '../write-buffer.ts';
 import { beginGeneration } from './compact.ts';
 import { insertTexts } from './segment-writer.ts';
 

@@ -3,7 +3,7 @@ import type { WorkloadPool } from '../../db/database.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import type { Bytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';
-import { enqueueDocuments } from '../tail.ts';
+import { enqueueDocuments } from '../write-buffer.ts';
 import { normalise } from '../text.ts';
 import { Fingerprints, fingerprintOf } from './fingerprints.ts';
 import { documentOf, readRecords, type IndexedColumns, selectRecords } from './rebuild.ts';

@@ -18,13 +18,13 @@ export const catalogue = {
   },
   http_requests_total: {
     type: 'counter',
-    help: 'HTTP requests that were answered or broken off, by the door they came to.',
-    labels: ['door', 'status'],
+    help: 'HTTP requests that were answered or broken off, by the group of routes that they came to.',
+    labels: ['route', 'status'],
   },
   http_request_duration_seconds: {
     type: 'histogram',
     help: 'Time from the head of a request until its answer has gone out, with the time that its caller took.',
-    labels: ['door'],
+    labels: ['route'],
   },
   http_requests_in_flight: {
     type: 'gauge',

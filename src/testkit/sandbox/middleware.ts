@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { Workspaces } from './spaces.ts';
+import type { Workspaces } from './workspaces.ts';
 import type { Context } from '../../app/context.ts';
 import { AppError } from '../../errors.ts';
 import type { ErrorDocs } from '../../http/message/failures.ts';

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { listActs } from '../../../audit/acts.ts';
+import { listActs } from '../../../audit/log.ts';
 import { readConfig } from '../../../config/config.ts';
 import { type StartDate, parseStart } from '../shared/arguments.ts';
 import { examples, withDatabase } from '../shared/common.ts';

@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { line } from '../../../../contract/text.ts';
 import { type Scope, scopes } from '../../../../contract/index.ts';
-import { systemActor } from '../../../audit/acts.ts';
+import { systemActor } from '../../../audit/log.ts';
 import { readConfig } from '../../../config/config.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';

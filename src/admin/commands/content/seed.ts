@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { record, systemActor } from '../../../audit/acts.ts';
+import { record, systemActor } from '../../../audit/log.ts';
 import { readConfig } from '../../../config/config.ts';
 import type { SeedOptions } from '../../../testkit/seed/records.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { recordMigrations, systemActor } from '../../../audit/acts.ts';
+import { recordMigrations, systemActor } from '../../../audit/log.ts';
 import { readConfig } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
 import { schema } from '../../../app/schema.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { readConfig } from '../../../config/config.ts';
-import { systemActor } from '../../../audit/acts.ts';
+import { systemActor } from '../../../audit/log.ts';
 import type { ReconcileFinding } from '../../reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../reconcile/service.ts';
 import { examples, PROGRAM, withDatabase } from '../shared/common.ts';

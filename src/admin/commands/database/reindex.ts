@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { record, systemActor } from '../../../audit/acts.ts';
+import { record, systemActor } from '../../../audit/log.ts';
 import { readConfig } from '../../../config/config.ts';
 import { examples, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';

@@ -1,4 +1,4 @@
-import { recordMigrations, systemActor } from '../../../audit/acts.ts';
+import { recordMigrations, systemActor } from '../../../audit/log.ts';
 import type { Config } from '../../../config/config.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { systemActor } from '../../../audit/acts.ts';
+import { systemActor } from '../../../audit/log.ts';
 import { removableKinds } from '../../moderation/kinds.ts';
 import { noteRecords } from '../../moderation/removal.ts';
 import { readConfig } from '../../../config/config.ts';

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts';
 import { inList } from '../../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
-import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './kept.ts';
+import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
 
 /** Deletes some of the marks of a hidden record. Returns whether there may be more. */
 const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {

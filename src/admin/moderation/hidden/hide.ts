@@ -6,7 +6,7 @@ import { findByAuthor } from '../../../content/read/find.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { type RecordToDelete, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
 import { tagIdsOf } from '../../../content/tag-ids.ts';
-import { keep, type HiddenSnapshot, keptColumns } from './kept.ts';
+import { keep, type HiddenSnapshot, keptColumns } from './snapshot.ts';
 
 /** Keeps favorites or reactions of a record aside. */
 const keepEngagement = async (

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts';
 import { inList, partsOf } from '../../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, storedIdToBytes } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
-import type { HiddenSnapshot } from './kept.ts';
+import type { HiddenSnapshot } from './snapshot.ts';
 
 /** Where hidden records are read: those of a kind, a number of them at most. */
 interface HiddenRange {

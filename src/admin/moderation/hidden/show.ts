@@ -8,7 +8,7 @@ import type { ContentKind } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
 import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../content/write/tally.ts';
-import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './kept.ts';
+import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
 
 interface HiddenRow {
   record_id: Bytes;

@@ -3,7 +3,7 @@ import { chunksOf } from '../../../db/sql/in-list.ts';
 import { type Bytes, storedIdToBytes, timeToDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { joinTagIds, type Publication, tagsForHidden } from '../../../content/write/publish.ts';
-import { keep } from './kept.ts';
+import { keep } from './snapshot.ts';
 
 /** Stores records that are hidden from the beginning. */
 export const storeHidden = async (

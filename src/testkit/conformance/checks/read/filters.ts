@@ -5,7 +5,7 @@ import { differences, show, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
 import type { CallAnswer, ListedPage, VerifySession, RecordSummary } from '../../session.ts';
-import { steadily, watchList } from '../../steady.ts';
+import { steadily, watchList } from '../../until-stable.ts';
 import { walkBothWays } from './walk.ts';
 
 // What the filters of a list are good for, seen by the records that are there, whoever published them.

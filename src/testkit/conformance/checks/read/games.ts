@@ -3,7 +3,7 @@ import { type Check, checkOf } from '../../check.ts';
 import { demand, demandThat, OUTPUT } from '../../findings/expect.ts';
 import { differences, type Finding, show } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { steadily } from '../../steady.ts';
+import { steadily } from '../../until-stable.ts';
 import type { ListedPage, VerifySession, TypeStats } from '../../session.ts';
 
 const FEW_RELATED = 3;

@@ -4,7 +4,7 @@ import { show, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { inputMembers } from '../../contract/places.ts';
 import { type Content, type ListedPage, type VerifySession, TAG } from '../../session.ts';
-import { steadily, watchList } from '../../steady.ts';
+import { steadily, watchList } from '../../until-stable.ts';
 import { filterChecks } from './filters.ts';
 import { WALKABLE, WALKED, walkBothWays } from './walk.ts';
 

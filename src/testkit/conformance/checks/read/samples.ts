@@ -4,7 +4,7 @@ import { differences } from '../../findings/finding.ts';
 import { valueAt } from '../../values.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { CallAnswer, ListedPage, VerifySession, RecordSummary } from '../../session.ts';
-import { steadily } from '../../steady.ts';
+import { steadily } from '../../until-stable.ts';
 
 // Records that others published, as the operations that read them show them.
 

@@ -4,7 +4,7 @@ import { demand, demandOutput, demandThat, OUTPUT } from '../../findings/expect.
 import { differences, show, Skip } from '../../findings/finding.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { CurrentUser, FoundUsers, ListedPage, VerifySession, RecordSummary, UserProfile } from '../../session.ts';
-import { steadily } from '../../steady.ts';
+import { steadily } from '../../until-stable.ts';
 
 /** Where a profile counts the records of a router. */
 const COUNTS: Readonly<Record<string, 'gameCount' | 'imagePostCount'>> = { game: 'gameCount', image: 'imagePostCount' };
