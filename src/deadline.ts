@@ -2,23 +2,41 @@ import { AppError } from './errors.ts';
 
 type Listener = (error: AppError) => void;
 
+/** Adds up what work costs, in milliseconds. */
+export interface Meter {
+  add: (ms: number) => void;
+}
+
+/** Records statements, each with its milliseconds, including those that it waited. */
+export interface QueryRecorder {
+  add: (sql: string, ms: number) => void;
+}
+
+interface Records {
+  meter?: Meter | undefined;
+  queries?: QueryRecorder | undefined;
+}
+
 /**
- * The time that a piece of work has. It ends when that is over, or sooner, when nobody waits for the result any more. Not
- * an `AbortSignal`, which costs ten times as much, and several of which cannot be joined so that all must end.
+ * The time limit of a piece of work, and where the work records what it costs. It ends when the time is over, or earlier,
+ * when the caller has left. Not an `AbortSignal`, which costs ten times as much, and several of which cannot be joined so
+ * that all must end.
  */
 export class Deadline {
-  /** Hears of milliseconds that were worked within this time, for whoever is to pay for them. */
-  bill: ((ms: number) => void) | undefined;
-  /** Hears of each statement that was run within this time, and how long it took, in milliseconds, with waiting. */
-  observe: ((sql: string, ms: number) => void) | undefined;
+  /** Adds up the cost of the work, for the caller who pays. */
+  readonly meter: Meter | undefined;
+  /** Records the statements of the work. */
+  readonly queries: QueryRecorder | undefined;
   #error: AppError | undefined;
   readonly #ms: number | undefined;
   #since = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #listeners = new Set<Listener>();
 
-  /** Without `ms`, milliseconds from now, it ends only when it is told to. */
-  constructor(ms?: number) {
+  /** Without `ms`, milliseconds from now, it ends only by `end`. */
+  constructor(ms?: number, { meter, queries }: Records = {}) {
+    this.meter = meter;
+    this.queries = queries;
     this.#ms = ms;
     if (ms === undefined) return;
     this.#since = performance.now();
@@ -26,13 +44,28 @@ export class Deadline {
   }
 
   /**
-   * The time that several have together: over when it is over for each of them. Undefined when one of them, undefined,
-   * has all the time there is. To be closed when the work is done.
+   * The deadline of work that several share: it ends when all of theirs have ended, and each meter adds an equal part.
+   * Undefined when one of them is undefined, which has no limit. The caller closes it when the work is done.
    */
   static ofAll(deadlines: readonly (Deadline | undefined)[]): Deadline | undefined {
     const [first] = deadlines;
     if (deadlines.length <= 1) return first;
-    const all = new Deadline();
+    const recorders = deadlines.flatMap((deadline) => deadline?.queries ?? []);
+    const all = new Deadline(undefined, {
+      meter: {
+        add: (ms) => {
+          for (const deadline of deadlines) deadline?.meter?.add(ms / deadlines.length);
+        },
+      },
+      queries:
+        recorders.length === 0
+          ? undefined
+          : {
+              add: (sql, ms) => {
+                for (const recorder of recorders) recorder.add(sql, ms);
+              },
+            },
+    });
     let left = deadlines.length;
     const forget: (() => void)[] = [];
     for (const deadline of deadlines) {
@@ -47,15 +80,6 @@ export class Deadline {
         );
       }
     }
-    // Each pays a share of what is done for all of them.
-    all.bill = (ms) => {
-      for (const deadline of deadlines) deadline?.bill?.(ms / deadlines.length);
-    };
-    if (deadlines.some((deadline) => deadline?.observe)) {
-      all.observe = (sql, ms) => {
-        for (const deadline of deadlines) deadline?.observe?.(sql, ms);
-      };
-    }
     all.close = () => {
       for (const one of forget) one();
     };
@@ -63,7 +87,7 @@ export class Deadline {
     return all;
   }
 
-  /** Why the work is to be given up, once it is. */
+  /** The error that it ended with, once it has. */
   get error(): AppError | undefined {
     return this.#error;
   }
@@ -73,12 +97,12 @@ export class Deadline {
     return this.#ms === undefined ? Number.POSITIVE_INFINITY : this.#since + this.#ms - performance.now();
   }
 
-  /** @throws AppError TIMEOUT, or what it ended with, when it has ended */
+  /** @throws AppError TIMEOUT, or the error that it ended with */
   assert(): void {
     if (this.#error) throw this.#error;
   }
 
-  /** Has `listener` called when it ends, at once where it has. Returns a function that takes this back. */
+  /** Calls `listener` when it ends, or at once if it has. Returns a function that removes the listener. */
   onEnd(listener: Listener): () => void {
     if (this.#error) {
       listener(this.#error);
@@ -89,11 +113,11 @@ export class Deadline {
   }
 
   /**
-   * Bills the time since `began`, by `performance.now`, but no more than so many milliseconds: that a database stands
-   * still, or a row is locked, is not the doing of whoever waits.
+   * Adds the time since `began`, by `performance.now`, to the meter, but at most `mostMs`: callers do not pay for a database
+   * that stands still, nor for a row that others lock.
    */
-  billSince(began: number, mostMs: number): void {
-    this.bill?.(Math.min(performance.now() - began, mostMs));
+  chargeSince(began: number, mostMs: number): void {
+    this.meter?.add(Math.min(performance.now() - began, mostMs));
   }
 
   /** Ends it, unless it has. */
@@ -106,7 +130,7 @@ export class Deadline {
     for (const listener of listeners) listener(error);
   }
 
-  /** What `work` comes to, or the error at the end. Work that can be broken off has to listen by itself. */
+  /** Settles as `work`, or rejects at the end. Work that can be cancelled listens by itself. */
   race<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const forget = this.onEnd(reject);
@@ -114,14 +138,14 @@ export class Deadline {
     });
   }
 
-  /** Has it end as long from now as it had at first. */
+  /** Starts the time anew. */
   restart(): void {
     if (this.#error) return;
     this.#since = performance.now();
     this.#timer?.refresh();
   }
 
-  /** Has it never end, for work that is done. */
+  /** Stops the time, for work that is done. */
   close(): void {
     clearTimeout(this.#timer);
   }

@@ -108,20 +108,20 @@ const billed = async <T>(deadline: Deadline | undefined, run: (begin: () => void
   try {
     return await run(() => (began = performance.now()));
   } finally {
-    if (began !== undefined) deadline?.billSince(began, MOST_BILLED_MS.transaction);
+    if (began !== undefined) deadline?.chargeSince(began, MOST_BILLED_MS.transaction);
   }
 };
 
 /** Statements that the deadline hears of, if anybody wants to. */
 const observed = (statements: Statements, deadline: Deadline | undefined): Statements => {
-  const observe = deadline?.observe;
-  if (!observe) return statements;
+  const queries = deadline?.queries;
+  if (!queries) return statements;
   const timed = async <T>(sql: string, run: () => Promise<T>): Promise<T> => {
     const began = performance.now();
     try {
       return await run();
     } finally {
-      observe(sql, performance.now() - began);
+      queries.add(sql, performance.now() - began);
     }
   };
   return {
@@ -182,8 +182,8 @@ export class WorkloadPool implements Reader {
     } catch (error) {
       return (await this.#readAgain(error, sql, parameters, deadline ?? own)) as Row[];
     } finally {
-      deadline?.billSince(began, MOST_BILLED_MS.read);
-      deadline?.observe?.(sql, performance.now() - began);
+      deadline?.chargeSince(began, MOST_BILLED_MS.read);
+      deadline?.queries?.add(sql, performance.now() - began);
       own?.close();
     }
   }

@@ -1,5 +1,5 @@
 import type { Procedure } from '../../contract/index.ts';
-import { classOf, costOf } from '../rate-limit/call-class.ts';
+import type { CallClass } from '../rate-limit/call-class.ts';
 import type { AppError } from '../errors.ts';
 import { ConcurrencyLimiter, overloadedFor } from './concurrency-limiter.ts';
 import { LiveClock } from './live-clock.ts';
@@ -18,9 +18,8 @@ type WorkClass = 'record' | 'list' | 'search' | 'related' | 'write';
  */
 const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, related: 4, write: 64 };
 
-const workClassOf = (procedure: Procedure, input: unknown): WorkClass => {
-  const counted = classOf(procedure, input);
-  if (counted !== 'read') return counted;
+const workClassOf = (procedure: Procedure, callClass: CallClass): WorkClass => {
+  if (callClass !== 'read') return callClass;
   if (procedure.name === 'getRelated') return 'related';
   return procedure.answersList ? 'list' : 'record';
 };
@@ -42,14 +41,13 @@ export class OverloadProtection {
     this.#observer = observer;
   }
 
-  /** The limiter and the cost of a call. `input` is what it sends, valid or not. */
-  placeOf(procedure: Procedure, input: unknown): { limiter: ConcurrencyLimiter; cost: number } {
-    const cost = costOf(procedure, input);
+  /** The limiter of a call. */
+  limiterFor(procedure: Procedure, callClass: CallClass): ConcurrencyLimiter {
     const known = this.#byProcedure.get(procedure.id);
-    if (known) return { limiter: known, cost };
-    const limiter = this.#limiter(procedure, workClassOf(procedure, input));
+    if (known) return known;
+    const limiter = this.#limiter(procedure, workClassOf(procedure, callClass));
     if (procedure.searchMember === undefined) this.#byProcedure.set(procedure.id, limiter);
-    return { limiter, cost };
+    return limiter;
   }
 
   /** Why a call is refused that would wait so long, in milliseconds, before anything is done for it; undefined if it is not. */
@@ -59,7 +57,7 @@ export class OverloadProtection {
 
   /** Every limiter that calls of a procedure may belong to. */
   limitersOf(procedure: Procedure): readonly ConcurrencyLimiter[] {
-    const classes = new Set([workClassOf(procedure, undefined)]);
+    const classes = new Set([workClassOf(procedure, procedure.effect)]);
     if (procedure.searchMember !== undefined) classes.add('search');
     return [...classes].map((workClass) => this.#limiter(procedure, workClass));
   }

@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { KeyLookUp } from '../auth/verifier.ts';
 import type { Buckets, Charge, ChargeOutcome, Policy, RateLimitRefusal, RateLimitStatus } from './buckets.ts';
-import { classOf, costOf } from './call-class.ts';
+import type { Classified } from './call-class.ts';
 import { clientSubnet, siteOf } from './client-subnet.ts';
 import { type Policies, policiesOf, type Quotas, sitePolicyOf } from './policies.ts';
 
@@ -16,9 +16,6 @@ export interface RateLimitKey {
   isKnown: boolean;
   note: OnRateLimit;
 }
-
-/** A procedure, as far as its calls cost something. */
-type Costly = Parameters<typeof classOf>[0] & Parameters<typeof costOf>[0];
 
 const MS = 1000;
 
@@ -89,13 +86,14 @@ export class RateLimiter {
    * Charges what a call is found to cost besides, by its input, valid or not.
    * @throws AppError RATE_LIMITED
    */
-  chargeInput(limitKey: RateLimitKey, procedure: Costly, input: unknown): void | Promise<void> {
+  chargeInput(limitKey: RateLimitKey, { callClass, cost }: Classified): void | Promise<void> {
     const { owner } = limitKey;
-    if (classOf(procedure, input) === 'search') {
+    if (callClass === 'search') {
       return this.#charge(limitKey, [{ policy: this.policies.search, owner, cost: 1 }]);
     }
-    const cost = costOf(procedure, input) - 1;
-    if (cost > 0) return this.#charge(limitKey, [{ policy: this.#policyOf(limitKey, procedure.effect), owner, cost }]);
+    if (cost > 1) {
+      return this.#charge(limitKey, [{ policy: this.#policyOf(limitKey, callClass), owner, cost: cost - 1 }]);
+    }
   }
 
   /** Charges milliseconds of work that was done. */

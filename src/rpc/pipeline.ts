@@ -1,52 +1,52 @@
 import { createHash } from 'node:crypto';
 import { ANSWERED_BYTES_PER_MS, MAX_VALUES, SENT_BYTES_PER_MS } from '../../contract/index.ts';
-import { unknownProcedure } from '../suggestions/procedures.ts';
-import type { RpcContext } from './context.ts';
-import type { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
-import { IdempotentReplay } from '../idempotency/call.ts';
 import type { KeyUses } from '../auth/uses.ts';
 import type { Caller, KeyVerifier } from '../auth/verifier.ts';
-import type { RequestContext } from './request-context.ts';
-import { assertAccess, identify } from './access.ts';
-import { hasMoreValues, inputOf, type Payload } from './payload.ts';
-import { withRetryHint, idempotentCallOf } from './idempotent-call.ts';
+import type { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+import { type IdempotentCall, idempotentCall, IdempotentReplay } from '../idempotency/call.ts';
 import { callerOf } from '../overload/caller.ts';
 import type { LimitedWork } from '../overload/concurrency-limiter.ts';
 import type { OverloadProtection } from '../overload/overload-protection.ts';
-import type { RateLimitKey, RateLimiter } from '../rate-limit/limiter.ts';
-import { type CallObserver, type CallObservation, unobserved } from '../telemetry/hooks.ts';
 import type { Call } from '../procedure.ts';
+import { type Classified, classify } from '../rate-limit/call-class.ts';
+import type { RateLimiter, RateLimitKey } from '../rate-limit/limiter.ts';
+import { unknownProcedure } from '../suggestions/procedures.ts';
+import { type CallObservation, type CallObserver, unobserved } from '../telemetry/hooks.ts';
+import { assertAccess, identify } from './access.ts';
+import type { RpcContext } from './context.ts';
+import { hasMoreValues, inputOf, type Payload } from './payload.ts';
 import type { Procedure, Procedures } from './procedures.ts';
+import type { RequestContext } from './request-context.ts';
 import { type Enter, SingleFlight } from './single-flight.ts';
 
-/** The bytes of a body that are as much work as one more chunk. */
+/** The bytes of a body that cost as much as one more chunk. */
 const BYTES_PER_CHUNK = 16;
 
 /**
- * What is done with a call that may be done: parse what was sent by the contract, handle it, check and strip the reply.
- * @throws AppError VALIDATION_FAILED and whatever the handler throws
+ * Parses a payload by the contract, handles it, and checks and strips the reply.
+ * @throws AppError VALIDATION_FAILED, and the errors of the handler
  */
 export type ValidatedHandler = (procedure: Procedure, payload: unknown, call: Call) => Promise<unknown>;
 
 /** A call that may be made. */
 export interface AuthorizedCall {
   procedure: Procedure;
-  /** Undefined for nobody in particular. */
+  /** Undefined for an anonymous caller. */
   caller: Caller | undefined;
   context: RequestContext;
-  /** Who pays for it, where that is counted. */
+  /** Charged for the call; undefined where callers have no limits. */
   limitKey: RateLimitKey | undefined;
 }
 
-/** From this length on a key is kept as its digest, in characters. */
+/** Keys of shared reads beyond this many characters are replaced by their digests. */
 const LONG_KEY = 200;
 
-/** Equal for equal calls only: it says which form it has, since a caller may send the digest of another's text. */
+/** The key of a shared read. It says which form it has, since a caller may send the digest of another's text. */
 const keyOf = ({ id }: Procedure, text: string): string =>
   text.length > LONG_KEY ? `${id} sha256 ${createHash('sha256').update(text).digest('base64')}` : `${id} text ${text}`;
 
-/** @throws AppError VALIDATION_FAILED for what is far larger than any input: each of its faults would take time to find */
+/** @throws AppError VALIDATION_FAILED for far more values than any input has: finding all faults would take long */
 const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {
   const limit = recordsMember === undefined ? MAX_VALUES.single : MAX_VALUES.batch;
   if (!hasMoreValues(envelope, limit)) return;
@@ -54,40 +54,51 @@ const assertSize = ({ recordsMember }: Procedure, envelope: unknown): void => {
   throw new AppError('VALIDATION_FAILED', { issues: [issue], hint: 'The input is too large to look for its faults.' });
 };
 
-/** Reads of one record count its views and meet in the database layer, so they are not shared here. */
+/** Anonymous lists are shared. Reads of single records are not: they count views, and share queries in the database layer. */
 const isShared = ({ procedure: { effect, answersList }, caller }: AuthorizedCall): boolean =>
   effect === 'read' && answersList && caller === undefined;
 
+/** The error of a write, with a hint on repeating it if its outcome is unknown. */
+const withRetryHint = (error: unknown, call: IdempotentCall | undefined): unknown => {
+  if (!(error instanceof AppError) || error.reason !== 'OUTCOME_UNKNOWN') return error;
+  if (call) return new AppError(error.reason, { ...error.details, shouldRetry: true });
+  return new AppError(error.reason, {
+    ...error.details,
+    shouldRetry: false,
+    hint: 'Look whether it is stored before you repeat this request, which may store it twice. A request with an `Idempotency-Key` may always be repeated.',
+  });
+};
+
 /**
- * The one way of a call, whichever door it came through: find the procedure → who calls → may they, so often → is there
- * room → parse → handle → check → reply. What a door demands or reads by its own rules it does between these steps.
+ * The steps of a call, by whichever transport: find the procedure, authenticate, authorize and charge, then invoke: wait for
+ * a place, parse, handle, check the reply. A transport reads the request between these steps, by its own rules.
  */
 export class RpcPipeline {
   readonly #procedures: Procedures;
   readonly #keys: KeyVerifier;
   readonly #uses: KeyUses;
   readonly #overload: OverloadProtection;
-  readonly #frame: ValidatedHandler;
-  readonly #rates: RateLimiter | undefined;
+  readonly #handler: ValidatedHandler;
+  readonly #limiter: RateLimiter | undefined;
   readonly #observer: CallObserver | undefined;
   readonly #shared: SingleFlight<Buffer>;
 
   constructor(
     { auth, protection, observer }: Pick<RpcContext, 'auth' | 'protection' | 'observer'>,
     procedures: Procedures,
-    frame: ValidatedHandler,
+    handler: ValidatedHandler,
   ) {
     this.#procedures = procedures;
     this.#keys = auth.keys;
     this.#uses = auth.uses;
     this.#overload = protection.overload;
-    this.#frame = frame;
-    this.#rates = protection.limits?.limiter;
+    this.#handler = handler;
+    this.#limiter = protection.limits?.limiter;
     this.#observer = observer?.calls;
     this.#shared = new SingleFlight(this.#observer?.shared);
   }
 
-  /** Has a call watched from now on, that of the procedure with this id if there is one. Its door says how it ends. */
+  /** Begins the observation of a call, of the procedure with this id if there is one. The transport ends it. */
   observe(id: string): CallObservation {
     return this.#observer?.begin(this.#procedures.has(id) ? id : undefined) ?? unobserved;
   }
@@ -99,77 +110,70 @@ export class RpcPipeline {
     return procedure;
   }
 
-  /** Finds out who calls; undefined for nobody in particular. @throws AppError KEY_…, RATE_LIMITED, TIMEOUT */
-  async authenticate({
-    authorization,
-    address,
-    deadline,
-    onAuthenticated,
-    onRateLimit,
-  }: RequestContext): Promise<Caller | undefined> {
+  /** The caller; undefined for an anonymous one. @throws AppError KEY_…, RATE_LIMITED, TIMEOUT */
+  async authenticate(context: RequestContext): Promise<Caller | undefined> {
+    const { authorization, address, deadline, onAuthenticated, onRateLimit } = context;
     const caller =
       authorization === undefined
         ? undefined
-        : await deadline.race(identify(this.#keys, authorization, this.#rates?.keyLookUp(address, onRateLimit)));
+        : await deadline.race(identify(this.#keys, authorization, this.#limiter?.keyLookUp(address, onRateLimit)));
     onAuthenticated(caller);
     return caller;
   }
 
   /**
-   * Finds out who calls, and whether they may, and charges what is known of the call.
+   * Authenticates the caller, asserts that they may call the procedure, and charges them for a call.
    * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, TIMEOUT
    */
   async authorize(procedure: Procedure, context: RequestContext): Promise<AuthorizedCall> {
-    const { address, deadline, onRateLimit } = context;
     const caller = await this.authenticate(context);
     assertAccess(procedure.access, caller, context);
     if (caller) this.#uses.note(caller.key.id, procedure.id);
-    const limitKey = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
-    const entering = limitKey && this.#enter(limitKey, procedure, deadline);
-    if (entering) await entering;
+    const limitKey = this.#limiter?.keyOf(caller?.key.id, context.address, context.onRateLimit);
+    const charging = limitKey && this.#chargeCall(limitKey, procedure.effect, context);
+    if (charging) await charging;
     return { procedure, caller, context, limitKey };
   }
 
-  /** Charges what a door does for a caller that is no call of a procedure as one read. @throws AppError RATE_LIMITED */
-  async charge(caller: Caller | undefined, { address, deadline, onRateLimit }: RequestContext): Promise<void> {
-    const limitKey = this.#rates?.keyOf(caller?.key.id, address, onRateLimit);
-    if (limitKey) await this.#enter(limitKey, { effect: 'read' }, deadline);
+  /** Charges one read for what a transport does besides calls of procedures. @throws AppError RATE_LIMITED */
+  async charge(caller: Caller | undefined, context: RequestContext): Promise<void> {
+    const limitKey = this.#limiter?.keyOf(caller?.key.id, context.address, context.onRateLimit);
+    if (limitKey) await this.#chargeCall(limitKey, 'read', context);
   }
 
-  /** Bills the caller for so many bytes of a body, and for the chunks in which it came. */
-  billBody({ deadline, chunks }: RequestContext, bytes: number): void {
-    deadline.bill?.((bytes + (chunks?.() ?? 0) * BYTES_PER_CHUNK) / SENT_BYTES_PER_MS);
+  /** Charges the caller for the bytes of a body and its chunks. */
+  chargeBody({ meter, chunks }: RequestContext, bytes: number): void {
+    meter.add((bytes + (chunks?.() ?? 0) * BYTES_PER_CHUNK) / SENT_BYTES_PER_MS);
   }
 
   /**
-   * Makes the call, as soon as there is room for it, and charges what it was found to cost. Returns the JSON of the reply,
-   * encoded once for all who share it. At the deadline a read is given up at once; a write itself has to find out whether
-   * it is stored. `position` is its place in a batch.
+   * Makes a call in its turn, and charges what it costs beyond a usual one. Returns the JSON of the reply. At the deadline a
+   * read is given up at once; a write first finds out whether it is stored. `position` is the call's place in a batch.
    * @throws AppError MALFORMED_JSON, VALIDATION_FAILED, RATE_LIMITED, OVERLOADED, TIMEOUT, …
    */
   async invoke(authorized: AuthorizedCall, payload: Payload, position = 0): Promise<Buffer> {
     const { procedure, limitKey, context } = authorized;
-    const input = this.#inputThatTells(procedure, payload);
-    const charging = limitKey && this.#rates?.chargeInput(limitKey, procedure, input);
+    const classified = classify(procedure, this.#inputThatClassifies(procedure, payload));
+    const charging = limitKey && this.#limiter?.chargeInput(limitKey, classified);
     if (charging) await charging;
-    const answer = await this.#make(authorized, payload, { input, position });
-    context.deadline.bill?.(answer.length / ANSWERED_BYTES_PER_MS);
+    const answer = await this.#run(authorized, payload, { classified, position });
+    context.meter.add(answer.length / ANSWERED_BYTES_PER_MS);
     return answer;
   }
 
-  #enter(limitKey: RateLimitKey, { effect }: Pick<Procedure, 'effect'>, deadline: Deadline): void | Promise<void> {
-    deadline.bill = (ms) => this.#rates?.chargeWork(limitKey, ms);
-    return this.#rates?.chargeCall(limitKey, effect);
+  #chargeCall(limitKey: RateLimitKey, effect: Procedure['effect'], { meter }: RequestContext): void | Promise<void> {
+    meter.chargeBy((ms) => this.#limiter?.chargeWork(limitKey, ms));
+    return this.#limiter?.chargeCall(limitKey, effect);
   }
 
-  #make(
+  #run(
     authorized: AuthorizedCall,
     payload: Payload,
-    { input, position }: { input: unknown; position: number },
+    { classified: { callClass, cost }, position }: { classified: Classified; position: number },
   ): Promise<Buffer> {
     const { procedure, caller, context } = authorized;
     const { deadline, address, authorization, admittedBy, waitedMs } = context;
-    const { limiter, cost } = this.#overload.placeOf(procedure, input);
+    const limiter = this.#overload.limiterFor(procedure, callClass);
     const work: LimitedWork = {
       caller: callerOf(caller && authorization, address),
       cost,
@@ -182,12 +186,12 @@ export class RpcPipeline {
       this.#handle(procedure, payload, { caller, address, deadline: time });
     if (!isShared(authorized)) return deadline.race(limiter.run(work, () => read(deadline)));
     const enter: Enter = (run, untilBegun) => limiter.run({ ...work, untilBegun }, run);
-    const asked = { caller: work.caller, deadline };
-    return deadline.race(this.#shared.answer(keyOf(procedure, payload.text), asked, enter, read));
+    const waiter = { caller: work.caller, deadline };
+    return deadline.race(this.#shared.answer(keyOf(procedure, payload.text), waiter, enter, read));
   }
 
   /** The input, where the class or the cost of the call depends on it. @throws AppError MALFORMED_JSON */
-  #inputThatTells({ searchMember, recordsMember }: Procedure, payload: Payload): unknown {
+  #inputThatClassifies({ searchMember, recordsMember }: Procedure, payload: Payload): unknown {
     const member = searchMember ?? recordsMember;
     return member !== undefined && payload.mightContain(member) ? inputOf(payload.parse()) : undefined;
   }
@@ -195,14 +199,14 @@ export class RpcPipeline {
   async #handle(procedure: Procedure, payload: Payload, call: Call): Promise<Buffer> {
     const envelope = payload.parse();
     assertSize(procedure, envelope);
-    return Buffer.from(JSON.stringify(await this.#frame(procedure, envelope, call)));
+    return Buffer.from(JSON.stringify(await this.#handler(procedure, envelope, call)));
   }
 
-  async #write({ procedure, caller, context }: AuthorizedCall, payload: Payload, position: number): Promise<Buffer> {
-    const { address, deadline, idempotencyKey } = context;
-    const input = (): unknown => inputOf(payload.parse());
-    const idempotent = idempotentCallOf(procedure, caller, { idempotencyKey, position, input });
+  async #write(authorized: AuthorizedCall, payload: Payload, position: number): Promise<Buffer> {
+    const { procedure, caller, context } = authorized;
+    const idempotent = this.#idempotentCall(authorized, payload, position);
     try {
+      const { address, deadline } = context;
       return await this.#handle(procedure, payload, { caller, address, deadline, idempotent });
     } catch (error) {
       if (!(error instanceof IdempotentReplay)) throw withRetryHint(error, idempotent);
@@ -210,5 +214,19 @@ export class RpcPipeline {
       this.#observer?.replayed(procedure.id);
       return Buffer.from(error.answer);
     }
+  }
+
+  /** The idempotent call of a write with an `Idempotency-Key`. @throws AppError IDEMPOTENCY_KEY_INVALID */
+  #idempotentCall(
+    { procedure: { id, route }, caller, context: { idempotencyKey: key } }: AuthorizedCall,
+    payload: Payload,
+    position: number,
+  ): IdempotentCall | undefined {
+    if (key === undefined || !caller) return undefined;
+    const input = (): unknown => inputOf(payload.parse());
+    // ts-rest encodes the output of a handler in the same way.
+    const encode = (output: unknown): string =>
+      JSON.stringify(route.responses[200].parse({ result: { data: { json: output } } }));
+    return idempotentCall({ key, apiKeyId: caller.key.id, operation: id, position, input, encode });
   }
 }

@@ -1,28 +1,83 @@
-import type { Deadline } from '../deadline.ts';
+import type { Request, Response } from 'express';
+import { idempotencyReplayed } from '../../contract/index.ts';
+import { keyElsewhere } from '../auth/credential-hints.ts';
 import type { Caller } from '../auth/verifier.ts';
-import type { OnRateLimit } from '../rate-limit/limiter.ts';
+import { Deadline, type Meter } from '../deadline.ts';
+import { CallerLeft } from '../errors.ts';
+import { chunksOf } from '../http/message/request-intake.ts';
+import { waitedMsOf } from '../http/server/load-shedder.ts';
 import type { ConcurrencyLimiter } from '../overload/concurrency-limiter.ts';
+import type { OnRateLimit } from '../rate-limit/limiter.ts';
 
-/** What is known of a request before its body is read, whichever door it came through. All its calls share it. */
+/** Adds up the cost of a request. Nothing is charged until the caller is known. */
+export class CostMeter implements Meter {
+  #charge: ((ms: number) => void) | undefined;
+
+  /** Charges what is added from now on by `charge`. */
+  chargeBy(charge: (ms: number) => void): void {
+    this.#charge = charge;
+  }
+
+  add(ms: number): void {
+    this.#charge?.(ms);
+  }
+}
+
+/** A request before its body is read, by whichever transport. All its calls share it. */
 export interface RequestContext {
   authorization: string | undefined;
-  /** Where a key came that is not read, in words; asked for only where there is no credential and one is needed. */
+  /** Names a place in the request that holds a key and is not read; asked for only when a credential is missing. */
   keyElsewhere?: () => string | undefined;
   idempotencyKey: string | undefined;
-  /** Whence it came, as far as trusted proxies tell. */
+  /** The caller's address, as far as trusted proxies tell. */
   address: string;
-  /** How long the work on it may take. */
+  /** The time limit of the work, which records in `meter` what it costs. */
   deadline: Deadline;
-  /** For how long it waited before any work on it, in milliseconds. */
+  meter: CostMeter;
+  /** The milliseconds that it waited before any work on it. */
   waitedMs?: number;
   /** Of a batch: the limiters that admitted one of its calls, which do not refuse the others. */
   admittedBy?: Set<ConcurrencyLimiter>;
-  /** How many chunks its body came in. */
+  /** The number of chunks of its body. */
   chunks?: () => number;
-  /** Hears who calls, before it is known whether they may. */
+  /** Called with the caller, before they are authorized. */
   onAuthenticated: (caller: Caller | undefined) => void;
-  /** Hears how the caller stands to its limits. */
+  /** Called with the status of each rate limit that a call meets. */
   onRateLimit: OnRateLimit;
-  /** Hears that one of its calls was made before, and is answered as it was then. */
+  /** Called when a call is answered with the stored answer of an earlier one. */
   onReplay: () => void;
 }
+
+/** The deadline of a request ends after `ms`, or when its caller leaves. It restarts when the body has arrived. */
+const deadlineOf = (response: Response, ms: number, meter: Meter): Deadline => {
+  const deadline = new Deadline(ms, { meter, queries: response.locals.queries });
+  response.once('close', () => {
+    if (response.writableFinished) deadline.close();
+    else deadline.end(new CallerLeft());
+  });
+  return deadline;
+};
+
+/** The context of an HTTP request. `timeoutMs` limits the work on it. */
+export const requestContextOf = (request: Request, response: Response, timeoutMs: number): RequestContext => {
+  const { authorization, 'idempotency-key': idempotencyKey } = request.headers;
+  const meter = new CostMeter();
+  return {
+    authorization,
+    keyElsewhere: () => keyElsewhere(request.headers, request.query),
+    // A second one would have been refused.
+    idempotencyKey: idempotencyKey as string | undefined,
+    address: response.locals.address,
+    deadline: deadlineOf(response, timeoutMs, meter),
+    meter,
+    waitedMs: waitedMsOf(request),
+    chunks: () => chunksOf(request),
+    onAuthenticated: (caller) => {
+      response.locals.caller = caller;
+    },
+    onRateLimit: (status) => response.locals.rateLimits?.add(status),
+    onReplay: () => {
+      response.setHeader(idempotencyReplayed.name, 'true');
+    },
+  };
+};

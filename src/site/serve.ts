@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import express, { type RequestHandler, type Router } from 'express';
 import { contentSecurityPolicy } from 'helmet';
-import { etagOf } from '../http/message/etag.ts';
+import { etagOf } from '../http/message/reply.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 
 const require = createRequire(import.meta.url);

@@ -180,7 +180,7 @@ export const searchUsers = async (
   const reader = db.within(deadline);
   const began = performance.now();
   const ids = await findUsers(search, text, limit + 1, deadline);
-  deadline.billSince(began, MOST_BILLED_MS);
+  deadline.chargeSince(began, MOST_BILLED_MS);
   const users = ids ? await readSummaries(reader, ids) : await scanUsers(reader, text, limit + 1);
   return { users: users.slice(0, limit), hasMore: users.length > limit };
 };

@@ -36,7 +36,7 @@ test('no answer is older than its request, however many ask the same', async () 
 test('a long call shares no answer with one whose body is its digest', async () => {
   const text = JSON.stringify({ json: { limit: 3, page: 1 } }) + ' '.repeat(300);
   const list = procedures.find(({ id }) => id === 'game.list')!;
-  const { limiter } = app.context.protection.overload.placeOf(list, undefined);
+  const limiter = app.context.protection.overload.limiterFor(list, 'read');
   const post = (body: string): Promise<Response> =>
     fetch(`${app.url}/api/trpc/game.list`, {
       method: 'POST',

@@ -131,7 +131,7 @@ describe('metrics', () => {
   test('what is refused because of overload is counted by its class, and as a call', async () => {
     const procedure = procedures.find((one) => one.id === 'user.me')!;
     const crowded = await startApp({ settings: { MAX_QUEUE_MS: '0' }, observer: metrics.observer });
-    const { limiter } = crowded.context.protection.overload.placeOf(procedure, undefined);
+    const limiter = crowded.context.protection.overload.limiterFor(procedure, 'read');
     const { key } = await crowded.aUser();
     let end!: () => void;
     const full = fill(limiter, new Promise<void>((resolve) => (end = resolve)));

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { classify } from '../../src/rate-limit/call-class.ts';
 import { SITE_FACTOR, UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
 import { AppError } from '../../src/errors.ts';
 import { RateLimitHeaders } from '../../src/http/message/rate-limit-headers.ts';
@@ -289,18 +290,20 @@ describe('the rates of a caller', () => {
   test('a search counts apart, and words alone make one', () => {
     const account = accountOf('key');
     for (const input of [{}, { search: ' \n　' }, { search: 5 }, null, 'search', ['search']]) {
-      expect(refusalOf(() => rates.chargeInput(account, list, input))).toBeUndefined();
+      expect(refusalOf(() => rates.chargeInput(account, classify(list, input)))).toBeUndefined();
     }
-    expect(countOf(() => rates.chargeInput(account, list, { search: ' x' }))).toBe(2);
+    expect(countOf(() => rates.chargeInput(account, classify(list, { search: ' x' })))).toBe(2);
   });
 
   test('a tenth of a write is charged for each record of a batch', () => {
     const account = accountOf('key');
-    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(95) }))).toBeUndefined();
+    expect(refusalOf(() => rates.chargeInput(account, classify(batch, { games: recordsOf(95) })))).toBeUndefined();
     expect(noted.at(-1)).toMatchObject({ policy: { name: 'write' }, left: 10 });
-    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(1_000_000) }))).toBeUndefined();
+    expect(
+      refusalOf(() => rates.chargeInput(account, classify(batch, { games: recordsOf(1_000_000) }))),
+    ).toBeUndefined();
     expect(noted.at(-1)).toMatchObject({ left: 0 });
-    expect(refusalOf(() => rates.chargeInput(account, batch, { games: recordsOf(10) }))).toBeDefined();
+    expect(refusalOf(() => rates.chargeInput(account, classify(batch, { games: recordsOf(10) })))).toBeDefined();
   });
 
   test('work that was done is charged afterwards, and shuts out until it is worked off', () => {

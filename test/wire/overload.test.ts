@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { classify } from '../../src/rate-limit/call-class.ts';
 import { BATCH_BODY_LIMIT, procedures, READ_BODY_LIMIT } from '../../contract/index.ts';
 import { type Output, type ProcedureId, startApp, type TestApp, type TestUser } from '../support/app.ts';
 import { openClient } from '../support/client.ts';
@@ -22,7 +23,7 @@ afterEach(() => end());
 /** Takes up all that calls like this one may run on. */
 const crowd = ({ context: { protection } }: TestApp, id: ProcedureId, input: unknown): void => {
   const procedure = procedures.find((one) => one.id === id)!;
-  void fill(protection.overload.placeOf(procedure, input).limiter, ended);
+  void fill(protection.overload.limiterFor(procedure, classify(procedure, input).callClass), ended);
 };
 
 const aService = (maxQueueMs: number) => {

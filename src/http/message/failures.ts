@@ -1,9 +1,9 @@
-import type { ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError, CallerLeft } from '../../errors.ts';
-import { sendJson } from './reply.ts';
+import { bodyHeaders, type HeaderList, sendJson } from './reply.ts';
 
 /** What makes us refuse for want of capacity is mostly over by then. */
 const LEAST_RETRY_AFTER_S = 1;
@@ -85,17 +85,44 @@ export const failureOf = (
   return failure;
 };
 
+/** Writes the body of a failure. */
+export type FailureText = (body: ErrorResponse) => string;
+
+/** A failure as JSON-RPC has it. `id` is that of the request, null where it is not known. */
+export const asJsonRpc = ({ error: { json } }: ErrorResponse, id: string | number | null = null): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: json });
+
+/** Answers a request of the app with a failure, and keeps its reason for the log. */
+export const sendFailure = (
+  response: Response,
+  { status, headers, body }: Failure,
+  textOf: FailureText = JSON.stringify,
+): void => {
+  response.locals.reason = body.error.json.data.reason;
+  sendJson(response, status, textOf(body), Object.entries(headers).flat());
+};
+
+/** A failure as the headers and the text of a reply that the app does not send. `common` are the headers of every reply. */
+export const failureMessage = (
+  { headers, body }: Failure,
+  { common, requestId, textOf = JSON.stringify }: { common: HeaderList; requestId: string; textOf?: FailureText },
+): { headers: HeaderList; text: string } => {
+  const text = textOf(body);
+  return {
+    headers: [...common, ...Object.entries(headers).flat(), 'X-Request-Id', requestId, ...bodyHeaders(text)],
+    text,
+  };
+};
+
 /** Answers every failure of the app. */
 export const errorHandler =
-  (surroundings: FailureContext): ErrorRequestHandler =>
+  (failureContext: FailureContext): ErrorRequestHandler =>
   (thrown, _request, response, next) => {
     const { requestId, traceId, procedure } = response.locals;
-    const { status, headers, body } = failureOf(thrown, { procedure, requestId, traceId }, surroundings);
-    response.locals.reason = body.error.json.data.reason;
+    const failure = failureOf(thrown, { procedure, requestId, traceId }, failureContext);
     if (response.headersSent) {
+      response.locals.reason = failure.body.error.json.data.reason;
       // Too late for an answer; Express closes the connection.
       next(thrown);
-      return;
-    }
-    sendJson(response, status, JSON.stringify(body), Object.entries(headers).flat());
+    } else sendFailure(response, failure);
   };

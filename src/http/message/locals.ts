@@ -14,7 +14,7 @@ declare global {
       /** Headers that every reply has besides the request id: names and values in turn. */
       headers: readonly string[];
       /** How the caller stands to its limits, where there are any. */
-      statuses?: RateLimitHeaders | undefined;
+      rateLimits?: RateLimitHeaders | undefined;
       /** The id of the procedure called, once it is known. */
       procedure?: string;
       caller?: Caller | undefined;

@@ -1,4 +1,4 @@
-import type { Deadline } from '../../deadline.ts';
+import type { QueryRecorder } from '../../deadline.ts';
 
 /** Statements that a line shows, the slowest first, and how much of each. */
 const MOST_SHOWN = 10;
@@ -13,19 +13,16 @@ interface LoggedQuery {
 
 const round = (ms: number): number => Math.round(ms * 10) / 10;
 
-/** What a request asked the database: texts of ours, without the values, and how long each answer took. */
-export class QueryLog {
+/** The statements of a request: their texts, which hold no values, and the milliseconds of each. */
+export class QueryLog implements QueryRecorder {
   readonly #runs: LoggedQuery[] = [];
   #count = 0;
   #ms = 0;
 
-  /** Has it hear of all statements of a piece of work. */
-  watch(deadline: Deadline): void {
-    deadline.observe = (sql, ms) => {
-      this.#count += 1;
-      this.#ms += ms;
-      if (this.#runs.length < MOST_KEPT) this.#runs.push({ sql, ms });
-    };
+  add(sql: string, ms: number): void {
+    this.#count += 1;
+    this.#ms += ms;
+    if (this.#runs.length < MOST_KEPT) this.#runs.push({ sql, ms });
   }
 
   /** For the log. Statements may run side by side, so that all of them together take longer than the request. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 
 /** Names and values in turn, as `writeHead` takes them. */
@@ -6,7 +7,7 @@ export type HeaderList = readonly string[];
 /** The headers of every reply, names and values in turn. */
 const commonHeaders = ({ locals }: Response): string[] => {
   const headers = [...locals.headers, 'X-Request-Id', locals.requestId];
-  return locals.statuses ? headers.concat(locals.statuses.headers()) : headers;
+  return locals.rateLimits ? headers.concat(locals.rateLimits.headers()) : headers;
 };
 
 /** Sets the headers of every reply, for handlers that answer by Express' own means. */
@@ -49,3 +50,6 @@ export const sendJson = (
   response.writeHead(status, [...commonHeaders(response), ...headers, ...bodyHeaders(body, type)]);
   response.end(body);
 };
+
+/** A strong validator (RFC 9110, section 8.8.3) of a reply. */
+export const etagOf = (reply: string | Buffer): string => `"${createHash('sha256').update(reply).digest('base64url')}"`;

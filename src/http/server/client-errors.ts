@@ -4,8 +4,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { AppError } from '../../errors.ts';
 import type { HttpServerLimits } from './limits.ts';
-import { type ErrorDocs, errorReply } from '../message/failures.ts';
-import { bodyHeaders } from '../message/reply.ts';
+import { type ErrorDocs, errorReply, failureMessage } from '../message/failures.ts';
 import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
 
@@ -98,19 +97,13 @@ export class ClientErrorHandler {
   #write(refusal: AppError, socket: Socket): void {
     const { headers, docs, log, limits, observer } = this.#options;
     const requestId = randomUUID();
-    const { status, body } = errorReply(refusal, null, requestId, docs);
-    const text = JSON.stringify(body);
-    const lines = [
-      ...headers,
-      'X-Request-Id',
-      requestId,
-      ...bodyHeaders(text),
-      'Date',
-      new Date().toUTCString(),
-      'Connection',
-      'close',
-    ].map((part, index) => part + (index % 2 === 0 ? ': ' : '\r\n'));
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
+    const failure = errorReply(refusal, null, requestId, docs);
+    const { status } = failure;
+    const message = failureMessage(failure, { common: headers, requestId });
+    const lines = [...message.headers, 'Date', new Date().toUTCString(), 'Connection', 'close'].map(
+      (part, index) => part + (index % 2 === 0 ? ': ' : '\r\n'),
+    );
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${message.text}`);
     setTimeout(() => socket.destroy(), limits.lingerMs).unref();
     observer?.unreadable(status);
     // Without headers, nothing tells for whom a proxy asks.

@@ -1,15 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { type ErrorResponse, procedures } from '../../../contract/index.ts';
+import { procedures } from '../../../contract/index.ts';
 import type { AppError } from '../../errors.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
 import type { ConcurrencyLimiter } from '../../overload/concurrency-limiter.ts';
 import type { OverloadProtection } from '../../overload/overload-protection.ts';
 import { refusalCost } from '../../overload/retry-throttle.ts';
-import { type ErrorDocs, errorReply } from '../message/failures.ts';
-import { asJsonRpc } from '../message/json-rpc.ts';
+import { asJsonRpc, type ErrorDocs, errorReply, failureMessage, type FailureText } from '../message/failures.ts';
 import { MCP_PATH, pathOf } from '../routes.ts';
-import { bodyHeaders } from '../message/reply.ts';
 import { requestIdOf } from '../message/request-id.ts';
 import type { HeaderList } from '../message/reply.ts';
 
@@ -29,7 +27,7 @@ interface ShedTarget {
   id: string | null;
   limiters: readonly ConcurrencyLimiter[];
   /** A refusal as it goes out. */
-  textOf: (body: ErrorResponse) => string;
+  textOf: FailureText;
 }
 
 interface LoadShedderOptions {
@@ -56,7 +54,7 @@ export class LoadShedder {
     const { overload } = options;
     const calls = procedures.map((procedure): [string, ShedTarget] => [
       procedure.route.path,
-      { id: procedure.id, limiters: overload.limitersOf(procedure), textOf: (body) => JSON.stringify(body) },
+      { id: procedure.id, limiters: overload.limitersOf(procedure), textOf: JSON.stringify },
     ]);
     // A tool may call any of them.
     const limiters = [...new Set(calls.flatMap(([, target]) => target.limiters))];
@@ -109,17 +107,12 @@ export class LoadShedder {
     if (response.destroyed) return;
     const requestId = requestIdOf(request);
     const { docs, observer } = this.#options;
-    const { status, headers, body } = errorReply(error, id, requestId, docs);
+    const failure = errorReply(error, id, requestId, docs);
     observer?.overload.shed();
     if (id !== null) observer?.calls.begin(id).failed(error);
-    const text = textOf(body);
-    response.writeHead(status, [
-      ...this.#options.headersOf({ origin: request.headers.origin, isSecure: false }),
-      ...Object.entries(headers).flat(),
-      'X-Request-Id',
-      requestId,
-      ...bodyHeaders(text),
-    ]);
+    const common = this.#options.headersOf({ origin: request.headers.origin, isSecure: false });
+    const { headers, text } = failureMessage(failure, { common, requestId, textOf });
+    response.writeHead(failure.status, [...headers]);
     response.end(text);
     this.#count();
   }

@@ -4,11 +4,10 @@ import type { RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { parseJson } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
-import { requestContextOf } from '../arrival-of.ts';
+import { requestContextOf } from '../request-context.ts';
 import type { BodyReader } from '../../http/message/body.ts';
-import { errorDocs, failureOf } from '../../http/message/failures.ts';
+import { asJsonRpc, errorDocs, failureOf, sendFailure } from '../../http/message/failures.ts';
 import { assertJson, assertMethod } from '../../http/middleware/preconditions.ts';
-import { asJsonRpc } from '../../http/message/json-rpc.ts';
 import { sendJson, setCommonHeaders } from '../../http/message/reply.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import type { Caller } from '../../auth/verifier.ts';
@@ -62,7 +61,7 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
 export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: RpcContext): RequestHandler => {
   const { config, protection, log } = context;
   const { overload, limits } = protection;
-  const surroundings = { log, docs: errorDocs(config) };
+  const failureContext = { log, docs: errorDocs(config) };
   let loading: Promise<StreamableHttp> | undefined;
 
   /** The SDK takes a while to load, and many services need none of it. */
@@ -73,20 +72,20 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
   const isAllowed = (origin: string | undefined): boolean =>
     origin === undefined || config.corsOrigins.includes('*') || config.corsOrigins.includes(origin);
 
-  const visitorOf = (
+  const sessionOf = (
     { socket }: Request,
     { locals }: Response,
-    arrival: RequestContext,
+    requestContext: RequestContext,
     caller: Caller | undefined,
   ): McpSession => ({
     requestId: locals.requestId,
     traceId: locals.traceId,
-    recognise: () => Promise.resolve(caller),
-    visit: () => ({
-      context: arrival,
+    authenticate: () => Promise.resolve(caller),
+    beginCall: () => ({
+      context: requestContext,
       requestId: locals.requestId,
       traceId: locals.traceId,
-      noteFailure: (reason) => {
+      onFailure: (reason) => {
         locals.reason = reason;
         return reason === 'OVERLOADED' ? overload.retries.turn(socket, refusalCost.late) : undefined;
       },
@@ -94,7 +93,7 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
     }),
   });
 
-  const answer = async (request: Request, response: Response, hear: (message: Loose) => void): Promise<void> => {
+  const answer = async (request: Request, response: Response, onMessage: (message: Loose) => void): Promise<void> => {
     const { locals } = response;
     assertMethod(request, response, METHODS);
     if (!isAllowed(request.headers.origin)) {
@@ -102,23 +101,23 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
       return;
     }
     assertJson(request, response);
-    const arrival = requestContextOf(request, response, config.requestTimeoutMs);
-    const caller = await calls.authenticate(arrival);
+    const requestContext = requestContextOf(request, response, config.requestTimeoutMs);
+    const caller = await calls.authenticate(requestContext);
     const text = await bodies.read(request, bodyLimitFor(caller?.key.scopes ?? []));
-    arrival.deadline.restart();
+    requestContext.deadline.restart();
     const body = parseJson(text);
     if (Array.isArray(body)) {
-      await calls.charge(caller, arrival);
+      await calls.charge(caller, requestContext);
       refuse(response, refusals.list);
       return;
     }
     const message = looselyOf(body);
-    hear(message);
+    onMessage(message);
     const procedure = procedureOf(message);
-    if (procedure === undefined) await calls.charge(caller, arrival);
+    if (procedure === undefined) await calls.charge(caller, requestContext);
     else locals.procedure = procedure;
     const exchange = await (loading ??= load());
-    const session = visitorOf(request, response, arrival, caller);
+    const session = sessionOf(request, response, requestContext, caller);
     const { status, text: answered } = await exchange({ headers: request.headers, body }, session);
     if (answered === '') {
       setCommonHeaders(response);
@@ -128,14 +127,13 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
 
   return async (request, response) => {
     let message: Loose = {};
-    if (limits) response.locals.statuses = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
     try {
-      await answer(request, response, (heard) => (message = heard));
+      await answer(request, response, (parsed) => (message = parsed));
     } catch (error) {
       const { requestId, traceId } = response.locals;
-      const { status, headers, body } = failureOf(error, { procedure: undefined, requestId, traceId }, surroundings);
-      response.locals.reason = body.error.json.data.reason;
-      sendJson(response, status, asJsonRpc(body, messageIdOf(message)), Object.entries(headers).flat());
+      const failure = failureOf(error, { procedure: undefined, requestId, traceId }, failureContext);
+      sendFailure(response, failure, (body) => asJsonRpc(body, messageIdOf(message)));
     }
   };
 };

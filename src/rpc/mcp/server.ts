@@ -50,17 +50,17 @@ class PlainServer extends Server {
 const protocolError = (
   thrown: unknown,
   { requestId, traceId }: Pick<McpSession, 'requestId' | 'traceId'>,
-  surroundings: FailureContext,
+  failureContext: FailureContext,
   code?: number,
 ): ProtocolError => {
-  const { json } = failureOf(thrown, { procedure: undefined, requestId, traceId }, surroundings).body.error;
+  const { json } = failureOf(thrown, { procedure: undefined, requestId, traceId }, failureContext).body.error;
   return new ProtocolError(code ?? json.code, json.message, json.data);
 };
 
 /** Makes servers of the protocol for visitors, all with the same tools. */
 export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
-  const surroundings = { log, docs: errorDocs(config) };
-  const toolCalls = new ToolCalls(calls, surroundings);
+  const failureContext = { log, docs: errorDocs(config) };
+  const toolCalls = new ToolCalls(calls, failureContext);
   const implementation = { name: 'content-gateway', title: config.brand.name, version };
 
   return (session: McpSession): Server => {
@@ -71,10 +71,10 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
     });
     server.setRequestHandler('tools/list', async () => {
       try {
-        const caller = await session.recognise();
+        const caller = await session.authenticate();
         return { tools: toolsFor(caller?.key.scopes ?? []) };
       } catch (error) {
-        throw protocolError(error, session, surroundings);
+        throw protocolError(error, session, failureContext);
       }
     });
     server.setRequestHandler(
@@ -86,10 +86,10 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
         if (id === undefined) {
           const unknown = new AppError('PROCEDURE_NOT_FOUND', { hint: '`tools/list` has the names of all tools.' });
           // The protocol takes it for a fault of the parameters.
-          throw protocolError(unknown, session, surroundings, ProtocolErrorCode.InvalidParams);
+          throw protocolError(unknown, session, failureContext, ProtocolErrorCode.InvalidParams);
         }
         const call = { procedure: calls.find(id), input, meta: _meta };
-        return toolCalls.make(call, session.visit(id, signal));
+        return toolCalls.make(call, session.beginCall(id, signal));
       },
     );
     return server;

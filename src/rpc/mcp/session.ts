@@ -9,7 +9,7 @@ export interface ToolCallContext {
   /** The trace that it belongs to, where that is known. */
   traceId?: string | undefined;
   /** Hears why the call failed. Has its caller wait for that where it must. */
-  noteFailure: (reason: string) => Promise<void> | void;
+  onFailure: (reason: string) => Promise<void> | void;
   /** To be called when the call is answered. */
   end: () => void;
 }
@@ -21,7 +21,7 @@ export interface McpSession {
   /** The trace that it belongs to, where that is known. */
   traceId?: string | undefined;
   /** Who it is; undefined for nobody in particular. @throws AppError KEY_… */
-  recognise: () => Promise<Caller | undefined>;
+  authenticate: () => Promise<Caller | undefined>;
   /** Begins a call of a procedure. `signal` is aborted when nobody waits for it any more. */
-  visit: (procedure: string, signal: AbortSignal) => ToolCallContext;
+  beginCall: (procedure: string, signal: AbortSignal) => ToolCallContext;
 }

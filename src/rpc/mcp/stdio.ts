@@ -3,13 +3,12 @@ import { Readable, type Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { BATCH_BODY_LIMIT } from '../../../contract/index.ts';
-import type { RequestContext } from '../request-context.ts';
+import { CostMeter, type RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
 import { Deadline } from '../../deadline.ts';
 import { AppError, CallerLeft } from '../../errors.ts';
-import { errorDocs, failureOf } from '../../http/message/failures.ts';
-import { asJsonRpc } from '../../http/message/json-rpc.ts';
+import { asJsonRpc, errorDocs, failureOf } from '../../http/message/failures.ts';
 import { linesOf } from './lines.ts';
 import { serverFactory } from './server.ts';
 import type { ToolCallContext, McpSession } from './session.ts';
@@ -24,9 +23,9 @@ const LONGEST_LINE = 2 * BATCH_BODY_LIMIT;
 const MOST_UNREAD = 1024 * 1024;
 
 /** The one who started this process, and has a key or none. */
-class Parent implements McpSession {
+class LocalSession implements McpSession {
   readonly requestId = randomUUID();
-  readonly recognise: McpSession['recognise'];
+  readonly authenticate: McpSession['authenticate'];
   readonly #authorization: string | undefined;
   readonly #timeoutMs: number;
   /** Calls under way. */
@@ -35,30 +34,30 @@ class Parent implements McpSession {
   constructor(calls: RpcPipeline, authorization: string | undefined, timeoutMs: number) {
     this.#authorization = authorization;
     this.#timeoutMs = timeoutMs;
-    this.recognise = async () => {
-      const arrival = this.#arrive();
+    this.authenticate = async () => {
+      const context = this.#newContext();
       const end = this.#begin();
       try {
-        return await calls.authenticate(arrival);
+        return await calls.authenticate(context);
       } finally {
-        arrival.deadline.close();
+        context.deadline.close();
         end();
       }
     };
   }
 
-  visit(_procedure: string, signal: AbortSignal): ToolCallContext {
-    const arrival = this.#arrive();
-    const leave = (): void => arrival.deadline.end(new CallerLeft());
+  beginCall(_procedure: string, signal: AbortSignal): ToolCallContext {
+    const context = this.#newContext();
+    const leave = (): void => context.deadline.end(new CallerLeft());
     signal.addEventListener('abort', leave);
     const end = this.#begin();
     return {
-      context: arrival,
+      context,
       requestId: randomUUID(),
-      noteFailure: () => undefined,
+      onFailure: () => undefined,
       end: () => {
         signal.removeEventListener('abort', leave);
-        arrival.deadline.close();
+        context.deadline.close();
         end();
       },
     };
@@ -90,12 +89,14 @@ class Parent implements McpSession {
     };
   }
 
-  #arrive(): RequestContext {
+  #newContext(): RequestContext {
+    const meter = new CostMeter();
     return {
       authorization: this.#authorization,
       idempotencyKey: undefined,
       address: ADDRESS,
-      deadline: new Deadline(this.#timeoutMs),
+      deadline: new Deadline(this.#timeoutMs, { meter }),
+      meter,
       onAuthenticated: () => undefined,
       onRateLimit: () => undefined,
       onReplay: () => undefined,
@@ -129,17 +130,17 @@ const whenWritten = (output: Writable): Promise<void> =>
  * What comes in, line by line, as fast as it is answered and the answers are read: the SDK would take in all that comes, and
  * end at a line that it finds too long. It ends when all that came is answered, as the SDK gives up what is under way then.
  */
-async function* heard(
+async function* answeredLines(
   input: AsyncIterable<Buffer>,
-  { parent, output, refuse }: { parent: Parent; output: Writable; refuse: () => void },
+  { session, output, refuse }: { session: LocalSession; output: Writable; refuse: () => void },
 ): AsyncGenerator<Buffer> {
   for await (const line of linesOf(input, LONGEST_LINE)) {
     if (line) yield line;
     else refuse();
-    await parent.whenRoom();
+    await session.whenRoom();
     await whenTaken(output);
   }
-  await parent.whenAnswered();
+  await session.whenAnswered();
 }
 
 interface StdioOptions {
@@ -160,23 +161,25 @@ export const serveOnStdio = async (
   { config, log }: Pick<RpcContext, 'config' | 'log'>,
   { key, stopped, stopMs }: StdioOptions,
 ): Promise<void> => {
-  const parent = new Parent(calls, key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
+  const session = new LocalSession(calls, key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
   const serverFor = serverFactory(calls, { config, log });
   // Whoever set it up wrongly is told at once.
-  await parent.recognise();
+  await session.authenticate();
   const { stdin, stdout } = process;
   const tooLong = (): void => {
-    const place = { procedure: undefined, requestId: parent.requestId };
+    const place = { procedure: undefined, requestId: session.requestId };
     const { body } = failureOf(new AppError('PAYLOAD_TOO_LARGE'), place, { log, docs: errorDocs(config) });
     stdout.write(`${asJsonRpc(body)}\n`);
   };
-  const input = Readable.from(heard(stdin, { parent, output: stdout, refuse: tooLong }), { objectMode: false });
+  const input = Readable.from(answeredLines(stdin, { session, output: stdout, refuse: tooLong }), {
+    objectMode: false,
+  });
   // Each answer that waits to be read has two of the SDK's.
   stdout.setMaxListeners(0);
   // The transport hears of errors, but not of that of being broken off when it has closed.
   input.on('error', () => undefined);
   const transport = new StdioServerTransport(input, stdout);
-  const handle = serveStdio(() => serverFor(parent), {
+  const handle = serveStdio(() => serverFor(session), {
     transport,
     onerror: (error) => log.warn({ err: error }, 'MCP'),
   });
@@ -190,7 +193,7 @@ export const serveOnStdio = async (
   });
   await Promise.race([ended.then(() => whenWritten(stdout)), stopped]);
   const deadline = new Deadline(stopMs());
-  await deadline.race(parent.whenAnswered()).catch(() => undefined);
+  await deadline.race(session.whenAnswered()).catch(() => undefined);
   await handle.close();
   await deadline.race(whenWritten(stdout)).catch(() => undefined);
   deadline.close();

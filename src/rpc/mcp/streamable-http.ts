@@ -43,7 +43,7 @@ const requestOf = ({ headers }: HttpMessage): Request => {
 };
 
 /** Whose request it is, as the SDK hands it on to where servers are made. */
-const visitorOf = ({ authInfo }: McpRequestContext): McpSession => authInfo?.extra?.['visitor'] as McpSession;
+const sessionOf = ({ authInfo }: McpRequestContext): McpSession => authInfo?.extra?.['session'] as McpSession;
 
 const answerLegacy = async (request: Request, body: unknown, server: Server): Promise<Response> => {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
@@ -58,7 +58,7 @@ const answerLegacy = async (request: Request, body: unknown, server: Server): Pr
 export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'config' | 'log'>) => {
   const serverFor = serverFactory(calls, context);
   const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
-  const { fetch: answerModern } = createMcpHandler((about) => serverFor(visitorOf(about)), {
+  const { fetch: answerModern } = createMcpHandler((about) => serverFor(sessionOf(about)), {
     legacy: 'reject',
     // Their streams would have nothing to tell.
     maxSubscriptions: 0,
@@ -69,7 +69,7 @@ export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'co
     const { body } = message;
     const request = requestOf(message);
     if (!(await isLegacyRequest(request, body))) {
-      const authInfo = { token: '', clientId: '', scopes: [], extra: { visitor: session } };
+      const authInfo = { token: '', clientId: '', scopes: [], extra: { session } };
       const response = await answerModern(request, { parsedBody: body, authInfo });
       return { status: response.status, text: await response.text() };
     }

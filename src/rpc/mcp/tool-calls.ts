@@ -57,52 +57,52 @@ const resultOf = (content: Record<string, unknown>): CallToolResult => ({
 /** Calls of procedures as tools. */
 export class ToolCalls {
   readonly #calls: RpcPipeline;
-  readonly #surroundings: FailureContext;
+  readonly #failureContext: FailureContext;
 
-  constructor(calls: RpcPipeline, surroundings: FailureContext) {
+  constructor(calls: RpcPipeline, failureContext: FailureContext) {
     this.#calls = calls;
-    this.#surroundings = surroundings;
+    this.#failureContext = failureContext;
   }
 
   /** What a tool answers: the API's own output or, when that fails, the API's own envelope of failures. */
-  async make(call: ToolCall, visit: ToolCallContext): Promise<CallToolResult> {
-    const watch = this.#calls.observe(call.procedure.id);
+  async make(call: ToolCall, toolCall: ToolCallContext): Promise<CallToolResult> {
+    const observation = this.#calls.observe(call.procedure.id);
     try {
-      const answer = await watch.within(() => this.#answer(call, visit, watch));
-      watch.answered(answer.bytes);
+      const answer = await observation.within(() => this.#answer(call, toolCall, observation));
+      observation.answered(answer.bytes);
       return answer.result;
     } catch (error) {
-      watch.failed(toAppError(error));
-      const { requestId, traceId } = visit;
+      observation.failed(toAppError(error));
+      const { requestId, traceId } = toolCall;
       const place = { procedure: call.procedure.id, requestId, traceId };
-      const { body } = failureOf(error, place, this.#surroundings);
-      await visit.noteFailure(body.error.json.data.reason);
+      const { body } = failureOf(error, place, this.#failureContext);
+      await toolCall.onFailure(body.error.json.data.reason);
       return { ...resultOf({ ...body } satisfies ErrorResponse), isError: true };
     } finally {
-      visit.end();
+      toolCall.end();
     }
   }
 
   async #answer(
     { procedure, input, meta = {} }: ToolCall,
-    visit: ToolCallContext,
-    watch: CallObservation,
+    toolCall: ToolCallContext,
+    observation: CallObservation,
   ): Promise<{ result: CallToolResult; bytes: number }> {
     let isReplay = false;
-    const arrival: RequestContext = {
-      ...visit.context,
-      idempotencyKey: idempotencyKeyOf(meta, visit.context),
+    const context: RequestContext = {
+      ...toolCall.context,
+      idempotencyKey: idempotencyKeyOf(meta, toolCall.context),
       onReplay: () => {
         isReplay = true;
-        visit.context.onReplay();
+        toolCall.context.onReplay();
       },
     };
-    const authorized = await this.#calls.authorize(procedure, arrival);
+    const authorized = await this.#calls.authorize(procedure, context);
     const payload = sentOf(input);
     const bytes = Buffer.byteLength(payload.text);
     if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');
-    this.#calls.billBody(arrival, bytes);
-    watch.sent(bytes);
+    this.#calls.chargeBody(context, bytes);
+    observation.sent(bytes);
     const answer = await this.#calls.invoke(authorized, payload);
     assertReadable(procedure, answer.length);
     const { result } = JSON.parse(answer.toString()) as { result: { data: { json: Record<string, unknown> } } };

@@ -4,11 +4,12 @@ import { textPayload } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
 import type { RequestContext } from '../request-context.ts';
 import { AppError } from '../../errors.ts';
+import { parametersHint } from '../../suggestions/query.ts';
+import type { Procedure } from '../procedures.ts';
 import { refusalCost } from '../../overload/retry-throttle.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import { queryText, sendToGet } from './get.ts';
-import { withPlace } from './place.ts';
-import { requestContextOf } from '../arrival-of.ts';
+import { requestContextOf } from '../request-context.ts';
 import { errorDocs, toAppError } from '../../http/message/failures.ts';
 import type { CallObservation } from '../../telemetry/hooks.ts';
 import { assertJson, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
@@ -16,6 +17,14 @@ import { sendJson } from '../../http/message/reply.ts';
 import { API_PATH } from '../../http/routes.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import { answerBatch } from './batch.ts';
+
+/** The error of a call without parameters, with a hint on where they go, if it lacks some. */
+const withParametersHint = (error: unknown, procedure: Procedure, { method, query }: Request): unknown => {
+  if (!(error instanceof AppError) || error.reason !== 'VALIDATION_FAILED') return error;
+  const { input: _, batch: __, ...others } = query;
+  const hint = parametersHint(method, others, procedure);
+  return hint === undefined ? error : new AppError(error.reason, { ...error.details, hint });
+};
 
 const isOverload = (error: unknown): boolean => error instanceof AppError && error.reason === 'OVERLOADED';
 
@@ -51,41 +60,41 @@ export const trpcTransport = (
       return await calls.invoke(authorized, textPayload(text));
     } catch (error) {
       if (isOverload(error)) await overload.retries.turn(request.socket, refusalCost.late);
-      throw text === '' ? withPlace(error, authorized.procedure, request) : error;
+      throw text === '' ? withParametersHint(error, authorized.procedure, request) : error;
     }
   };
 
   /** The answer to a call, and what sends it. */
   const answerTo = async (
     id: string,
-    { request, response, watch }: { request: Request; response: Response; watch: CallObservation },
+    { request, response, observation }: { request: Request; response: Response; observation: CallObservation },
   ): Promise<[answer: Buffer, send: typeof sendJson]> => {
     const context = requestContextOf(request, response, requestTimeoutMs);
     const authorized = await admit(id, request, response, context);
     if (request.method === 'POST') {
       const text = await bodies.read(request, authorized.procedure.bodyLimit).catch((error: unknown) => {
-        calls.billBody(context, 0);
+        calls.chargeBody(context, 0);
         throw error;
       });
-      calls.billBody(context, text.length);
-      watch.sent(Buffer.byteLength(text));
+      calls.chargeBody(context, text.length);
+      observation.sent(Buffer.byteLength(text));
       context.deadline.restart();
       return [await perform(authorized, text, request), sendJson];
     }
     const text = queryText(request);
-    watch.sent(Buffer.byteLength(text));
+    observation.sent(Buffer.byteLength(text));
     return [await perform(authorized, text, request), sendToGet];
   };
 
   const single = async (id: string, request: Request, response: Response): Promise<void> => {
-    const watch = calls.observe(id);
-    const [answer, send] = await watch
-      .within(() => answerTo(id, { request, response, watch }))
+    const observation = calls.observe(id);
+    const [answer, send] = await observation
+      .within(() => answerTo(id, { request, response, observation }))
       .catch((error: unknown) => {
-        watch.failed(toAppError(error));
+        observation.failed(toAppError(error));
         throw error;
       });
-    watch.answered(answer.length);
+    observation.answered(answer.length);
     send(response, 200, answer);
   };
 
@@ -95,7 +104,7 @@ export const trpcTransport = (
       next();
       return;
     }
-    if (limits) response.locals.statuses = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
     if (request.url.length > path.length && request.query['batch'] === '1') {
       await batch(path.slice(API_PATH.length), request, response);
     } else await single(path.slice(API_PATH.length), request, response);

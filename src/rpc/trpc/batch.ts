@@ -8,7 +8,7 @@ import type { RpcContext } from '../context.ts';
 import { AppError } from '../../errors.ts';
 import type { BodyReader } from '../../http/message/body.ts';
 import type { CallObservation } from '../../telemetry/hooks.ts';
-import { requestContextOf } from '../arrival-of.ts';
+import { requestContextOf } from '../request-context.ts';
 import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
 import { queryText, sendToGet } from './get.ts';
 import { assertJson, assertMethod, assertMethodOf, assertNoContent } from '../../http/middleware/preconditions.ts';
@@ -79,7 +79,7 @@ const send = (request: Request, response: Response, replies: readonly BatchReply
 
 /** A call of a batch that may be made, and who watches it. */
 interface ObservedCall extends AuthorizedCall {
-  watch: CallObservation;
+  observation: CallObservation;
 }
 
 interface BatchOptions extends Pick<RpcContext['protection'], 'overload'>, FailureContext {
@@ -95,7 +95,7 @@ export const answerBatch =
   (
     calls: RpcPipeline,
     bodies: BodyReader,
-    { overload, timeoutMs, ...surroundings }: BatchOptions,
+    { overload, timeoutMs, ...failureContext }: BatchOptions,
     held = new ReplyBudget(),
   ) =>
   async (names: string, request: Request, response: Response): Promise<void> => {
@@ -107,7 +107,7 @@ export const answerBatch =
 
     const failed = (id: string, error: unknown): BatchReply => {
       const { requestId, traceId } = response.locals;
-      const { body, ...rest } = failureOf(error, { procedure: id, requestId, traceId }, surroundings);
+      const { body, ...rest } = failureOf(error, { procedure: id, requestId, traceId }, failureContext);
       response.locals.reason ??= body.error.json.data.reason;
       return { ...rest, json: Buffer.from(JSON.stringify(body)) };
     };
@@ -118,11 +118,11 @@ export const answerBatch =
       return calls.authorize(procedure, context);
     };
     const begin = async (id: string): Promise<ObservedCall | BatchReply> => {
-      const watch = calls.observe(id);
+      const observation = calls.observe(id);
       try {
-        return { ...(await watch.within(() => admit(id))), watch };
+        return { ...(await observation.within(() => admit(id))), observation };
       } catch (error) {
-        watch.failed(toAppError(error));
+        observation.failed(toAppError(error));
         return failed(id, error);
       }
     };
@@ -132,28 +132,28 @@ export const answerBatch =
     // Only a caller that may write is listened to for long.
     const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
     const bill = (bytes: number): void => {
-      calls.billBody(context, bytes);
-      for (const { watch } of callable) watch.sent(bytes / callable.length);
+      calls.chargeBody(context, bytes);
+      for (const { observation } of callable) observation.sent(bytes / callable.length);
     };
     const read = (): Promise<Record<string, unknown>> =>
       readInputs(bodies, request, limit, bill).catch((error: unknown) => {
-        for (const { watch } of callable) watch.failed(toAppError(error));
+        for (const { observation } of callable) observation.failed(toAppError(error));
         throw error;
       });
     const inputs = callable.length > 0 ? await read() : {};
     context.deadline.restart();
     const answers = new BatchReplies(held);
     const answer = async (one: ObservedCall, input: unknown, index: number): Promise<BatchReply> => {
-      const { procedure, watch } = one;
+      const { procedure, observation } = one;
       try {
         answers.assertRoom();
-        const json = await watch.within(() => calls.invoke(one, valuePayload(input), index));
+        const json = await observation.within(() => calls.invoke(one, valuePayload(input), index));
         const reply = ok(answers.add(procedure, json));
-        watch.answered(json.length);
+        observation.answered(json.length);
         return reply;
       } catch (error) {
         const { id } = procedure;
-        watch.failed(toAppError(error));
+        observation.failed(toAppError(error));
         const reply = failed(id, error);
         const isListed = toAppError(error).details.issues !== undefined;
         const unlisted = new AppError('VALIDATION_FAILED', { hint: UNLISTED });

@@ -1,7 +1,7 @@
 /** Reads by GET, as tRPC's clients send them: https://trpc.io/docs/rpc */
 import type { Request, Response } from 'express';
 import { AppError } from '../../errors.ts';
-import { etagOf } from '../../http/message/etag.ts';
+import { etagOf } from '../../http/message/reply.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
 
 const CACHED = 'public, max-age=1';

@@ -1,6 +1,6 @@
 import express, { type RequestHandler, type Router } from 'express';
 import type { Config } from '../../config/config.ts';
-import { etagOf } from '../../http/message/etag.ts';
+import { etagOf } from '../../http/message/reply.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
 import { baseOf } from '../base.ts';
 import { escapeHtml } from '../html.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { procedures, type Reason } from '../../../contract/index.ts';
 import { AppError } from '../../errors.ts';
-import { type ErrorDocs, errorReply } from '../../http/message/failures.ts';
+import { type ErrorDocs, errorReply, sendFailure } from '../../http/message/failures.ts';
 import { sendJson } from '../../http/message/reply.ts';
 
 export const DELAY = 'X-Sandbox-Delay';
@@ -181,9 +181,7 @@ const fail = (response: Response, { place, what, 'retry-after': retryAfter }: In
     return;
   }
   const error = new AppError(reason, retryAfter === undefined ? {} : { retryAfter });
-  const { status, headers, body } = errorReply(error, procedure ?? null, requestId, docs);
-  response.locals.reason = body.error.json.data.reason;
-  sendJson(response, status, JSON.stringify(body), Object.entries(headers).flat());
+  sendFailure(response, errorReply(error, procedure ?? null, requestId, docs));
 };
 
 /** Has a fault happen before anything is done. Returns whether the request may go on. */

@@ -48,7 +48,7 @@ export const searchList = async (
   try {
     return await findList(reader, index, kind, list);
   } finally {
-    reader.deadline?.billSince(began, MOST_BILLED_MS);
+    reader.deadline?.chargeSince(began, MOST_BILLED_MS);
   }
 };
 
