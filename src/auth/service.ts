@@ -183,5 +183,5 @@ export const storeLastUses = (db: WorkloadPool, uses: ReadonlyMap<string, Date>,
       );
     },
     deadline,
-    { isRepeatable: true },
+    { isIdempotent: true },
   );

@@ -40,7 +40,7 @@ const open = async (url: string, schema: Schema, options: DatabaseOptions): Prom
 /** How a transaction may be run. */
 export interface TransactionOptions {
   /** Whether its work finds out by itself that it is stored already: then it is run again also when nobody knows. */
-  isRepeatable?: boolean;
+  isIdempotent?: boolean;
 }
 
 /** Resolves after so many milliseconds, or when one of the deadlines ends. */
@@ -198,11 +198,11 @@ export class WorkloadPool implements Reader {
   async transaction<T>(
     work: (tx: Transaction) => Promise<T>,
     deadline?: Deadline,
-    { isRepeatable = false }: TransactionOptions = {},
+    { isIdempotent = false }: TransactionOptions = {},
   ): Promise<T> {
     const own = deadline ? undefined : this.#ownDeadline();
     try {
-      return await this.#transaction(work, deadline ?? own, isRepeatable);
+      return await this.#transaction(work, deadline ?? own, isIdempotent);
     } finally {
       own?.close();
     }
@@ -211,7 +211,7 @@ export class WorkloadPool implements Reader {
   async #transaction<T>(
     work: (tx: Transaction) => Promise<T>,
     deadline: Deadline | undefined,
-    isRepeatable: boolean,
+    isIdempotent: boolean,
   ): Promise<T> {
     const { dialect, connection } = this;
     const metadataOf = this.#metadataOf;
@@ -229,7 +229,7 @@ export class WorkloadPool implements Reader {
         });
       } catch (error) {
         isMaybeStored ||= isOutcomeUnknown(error);
-        if (await this.#isToBeRunAgain(error, tries, isRepeatable)) continue;
+        if (await this.#isToBeRunAgain(error, tries, isIdempotent)) continue;
         const fault = this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
         // Of an earlier run, nobody knows.
         throw isMaybeStored && isRefusal(fault) ? new AppError('OUTCOME_UNKNOWN', { cause: fault }) : fault;
@@ -237,8 +237,8 @@ export class WorkloadPool implements Reader {
     }
   }
 
-  async #isToBeRunAgain(error: unknown, tries: RetryPolicy, isRepeatable: boolean): Promise<boolean> {
-    if (isOutcomeUnknown(error)) return isRepeatable && tries.afterDisconnect();
+  async #isToBeRunAgain(error: unknown, tries: RetryPolicy, isIdempotent: boolean): Promise<boolean> {
+    if (isOutcomeUnknown(error)) return isIdempotent && tries.afterDisconnect();
     if (this.#isTransient(error)) return tries.afterConflict();
     return this.connection.isUnreachable(error) && tries.afterDisconnect();
   }

@@ -73,7 +73,7 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
     onCommit();
     return results;
   };
-  return db.transaction(work, deadline, { isRepeatable: isOnce });
+  return db.transaction(work, deadline, { isIdempotent: isOnce });
 };
 
 /** Writes, each in a transaction of its own. One that may be repeated is done once: what it answers is stored with it. */
@@ -122,7 +122,7 @@ export class Writes {
           return output;
         },
         deadline,
-        { isRepeatable: true },
+        { isIdempotent: true },
       ),
     );
   }

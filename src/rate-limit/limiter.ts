@@ -6,7 +6,7 @@ import { clientSubnet, siteOf } from './client-subnet.ts';
 import { type Policies, policiesOf, type Quotas, sitePolicyOf } from './policies.ts';
 
 /** Hears how a caller stands to a policy. */
-export type OnRateLimit = (standing: RateLimitStatus) => void;
+export type OnRateLimit = (status: RateLimitStatus) => void;
 
 /** Whom calls are charged to. */
 export interface RateLimitKey {
@@ -33,12 +33,12 @@ const refused = ({ policy: { name, quota, seconds }, roomInMs }: RateLimitRefusa
 
 /** Leaves those of IPv6 sites out that are not tighter than those of the networks, each of which comes before its site's. */
 const telling = (
-  standings: readonly RateLimitStatus[],
+  statuses: readonly RateLimitStatus[],
   sites: ReadonlyMap<Policy, Policy>,
 ): readonly RateLimitStatus[] =>
-  standings.filter((standing, index) => {
-    const before = standings[index - 1];
-    return !before || sites.get(before.policy) !== standing.policy || standing.left < before.left;
+  statuses.filter((status, index) => {
+    const before = statuses[index - 1];
+    return !before || sites.get(before.policy) !== status.policy || status.left < before.left;
   });
 
 /** Holds callers to their rates: each by its key, or by the network it calls from, and by the site of that. */
@@ -139,8 +139,8 @@ export class RateLimiter {
     this.#settle(limitKey, outcome);
   }
 
-  #settle({ note }: RateLimitKey, { statuses: standings, refusal }: ChargeOutcome): void {
-    for (const standing of telling(standings, this.#sitePolicies)) note(standing);
+  #settle({ note }: RateLimitKey, { statuses, refusal }: ChargeOutcome): void {
+    for (const status of telling(statuses, this.#sitePolicies)) note(status);
     if (!refusal) return;
     this.#onRefusal?.(refusal.policy.name);
     throw refused(refusal);

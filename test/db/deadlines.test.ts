@@ -219,7 +219,7 @@ const onServers = (): void => {
     });
 
     /** Adds one, once: the second time it finds that it has. */
-    const addOnce = (name: string, before: () => void, deadline?: Deadline, isRepeatable = false) => {
+    const addOnce = (name: string, before: () => void, deadline?: Deadline, isIdempotent = false) => {
       let attempts = 0;
       const work = far.transaction(
         async (tx) => {
@@ -230,7 +230,7 @@ const onServers = (): void => {
           return attempts;
         },
         deadline,
-        { isRepeatable },
+        { isIdempotent },
       );
       return { work };
     };

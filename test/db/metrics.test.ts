@@ -137,22 +137,22 @@ describe('metrics', () => {
     const full = fill(limiter, new Promise<void>((resolve) => (end = resolve)));
     const call = () => crowded.fail('user.me', {}, 503, key);
     const calls = () => rises('calls_total', ['procedure', 'reason'], call);
-    const shed = await rises('shed_total', ['place'], calls);
-    expect(shed).toEqual({ gate: 1 });
+    const shed = await rises('shed_total', ['limiter'], calls);
+    expect(shed).toEqual({ early: 1 });
     expect(await calls()).toEqual({ 'user.me OVERLOADED': 1 });
     // The path of a batch does not tell.
     const batch = () =>
       crowded.http.post('/api/trpc/user.me,user.me?batch=1').set('Authorization', `Bearer ${key}`).send({});
-    expect(await rises('shed_total', ['place'], async () => expect((await batch()).status).toBe(503))).toEqual({
+    expect(await rises('shed_total', ['limiter'], async () => expect((await batch()).status).toBe(503))).toEqual({
       'user.record': 2,
     });
     const usage = await look();
-    expect(sumsBy(usage, 'lane_running', 'lane')['user.record']).toBeGreaterThan(1000);
-    expect(sumsBy(usage, 'lane_waiting', 'lane')['user.record'] ?? 0).toBe(0);
+    expect(sumsBy(usage, 'limiter_running', 'limiter')['user.record']).toBeGreaterThan(1000);
+    expect(sumsBy(usage, 'limiter_waiting', 'limiter')['user.record'] ?? 0).toBe(0);
     end();
     await full;
     await crowded.stop();
-    expect(sumsBy(await look(), 'lane_running', 'lane')).toEqual({});
+    expect(sumsBy(await look(), 'limiter_running', 'limiter')).toEqual({});
   });
 
   test('who is refused by a limit is counted by it', async () => {

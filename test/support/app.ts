@@ -169,7 +169,13 @@ export const startApp = async ({
   const docs = errorDocs(config);
   const shedder = new LoadShedder({ overload: context.protection.overload, headersOf, docs, log, observer });
   const requests = observer?.requests;
-  const listener = new HttpServer(observed.listener, { headers: headersOf(), docs, edge, shedder, observer: requests });
+  const listener = new HttpServer(observed.listener, {
+    headers: headersOf(),
+    docs,
+    limits: edge,
+    shedder,
+    observer: requests,
+  });
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 

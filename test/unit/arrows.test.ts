@@ -1,56 +1,17 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { floors } from './floors.ts';
+import { type Arrow, arrows, arrowsOf, files, isIn, roomOf, withoutComments } from './imports.ts';
+import { drawingOf } from './picture.ts';
 
-// Which file may import which. TypeScript 7 has no API to ask, but every import is a plain `from '…'` or `import('…')`.
-
-const ROOTS = ['contract', 'openapi', 'migrations', 'src', 'test'];
-/** Generated, or programs that use what is generated: packages of their own. */
-const SDKS = ['openapi/sdk', 'test/clients/sdk'];
 /** The folders that know Express: HTTP itself, the transports of calls, the sandbox, and the pages. */
 const EXPRESS = ['src/http', 'src/rpc', 'src/testkit/sandbox', 'src/site', 'src/app'];
+const PICTURE = 'docs/architecture.svg';
 const FEATURES = ['game', 'image', 'user'];
 /** Files of a folder that has none of its own. */
 const MOST_FILES = 11;
-const IMPORT = /^(import|export)\s(type\s)?[^;'"]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^import\s+'([^']+)'/gm;
-
-interface Arrow {
-  importer: string;
-  /** The path of a file of ours, or the name of a package or of a part of Node. */
-  imported: string;
-  isOurs: boolean;
-  /** Whether nothing of it is left when the program runs. */
-  isTypeOnly: boolean;
-}
-
-const isIn = (file: string, ...folders: string[]): boolean => folders.some((folder) => file.startsWith(`${folder}/`));
-
-const files = ROOTS.flatMap((root) =>
-  readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .map((file) => posix.join(root, file))
-    .filter(
-      (file) => file.endsWith('.ts') && !file.includes('/node_modules/') && !SDKS.some((folder) => isIn(file, folder)),
-    ),
-);
-
-const withoutComments = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-
-const arrowsOf = (importer: string): Arrow[] =>
-  [...withoutComments(readFileSync(importer, 'utf8')).matchAll(IMPORT)].map(([, , type, from, dynamic, bare]) => {
-    const specifier = from ?? dynamic ?? bare ?? '';
-    const isOurs = specifier.startsWith('.');
-    return {
-      importer,
-      imported: isOurs ? posix.join(dirname(importer), specifier) : specifier,
-      isOurs,
-      isTypeOnly: type !== undefined,
-    };
-  });
-
-const arrows = files.flatMap(arrowsOf);
-
 /** Plain JavaScript with its types beside it: programs that run uncompiled share it. */
 const isTypedScript = (file: string): boolean => file.endsWith('.mjs') && existsSync(file.replace(/mjs$/, 'd.mts'));
 
@@ -327,10 +288,6 @@ for (const file of files.filter((one) => isIn(one, 'src'))) {
   }
 }
 
-/** The room of `folder` that holds a file, if one does. */
-const roomOf = (file: string, folder: string): string | undefined =>
-  isIn(file, folder) ? posix.join(folder, file.slice(folder.length + 1).split('/')[0] as string) : undefined;
-
 /** A way along `targets` that ends where it began, for each one found. */
 const circlesIn = (targets: ReadonlyMap<string, ReadonlySet<string>>): string[] => {
   const done = new Set<string>();
@@ -398,5 +355,12 @@ describe('rooms', () => {
     expect(floors.length).toBeLessThanOrEqual(14);
     const crowded = [...levels].filter(([, rooms]) => ![...rooms].some(isFolder) && rooms.size > MOST_FILES);
     expect(crowded.map(([folder, { size }]) => `${folder} has ${size} files: give it rooms of its own.`)).toEqual([]);
+  });
+
+  test('are drawn in docs/architecture.svg', () => {
+    const drawing = drawingOf(arrows);
+    if (process.env['UPDATE_PICTURE'] === 'true') writeFileSync(PICTURE, drawing);
+    // Else `UPDATE_PICTURE=true npm test -- arrows` draws it anew.
+    expect(readFileSync(PICTURE, 'utf8') === drawing).toBe(true);
   });
 });

@@ -140,7 +140,7 @@ describe('an answer that is not taken', () => {
         response.writeHead(200, { 'Content-Length': LARGE });
         response.end(answer);
       },
-      { edge: { sweepMs: 50, ...edge } },
+      { limits: { sweepMs: 50, ...edge } },
     );
     listeners.push(listener);
     return `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
@@ -162,7 +162,7 @@ describe('an answer that is not taken', () => {
   });
 
   test.concurrent('makes room for another, the oldest first', async () => {
-    const server = await listen({ answerIdleMs: 60_000, unsentBytes: 1.5 * LARGE });
+    const server = await listen({ answerIdleMs: 60_000, heldBytes: 1.5 * LARGE });
     const first = await startSilentReader(server, request);
     await sleep(300);
     const second = await startSilentReader(server, request);
@@ -182,7 +182,7 @@ test.concurrent('a connection that breaks ends all that was asked on it', async 
       // The second and third wait behind the first, which is not answered.
       if (asked > 1) response.end('{}');
     },
-    { edge: { sweepMs: 50 } },
+    { limits: { sweepMs: 50 } },
   );
   const port = await listener.listen(0, '127.0.0.1');
   const socket = connect(port, '127.0.0.1');

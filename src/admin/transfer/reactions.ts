@@ -67,7 +67,7 @@ export class ReactionsReader {
       records.map((record): [string, Parts] => {
         const id = idFromBytes(record.id);
         if (record.isHidden) return [id, this.#readMany(record.id, hiddenEngagement)];
-        if (countOf(record) > MANY) return [id, this.#readMany(record.id, this.#marks)];
+        if (countOf(record) > MANY) return [id, this.#readMany(record.id, this.#engagementRows)];
         return [id, partsOfLinks(favorites.get(id) ?? [], reactions.get(id) ?? [])];
       }),
     );
@@ -103,7 +103,7 @@ export class ReactionsReader {
     }
   }
 
-  get #marks(): EngagementRows {
+  get #engagementRows(): EngagementRows {
     const { favoriteTable, reactionTable, foreignKey } = this.#kind;
     const where = `${foreignKey} = ?`;
     return {

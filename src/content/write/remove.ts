@@ -38,11 +38,11 @@ export interface RecordToDelete {
 /** What goes along with a removal. */
 export interface Removal {
   /** Whether a record is still to go, now that nobody else can change it. */
-  isDoomed?: (record: RecordToDelete) => boolean;
+  shouldDelete?: (record: RecordToDelete) => boolean;
   /** Done in each transaction before its records go, of which there is at least one. */
   before?: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>;
   /** Done before favorites or reactions go, which are all those of these users in a table. */
-  beforeMarks?: (tx: Transaction, table: string, recordId: Bytes, userIds: readonly Bytes[]) => Promise<void>;
+  beforeEngagement?: (tx: Transaction, table: string, recordId: Bytes, userIds: readonly Bytes[]) => Promise<void>;
 }
 
 /**
@@ -53,7 +53,7 @@ const removeBatch = async (
   tx: Transaction,
   { kind, countersOf }: RemovableKind,
   ids: readonly Bytes[],
-  { isDoomed = () => true, before }: Removal,
+  { shouldDelete = () => true, before }: Removal,
 ): Promise<number> => {
   const { table, typeColumn, tagTable, favoriteTable, reactionTable, foreignKey, countColumn } = kind;
   const among = inList(ids);
@@ -63,7 +63,7 @@ const removeBatch = async (
     among.parameters,
   );
   // Meanwhile another run may have removed one, and its author may have given it another title.
-  const rows = locked.filter(isDoomed);
+  const rows = locked.filter(shouldDelete);
   if (rows.length === 0) return 0;
   await before?.(tx, rows);
   const authors = new Map(rows.map(({ author_id: id }) => [idFromBytes(id), id]));
@@ -112,7 +112,7 @@ const removeEngagement = async (
   kind: ContentKind,
   table: string,
   id: Bytes,
-  beforeMarks: Removal['beforeMarks'],
+  beforeEngagement: Removal['beforeEngagement'],
 ): Promise<boolean> => {
   const { foreignKey, reactionTable } = kind;
   await tx.read(`SELECT id FROM ${kind.table} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
@@ -122,7 +122,7 @@ const removeEngagement = async (
     [id],
   );
   const users = rows.map(({ user_id: user }) => user);
-  await beforeMarks?.(tx, table, id, users);
+  await beforeEngagement?.(tx, table, id, users);
   for (const part of partsOf(users)) {
     const { sql, parameters } = inList(part);
     await tx.execute(`DELETE FROM ${table} WHERE ${foreignKey} = ? AND user_id IN (${sql})`, [id, ...parameters]);
@@ -148,7 +148,7 @@ async function* batchesOf(
   db: Database,
   kind: ContentKind,
   ids: readonly Bytes[],
-  { beforeMarks }: Removal,
+  { beforeEngagement }: Removal,
 ): AsyncGenerator<Bytes[]> {
   const { table, favoriteTable, reactionTable } = kind;
   for (let start = 0; start < ids.length; start += REMOVED_AT_ONCE) {
@@ -167,7 +167,7 @@ async function* batchesOf(
       ] as const;
       for (const [marked, n] of counted) {
         if (n <= MARKS_AT_ONCE) engagement += n;
-        else while (await db.transaction((tx) => removeEngagement(tx, kind, marked, id, beforeMarks)));
+        else while (await db.transaction((tx) => removeEngagement(tx, kind, marked, id, beforeEngagement)));
       }
       batch.push(id);
       if (engagement < MARKS_OF_ALL) continue;

@@ -132,11 +132,11 @@ export const renameTag = async (
   const tag = await spellAnew(db, slug, name, by);
   if (!tag) return undefined;
   let mended = 0;
-  const mendAll = async (): Promise<void> => {
+  const repairAll = async (): Promise<void> => {
     for (const kind of kinds) mended += await repairSearchTexts(db, kind, tag.id);
   };
-  await mendAll();
+  await repairAll();
   await settle();
-  await mendAll();
+  await repairAll();
   return { tag, mended };
 };

@@ -137,7 +137,7 @@ const openPools = (
     health: poolsOf('health'),
   };
   return {
-    lanes: pools,
+    pools,
     close: () => {
       for (const { reads, writes } of Object.values(pools)) {
         reads.close();
@@ -163,7 +163,7 @@ const openReplicas = (
   options: DatabaseOptions,
 ) => {
   const hosts = new Hosts(addresses, { needsPrimary: false });
-  const { lanes: pools, close } = openPools(hosts, statements, engine, {
+  const { pools, close } = openPools(hosts, statements, engine, {
     ...options,
     observer: ofReplicas(options.observer),
   });
@@ -197,7 +197,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
   try {
     const engine = await serverEngine(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
-    const { lanes: pools, close: closeLanes } = openPools(hosts, statements, engine, options);
+    const { pools, close: closePools } = openPools(hosts, statements, engine, options);
     const replicas =
       options.readUrl === undefined
         ? undefined
@@ -229,7 +229,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
       isUnreachable,
       close: async () => {
         replicas?.close();
-        closeLanes();
+        closePools();
         hosts.close();
         await closeDataSource();
       },

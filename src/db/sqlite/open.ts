@@ -101,13 +101,13 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
   const turns = turnsOf(observer);
   return {
     ...common(dataSource),
-    read: (sql, parameters, deadline, lane) =>
+    read: (sql, parameters, deadline, workload) =>
       turns.run(async () => watched(turns.observer, sql, () => writer.all(sql, parameters)), {
         deadline,
-        workload: lane,
+        workload,
       }),
-    transaction: (work, deadline, lane) =>
-      turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, workload: lane }),
+    transaction: (work, deadline, workload) =>
+      turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, workload }),
     whileMigrating: (work) => turns.run(() => migrateOn(writer, work)),
     close: () => turns.run(() => dataSource.destroy()),
   };
@@ -161,8 +161,8 @@ const inFile = (
     run: (open: SqliteFile) => Promise<T>,
     { patience, ...purpose }: Purpose & { patience?: number },
   ): Promise<T> => {
-    const { deadline, workload: lane } = purpose;
-    const usual = lane === 'background' ? BACKGROUND_PATIENCE_MS : WRITE_PATIENCE_MS;
+    const { deadline, workload } = purpose;
+    const usual = workload === 'background' ? BACKGROUND_PATIENCE_MS : WRITE_PATIENCE_MS;
     const until = performance.now() + (patience ?? usual);
     let used: SqliteFile | undefined;
     const result = await turns.run(async () => {
@@ -189,12 +189,12 @@ const inFile = (
 
   return {
     ...common(dataSource),
-    read: async (sql, parameters, deadline, lane) => {
-      if (lane === 'health') await health.check(deadline);
+    read: async (sql, parameters, deadline, workload) => {
+      if (workload === 'health') await health.check(deadline);
       return read(sql, parameters, deadline).catch((error: unknown) => health.readFailed(error));
     },
-    transaction: (work, deadline, lane) =>
-      health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, workload: lane })),
+    transaction: (work, deadline, workload) =>
+      health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, workload })),
     // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
     whileMigrating: (work) => transaction((open) => migrateOn(open.writer, work), { patience: MIGRATION_PATIENCE_MS }),
     close: () => {

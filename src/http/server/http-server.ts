@@ -67,7 +67,7 @@ interface HttpServerOptions {
   /** Refuses early what would wait too long. */
   shedder?: LoadShedder;
   observer?: RequestObserver | undefined;
-  edge?: Partial<HttpServerLimits>;
+  limits?: Partial<HttpServerLimits>;
 }
 
 /**
@@ -76,11 +76,11 @@ interface HttpServerOptions {
  */
 export class HttpServer {
   readonly #server: Server;
-  readonly #edge: HttpServerLimits;
+  readonly #limits: HttpServerLimits;
   readonly #log: Logger | undefined;
   readonly #scheduler: AcceptScheduler;
   readonly #running = new Set<ServerResponse>();
-  readonly #unsent: SlowReaderGuard;
+  readonly #slowReaders: SlowReaderGuard;
   #stopping = false;
 
   constructor(
@@ -92,11 +92,11 @@ export class HttpServer {
       log,
       shedder,
       observer,
-      edge: changed,
+      limits: changed,
     }: HttpServerOptions = {},
   ) {
-    const edge = { ...defaultLimits, ...changed };
-    const refusals = new ClientErrorHandler({ limits: edge, headers, docs, log, observer });
+    const limits = { ...defaultLimits, ...changed };
+    const refusals = new ClientErrorHandler({ limits, headers, docs, log, observer });
     const begin = (
       request: IncomingMessage,
       response: ServerResponse,
@@ -134,17 +134,17 @@ export class HttpServer {
         });
       });
     };
-    this.#edge = edge;
+    this.#limits = limits;
     this.#log = log;
-    this.#unsent = new SlowReaderGuard(edge);
+    this.#slowReaders = new SlowReaderGuard(limits);
     // Node itself would refuse a missing Host with an empty reply: the app does it.
     this.#server = createServer(
       {
         ...bornWith(prototypes),
-        keepAliveTimeout: edge.keepAliveMs,
-        headersTimeout: edge.headersMs,
-        requestTimeout: edge.requestMs,
-        connectionsCheckingInterval: edge.checkMs,
+        keepAliveTimeout: limits.keepAliveMs,
+        headersTimeout: limits.headersMs,
+        requestTimeout: limits.requestMs,
+        connectionsCheckingInterval: limits.checkMs,
         maxHeaderSize: HEADERS_LIMIT,
         requireHostHeader: false,
       },
@@ -167,7 +167,7 @@ export class HttpServer {
   async listen(port: number, host: string): Promise<number> {
     this.#server.listen({ port, host, backlog: BACKLOG });
     await once(this.#server, 'listening');
-    const sweep = setInterval(() => this.#sweep(), this.#edge.sweepMs).unref();
+    const sweep = setInterval(() => this.#sweep(), this.#limits.sweepMs).unref();
     this.#server.once('close', () => clearInterval(sweep));
     return (this.#server.address() as AddressInfo).port;
   }
@@ -188,7 +188,7 @@ export class HttpServer {
     // Node's own way for HTTP would also close each connection that is silent at this moment, under a next request.
     NetServer.prototype.close.call(this.#server);
     let complete = true;
-    const idle = setInterval(() => this.#server.closeIdleConnections(), this.#edge.stopIdleMs);
+    const idle = setInterval(() => this.#server.closeIdleConnections(), this.#limits.stopIdleMs);
     const deadline = setTimeout(() => {
       complete = this.#running.size === 0;
       this.#server.closeAllConnections();
@@ -207,7 +207,7 @@ export class HttpServer {
         response.emit('close');
       }
     }
-    const count = this.#unsent.sweep(this.#running);
+    const count = this.#slowReaders.sweep(this.#running);
     if (count > 0) this.#log?.warn({ count }, 'cut off callers that do not take their answers');
   }
 }

@@ -15,7 +15,7 @@ export interface HttpServerLimits {
   /** How often answers are looked at that callers do not take. */
   sweepMs: number;
   /** Answers that all callers together have yet to take: a dozen of the largest, or thousands of pages. */
-  unsentBytes: number;
+  heldBytes: number;
   /** How long a refused connection stays half open, so that the refusal is read before it goes (RFC 9112, section 9.6). */
   lingerMs: number;
   /** How long a silent connection may live on while stopping: a request may be under way to it. */
@@ -31,7 +31,7 @@ export const defaultLimits: HttpServerLimits = {
   checkMs: 2000,
   answerIdleMs: ANSWER_IDLE_SECONDS * 1000,
   sweepMs: 250,
-  unsentBytes: 128 * MIB,
+  heldBytes: 128 * MIB,
   lingerMs: 1000,
   stopIdleMs: 500,
 };

@@ -25,13 +25,13 @@ const queueSize = (socket: Socket): number =>
  * lying about, those are who have been idle for longest. A slow but steady reader is none of them.
  */
 export class SlowReaderGuard {
-  readonly #limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>;
+  readonly #limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>;
   /** Milliseconds, by the sweeps: time in which this process itself stood still is not held against callers. */
   #now = 0;
   /** Who has been idle for longest comes first. */
   readonly #readers = new Map<Socket, SlowReader>();
 
-  constructor(limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'unsentBytes'>) {
+  constructor(limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>) {
     this.#limits = limits;
   }
 
@@ -73,14 +73,14 @@ export class SlowReaderGuard {
   }
 
   #cut(total: number): number {
-    let unsent = total;
+    let heldBytes = total;
     let count = 0;
     for (const [socket, { held, since }] of this.#readers) {
-      if (unsent <= this.#limits.unsentBytes && this.#now - since < this.#limits.answerIdleMs) break;
+      if (heldBytes <= this.#limits.heldBytes && this.#now - since < this.#limits.answerIdleMs) break;
       // With a reset: the kernel would keep its share for an orderly end.
       socket.resetAndDestroy();
       this.#readers.delete(socket);
-      unsent -= held;
+      heldBytes -= held;
       count += 1;
     }
     return count;

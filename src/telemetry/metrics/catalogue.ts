@@ -73,28 +73,28 @@ export const catalogue = {
   },
   shed_total: {
     type: 'counter',
-    help: 'What was refused for want of room: requests at the gate, and work in the lanes of calls.',
-    labels: ['place'],
+    help: 'Calls refused because of overload, by the limiter that refused them.',
+    labels: ['limiter'],
   },
-  lane_wait_seconds: {
+  limiter_wait_seconds: {
     type: 'histogram',
-    help: 'Time that work waited in its lane before it began.',
-    labels: ['lane'],
+    help: 'Time that calls waited in the queue of their limiter before they began.',
+    labels: ['limiter'],
   },
-  lane_running: {
+  limiter_running: {
     type: 'gauge',
-    help: 'Work under way in a lane, in units of its capacity.',
-    labels: ['lane'],
+    help: 'Calls that a limiter lets run, in units of its capacity.',
+    labels: ['limiter'],
   },
-  lane_capacity: {
+  limiter_capacity: {
     type: 'gauge',
-    help: 'How much work may be under way in a lane.',
-    labels: ['lane'],
+    help: 'Calls that a limiter lets run at most.',
+    labels: ['limiter'],
   },
-  lane_waiting: {
+  limiter_waiting: {
     type: 'gauge',
-    help: 'Work that waits in a lane.',
-    labels: ['lane'],
+    help: 'Calls that wait in the queue of a limiter.',
+    labels: ['limiter'],
   },
   database_statement_duration_seconds: {
     type: 'histogram',

@@ -3,24 +3,25 @@ import type { OverloadObserver, LimiterUsage } from '../../overload/observer.ts'
 import { Counters, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 
-const GATE = 'gate';
+/** Stands for the limiters of calls that are refused before they are authenticated and read. */
+const EARLY = 'early';
 
 /** Counts what begins, waits, and is refused because of overload. */
 export const overloadMetrics = (registry: Registry): OverloadObserver => {
   const shed = register(registry, new Counters('shed_total'));
-  const waits = register(registry, new Histograms('lane_wait_seconds'));
-  const atGate = shed.at(GATE);
-  const lanes = new Map<string, () => LimiterUsage>();
-  const read = (member: keyof LimiterUsage) => (set: (value: number, workload: string) => void) => {
-    for (const [workload, usage] of lanes) set(usage()[member], workload);
+  const waits = register(registry, new Histograms('limiter_wait_seconds'));
+  const early = shed.at(EARLY);
+  const limiters = new Map<string, () => LimiterUsage>();
+  const read = (member: keyof LimiterUsage) => (set: (value: number, name: string) => void) => {
+    for (const [name, usage] of limiters) set(usage()[member], name);
   };
-  gauge(registry, 'lane_running', read('running'));
-  gauge(registry, 'lane_capacity', read('capacity'));
-  gauge(registry, 'lane_waiting', read('waiting'));
+  gauge(registry, 'limiter_running', read('running'));
+  gauge(registry, 'limiter_capacity', read('capacity'));
+  gauge(registry, 'limiter_waiting', read('waiting'));
 
   return {
     limiter: (name, usage) => {
-      lanes.set(name, usage);
+      limiters.set(name, usage);
       const [wait, refusals] = [waits.at(name), shed.at(name)];
       return {
         began: (waitedMs) => wait.observe(waitedMs / 1000),
@@ -30,7 +31,7 @@ export const overloadMetrics = (registry: Registry): OverloadObserver => {
       };
     },
     shed: () => {
-      atGate.n += 1;
+      early.n += 1;
     },
   };
 };

@@ -16,10 +16,10 @@ const TAG = 'verify';
 const cleanUp = async (db: Database, removable: RemovableKind, marking: Marking, yes: boolean): Promise<number> => {
   const { kind } = removable;
   const before = noteRecords({ by: systemActor(), action: 'verify-cleanup' }, kind);
-  const isDoomed = ({ title }: { title: string }): boolean => title.startsWith(marking.titleStart);
+  const shouldDelete = ({ title }: { title: string }): boolean => title.startsWith(marking.titleStart);
   let n = 0;
   for await (const ids of findMarked(db, kind, marking)) {
-    n += yes ? await removeRecords(db, removable, ids, { isDoomed, before }) : ids.length;
+    n += yes ? await removeRecords(db, removable, ids, { shouldDelete, before }) : ids.length;
   }
   return n;
 };

@@ -55,7 +55,7 @@ export const hideRecords = async (
       await before(tx, records);
       await keepRecords(tx, kind, records);
     },
-    beforeMarks: async (tx, table, recordId, userIds) => {
+    beforeEngagement: async (tx, table, recordId, userIds) => {
       if (userIds.length === 0) return;
       const { sql, parameters } = inList(userIds);
       await keepEngagement(tx, kind, table, `${kind.foreignKey} = ? AND user_id IN (${sql})`, [
