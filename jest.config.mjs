@@ -1,153 +1,117 @@
-// Plain JavaScript: Jest reads a TypeScript configuration on Node 20 only with the help of another package.
+// Which tests run, by `TEST_TIER`: `fast` (`npm test`), `long`, `fault`, `fuzz`, `vitess` or `vitess-fault`. Plain JavaScript:
+// Jest reads a TypeScript configuration on Node 20 only with the help of another package.
 import { availableParallelism } from 'node:os';
-import { findEngines } from './test/support/available.mjs';
+import * as available from './test/harness/jest/available.mjs';
+import { project, tests } from './test/harness/jest/projects.mjs';
 
-/** `notices` say which databases the machine lacks. */
-export const { engines, notices } = findEngines();
+const tier = process.env.TEST_TIER ?? 'fast';
+const isFast = tier === 'fast';
+const { engines, notices } = available.findEngines();
 
-/** Fails where the machine lacks something and `CI` is `true`: there, everything is to be tested. */
-export const failInCi = (lacking) => {
-  if (process.env.CI === 'true' && lacking.length > 0) {
-    throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...lacking.flat()].join('\n'));
-  }
+/** The programs that tests may need, and the global that says where each is. */
+const programs = {
+  redis: { color: 'red', global: 'TEST_REDIS', find: available.findRedis },
+  promtool: { color: 'cyan', global: 'TEST_PROMTOOL', find: available.findPromtool },
+  chromium: { color: 'yellow', global: 'TEST_CHROMIUM', find: available.findChromium },
+  oasdiff: { color: 'green', global: 'TEST_OASDIFF', find: available.findOasdiff },
+  galera: { global: 'TEST_GALERA', find: available.findGalera },
+  haproxy: { global: 'TEST_HAPROXY', find: available.findHaproxy },
 };
-failInCi(notices);
+const ofTier = tests.filter((test) => test.tier === tier.replace('vitess-', ''));
+const needed = tier.startsWith('vitess') ? [] : [...new Set(ofTier.flatMap(({ needs }) => needs))];
+const found = Object.fromEntries(
+  needed.map((name) => {
+    const { [name]: value, notices: lacking } = programs[name].find();
+    notices.push(...lacking);
+    return [name, value];
+  }),
+);
+// There, everything is to be tested.
+if (process.env.CI === 'true' && !tier.startsWith('vitess') && notices.length > 0) {
+  throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...notices.flat()].join('\n'));
+}
 
-/** A project: the tests of `folders`, shown under `name`. */
-export const project = (name, color, folders, more = {}) => ({
-  displayName: { name, color },
-  testMatch: folders.map((folder) => `<rootDir>/test/${folder}/**/*.test.ts`),
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }] },
-  modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],
-  setupFilesAfterEnv: ['<rootDir>/test/support/setup/second-try.ts'],
-  ...more,
-});
+const first = engines.find(({ server }) => server);
+const globals = Object.fromEntries(needed.map((name) => [programs[name].global, found[name]]));
+const canRun = ({ needs }) => needs.every((name) => found[name]);
+const runsOn = (engine) => (test) =>
+  test.engines.includes(engine.server ? (engine === first ? 'server' : 'second-server') : engine.name) ||
+  test.engines.includes(engine.name);
 
-/** What touches SQL runs on each database; what is decided before any is asked, on SQLite. */
-export const everywhere = ['api', 'db', 'cli'];
-const foldersOf = (engine) => (engine.server ? everywhere : [...everywhere, 'wire']);
-/**
- * MySQL and MariaDB are sent the same statements. Where both are there, the second runs what these may differ in: how they
- * plan, lock, break off, store text, speak TLS and are migrated.
- */
-const onSecondServer = [
-  'api/list',
-  'api/search',
-  'db/backup-guide',
-  'db/care',
-  'db/deadlines',
-  'db/hosts',
-  'db/idempotency',
-  'db/kept-answers',
-  'db/migrations',
-  'db/odd-server',
-  'db/plans',
-  'db/prepared',
-  'db/schema',
-  'db/search-index',
-  'db/tls',
-  'db/transactions',
-  'db/writable',
-];
-const firstServer = engines.find(({ server }) => server);
-/** Whether an engine is a server beside the first one. */
-export const isSecondServer = (engine) => engine.server !== undefined && engine !== firstServer;
-const matchedBy = (engine) =>
-  isSecondServer(engine) ? { testMatch: onSecondServer.map((name) => `<rootDir>/test/${name}.test.ts`) } : {};
-const setup = (engine) => (engine.server ? { globalSetup: `<rootDir>/test/support/setup/${engine.name}.ts` } : {});
-const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue' };
+/** The tests of an engine. Those that need a program with a colour have a project of their own. */
+const testsOn = (engine) => {
+  const isSecond = engine.server && engine !== first;
+  // A second server runs in `long` what it runs at all, `fast` and `long`.
+  const some = isSecond && tier === 'long' ? tests.filter((test) => ['fast', 'long'].includes(test.tier)) : ofTier;
+  if (isSecond && (isFast || tier === 'fuzz')) return [];
+  return some.filter(runsOn(engine)).filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
+};
+const setup = ({ name, server }) => (server ? { globalSetup: `<rootDir>/test/harness/jest/setup/${name}.ts` } : {});
+const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue', vitess: 'green' };
+const projectOf = (engine, some, more) =>
+  project(engine.name, colors[engine.name], some, {
+    ...setup(engine),
+    globals: { ...globals, TEST_ENGINE: engine },
+    ...more,
+  });
 
-/** The projects of a configuration that are a database's. */
-export const databaseProjects = ({ projects }) =>
-  projects.filter(({ globals, displayName }) => globals?.TEST_ENGINE?.name === displayName.name);
+const isWanted = ({ tier: own }) => (tier === 'vitess' ? ['fast', 'long'].includes(own) : own === 'fault');
+const isOneTest = (skip) => skip.test !== undefined;
 
-/**
- * What every configuration begins with: all tests that need a database or nothing.
- * @type {import('jest').Config}
- */
-export const base = {
-  // More than there are cores, since many a test waits: for its database, for a process, for a second to pass. Measured
-  // on two cores: 3 workers take 181 s where 2 take 222.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
-  testTimeout: 30_000,
-  reporters: ['default', ['<rootDir>/test/support/summary-reporter.mjs', { notices }]],
-  globalSetup: '<rootDir>/test/support/setup/build.ts',
-  globalTeardown: '<rootDir>/test/support/teardown.ts',
-  projects: [
-    project('unit', 'white', ['contract', 'unit']),
-    ...engines.map((engine) =>
-      project(engine.name, colors[engine.name], foldersOf(engine), {
-        ...setup(engine),
-        ...matchedBy(engine),
-        globals: { TEST_ENGINE: engine },
-      }),
+const onVitess = () => {
+  const { vitess: server, notices: lacking } = available.findVitess();
+  if (!server) throw new Error(lacking.flat().join('\n'));
+  const some = tests.filter((test) => isWanted(test) && test.engines.includes('vitess') && test.skips.every(isOneTest));
+  return [
+    projectOf({ name: 'vitess', server }, some, { testEnvironment: '<rootDir>/test/harness/vitess/environment.mjs' }),
+  ];
+};
+const onEngines = () => [
+  project(
+    'unit',
+    'white',
+    ofTier.filter(({ engines: own, needs }) => own.includes('none') && needs.length === 0),
+  ),
+  ...engines.map((engine) => projectOf(engine, testsOn(engine))),
+  ...needed
+    .filter((name) => programs[name].color && found[name])
+    .map((name) =>
+      project(
+        name,
+        programs[name].color,
+        ofTier.filter(({ needs }) => needs.includes(name)),
+        {
+          globals: { ...globals, TEST_ENGINE: { name: 'sqlite' } },
+        },
+      ),
     ),
-  ],
-};
-
-/** What takes long, and seldom fails alone: left to `npm run test:long`. Names, or how they begin. */
-const LONG = [
-  'api/real-games',
-  'api/verify',
-  'cli/',
-  'db/backup-guide',
-  'db/care',
-  'db/deadlines',
-  'db/drift',
-  'db/hosts',
-  'db/idempotency',
-  'db/kept-answers',
-  'db/metrics',
-  'db/migrations',
-  'db/plans',
-  'db/prepared',
-  'db/reconcile',
-  'db/released',
-  'db/schema',
-  'db/search-index',
-  'db/seed',
-  'db/tls',
-  'db/transfer',
-  'db/verify-cleanup',
-  'db/writable',
-  'wire/answers',
-  'wire/backup',
-  'wire/files',
-  'wire/first-start',
-  'wire/guides',
-  'wire/limits',
-  'wire/mcp',
-  'wire/memory',
-  'wire/metrics',
-  'wire/patience',
-  'wire/process',
-  'wire/proxies',
-  'wire/traces',
-  'wire/verify',
-  'wire/workers',
 ];
 
-/** The projects of the databases with what `npm test` leaves out, which on a second server is everything. */
-export const longProjects = databaseProjects(base).map((one) => {
-  const { TEST_ENGINE: engine } = one.globals;
-  if (isSecondServer(engine)) return one;
-  const names = LONG.filter((name) => foldersOf(engine).some((folder) => name.startsWith(`${folder}/`)));
-  return { ...one, testMatch: names.map((name) => `<rootDir>/test/${name}*.test.ts`) };
-});
+/** What tests print besides. */
+const reporters = {
+  fast: ['<rootDir>/test/harness/jest/coverage-reporter.mjs'],
+  fault: ['<rootDir>/test/harness/jest/results-reporter.mjs'],
+  vitess: ['<rootDir>/test/harness/vitess/reporter.mjs'],
+  'vitess-fault': ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
+};
+const isFault = tier.endsWith('fault');
+const testTimeout = tier.startsWith('vitess') ? 180_000 : isFault ? 120_000 : 30_000;
+// Faults run one after the other: they measure how soon others are answered while something fails. The fuzzer hardly waits
+// for anything. Other tests wait for a database, a process, a second: on two cores 3 workers take 181 s where 2 take 222.
+const maxWorkers = isFault ? 1 : Math.ceil(availableParallelism() * (tier === 'fuzz' ? 1 : 1.5));
 
-/**
- * `npm test`: what two minutes suffice for, on SQLite and the first server.
- * @type {import('jest').Config}
- */
+/** @type {import('jest').Config} */
 export default {
-  ...base,
-  reporters: [...base.reporters, '<rootDir>/test/support/coverage-reporter.mjs'],
-  projects: base.projects
-    .filter(({ globals }) => !globals || !isSecondServer(globals.TEST_ENGINE))
-    .map((one) => ({
-      ...one,
-      testPathIgnorePatterns: ['/node_modules/', ...LONG.map((name) => `<rootDir>/test/${name}`)],
-    })),
+  maxWorkers,
+  testTimeout,
+  globalSetup: '<rootDir>/test/harness/jest/setup/build.ts',
+  globalTeardown: '<rootDir>/test/harness/jest/teardown.ts',
+  reporters: [
+    'default',
+    ...(reporters[tier] ?? []),
+    ...(tier.startsWith('vitess') || tier === 'fuzz'
+      ? []
+      : [['<rootDir>/test/harness/jest/summary-reporter.mjs', { notices }]]),
+  ],
+  projects: (tier.startsWith('vitess') ? onVitess() : onEngines()).filter(({ testMatch }) => testMatch.length > 0),
 };

@@ -5,7 +5,7 @@ import { format, resolveConfig } from 'prettier';
 import { facts } from './facts.ts';
 
 // The parts of docs/*.md that are known elsewhere: between `<!-- NAME -->` and `<!-- / -->` stands what is called NAME. What is
-// called `sandbox` comes from its data, by test/unit/sandbox-page.test.ts.
+// called `sandbox` comes from its data, by test/docs/sandbox-page.test.ts.
 
 const PART = /<!-- ((?!sandbox )[\w.-]+) -->[^]*?<!-- \/ -->/g;
 const LANGUAGES = { typescript: 'TypeScript', python: 'Python', go: 'Go', java: 'Java', rust: 'Rust' };

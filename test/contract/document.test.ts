@@ -1,3 +1,7 @@
+/**
+ * @engines none
+ * @tier fast
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';

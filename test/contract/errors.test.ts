@@ -1,3 +1,7 @@
+/**
+ * @engines none
+ * @tier fast
+ */
 import { describe, expect, test } from '@jest/globals';
 import { docsOf, errorOf, failureBody, inBytes, procedures, reasons, type Retry } from '../../contract/index.ts';
 import { AppError } from '../../src/errors.ts';

@@ -1,3 +1,7 @@
+/**
+ * @engines none
+ * @tier fast
+ */
 import { expect, test } from '@jest/globals';
 import { exampleGameSummary, exampleImagePostSummary, exampleUser, singlePage } from '../../contract/examples.ts';
 import {

@@ -1,3 +1,7 @@
+/**
+ * @engines all second-server
+ * @tier long
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
@@ -9,8 +13,8 @@ import type { ImagePostColumns } from '../../src/image/entity.ts';
 import { schema } from '../../src/app/schema.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { seed } from '../../src/testkit/seed/service.ts';
-import { createDatabase, engine } from '../support/database.ts';
-import { dumpSchema } from '../support/schema-dump.ts';
+import { createDatabase, engine } from '../harness/app/database.ts';
+import { dumpSchema } from '../harness/documents/schema-dump.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

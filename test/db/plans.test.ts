@@ -1,11 +1,17 @@
+/**
+ * @engines all second-server
+ * @tier long
+ * @skipOnVitess file: It counts the rows that MySQL and MariaDB say they read (ANALYZE); the plans are those of the
+ *   MySQL below.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import type { Parameter } from '../../src/db/connection.ts';
 import { countTypes, getGame, listGames, relatedGames } from '../../src/game/service.ts';
-import { anonymousCall } from '../support/call.ts';
-import { startApp, type TestApp } from '../support/app.ts';
-import { connectionOptions, engine } from '../support/database.ts';
-import { interceptReads } from '../support/reads.ts';
+import { anonymousCall } from '../harness/app/call.ts';
+import { startApp, type TestApp } from '../harness/app/app.ts';
+import { connectionOptions, engine } from '../harness/app/database.ts';
+import { interceptReads } from '../harness/documents/reads.ts';
 
 // How many rows each query looks at, among 100 000 games: MySQL and MariaDB count them; of SQLite, where the source leaves
 // the planner no choice, the plan is looked at. An index that is lost, or not used, fails here.

@@ -1,10 +1,16 @@
+/**
+ * @engines all
+ * @tier long
+ * @skipOnVitess file: Version 1.0.0, which it runs beside this one, cannot migrate on Vitess: its lock of migrations
+ *   is none there.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Database } from '../../src/db/database.ts';
 import { schema } from '../../src/app/schema.ts';
 import { buildReleased } from '../clients/sdk/released.mjs';
-import { runCommand } from '../support/command.ts';
-import { createDatabase } from '../support/database.ts';
-import { PROGRAM, runCli, type ServeProcess, startServe } from '../support/program.ts';
+import { runCommand } from '../harness/app/command.ts';
+import { createDatabase } from '../harness/app/database.ts';
+import { PROGRAM, runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // The last released version, as it is in the world, on the same database as this one.
 

@@ -1,3 +1,7 @@
+/**
+ * @engines all second-server
+ * @tier long
+ */
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import supertest from 'supertest';
@@ -7,9 +11,9 @@ import { closeContext, openContext } from '../../src/app/context.ts';
 import type { Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { schema } from '../../src/app/schema.ts';
-import { createDatabase, engine } from '../support/database.ts';
-import { runCli } from '../support/program.ts';
-import { dumpSchema } from '../support/schema-dump.ts';
+import { createDatabase, engine } from '../harness/app/database.ts';
+import { runCli } from '../harness/app/program.ts';
+import { dumpSchema } from '../harness/documents/schema-dump.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,3 +1,7 @@
+/**
+ * @engines all
+ * @tier fast
+ */
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemActor } from '../../src/audit/log.ts';
@@ -7,11 +11,11 @@ import { gameDraft } from '../../src/game/service.ts';
 import { storeLastUses } from '../../src/auth/service.ts';
 import { idFromBytes, storedIdToBytes, timeFromDb } from '../../src/db/values.ts';
 import { Toggles } from '../../src/content/engagement/service.ts';
-import { callOf } from '../support/call.ts';
-import { startApp, type TestApp, type TestUser } from '../support/app.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { engine } from '../support/database.ts';
-import { isReplay, repeating } from '../support/repeating.ts';
+import { callOf } from '../harness/app/call.ts';
+import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { engine } from '../harness/app/database.ts';
+import { isReplay, repeating } from '../harness/documents/repeating.ts';
 
 // How writes are stored: in few statements, in one order of locks.
 

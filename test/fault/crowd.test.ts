@@ -1,15 +1,19 @@
+/**
+ * @engines all
+ * @tier fault
+ */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { quantile, startLiveness } from '../support/faults/prober.ts';
-import { startReaders } from '../support/faults/readers.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { stopAfterTest } from '../support/faults/running.ts';
-import { aKey } from '../support/load.ts';
-import { runCli, type ServeProcess, startServe } from '../support/program.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { quantile, startLiveness } from '../harness/faults/prober.ts';
+import { startReaders } from '../harness/faults/readers.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { stopAfterTest } from '../harness/faults/running.ts';
+import { aKey } from '../harness/http/load.ts';
+import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // A crowd that asks for more than there is: 2,000 connections which ask for related games, and rest for 50 ms between two
 // calls; when they are refused, for as long as they are told, or no longer than else.
@@ -25,7 +29,7 @@ const QUICK_MS = 150;
 const ARRIVAL_MS = 1000;
 /** How long who asks again at once waits to be refused again. */
 const PACE_MS = 3000;
-const CROWD = fileURLToPath(new URL('../support/faults/crowd.mjs', import.meta.url));
+const CROWD = fileURLToPath(new URL('../harness/faults/crowd.mjs', import.meta.url));
 
 // Two processes share the machine with this crowd; where a third one does, it is measured again.
 jest.retryTimes(2, { logErrorsBeforeRetry: true });

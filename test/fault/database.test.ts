@@ -1,15 +1,22 @@
+/**
+ * @engines all second-server
+ * @tier fault
+ * @skipOnVitess the database connections that the operator kills: It kills connections by the numbers that SHOW
+ *   PROCESSLIST tells, which on Vitess are those of MySQL below and not of vtgate. Those of MySQL are broken by
+ *   test/fault/log.test.ts.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import type { ErrorResponse } from '../../contract/index.ts';
-import type { ProcedureId } from '../support/app.ts';
-import { type Client, type Ending, openClient } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { aKey, startLoad, storedGames, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
-import { type Proxy, startProxy } from '../support/proxy.ts';
-import { holdWriteLock } from '../support/sqlite-lock.ts';
+import type { ProcedureId } from '../harness/app/app.ts';
+import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { aKey, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { type Proxy, startProxy } from '../harness/servers/proxy.ts';
+import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
 
 // The database goes away under the running service, and comes back.
 

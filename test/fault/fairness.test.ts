@@ -1,13 +1,17 @@
+/**
+ * @engines sqlite server
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { scopes } from '../../contract/index.ts';
 import { createKey } from '../../src/auth/service.ts';
 import { createUser } from '../../src/user/service.ts';
-import type { ProcedureId } from '../support/app.ts';
-import { openClient, reasonIn } from '../support/client.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { storedGames, withDatabase } from '../support/load.ts';
-import { runCli, type ServeProcess, startServe } from '../support/program.ts';
+import type { ProcedureId } from '../harness/app/app.ts';
+import { openClient, reasonIn } from '../harness/app/client.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { storedGames, withDatabase } from '../harness/http/load.ts';
+import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // Ordinary concurrency is not refused, and one caller with many connections does not hold up another with one.
 

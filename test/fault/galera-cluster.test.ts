@@ -1,8 +1,13 @@
+/**
+ * @engines mariadb
+ * @tier fault
+ * @needs galera
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { expectExactCounts } from '../support/counts.ts';
-import { type Cluster, startCluster } from '../support/faults/galera.ts';
-import { noteResult } from '../support/faults/results.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { type Cluster, startCluster } from '../harness/faults/galera.ts';
+import { noteResult } from '../harness/faults/results.ts';
 import {
   type Attempt,
   audit,
@@ -10,9 +15,9 @@ import {
   outcomesOf,
   startTogglers,
   startWriters,
-} from '../support/faults/writers.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
+} from '../harness/faults/writers.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // A cluster of three that each take writes. Two instances of the service prefer two different nodes, so that what they
 // write conflicts, and nodes fail one after the other.

@@ -1,14 +1,19 @@
+/**
+ * @engines mariadb
+ * @tier fault
+ * @needs haproxy
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { freePorts } from '../support/faults/durable-server.ts';
-import { type Haproxy, startHaproxy } from '../support/faults/haproxy.ts';
-import { startReaders } from '../support/faults/readers.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { type Attempt, audit, outcomesInWords, startTogglers, startWriters } from '../support/faults/writers.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { freePorts } from '../harness/faults/durable-server.ts';
+import { type Haproxy, startHaproxy } from '../harness/faults/haproxy.ts';
+import { startReaders } from '../harness/faults/readers.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { type Attempt, audit, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // Four instances on one database, behind the balancer as docs/scaling.md sets it up.
 

@@ -1,12 +1,16 @@
+/**
+ * @engines all second-server
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, engine } from '../support/database.ts';
-import { freePorts, startDurableServer } from '../support/faults/durable-server.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { audit, type Callers, startTogglers, startWriters } from '../support/faults/writers.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, engine } from '../harness/app/database.ts';
+import { freePorts, startDurableServer } from '../harness/faults/durable-server.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { audit, type Callers, startTogglers, startWriters } from '../harness/faults/writers.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // kill -9 while everybody writes.
 

@@ -1,14 +1,18 @@
+/**
+ * @engines all
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
-import type { Input, ProcedureId } from '../support/app.ts';
-import { type Client, type Ending, openClient } from '../support/client.ts';
-import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type Environment, type ServeProcess, startServe } from '../support/program.ts';
-import { PLANTED } from '../support/secrets.ts';
-import { holdWriteLock } from '../support/sqlite-lock.ts';
-import { beneath } from '../support/vitess.ts';
+import type { Input, ProcedureId } from '../harness/app/app.ts';
+import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { PLANTED } from '../harness/documents/secrets.ts';
+import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
+import { beneath } from '../harness/servers/vitess.ts';
 
 // What the log says of failures, which is nothing of what callers sent: `stop` looks through it for planted values too.
 

@@ -1,11 +1,15 @@
+/**
+ * @engines all
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { ProcedureId } from '../support/app.ts';
-import { type Client, type Ending, openClient } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
+import type { ProcedureId } from '../harness/app/app.ts';
+import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // The service is killed while it writes, and what it did not answer is repeated to the one that is started in its place.
 

@@ -1,14 +1,18 @@
+/**
+ * @engines server vitess
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openClient } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { type DurableServer, startDurableServer } from '../support/faults/durable-server.ts';
-import { startLiveness, startProber } from '../support/faults/prober.ts';
-import { startReaders } from '../support/faults/readers.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { audit, type Callers, startTogglers, startWriters, strayOf } from '../support/faults/writers.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type Environment, type ServeProcess, startServe } from '../support/program.ts';
+import { openClient } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { type DurableServer, startDurableServer } from '../harness/faults/durable-server.ts';
+import { startLiveness, startProber } from '../harness/faults/prober.ts';
+import { startReaders } from '../harness/faults/readers.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { audit, type Callers, startTogglers, startWriters, strayOf } from '../harness/faults/writers.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // The database stands still, as a machine does whose disk hangs: it holds its connections, and says nothing.
 

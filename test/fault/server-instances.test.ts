@@ -1,15 +1,19 @@
+/**
+ * @engines server vitess
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { openClient, reasonIn } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { type Balancer, startBalancer } from '../support/faults/balancer.ts';
-import { freePorts } from '../support/faults/durable-server.ts';
-import { startReaders } from '../support/faults/readers.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { audit, startTogglers, startWriters, strayOf } from '../support/faults/writers.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { runCli, type ServeProcess, startServe } from '../support/program.ts';
+import { openClient, reasonIn } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { type Balancer, startBalancer } from '../harness/faults/balancer.ts';
+import { freePorts } from '../harness/faults/durable-server.ts';
+import { startReaders } from '../harness/faults/readers.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { audit, startTogglers, startWriters, strayOf } from '../harness/faults/writers.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // Two instances on one database.
 

@@ -1,17 +1,21 @@
+/**
+ * @engines server vitess
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
-import { openClient, reasonIn } from '../support/client.ts';
+import { openClient, reasonIn } from '../harness/app/client.ts';
 import { idToBytes } from '../../src/db/values.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { quantile, startLiveness, startProber } from '../support/faults/prober.ts';
-import { startReaders } from '../support/faults/readers.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { audit, startWriters, strayOf } from '../support/faults/writers.ts';
-import { aKey, idIn, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
-import { beneath } from '../support/vitess.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { quantile, startLiveness, startProber } from '../harness/faults/prober.ts';
+import { startReaders } from '../harness/faults/readers.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { audit, startWriters, strayOf } from '../harness/faults/writers.ts';
+import { aKey, idIn, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { beneath } from '../harness/servers/vitess.ts';
 
 // Another session of the database holds what callers want: a table, or a row.
 

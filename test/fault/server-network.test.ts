@@ -1,14 +1,18 @@
+/**
+ * @engines server vitess
+ * @tier fault
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { quantile, startLiveness, startProber } from '../support/faults/prober.ts';
-import { type Readers, startReaders } from '../support/faults/readers.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { type Attempt, audit, type Callers, outcomesOf, startWriters, strayOf } from '../support/faults/writers.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
-import { type Proxy, startProxy } from '../support/proxy.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { quantile, startLiveness, startProber } from '../harness/faults/prober.ts';
+import { type Readers, startReaders } from '../harness/faults/readers.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { type Attempt, audit, type Callers, outcomesOf, startWriters, strayOf } from '../harness/faults/writers.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { type Proxy, startProxy } from '../harness/servers/proxy.ts';
 
 // The network between the service and its database falls silent, forgets connections, or gets slow.
 

@@ -1,16 +1,20 @@
+/**
+ * @engines server vitess second-server
+ * @tier fault
+ */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { ProcedureId } from '../support/app.ts';
-import { type Client, type Ending, openClient, reasonIn } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { type LostCommits, lostCommits } from '../support/faults/lost-commit.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { audit, outcomesOf, startTogglers, startWriters } from '../support/faults/writers.ts';
-import { aKey, idIn, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
-import { type Proxy, startProxy } from '../support/proxy.ts';
+import type { ProcedureId } from '../harness/app/app.ts';
+import { type Client, type Ending, openClient, reasonIn } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { type LostCommits, lostCommits } from '../harness/faults/lost-commit.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { audit, outcomesOf, startTogglers, startWriters } from '../harness/faults/writers.ts';
+import { aKey, idIn, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { type Proxy, startProxy } from '../harness/servers/proxy.ts';
 
 // A write is done, and the word of it is lost: between the database and the service, or between the service and its caller.
 

@@ -1,15 +1,19 @@
+/**
+ * @engines all
+ * @tier fault
+ */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
 import type { ErrorResponse } from '../../contract/index.ts';
-import type { ProcedureId } from '../support/app.ts';
-import { type Client, type Ending, openClient } from '../support/client.ts';
-import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { type Gate, startGate } from '../support/gate.ts';
-import { aKey, idIn } from '../support/load.ts';
-import { type Environment, type ServeProcess, startServe } from '../support/program.ts';
-import { beneath } from '../support/vitess.ts';
+import type { ProcedureId } from '../harness/app/app.ts';
+import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { type Gate, startGate } from '../harness/servers/gate.ts';
+import { aKey, idIn } from '../harness/http/load.ts';
+import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { beneath } from '../harness/servers/vitess.ts';
 
 // The database does not answer, or not all of it.
 

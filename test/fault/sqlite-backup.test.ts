@@ -1,3 +1,7 @@
+/**
+ * @engines sqlite
+ * @tier fault
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -7,9 +11,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { noteResult } from '../support/faults/results.ts';
-import { PROGRAM, runCli } from '../support/program.ts';
-import { canTrace } from '../support/strace.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { PROGRAM, runCli } from '../harness/app/program.ts';
+import { canTrace } from '../harness/servers/strace.ts';
 
 // kill -9 of a backup and of a restore, and a full disk, at each step that changes something on the disk.
 

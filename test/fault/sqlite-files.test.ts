@@ -1,15 +1,19 @@
+/**
+ * @engines sqlite
+ * @tier fault
+ */
 import { closeSync, copyFileSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { ErrorResponse } from '../../contract/index.ts';
-import { type Client, type Ending, openClient } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { aKey, idIn, startLoad, storedGames, withDatabase } from '../support/load.ts';
-import { type Environment, type ServeProcess, startServe } from '../support/program.ts';
-import { mountSmallDisk } from '../support/small-disk.ts';
-import { holdWriteLock } from '../support/sqlite-lock.ts';
+import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { aKey, idIn, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
+import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { mountSmallDisk } from '../harness/servers/small-disk.ts';
+import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
 
 // The file of an embedded database fails under the running service, or others use it.
 

@@ -1,17 +1,21 @@
+/**
+ * @engines sqlite
+ * @tier fault
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { ErrorResponse } from '../../contract/index.ts';
-import { type Client, type Ending, openClient } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { copyWithout, recordDisk, someOf, type Write } from '../support/faults/power-loss.ts';
-import { noteResult } from '../support/faults/results.ts';
-import { aKey, idIn, startLoad, storedGames, withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
-import { canTrace, inject } from '../support/strace.ts';
+import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { copyWithout, recordDisk, someOf, type Write } from '../harness/faults/power-loss.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { aKey, idIn, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { canTrace, inject } from '../harness/servers/strace.ts';
 
 // What a power loss may take is what was not yet on the disk. Nobody can pull the plug here, but when the disk is asked to
 // take something, and what comes before and after, shows in the system calls.

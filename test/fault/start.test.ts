@@ -1,14 +1,20 @@
+/**
+ * @engines all
+ * @tier fault
+ * @skipOnVitess a database with a wrong password: Vitess takes no CREATE USER: vtgate has accounts of its own, which
+ *   its operator sets up.
+ */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
-import { openClient } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { connectionOptions, createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { aKey, withDatabase } from '../support/load.ts';
-import { type Environment, runCli, type ServeProcess, startServe } from '../support/program.ts';
-import { holdWriteLock } from '../support/sqlite-lock.ts';
+import { openClient } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type Environment, runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
 
 // How the program starts, alone and beside others, and how it says that it cannot.
 

@@ -1,11 +1,15 @@
+/**
+ * @engines all
+ * @tier fault
+ */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Client, openClient } from '../support/client.ts';
-import { expectExactCounts } from '../support/counts.ts';
-import { createDatabase, type TestDatabase } from '../support/database.ts';
-import { aKey, startLoad, storedGames, withDatabase } from '../support/load.ts';
-import { type Environment, type ServeProcess, startServe } from '../support/program.ts';
+import { type Client, openClient } from '../harness/app/client.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { aKey, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
+import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
 
-// The real program, told to stop, or killed, while it stores what it is sent; `test/wire/process.test.ts` has the rest.
+// The real program, told to stop, or killed, while it stores what it is sent; `test/app/process.test.ts` has the rest.
 
 const CLIENTS = 8;
 

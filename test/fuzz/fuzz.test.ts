@@ -1,12 +1,16 @@
+/**
+ * @engines sqlite server
+ * @tier fuzz
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { demoKeyIn } from '../support/demo.ts';
-import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { withDatabase } from '../support/load.ts';
-import { type ServeProcess, startServe } from '../support/program.ts';
+import { demoKeyIn } from '../harness/app/demo.ts';
+import { createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { withDatabase } from '../harness/http/load.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // Schemathesis makes thousands of requests from the published document, valid and invalid ones, and holds each reply
 // against it. What it does is told in schemathesis.toml.

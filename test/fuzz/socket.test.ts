@@ -1,3 +1,7 @@
+/**
+ * @engines sqlite server
+ * @tier fuzz
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -8,10 +12,10 @@ import { procedures } from '../../contract/index.ts';
 import { createDemo } from '../../src/testkit/sandbox/records.ts';
 import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { insertKey } from '../../src/auth/service.ts';
-import { createDatabase, engine, type TestDatabase } from '../support/database.ts';
-import { withDatabase } from '../support/load.ts';
-import { runCli, type ServeProcess, startServe } from '../support/program.ts';
-import { usageOf } from '../support/usage.ts';
+import { createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { withDatabase } from '../harness/http/load.ts';
+import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { usageOf } from '../harness/app/usage.ts';
 import { converse, type Fault, type Tally } from './socket/client.ts';
 import { aConversation, type Conversation } from './socket/conversation.ts';
 

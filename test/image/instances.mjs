@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { installMariadb, startMariadb } from '../bench/machine/mariadb.mjs';
 import { dashboardOf, queryOf } from '../observe/dashboard.mjs';
 import { answering, replaced, startPrometheus } from '../observe/prometheus.mjs';
-import { installedPrometheus } from '../support/available.mjs';
+import { installedPrometheus } from '../harness/jest/available.mjs';
 import { CONFINED, freePort, variables } from './container.mjs';
 import { Lacking } from './docker.mjs';
 import { projectOf } from './manifests.mjs';

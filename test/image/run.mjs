@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { printTable } from '../clients/sdk/report.mjs';
-import { cacheFolder } from '../support/available.mjs';
+import { cacheFolder } from '../harness/jest/available.mjs';
 import { checks } from './checks.mjs';
 import { Container } from './container.mjs';
 import { Lacking, startDocker } from './docker.mjs';

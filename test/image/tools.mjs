@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { cacheFolder } from '../support/available.mjs';
+import { cacheFolder } from '../harness/jest/available.mjs';
 import { Lacking } from './docker.mjs';
 
 const execute = promisify(execFile);

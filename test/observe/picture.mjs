@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
-import { findChromium } from '../support/available.mjs';
+import { findChromium } from '../harness/jest/available.mjs';
 import { draw } from './page.mjs';
 import { indexedPng } from './png.mjs';
 import { formatted } from './units.mjs';

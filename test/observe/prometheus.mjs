@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, start, stop } from '../bench/machine/processes.mjs';
-import { installedPrometheus } from '../support/available.mjs';
+import { installedPrometheus } from '../harness/jest/available.mjs';
 
 const WAIT_SECONDS = 60;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection } from 'mysql2/promise';
-import { installedMariadb } from '../../support/available.mjs';
+import { installedMariadb } from '../../harness/jest/available.mjs';
 import { freePort, removeAtEnd, run, start, stop } from './processes.mjs';
 
 const START_TIMEOUT_MS = 120_000;

@@ -3,7 +3,7 @@ import { constants, existsSync, readdirSync, readFileSync, statSync } from 'node
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cacheFolder } from '../../support/available.mjs';
+import { cacheFolder } from '../../harness/jest/available.mjs';
 import { takeSamples, takeSqliteSamples } from '../load/samples.mjs';
 import { installMariadb, startMariadb } from './mariadb.mjs';
 import { removeAtEnd, run } from './processes.mjs';

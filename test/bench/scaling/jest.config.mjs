@@ -1,8 +1,8 @@
 // What each step beyond one instance gives and costs. A measurement that needs the servers of the tests, which are
 // TypeScript: hence run by Jest, with the command `npm run bench:scaling`.
 import { fileURLToPath } from 'node:url';
-import { base as config, project } from '../../../jest.config.mjs';
-import { findGalera, findHaproxy, findVitess, installedMariadb } from '../../support/available.mjs';
+import { project } from '../../harness/jest/projects.mjs';
+import { findGalera, findHaproxy, findVitess, installedMariadb } from '../../harness/jest/available.mjs';
 
 const rootDir = fileURLToPath(new URL('../../..', import.meta.url));
 const [{ galera }, { haproxy }, { vitess }, mariadb] = [findGalera(), findHaproxy(), findVitess(), installedMariadb()];
@@ -12,15 +12,15 @@ if (!galera || !haproxy || !vitess || !mariadb) {
 
 /** @type {import('jest').Config} */
 export default {
-  ...config,
+  globalSetup: '<rootDir>/test/harness/jest/setup/build.ts',
+  globalTeardown: '<rootDir>/test/harness/jest/teardown.ts',
   rootDir,
   reporters: ['default'],
   testTimeout: 1_200_000,
   projects: [
     {
-      ...project('bench', 'white', []),
+      ...project('bench', 'white', [{ path: 'test/bench/scaling/measure.ts' }]),
       rootDir,
-      testMatch: ['<rootDir>/test/bench/scaling/measure.ts'],
       globals: {
         TEST_ENGINE: { name: 'mariadb', server: mariadb },
         TEST_GALERA: galera,

@@ -2,12 +2,12 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, test } from '@jest/globals';
-import { startCluster } from '../../support/faults/galera.ts';
-import { startDurableServer } from '../../support/faults/durable-server.ts';
-import { startHaproxy } from '../../support/faults/haproxy.ts';
-import { aKey, withDatabase } from '../../support/load.ts';
-import { runCli } from '../../support/program.ts';
-import type { VitessProgram } from '../../support/servers.ts';
+import { startCluster } from '../../harness/faults/galera.ts';
+import { startDurableServer } from '../../harness/faults/durable-server.ts';
+import { startHaproxy } from '../../harness/faults/haproxy.ts';
+import { aKey, withDatabase } from '../../harness/http/load.ts';
+import { runCli } from '../../harness/app/program.ts';
+import type { VitessProgram } from '../../harness/servers/servers.ts';
 import { type Bytes, idFromBytes } from '../../../src/db/values.ts';
 
 declare global {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { cacheFolder } from '../../support/available.mjs';
+import { cacheFolder } from '../../harness/jest/available.mjs';
 import { installMariadb, startMariadb } from '../machine/mariadb.mjs';
 import { removeAtEnd, run } from '../machine/processes.mjs';
 import { circumstances, figure, markdownTable } from '../report.mjs';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startRecorder } from '../../support/recorder.mjs';
+import { startRecorder } from '../../harness/http/recorder.mjs';
 import { startSandbox } from './gateway.mjs';
 
 const compiled = (path) => import(new URL(`../../../dist/src/${path}.js`, import.meta.url));

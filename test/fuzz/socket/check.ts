@@ -1,5 +1,5 @@
 import { errorOf, errors, type ErrorResponse, procedures, type Reason } from '../../../contract/index.ts';
-import { checkReply, reasonOf } from '../../support/published.ts';
+import { checkReply, reasonOf } from '../../harness/app/published.ts';
 import type { Request } from './corpus.ts';
 import type { WireReply } from './replies.ts';
 

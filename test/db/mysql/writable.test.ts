@@ -1,0 +1,142 @@
+/**
+ * @engines all second-server
+ * @tier long
+ * @skipOnVitess needs a server of its own: The tests of a server with other settings start one of their own and set
+ *   it up with SET GLOBAL: those of MySQL below Vitess are its operator’s.
+ */
+import { chmodSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { pino } from 'pino';
+import supertest from 'supertest';
+import { createApp } from '../../../src/app/app.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import { closeContext, openContext } from '../../../src/app/context.ts';
+import { startApp, type TestApp } from '../../harness/app/app.ts';
+import { connectionOptions } from '../../harness/app/database.ts';
+import { type ServerProgram, startServer, type ThrowawayServer } from '../../harness/servers/servers.ts';
+import { fillDisk, mountSmallDisk, type SmallDisk } from '../../harness/servers/small-disk.ts';
+
+// /readyz on a database that answers reads, and takes no writes.
+
+jest.setTimeout(120_000);
+
+const NOBODY = 65_534;
+
+let app: TestApp;
+
+/** Asks until it answers so. */
+const until = async (status: number): Promise<string> => {
+  for (;;) {
+    const reply = await app.http.get('/readyz');
+    if (reply.status === status) return reply.text;
+    await sleep(100);
+  }
+};
+const listStatus = async (): Promise<number> => (await app.send('game.list', { limit: 1, page: 1 })).status;
+
+const expectUnready = async (): Promise<void> => {
+  expect(await until(503)).toContain('"hint":"The database takes no writes."');
+  expect(await listStatus()).toBe(200);
+  expect((await app.http.get('/healthz')).status).toBe(200);
+};
+
+const onServers = (name: 'mariadb' | 'mysql', program: ServerProgram): void => {
+  let server: ThrowawayServer;
+  const run = async (...statements: string[]): Promise<RowDataPacket[]> => {
+    const connection = await createConnection(connectionOptions(new URL(server.url)));
+    let rows: RowDataPacket[] = [];
+    for (const sql of statements) [rows] = await connection.query<RowDataPacket[]>(sql);
+    await connection.end();
+    return rows;
+  };
+
+  beforeEach(async () => {
+    server = await startServer(name, program);
+    await run(
+      'CREATE DATABASE content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+      "CREATE USER gateway@'127.0.0.1'",
+      "GRANT ALL ON content.* TO gateway@'127.0.0.1'",
+    );
+    const url = new URL(server.url);
+    url.username = 'gateway';
+    url.pathname = '/content';
+    app = await startApp({ databaseUrl: url.href });
+  });
+  afterEach(async () => {
+    await app.stop();
+    await server.stop();
+  });
+
+  test('that was told to take none is not ready, until it takes them again; nothing is left of the trials', async () => {
+    await until(200);
+    await run('SET GLOBAL read_only = 1');
+    await expectUnready();
+    await run('SET GLOBAL read_only = 0');
+    await until(200);
+    expect(await run('SELECT * FROM content.idempotency_records')).toEqual([]);
+  });
+
+  test('that is locked for a backup is ready', async () => {
+    await until(200);
+    const backup = await createConnection(connectionOptions(new URL(server.url)));
+    await backup.query('FLUSH TABLES WITH READ LOCK');
+    // Longer than what is known of it is believed, and than a trial waits.
+    const since = performance.now();
+    const statuses = new Set<number>();
+    while (performance.now() - since < 6000) {
+      statuses.add((await app.http.get('/readyz')).status);
+      await sleep(100);
+    }
+    await backup.end();
+    expect([...statuses]).toEqual([200]);
+  });
+};
+
+const onSqlite = (): void => {
+  let disk: SmallDisk | undefined;
+  beforeEach(async () => {
+    disk = mountSmallDisk(4);
+    if (disk) app = await startApp({ databaseUrl: `sqlite:${join(disk.folder, 'content.db')}` });
+  });
+  afterEach(async () => {
+    if (!disk) return;
+    await app.stop();
+    disk.remove();
+  });
+
+  test('whose disk is full is not ready, until there is room', async () => {
+    if (!disk) throw new Error('this machine lets nobody mount a disk');
+    await until(200);
+    const filler = join(disk.folder, 'filler');
+    fillDisk(filler);
+    await expectUnready();
+    rmSync(filler);
+    await until(200);
+  });
+
+  test('that may only be read is not ready', async () => {
+    if (!disk) throw new Error('this machine lets nobody mount a disk');
+    const file = join(disk.folder, 'content.db');
+    chmodSync(disk.folder, 0o777);
+    chmodSync(file, 0o444);
+    for (const suffix of ['-wal', '-shm']) chmodSync(`${file}${suffix}`, 0o666);
+    const config = readConfig({ DATABASE_URL: `sqlite:${file}`, LOG_LEVEL: 'silent' });
+    // Root may write everything.
+    process.seteuid?.(NOBODY);
+    const context = await openContext(config, pino({ level: 'silent' })).finally(() => process.seteuid?.(0));
+    const reply = await supertest(createApp(context)).get('/readyz');
+    await closeContext(context);
+    expect([reply.status, reply.text]).toEqual([
+      503,
+      expect.stringContaining('"hint":"The database takes no writes."'),
+    ]);
+  });
+};
+
+const { name, server } = globalThis.TEST_ENGINE;
+if (name === 'sqlite') describe('a file', onSqlite);
+else if (name !== 'vitess' && 'binary' in server) describe('a server', () => onServers(name, server));
+else test('needs a server of its own', () => undefined);

@@ -1,0 +1,145 @@
+/**
+ * @engines sqlite
+ * @tier long
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { scopes } from '../../contract/index.ts';
+import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { guides } from '../../src/site/guides/catalogue.ts';
+import { type Ran, runGuide } from '../harness/documents/guide.ts';
+import { runCli, type ServeProcess, startSandbox, startServe } from '../harness/app/program.ts';
+
+// The examples of the guides, run as they stand, and what they show of the answers.
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(resolve('dist/guides-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A guide runs on a busy machine, and starts the command line several times. */
+const GUIDE_MS = 400_000;
+
+/** How many examples ran, and of how many the answer is shown, so that none is lost unseen. */
+const expectAll = ({ ran, compared, mismatches }: Ran, expected: { ran: number; compared: number }): void => {
+  expect(mismatches).toEqual([]);
+  expect({ ran, compared }).toEqual(expected);
+};
+
+describe('on a sandbox', () => {
+  let sandbox: ServeProcess;
+  beforeAll(async () => {
+    sandbox = await startSandbox();
+  });
+  afterAll(() => sandbox.stop());
+
+  test('the program has the guides with it, wherever it is started', async () => {
+    for (const { name } of guides) {
+      const { status } = await fetch(`${sandbox.base}/guides/${name}`);
+      expect([name, status]).toEqual([name, 200]);
+    }
+    expect((await fetch(`${sandbox.base}/llms-full.txt`)).status).toBe(200);
+  });
+
+  test.each([
+    ['start', { ran: 7, compared: 5 }],
+    ['paging', { ran: 3, compared: 3 }],
+    ['searching', { ran: 6, compared: 2 }],
+    ['errors', { ran: 3, compared: 3 }],
+    ['retries', { ran: 3, compared: 2 }],
+    ['trpc', { ran: 4, compared: 3 }],
+    ['mcp', { ran: 1, compared: 1 }],
+  ])(
+    '%s',
+    async (name, expected) => {
+      await fetch(`${sandbox.base}/sandbox/reset`, { method: 'POST' });
+      const env = { ...process.env, GATEWAY_KEY: sandboxKeys[0]?.key };
+      expectAll(await runGuide(`docs/${name}.md`, { address: sandbox.base, folder, env }), expected);
+    },
+    GUIDE_MS,
+  );
+});
+
+describe('on a service with a database and limits', () => {
+  let service: ServeProcess;
+  let directory: string;
+  let url: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'content-gateway-guides-'));
+    url = `sqlite:${join(directory, 'content.db')}`;
+    service = await startServe({ url, env: { RATE_LIMIT: 'on' } });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  test.each([
+    ['keys', { ran: 4, compared: 1 }],
+    ['limits', { ran: 1, compared: 1 }],
+    ['moderation', { ran: 10, compared: 2 }],
+  ])(
+    '%s',
+    async (name, expected) => {
+      const env = { ...process.env, DATABASE_URL: url };
+      expectAll(await runGuide(`docs/${name}.md`, { address: service.base, folder, env }), expected);
+    },
+    GUIDE_MS,
+  );
+
+  test(
+    'transfer',
+    async () => {
+      // It writes into the folder where it runs, which is the repository.
+      const text = (await readFile('docs/transfer.md', 'utf8')).replaceAll(
+        /(content|april)\.jsonl/g,
+        `${directory}/$&`,
+      );
+      const guide = join(directory, 'transfer.md');
+      await writeFile(guide, text);
+      const env = { ...process.env, DATABASE_URL: url };
+      expectAll(await runGuide(guide, { address: service.base, folder, env }), { ran: 4, compared: 0 });
+    },
+    GUIDE_MS,
+  );
+
+  test(
+    'upgrading',
+    async () => {
+      const { migrations } = await import('../../migrations/index.ts');
+      const text = await readFile('docs/upgrading.md', 'utf8');
+      // Each migration says what it does to big tables.
+      const told = [...text.matchAll(/^\| `(\d{4})`/gm)].map(([, name]) => name);
+      expect(told).toEqual(migrations.map((_, index) => String(index + 1).padStart(4, '0')));
+      const guide = join(directory, 'upgrading.md');
+      await writeFile(guide, text.replaceAll(/(?:before-upgrade\.db|(?:upgrade|back)\.sql)/g, `${directory}/$&`));
+      const env = { DATABASE_URL: `sqlite:${join(directory, 'upgraded.db')}`, AUTO_MIGRATE: 'false' };
+      // The migration before the latest, which is taken back at the end.
+      const [, before = ''] = /--down --to (\w+)\n/.exec(text) ?? [];
+      expect(before).toBe(migrations.at(-2)?.name);
+      await runCli(['migrate', '--to', before], { env });
+      const ran = await runGuide(guide, { address: service.base, folder, env: { ...process.env, ...env } });
+      expectAll(ran, { ran: 5, compared: 1 });
+      expect(await readFile(join(directory, 'upgrade.sql'), 'utf8')).toContain('ALTER TABLE users ADD COLUMN');
+      expect(await readFile(join(directory, 'back.sql'), 'utf8')).toContain('DROP TABLE');
+      const { stdout } = await runCli(['migrate', '--status'], { env });
+      expect(stdout).toMatch(/^pending /m);
+    },
+    GUIDE_MS,
+  );
+
+  test('the key of the guide was rotated, then revoked', async () => {
+    const { stdout } = await runCli(['keys', 'list', '--json'], { env: { DATABASE_URL: url } });
+    const keys = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; state: string; scopes: string[] });
+    expect(keys.filter(({ name }) => name === 'laptop')).toEqual([
+      expect.objectContaining({ state: 'revoked', scopes: scopes.filter((scope) => scope !== 'user:write') }),
+      expect.objectContaining({ state: 'active' }),
+    ]);
+  });
+});

@@ -1,0 +1,394 @@
+/**
+ * @engines all
+ * @tier fast
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type Output, startApp, type TestUser } from '../harness/app/app.ts';
+
+const app = await startApp();
+afterAll(() => app.stop());
+
+const idsOf = (games: readonly { id: string }[]): string[] => games.map(({ id }) => id);
+
+/** How many games there are, all and of this author, as everyone sees it. */
+const countGames = async (author: TestUser) => {
+  const list = await app.call('game.list', { limit: 1, page: 1 });
+  const stats = await app.call('game.getTypeStats', {});
+  const { gameCount } = await app.call('user.getProfile', { id: author.id });
+  return { total: list.total, statsTotal: stats.total, gameCount };
+};
+
+/** The number of games by type. */
+const countsOf = ({ items }: Output<'game.getTypeStats'>) =>
+  Object.fromEntries(items.map(({ gameType, count }) => [gameType ?? '(none)', count]));
+
+/** Publishes games under these titles. */
+const aLibrary = async (games: Record<string, Parameters<typeof app.aGame>[0]>) => {
+  const author = await app.aUser();
+  const inputs = Object.entries(games).map(([title, game]) => ({ title, ...game }));
+  const { items } = await app.call('game.batchCreate', { games: inputs }, author.key);
+  return Object.fromEntries(items.map((game) => [game.title, game.id]));
+};
+
+/** The titles of the games related to one. */
+const relatedTitles = async (gameId: string | undefined, limit?: number): Promise<string[]> => {
+  const { items } = await app.call('game.getRelated', { gameId: String(gameId), limit });
+  return items.map(({ title }) => title);
+};
+
+describe('game.create', () => {
+  test('stores what it is given and answers it whole', async () => {
+    const author = await app.aUser({ nickname: '花子' });
+    const input = {
+      title: '伝説の騎士 Ω',
+      description: 'Zeile 1\nZeile 2',
+      coverUrl: 'https://images.example.com/cover.png?size=2#top',
+      gameType: 'rpg',
+      isFree: false,
+      version: 'Ver1.20',
+      tagNames: ['Open World', 'ファンタジー', 'open world'],
+      extraInfo: {
+        originalName: 'Knights of Legend',
+        originalAuthor: '青い丘工房',
+        fileSize: '1.5 GB',
+        platforms: ['Windows', 'Android'],
+        screenshots: ['http://images.example.com/1.png'],
+        downloads: [
+          { name: 'mirror', url: 'magnet:?xt=urn:btih:abc', password: '秘密' },
+          { name: 'direct', url: 'https://files.example.com/a.zip' },
+        ],
+      },
+    };
+    const game = await app.call('game.create', input, author.key);
+    expect(game).toEqual({
+      ...input,
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      gameType: 'RPG',
+      tags: [
+        { name: 'Open World', slug: 'open-world' },
+        { name: 'ファンタジー', slug: 'ファンタジー' },
+      ],
+      tagNames: undefined,
+      author: { id: author.id, nickname: '花子', avatar: null },
+      viewCount: 0,
+      likeCount: 0,
+      dislikeCount: 0,
+      favoriteCount: 0,
+      viewer: { favorited: false, reaction: null },
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: game.createdAt,
+      extraInfo: {
+        ...input.extraInfo,
+        downloads: [input.extraInfo.downloads[0], { ...input.extraInfo.downloads[1], password: null }],
+      },
+    });
+    expect(await app.call('game.getById', { id: game.id }, author.key)).toEqual(game);
+  });
+
+  test('needs a title only: all else is null, empty or its default', async () => {
+    const { key, id, nickname } = await app.aUser();
+    const game = await app.call('game.create', { title: 'x' }, key);
+    expect(game).toEqual({
+      id: expect.any(String),
+      title: 'x',
+      description: null,
+      coverUrl: null,
+      gameType: null,
+      isFree: true,
+      version: null,
+      tags: [],
+      author: { id, nickname, avatar: null },
+      viewCount: 0,
+      likeCount: 0,
+      dislikeCount: 0,
+      favoriteCount: 0,
+      viewer: { favorited: false, reaction: null },
+      createdAt: expect.any(String),
+      updatedAt: game.createdAt,
+      extraInfo: {
+        originalName: null,
+        originalAuthor: null,
+        fileSize: null,
+        platforms: [],
+        screenshots: [],
+        downloads: [],
+      },
+    });
+  });
+
+  test('upper-cases the ASCII letters of the type and no others', async () => {
+    expect((await app.aGame({ gameType: 'Visual-novel ß é' })).gameType).toBe('VISUAL-NOVEL ß é');
+  });
+
+  test('spells a tag as it was first spelled, whoever writes it', async () => {
+    await app.aGame({ tagNames: ['Café Noir'] });
+    const { tags } = await app.aGame({ tagNames: ['#new', 'CAFÉ  noir!', '🐉'] });
+    expect(tags).toEqual([
+      { name: '#new', slug: 'new' },
+      { name: 'Café Noir', slug: 'café-noir' },
+      { name: '🐉', slug: expect.stringMatching(/^t-[0-9a-f]{8}$/) },
+    ]);
+  });
+
+  test('counts for its author', async () => {
+    const author = await app.aUser();
+    const before = await countGames(author);
+    await app.aGame({}, author);
+    await app.aGame({}, author);
+    expect(await countGames(author)).toEqual({
+      total: before.total + 2,
+      statsTotal: before.statsTotal + 2,
+      gameCount: 2,
+    });
+  });
+
+  test('stores nothing when its last step fails, and tells the caller nothing of the reason', async () => {
+    const author = await app.aUser();
+    const before = await countGames(author);
+    const { dataSource } = app.context.db;
+    await dataSource.query('ALTER TABLE game_tags RENAME TO game_tags_away');
+    try {
+      const input = { title: 'half', gameType: 'half', tagNames: ['half stored'] };
+      const failure = await app.fail('game.create', input, 500, author.key);
+      expect(failure).toEqual({
+        message: 'Something went wrong on our side.',
+        code: -32603,
+        data: {
+          code: 'INTERNAL_SERVER_ERROR',
+          httpStatus: 500,
+          path: 'game.create',
+          reason: 'INTERNAL',
+          requestId: expect.any(String),
+          hint: 'Quote `requestId` when you report it.',
+          docs: '/errors#INTERNAL',
+        },
+        issues: [],
+      });
+    } finally {
+      await dataSource.query('ALTER TABLE game_tags_away RENAME TO game_tags');
+    }
+    expect(await countGames(author)).toEqual(before);
+    expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['half-stored'])).toEqual([]);
+  });
+});
+
+describe('game.batchCreate', () => {
+  test('stores games in their order', async () => {
+    const author = await app.aUser();
+    const games = [
+      { title: 'third', gameType: 'adv', tagNames: ['batch order', 'b'] },
+      { title: 'first', isFree: false, extraInfo: { platforms: ['Switch'] } },
+      { title: 'second', description: 'same tag', tagNames: ['Batch Order'] },
+    ];
+    const { items } = await app.call('game.batchCreate', { games }, author.key);
+    expect(items).toMatchObject([
+      { title: 'third', gameType: 'ADV', isFree: true, tags: [{ slug: 'batch-order' }, { slug: 'b' }] },
+      { title: 'first', isFree: false, tags: [], extraInfo: { platforms: ['Switch'] } },
+      { title: 'second', description: 'same tag', tags: [{ name: 'batch order' }] },
+    ]);
+    for (const game of items) expect(await app.call('game.getById', { id: game.id }, author.key)).toEqual(game);
+    const listed = await app.call('game.list', { limit: 10, page: 1, tagSlugs: ['batch-order'], sortBy: 'oldest' });
+    expect(idsOf(listed.items)).toEqual([items[0]?.id, items[2]?.id]);
+  });
+
+  test('takes 100 games', async () => {
+    const author = await app.aUser();
+    const games = Array.from({ length: 100 }, (_, n) => ({ title: `hundred ${n}`, tagNames: [`hundred ${n % 7}`] }));
+    const { items } = await app.call('game.batchCreate', { games }, author.key);
+    expect(items.map(({ title, tags }) => ({ title, tagNames: tags.map(({ name }) => name) }))).toEqual(games);
+    expect(new Set(idsOf(items)).size).toBe(100);
+    expect(await countGames(author)).toMatchObject({ gameCount: 100 });
+  });
+
+  test.each([
+    ['no game', 0, 'too_small'],
+    ['101 games', 101, 'too_big'],
+  ])('refuses %s', async (_, length, code) => {
+    const author = await app.aUser();
+    const games = Array.from({ length }, () => ({ title: 'x' }));
+    const { issues } = await app.fail('game.batchCreate', { games }, 400, author.key);
+    expect(issues).toEqual([{ path: '/games', code, message: expect.stringContaining(length === 0 ? '1' : '100') }]);
+    expect(await countGames(author)).toMatchObject({ gameCount: 0 });
+  });
+
+  test('names every fault of every faulty game and stores none', async () => {
+    const author = await app.aUser();
+    const before = await countGames(author);
+    const games = [
+      { title: 'good' },
+      { title: '', version: 'v1.0' },
+      { title: 'good too', tagNames: ['unborn'] },
+      { title: 'x', extraInfo: { downloads: [{ name: 'x', url: 'https://files.example.com/' }, { url: 'x' }] }, a: 1 },
+      { title: 'good as well' },
+    ];
+    const { issues, data } = await app.fail('game.batchCreate', { games }, 400, author.key);
+    expect(data.reason).toBe('VALIDATION_FAILED');
+    expect(issues.map(({ path, code }) => `${path} ${code}`).toSorted()).toEqual([
+      '/games/1/title too_small',
+      '/games/1/version invalid_format',
+      '/games/3/a unrecognized_keys',
+      '/games/3/extraInfo/downloads/1/name invalid_type',
+      '/games/3/extraInfo/downloads/1/url invalid_format',
+    ]);
+    expect(await countGames(author)).toEqual(before);
+    expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['unborn'])).toEqual([]);
+  });
+});
+
+describe('game.getById', () => {
+  test('counts views, which show without anything else happening', async () => {
+    const { id } = await app.aGame({ tagNames: ['viewed'] });
+    for (let n = 0; n < 3; n += 1) await app.call('game.getById', { id });
+    const deadline = Date.now() + 10_000;
+    let viewCount: number | undefined = 0;
+    while (viewCount !== 3 && Date.now() < deadline) {
+      await sleep(50);
+      const { items } = await app.call('game.list', { limit: 1, page: 1, tagSlugs: ['viewed'] });
+      viewCount = items[0]?.viewCount;
+    }
+    expect(viewCount).toBe(3);
+  });
+
+  test('does not count a view of a game that does not exist', async () => {
+    await app.fail('game.getById', { id: '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02' }, 404);
+    await app.context.routers.game.views.buffer.flush();
+    expect(await app.aGame()).toMatchObject({ viewCount: 0 });
+  });
+});
+
+describe('game.getTypeStats', () => {
+  test('counts the games of each type and those without one', async () => {
+    const author = await app.aUser();
+    const before = await app.call('game.getTypeStats', {});
+    const games = ['stat a', 'STAT A', 'stat b', undefined].map((gameType) => ({ title: 'x', gameType }));
+    await app.call('game.batchCreate', { games }, author.key);
+    await app.aGame({ gameType: 'Stat B' }, author);
+    await app.aGame({ gameType: 'stat b' }, author);
+
+    const after = await app.call('game.getTypeStats', {});
+    const untyped = countsOf(before)['(none)'] ?? 0;
+    expect(countsOf(after)).toEqual({ ...countsOf(before), 'STAT A': 2, 'STAT B': 3, '(none)': untyped + 1 });
+    expect(after.total).toBe(before.total + 6);
+    expect(after.items).toContainEqual({ gameType: null, count: untyped + 1 });
+  });
+
+  test('begins with the most frequent type', async () => {
+    const { items, total } = await app.call('game.getTypeStats', {});
+    const counts = items.map(({ count }) => count);
+    expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+    expect(total).toBe(counts.reduce((sum, count) => sum + count, 0));
+  });
+
+  test('counts 500 types one by one, and the games of all others together', async () => {
+    const other = await startApp();
+    const { key } = await other.aUser();
+    const typed = (gameType?: string) => ({ title: 'x', gameType });
+    expect(await other.call('game.getTypeStats', {})).toEqual({ items: [], otherCount: 0, total: 0 });
+
+    // 499 types with one game each, and games without a type, which count as one type.
+    const types = Array.from({ length: 499 }, (_, n) => `T${n}`).toSorted();
+    const games = [...types.map(typed), typed(), typed(), typed()];
+    while (games.length > 0) await other.call('game.batchCreate', { games: games.splice(-100) }, key);
+    const full = await other.call('game.getTypeStats', {});
+    expect(full).toEqual({
+      items: [{ gameType: null, count: 3 }, ...types.map((gameType) => ({ gameType, count: 1 }))],
+      otherCount: 0,
+      total: 502,
+    });
+
+    // Two more, of which one is frequent: the last ones by name have to give way.
+    const more = [typed('frequent'), typed('frequent'), typed('zzz')];
+    await other.call('game.batchCreate', { games: more }, key);
+    expect(await other.call('game.getTypeStats', {})).toEqual({
+      items: [{ gameType: null, count: 3 }, { gameType: 'FREQUENT', count: 2 }, ...full.items.slice(1, -1)],
+      otherCount: 2,
+      total: 505,
+    });
+    await other.stop();
+  });
+});
+
+describe('game.getRelated', () => {
+  test('weighs a rare shared tag more than a common one', async () => {
+    const ids = await aLibrary({
+      'rare and common': { tagNames: ['weight rare', 'weight common'] },
+      common: { tagNames: ['weight common'] },
+      rare: { tagNames: ['weight rare'] },
+      source: { tagNames: ['weight rare', 'weight common'] },
+      'also common': { tagNames: ['weight common', 'weight other'] },
+      'nothing shared': { tagNames: ['weight other'] },
+    });
+    expect(await relatedTitles(ids['source'], 4)).toEqual(['rare and common', 'rare', 'also common', 'common']);
+  });
+
+  test('gives credit for the same type and the same original author', async () => {
+    const extraInfo = { originalAuthor: 'credited author' };
+    const ids = await aLibrary({
+      'tag and author': { tagNames: ['credit'], extraInfo },
+      'tag and type': { tagNames: ['credit'], gameType: 'credit' },
+      tag: { tagNames: ['credit'] },
+      author: { extraInfo },
+      'all three': { tagNames: ['credit'], gameType: 'credit', extraInfo },
+      source: { tagNames: ['credit'], gameType: 'credit', extraInfo },
+    });
+    const related = await relatedTitles(ids['source'], 5);
+    expect(related.slice(0, 3)).toEqual(['all three', 'tag and author', 'tag and type']);
+    expect(related.slice(3).toSorted()).toEqual(['author', 'tag']);
+  });
+
+  test('puts the more often favorited first among equals, then the newer', async () => {
+    const tagNames = ['equals'];
+    const ids = await aLibrary({ older: { tagNames }, loved: { tagNames }, newer: { tagNames }, source: { tagNames } });
+    const { key } = await app.aUser();
+    await app.call('game.toggleFavorite', { gameId: String(ids['loved']) }, key);
+    expect(await relatedTitles(ids['source'], 3)).toEqual(['loved', 'newer', 'older']);
+  });
+
+  test('is filled up from the same type, then from the latest, without repeating any', async () => {
+    const ids = await aLibrary({
+      'same type, older': { gameType: 'filled' },
+      'same type, newer': { gameType: 'filled' },
+      source: { gameType: 'filled', tagNames: ['filled'] },
+      'shares a tag': { tagNames: ['filled'] },
+      latest: {},
+    });
+    const related = await relatedTitles(ids['source']);
+    expect(related.slice(0, 4)).toEqual(['shares a tag', 'same type, newer', 'same type, older', 'latest']);
+    expect(related).toHaveLength(6);
+  });
+
+  test('never holds the game itself and holds no game twice, up to 24', async () => {
+    const tagNames = ['many'];
+    const games = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`many ${n}`, { tagNames }]));
+    const ids = await aLibrary(games);
+    const gameId = String(ids['many 29']);
+    const { items } = await app.call('game.getRelated', { gameId, limit: 24 });
+    expect(idsOf(items)).toHaveLength(24);
+    expect(new Set([...idsOf(items), gameId]).size).toBe(25);
+    expect(items.every(({ tags }) => tags[0]?.slug === 'many')).toBe(true);
+  });
+
+  test.each([0, 25, 1.5, '6', null])('refuses the limit %p', async (limit) => {
+    const { id } = await app.aGame();
+    const { issues } = await app.fail('game.getRelated', { gameId: id, limit }, 400);
+    expect(issues).toEqual([
+      {
+        path: '/limit',
+        code: expect.any(String),
+        message: expect.stringMatching(/^must be a whole number from 1 to 24(, not \S.*)?$/),
+      },
+    ]);
+  });
+
+  test('shows the caller their own relation to each game', async () => {
+    const viewer = await app.aUser();
+    const ids = await aLibrary({ seen: { tagNames: ['seen'] }, source: { tagNames: ['seen'] } });
+    await app.call('game.toggleReaction', { gameId: String(ids['seen']), type: 'like' }, viewer.key);
+    const input = { gameId: String(ids['source']), limit: 1 };
+    const own = await app.call('game.getRelated', input, viewer.key);
+    const anonymous = await app.call('game.getRelated', input);
+    expect(own.items[0]).toMatchObject({ title: 'seen', viewer: { favorited: false, reaction: 'like' } });
+    expect(anonymous.items[0]).toMatchObject({ title: 'seen', viewer: null });
+  });
+});

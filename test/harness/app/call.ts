@@ -1,0 +1,16 @@
+import { Deadline } from '../../../src/deadline.ts';
+import type { Caller } from '../../../src/auth/verifier.ts';
+import type { Call } from '../../../src/procedure.ts';
+
+/** A call that has all the time there is, of a user, by a key of all scopes that there is not. */
+export const callOf = (userId: string): Call<Caller> => ({
+  caller: {
+    userId,
+    key: { id: userId, name: 'test', scopes: ['content:write', 'user:read', 'user:write'], expiresAt: null },
+  },
+  address: '192.0.2.1',
+  deadline: new Deadline(),
+});
+
+/** Likewise, of nobody in particular. */
+export const anonymousCall = (): Call => ({ caller: undefined, address: '192.0.2.1', deadline: new Deadline() });

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createConnection } from 'mysql2/promise';
+import { serverVariable, type ServerEngine, type TestEngine } from '../servers/servers.ts';
+import { takeKeyspace } from '../servers/vitess.ts';
+
+declare global {
+  var TEST_ENGINE: TestEngine;
+}
+
+export interface TestDatabase {
+  /** A value for DATABASE_URL; works in child processes too. */
+  url: string;
+  /** Removes the database; close what is connected to it first. */
+  drop(): Promise<void>;
+}
+
+/** The engine of the Jest project that runs. */
+export const engine = globalThis.TEST_ENGINE.name;
+
+/** Makes an empty database of the project's engine, under a random name, that nobody else uses. */
+export const createDatabase = (): Promise<TestDatabase> => {
+  if (TEST_ENGINE.name === 'sqlite') return createFile();
+  const url = serverUrl(TEST_ENGINE.name);
+  return TEST_ENGINE.name === 'vitess' ? createInKeyspace(url) : createOnServer(url);
+};
+
+const createFile = async (): Promise<TestDatabase> => {
+  const folder = await mkdtemp(join(tmpdir(), 'content-gateway-sqlite-'));
+  return { url: `sqlite:${join(folder, 'content.db')}`, drop: () => rm(folder, { recursive: true, force: true }) };
+};
+
+const serverUrl = (name: ServerEngine | 'vitess'): URL => {
+  const { server } = TEST_ENGINE;
+  const address = server && 'url' in server ? server.url : process.env[serverVariable(name)];
+  if (!address) throw new Error(`No ${name} server was started for this run: see test/harness/jest/setup/${name}.ts`);
+  const url = new URL(address);
+  url.pathname = '';
+  return url;
+};
+
+const createOnServer = async (url: URL): Promise<TestDatabase> => {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await execute(url, `CREATE DATABASE ${name} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => execute(url, `DROP DATABASE ${name}`) };
+};
+
+/** Vitess makes no databases while it runs: it has empty ones in store, which are emptied to be used again. */
+const createInKeyspace = async (url: URL): Promise<TestDatabase> => {
+  const { name, giveBack } = await takeKeyspace(Number(url.port));
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: giveBack };
+};
+
+/** What mysql2 needs to connect to the `mariadb:` or `mysql:` address of a server or database. */
+export const connectionOptions = (url: URL) => ({
+  host: url.hostname,
+  port: Number(url.port || 3306),
+  user: decodeURIComponent(url.username),
+  password: decodeURIComponent(url.password),
+  database: decodeURIComponent(url.pathname.slice(1)),
+});
+
+const execute = async (url: URL, sql: string) => {
+  const connection = await createConnection(connectionOptions(url));
+  try {
+    // A transaction left open would block a DROP for a day.
+    await connection.query('SET SESSION lock_wait_timeout = 10');
+    await connection.query(sql);
+  } finally {
+    await connection.end();
+  }
+};

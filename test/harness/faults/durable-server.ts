@@ -1,0 +1,204 @@
+import { execFileSync, type ExecFileSyncOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll } from '@jest/globals';
+import { createConnection } from 'mysql2/promise';
+import type { ServerProgram, VitessProgram } from '../servers/servers.ts';
+import { programIn, untilServed, vitessFolder, vitessOptions, vitessProcess } from '../servers/vitess.ts';
+import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
+
+const START_TIMEOUT_MS = 60_000;
+
+/** Ports that are free now, all different. */
+export const freePorts = async (count: number): Promise<number[]> => {
+  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  return Promise.all(
+    probes.map(async (probe) => {
+      await once(probe, 'listening');
+      const address = probe.address();
+      probe.close();
+      await once(probe, 'close');
+      if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
+      return address.port;
+    }),
+  );
+};
+
+/** Resolves when a server takes connections. @throws Error with its own words when it ends, or takes a minute */
+export const untilUp = async (process: Guarded, port: number): Promise<void> => {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (process.isRunning() && Date.now() < deadline) {
+    try {
+      const connection = await createConnection({ host: '127.0.0.1', port, user: 'root', connectTimeout: 1000 });
+      await connection.query('SELECT 1').finally(() => connection.destroy());
+      return;
+    } catch {
+      await sleep(50);
+    }
+  }
+  throw new Error(`The database server did not start:\n${process.words()}`);
+};
+
+/**
+ * A database server of a test's own: it can be frozen, killed and started again on the same files. What it commits
+ * survives its own death, though not that of the machine.
+ */
+export interface DurableServer {
+  /** `mariadb://root@127.0.0.1:<port>/content`, a database that is there. */
+  url: string;
+  /** SIGSTOP: it keeps its connections, and says nothing. @throws Error unless it stands still */
+  freeze(): Promise<void>;
+  /** SIGCONT. */
+  thaw(): void;
+  /** kill -9. */
+  kill(): Promise<void>;
+  /** After `kill`, on the same files; resolves when it takes connections. */
+  start(): Promise<void>;
+  /** Kills it and removes its files. */
+  remove(): Promise<void>;
+}
+
+const asUser = process.getuid?.() === 0 ? ['--user=root'] : [];
+
+const initialise = (engine: 'mariadb' | 'mysql', binary: string, template: string | undefined, data: string): void => {
+  const quietly: ExecFileSyncOptions = { stdio: ['ignore', 'ignore', 'inherit'] };
+  if (template) execFileSync('cp', ['-R', template, data], quietly);
+  else if (engine === 'mysql') {
+    execFileSync(binary, ['--no-defaults', ...asUser, '--initialize-insecure', `--datadir=${data}`], quietly);
+  } else {
+    const options = ['--no-defaults', ...asUser, `--datadir=${data}`];
+    const more = ['--auth-root-authentication-method=normal', '--skip-test-db'];
+    execFileSync('mariadb-install-db', [...options, ...more], quietly);
+  }
+};
+
+const servers = new Set<DurableServer>();
+// A test that failed halfway leaves no server behind.
+afterAll(() => Promise.all([...servers].map((server) => server.remove())));
+
+/** Starts a server of the Jest project's engine. */
+export const startDurableServer = (): Promise<DurableServer> => {
+  const { name, server: program } = globalThis.TEST_ENGINE;
+  if (name === 'vitess') return startVitessOver(program);
+  if (!program || !('binary' in program)) throw new Error('These tests need a server of their own, not a named one.');
+  return startDurable(name, program);
+};
+
+/** A Vitess and the MySQL below, which fail together. */
+const startVitessOver = async ({ vtcombo, mysql }: VitessProgram): Promise<DurableServer> => {
+  const below = await startDurable('mysql', mysql);
+  const folder = await vitessFolder();
+  const [port = 0, webPort = 0] = await freePorts(2);
+  const program = await programIn(folder, vtcombo);
+  const mysqlPort = Number(new URL(below.url).port);
+  const options = vitessOptions({ keyspaces: ['content'], mysqlPort, port, webPort });
+  let running: Guarded;
+  const killVitess = async (): Promise<void> => {
+    if (!running.isRunning()) return;
+    running.signal('SIGKILL');
+    await running.ended;
+  };
+  const startAbove = async (): Promise<void> => {
+    running = await startGuarded(program, options, vitessProcess(folder));
+    await untilServed({ port, keyspace: 'content' }, running);
+  };
+  const server: DurableServer = {
+    url: `mysql://root@127.0.0.1:${port}/content`,
+    freeze: async () => {
+      await untilStill(running);
+      await below.freeze();
+    },
+    thaw: () => {
+      below.thaw();
+      running.signal('SIGCONT');
+    },
+    kill: async () => {
+      await killVitess();
+      await below.kill();
+    },
+    start: async () => {
+      await below.start();
+      await startAbove();
+    },
+    remove: async () => {
+      servers.delete(server);
+      await killVitess();
+      await below.remove();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  servers.add(server);
+  await startAbove();
+  return server;
+};
+
+/** Stops a process by SIGSTOP. @throws Error unless it stands still */
+const untilStill = async (process: Guarded): Promise<void> => {
+  process.signal('SIGSTOP');
+  for (let n = 0; n < 100 && !isFrozen(process.pid); n += 1) await sleep(10);
+  if (!isFrozen(process.pid)) throw new Error('The database server does not stand still.');
+};
+
+const startDurable = async (
+  engine: 'mariadb' | 'mysql',
+  { binary, template }: ServerProgram,
+): Promise<DurableServer> => {
+  const folder = await mkdtemp(join(tmpdir(), `content-gateway-${engine}-`));
+  const data = join(folder, 'data');
+  initialise(engine, binary, template, data);
+  const [port = 0] = await freePorts(1);
+  const sql = join(folder, 'init.sql');
+  await writeFile(
+    sql,
+    [
+      "CREATE USER IF NOT EXISTS root@'127.0.0.1';",
+      "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;",
+      'CREATE DATABASE IF NOT EXISTS content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;',
+    ].join('\n'),
+  );
+  const options = [
+    '--no-defaults',
+    ...asUser,
+    `--datadir=${data}`,
+    `--socket=${join(folder, 'socket')}`,
+    `--pid-file=${join(folder, 'pid')}`,
+    `--tmpdir=${folder}`,
+    `--port=${port}`,
+    `--init-file=${sql}`,
+    '--bind-address=127.0.0.1',
+    '--skip-name-resolve',
+    '--character-set-server=utf8mb4',
+    '--max-connections=200',
+    '--skip-log-bin',
+    '--performance-schema=OFF',
+    // Each commit is with the kernel before it is answered, as by default; that of the disk is another's test.
+    '--innodb-flush-log-at-trx-commit=2',
+  ];
+  let running: Guarded;
+  const server: DurableServer = {
+    url: `${engine}://root@127.0.0.1:${port}/content`,
+    freeze: () => untilStill(running),
+    thaw: () => running.signal('SIGCONT'),
+    kill: async () => {
+      if (!running.isRunning()) return;
+      running.signal('SIGKILL');
+      await running.ended;
+    },
+    start: async () => {
+      running = await startGuarded(binary, options);
+      await untilUp(running, port);
+    },
+    remove: async () => {
+      servers.delete(server);
+      await server.kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  servers.add(server);
+  await server.start();
+  return server;
+};

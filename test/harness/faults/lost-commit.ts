@@ -1,0 +1,76 @@
+import type { Watch } from '../servers/proxy.ts';
+
+// The protocol between the service and its database, as far as it takes to know a COMMIT when it passes.
+
+const QUERY = 0x03;
+const PREPARE = 0x16;
+const EXECUTE = 0x17;
+const HEADER_BYTES = 4;
+
+/** The whole packets of a stream: each call gets the next piece, and hands the bodies of those that are complete now on. */
+const packets = (onPacket: (body: Buffer, sequence: number) => void) => {
+  let rest = Buffer.alloc(0);
+  return (chunk: Buffer): void => {
+    rest = Buffer.concat([rest, chunk]);
+    for (;;) {
+      if (rest.length < HEADER_BYTES) return;
+      const end = HEADER_BYTES + rest.readUIntLE(0, 3);
+      if (rest.length < end) return;
+      onPacket(rest.subarray(HEADER_BYTES, end), rest[3] ?? 0);
+      rest = rest.subarray(end);
+    }
+  };
+};
+
+/** Which of the COMMITs that pass lose their answers. */
+export interface LostCommits {
+  /** For each new connection of a proxy: `proxy.watch(commits.watch)`. */
+  watch: () => Watch;
+  /** Has the answers to the next so many COMMITs be lost, and their connections break; all of the server's doing is done. */
+  lose(count: number): void;
+  /** How many were lost so far. */
+  lost(): number;
+}
+
+/** Looks for COMMITs, be they sent as text or prepared. */
+export const lostCommits = (): LostCommits => {
+  let left = 0;
+  let lost = 0;
+
+  const watch = (): Watch => {
+    let isPreparing = false;
+    let isCommitting = false;
+    let prepared: number | undefined;
+    const onRequest = packets((body, sequence) => {
+      if (sequence !== 0) return;
+      const text = body.subarray(1).toString('latin1');
+      isPreparing = body[0] === PREPARE && text === 'COMMIT';
+      isCommitting =
+        (body[0] === QUERY && text === 'COMMIT') ||
+        (body[0] === EXECUTE && prepared !== undefined && body.readUInt32LE(1) === prepared);
+    });
+    const onReply = packets((body) => {
+      if (!isPreparing) return;
+      isPreparing = false;
+      if (body[0] === 0) prepared = body.readUInt32LE(1);
+    });
+    return {
+      request: onRequest,
+      reply: (chunk, lose) => {
+        onReply(chunk);
+        if (!isCommitting || left === 0) return;
+        left -= 1;
+        lost += 1;
+        lose();
+      },
+    };
+  };
+
+  return {
+    watch,
+    lose: (count) => {
+      left = count;
+    },
+    lost: () => lost,
+  };
+};

@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProcedureId } from '../app/app.ts';
+import { type Client, type Ending, openClient, reasonIn } from '../app/client.ts';
+import { idIn, withDatabase } from '../http/load.ts';
+import { PLANTED } from '../documents/secrets.ts';
+import { stopAfterTest } from './running.ts';
+import { type Bytes, idFromBytes } from '../../../src/db/values.ts';
+
+// Callers as integrators write them, and what became of what they were told.
+
+/** How a request ended, and when. */
+export interface Attempt {
+  procedure: ProcedureId;
+  /** When it was sent, as `performance.now()` counts. */
+  at: number;
+  ms: number;
+  /** `ok`, the reason of the refusal, or what broke. */
+  outcome: string;
+  ending: Ending;
+}
+
+export interface CallersOptions {
+  count: number;
+  /**
+   * Whether they obey refusals: they wait for Retry-After, and repeat the same request with the same Idempotency-Key until
+   * they are told that it is done. Those that do not obey go on to another request at once, without such a key.
+   */
+  obedient: boolean;
+  /** How long they wait for an answer. */
+  patienceMs?: number;
+  /** Rest between two requests, milliseconds. */
+  restMs?: number;
+}
+
+/** Callers at work. */
+export interface Callers {
+  /** How the titles of their games begin. */
+  prefix: string;
+  attempts: readonly Attempt[];
+  /** What was acknowledged: the id of each game, by its title, which no other has. */
+  acknowledged: ReadonlyMap<string, string>;
+  /** Resolves when so many more requests have succeeded. @throws Error when that takes a minute */
+  succeeded(more: number): Promise<void>;
+  /** Has each of them finish what it is at: one that obeys goes on until that is done. */
+  stop(): Promise<void>;
+}
+
+const REST_AFTER_BREAK_MS = 100;
+const LONGEST_REST_MS = 2000;
+/** Within this, callers get what they wait for. */
+const PATIENCE_MS = 20_000;
+
+let started = 0;
+
+/** Whether a caller that obeys repeats the request. */
+const isWorthRepeating = (ending: Ending): boolean => {
+  if (ending.kind !== 'answered') return true;
+  const said = ending.headers['x-should-retry'];
+  return said === undefined ? ending.status === 503 || ending.status === 429 : said === 'true';
+};
+
+const restAfter = (ending: Ending): number => {
+  const seconds = ending.kind === 'answered' ? Number(ending.retryAfter) : Number.NaN;
+  return Number.isNaN(seconds) ? REST_AFTER_BREAK_MS : Math.min(seconds * 1000, LONGEST_REST_MS);
+};
+
+/** Calls one procedure until it is done, or once. Returns the answer, if there was one. */
+const callerOf = (bases: readonly string[], key: string, options: CallersOptions, attempts: Attempt[]) => {
+  const clients = bases.map((base) => openClient(base, key, { patienceMs: options.patienceMs ?? PATIENCE_MS }));
+  let turn = 0;
+  let isAbandoned = false;
+  stopAfterTest(() => {
+    isAbandoned = true;
+    for (const client of clients) client.close();
+  });
+  return {
+    call: async (procedure: ProcedureId, input: unknown): Promise<string | undefined> => {
+      const headers = options.obedient ? { 'Idempotency-Key': randomUUID() } : undefined;
+      const deadline = performance.now() + PATIENCE_MS;
+      for (;;) {
+        const client = clients[(turn += 1) % clients.length] as Client;
+        const at = performance.now();
+        const ending = await client.call(procedure, input, headers);
+        attempts.push({ procedure, at, ms: performance.now() - at, outcome: reasonIn(ending), ending });
+        if (ending.kind === 'answered' && ending.status === 200) return ending.text;
+        if (ending.kind === 'refused') await sleep(REST_AFTER_BREAK_MS);
+        if (isAbandoned) throw new Error('the test has ended');
+        if (!options.obedient || !isWorthRepeating(ending) || performance.now() > deadline) return undefined;
+        await sleep(restAfter(ending));
+      }
+    },
+    close: () => {
+      for (const client of clients) client.close();
+    },
+  };
+};
+
+/** How many requests ended how. */
+export const outcomesOf = (attempts: readonly Attempt[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of attempts) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+};
+
+/** How many requests ended how, in words. */
+export const outcomesInWords = (attempts: readonly Attempt[]): string =>
+  Object.entries(outcomesOf(attempts))
+    .map(([outcome, count]) => `${outcome} ${count}`)
+    .join(', ');
+
+/** `succeeded` of callers whose attempts are these. */
+const waiter =
+  (attempts: readonly Attempt[]) =>
+  async (more: number): Promise<void> => {
+    const count = () => attempts.reduce((sum, { outcome }) => sum + (outcome === 'ok' ? 1 : 0), 0);
+    const [wanted, deadline] = [count() + more, performance.now() + PATIENCE_MS];
+    while (count() < wanted) {
+      if (performance.now() > deadline)
+        throw new Error(`Of ${more} requests ${count() - wanted + more} succeeded: ${outcomesInWords(attempts)}.`);
+      await sleep(10);
+    }
+  };
+
+/** Publishes games at the services of `bases`, in turns. */
+export const startWriters = (bases: string | readonly string[], key: string, options: CallersOptions): Callers => {
+  const attempts: Attempt[] = [];
+  const acknowledged = new Map<string, string>();
+  const prefix = `load ${(started += 1)}, `;
+  let isStopped = false;
+  const run = async (writer: number): Promise<void> => {
+    const caller = callerOf([bases].flat(), key, options, attempts);
+    for (let n = 0; !isStopped; n += 1) {
+      const title = `${prefix}writer ${writer}, ${n}`;
+      const answer = await caller.call('game.create', {
+        title,
+        description: PLANTED,
+        gameType: `T${n % 3}`,
+        tagNames: ['load', `tag ${(writer + n) % 5}`],
+      });
+      if (answer !== undefined) acknowledged.set(title, idIn(answer));
+      if (options.restMs) await sleep(options.restMs);
+    }
+    caller.close();
+  };
+  const done = Promise.all(Array.from({ length: options.count }, (_, writer) => run(writer)));
+  // Whoever stops them hears of it.
+  done.catch(() => undefined);
+  return {
+    prefix,
+    attempts,
+    acknowledged,
+    succeeded: waiter(attempts),
+    stop: async () => {
+      isStopped = true;
+      await done;
+    },
+  };
+};
+
+/** What the favourites of one user on games of their own were acknowledged to be, in turn. */
+export interface Togglers extends Callers {
+  /** For each caller, the game and the states it was told. */
+  states: readonly { gameId: string; told: boolean[] }[];
+}
+
+/** Each caller toggles the favourite on a game of its own: told twice the same in a row, one toggle was lost or doubled. */
+export const startTogglers = async (
+  bases: string | readonly string[],
+  key: string,
+  options: CallersOptions,
+): Promise<Togglers> => {
+  const attempts: Attempt[] = [];
+  const acknowledged = new Map<string, string>();
+  const states: { gameId: string; told: boolean[] }[] = [];
+  let isStopped = false;
+  const prefix = `load ${(started += 1)}, `;
+  const begin = async (toggler: number) => {
+    const caller = callerOf([bases].flat(), key, options, attempts);
+    const title = `${prefix}toggler ${toggler}`;
+    const made = await caller.call('game.create', { title });
+    if (made === undefined) throw new Error(`No game to toggle: ${attempts.at(-1)?.outcome}`);
+    const state = { gameId: idIn(made), told: [] as boolean[] };
+    acknowledged.set(title, state.gameId);
+    states.push(state);
+    return { caller, state };
+  };
+  const ready = await Promise.all(Array.from({ length: options.count }, (_, toggler) => begin(toggler)));
+  const run = async ({ caller, state: { gameId, told } }: (typeof ready)[number]): Promise<void> => {
+    while (!isStopped) {
+      const answer = await caller.call('game.toggleFavorite', { gameId });
+      if (answer !== undefined) {
+        const { result } = JSON.parse(answer) as { result: { data: { json: { favorited: boolean } } } };
+        told.push(result.data.json.favorited);
+      }
+      if (options.restMs) await sleep(options.restMs);
+    }
+    caller.close();
+  };
+  const done = Promise.all(ready.map(run));
+  // Whoever stops them hears of it.
+  done.catch(() => undefined);
+  return {
+    prefix,
+    attempts,
+    acknowledged,
+    states,
+    succeeded: waiter(attempts),
+    stop: async () => {
+      isStopped = true;
+      await done;
+    },
+  };
+};
+
+/** What was acknowledged, held against what is stored. */
+export interface Audit {
+  acknowledged: number;
+  /** Acknowledged, and not stored under the id that was told. */
+  lost: number;
+  /** Stored more than once, or toggled more or less than once. */
+  duplicated: number;
+  /** Stored, and not acknowledged: callers that obey leave none. */
+  unacknowledged: number;
+  /** The longest time without a success, from the first to the last. */
+  longestOutageMs: number;
+}
+
+const repeated = (told: readonly boolean[]): number =>
+  told.filter((state, n) => state === (told[n - 1] ?? false)).length;
+
+/** The longest time between two successes. */
+export const longestOutageMs = (attempts: readonly Attempt[]): number => {
+  const times = attempts
+    .filter(({ outcome }) => outcome === 'ok')
+    .map(({ at, ms }) => at + ms)
+    .toSorted((a, b) => a - b);
+  return Math.round(Math.max(0, ...times.slice(1).map((time, n) => time - (times[n] ?? time))));
+};
+
+/** Looks in the database for everything that callers were told, and whether it is there once. Stop the callers first. */
+export const audit = async (url: string, ...loads: readonly (Callers | Togglers)[]): Promise<Audit> => {
+  const rows = await withDatabase(url, (db) => db.read<{ id: Bytes; title: string }>('SELECT id, title FROM games'));
+  const stored = new Map<string, string[]>();
+  const isTheirs = (title: string) => loads.some(({ prefix }) => title.startsWith(prefix));
+  for (const { id, title } of rows)
+    if (isTheirs(title)) stored.set(title, [...(stored.get(title) ?? []), idFromBytes(id)]);
+  let [acknowledged, lost] = [0, 0];
+  let duplicated = [...stored.values()].reduce((sum, ids) => sum + ids.length - 1, 0);
+  for (const load of loads) {
+    acknowledged += load.attempts.filter(({ outcome }) => outcome === 'ok').length;
+    for (const [title, id] of load.acknowledged) if (!stored.get(title)?.includes(id)) lost += 1;
+    if ('states' in load) duplicated += load.states.reduce((sum, { told }) => sum + repeated(told), 0);
+  }
+  const titles = new Set(loads.flatMap((load) => [...load.acknowledged.keys()]));
+  const unacknowledged = [...stored.keys()].filter((title) => !titles.has(title)).length;
+  const outage = Math.max(...loads.map((load) => longestOutageMs(load.attempts)));
+  return { acknowledged, lost, duplicated, unacknowledged, longestOutageMs: outage };
+};
+
+/** The requests, in words, that ended otherwise than in one of `outcomes`, or took longer than `ms`; the first ten. */
+export const strayOf = (attempts: readonly Attempt[], outcomes: readonly string[], ms: number): string[] =>
+  attempts
+    .filter((attempt) => !outcomes.includes(attempt.outcome) || attempt.ms > ms)
+    .slice(0, 10)
+    .map((attempt) => `${attempt.procedure}: ${attempt.outcome} after ${Math.round(attempt.ms)} ms`);
