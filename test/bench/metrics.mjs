@@ -1,6 +1,6 @@
 import { measureCost } from './cost.mjs';
 import { countCpu } from './machine/cpu.mjs';
-import { freePort } from './machine/processes.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { figure } from './report.mjs';
 
 const SCRAPES = 50;

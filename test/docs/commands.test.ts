@@ -13,7 +13,7 @@ import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { blocksOf } from '../harness/documents/guide.ts';
 import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
-import { freePort } from '../harness/servers/servers.ts';
+import { freePort } from '../harness/free-ports.mjs';
 
 // What the guides for operators tell them to type, line by line, on this database. Other guides are run as a whole.
 

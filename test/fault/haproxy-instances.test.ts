@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
-import { freePorts } from '../harness/faults/durable-server.ts';
+import { freePorts } from '../harness/free-ports.mjs';
 import { type Haproxy, startHaproxy } from '../harness/faults/haproxy.ts';
 import { startReaders } from '../harness/faults/readers.ts';
 import { noteResult } from '../harness/faults/results.ts';

@@ -8,7 +8,7 @@ import { openClient, reasonIn } from '../harness/app/client.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { type Balancer, startBalancer } from '../harness/faults/balancer.ts';
-import { freePorts } from '../harness/faults/durable-server.ts';
+import { freePorts } from '../harness/free-ports.mjs';
 import { startReaders } from '../harness/faults/readers.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { audit, startTogglers, startWriters, strayOf } from '../harness/faults/writers.ts';

@@ -8,6 +8,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { ErrorResponse } from '../../contract/index.ts';
 import { type Client, type Ending, openClient } from '../harness/app/client.ts';
+import { until } from '../harness/until.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { aKey, idIn, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
@@ -57,15 +58,13 @@ const reasonOf = (ending: Ending): string =>
 const create = (title = 'a game') => client.call('game.create', { title, tagNames: ['a tag'] });
 const list = (search?: string) => client.call('game.list', { limit: 10, page: 1, ...(search && { search }) });
 
-/** Waits until what is asked for is answered with a status. */
-const until = async (status: number, ask: () => Promise<Ending>, ms = 5000): Promise<void> => {
-  const late = performance.now() + ms;
-  for (let ending = await ask(); statusOf(ending) !== status; ending = await ask()) {
-    if (performance.now() > late) throw new Error(`still ${answered(ending).text}`);
-    await sleep(20);
-  }
+/** Resolves when a request is answered with a status. */
+const untilStatus = async (status: number, ask: () => Promise<Ending>, withinMs = 5000): Promise<void> => {
+  let ending: Ending | undefined;
+  const holds = async (): Promise<boolean> => statusOf((ending = await ask())) === status;
+  await until(holds, { withinMs, seen: () => (ending ? answered(ending).text : 'no answer') });
 };
-const untilReady = (ms?: number) => until(200, () => client.get('/readyz'), ms);
+const untilReady = (ms?: number) => untilStatus(200, () => client.get('/readyz'), ms);
 
 /** Waits until the log holds this. */
 const logged = async (words: RegExp): Promise<void> => {
@@ -102,7 +101,7 @@ describe('a disk that is full', () => {
     await load.done;
     for (const ending of load.endings) if (statusOf(ending) !== 200) expectRefusal(ending);
     await logged(/database or disk is full/);
-    await until(503, async () => {
+    await untilStatus(503, async () => {
       await create('x'.repeat(200));
       return client.get('/readyz');
     });
@@ -154,7 +153,7 @@ describe('the file', () => {
     backup.close();
     const lost = idIn(answered(await create('lost')).text);
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`);
-    await until(503, () => client.get('/readyz'));
+    await untilStatus(503, () => client.get('/readyz'));
     copyFileSync(`${file}.copy`, file);
     await untilReady();
     expect(statusOf(await client.call('game.getById', { id: kept }))).toBe(200);
@@ -204,7 +203,7 @@ describe('the file', () => {
 
     for (const [index, page] of pages.entries()) writePage(file, page, whole[index]!);
     await untilReady(30_000);
-    await until(200, () => list());
+    await untilStatus(200, () => list());
     expect(await served.stop()).toBe(0);
     await expectSound(database.url, []);
   });

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { openClient } from '../harness/app/client.ts';
+import { until } from '../harness/until.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { largeGame, largeRequest } from '../harness/http/large-answers.ts';
 import { aKey, idIn } from '../harness/http/load.ts';
@@ -74,14 +75,6 @@ const open = async (): Promise<Attacker> => {
   return { socket, heard: () => heard };
 };
 const openMany = (count: number): Promise<Attacker[]> => Promise.all(Array.from({ length: count }, open));
-
-const until = async (isSo: () => boolean, withinMs = 25_000): Promise<void> => {
-  const deadline = performance.now() + withinMs;
-  while (!isSo()) {
-    if (performance.now() > deadline) throw new Error('it did not come to that in time');
-    await sleep(20);
-  }
-};
 
 /** How often each reason was heard, and each success. */
 const reasonsOf = (attackers: readonly Attacker[]): Record<string, number> => {

@@ -17,6 +17,7 @@ import { createLog } from '../../src/app/log.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { schema } from '../../src/app/schema.ts';
 import { type Reply, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { until } from '../harness/until.ts';
 import { callOf } from '../harness/app/call.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { connectionOptions, createDatabase, engine } from '../harness/app/database.ts';
@@ -387,11 +388,6 @@ describe('records', () => {
     what: 'idempotency records',
     sweep: () => sweepRecords(from, now),
   });
-
-  /** Resolves when a condition holds. */
-  const until = async (holds: () => Promise<boolean>): Promise<void> => {
-    while (!(await holds())) await sleep(5);
-  };
 
   test('go away by themselves, again and again', async () => {
     const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), 10);

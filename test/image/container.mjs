@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { freePort } from '../harness/free-ports.mjs';
 
 const READY_SECONDS = 30;
 /** What the service can do without. */
@@ -10,16 +9,6 @@ export const CONFINED = [
   '--security-opt=no-new-privileges',
   '--memory=512m',
 ];
-
-/** A port that nobody listens on. */
-export const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** The words that set variables of a container. */
 export const variables = (env) => Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]);

@@ -5,7 +5,8 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Container, freePort } from './container.mjs';
+import { Container } from './container.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { npmrc } from './npmrc.mjs';
 
 const execute = promisify(execFile);

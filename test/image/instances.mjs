@@ -10,7 +10,8 @@ import { installMariadb, startMariadb } from '../bench/machine/mariadb.mjs';
 import { dashboardOf, queryOf } from '../observe/dashboard.mjs';
 import { answering, replaced, startPrometheus } from '../observe/prometheus.mjs';
 import { installedPrometheus } from '../harness/jest/available.mjs';
-import { CONFINED, freePort, variables } from './container.mjs';
+import { CONFINED, variables } from './container.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { Lacking } from './docker.mjs';
 import { projectOf } from './manifests.mjs';
 

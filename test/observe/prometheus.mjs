@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort, start, stop } from '../bench/machine/processes.mjs';
+import { start, stop } from '../bench/machine/processes.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { installedPrometheus } from '../harness/jest/available.mjs';
 
 const WAIT_SECONDS = 60;

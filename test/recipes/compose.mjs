@@ -4,7 +4,7 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { clone, root } from './support/clone.mjs';
-import { freePort } from './support/sandbox.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { run, serve } from './support/shell.mjs';
 import { packages } from './support/tools.mjs';
 import { readYaml } from './support/yaml.mjs';

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runAction } from './support/action.mjs';
 import { clone, root } from './support/clone.mjs';
-import { freePort } from './support/sandbox.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { run } from './support/shell.mjs';
 import { actionlint, need } from './support/tools.mjs';
 import { readYaml } from './support/yaml.mjs';

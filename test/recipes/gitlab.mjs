@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from './support/clone.mjs';
-import { freePort } from './support/sandbox.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { run } from './support/shell.mjs';
 import { readYaml } from './support/yaml.mjs';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { document, faultOf, operations } from './support/document.mjs';
 import { blocksOf, versionInGuide } from './support/guide.mjs';
-import { freePort } from './support/sandbox.mjs';
+import { freePort } from '../harness/free-ports.mjs';
 import { run, serve } from './support/shell.mjs';
 import { packages, pinned } from './support/tools.mjs';
 

@@ -12,7 +12,7 @@ import { type Sample, samplesOf, sumsBy } from '../harness/documents/metrics.ts'
 import { type Collector, type Span, startCollector } from '../harness/servers/otlp.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { PLANTED } from '../harness/documents/secrets.ts';
-import { freePort } from '../harness/servers/servers.ts';
+import { freePort } from '../harness/free-ports.mjs';
 
 // What the program tells a collector of the requests that it answers.
 

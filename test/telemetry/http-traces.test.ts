@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { type Collector, startCollector } from '../harness/servers/otlp.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
-import { freePort } from '../harness/servers/servers.ts';
+import { freePort } from '../harness/free-ports.mjs';
 
 // Traces where nobody wants them, where nobody takes them, and with several workers.
 

@@ -45,6 +45,3 @@ export const retryAfterMs = (buffer) => {
 
 /** Whether the server closes the connection after this reply. */
 export const isLastReply = (buffer) => headOf(buffer).includes('\r\nconnection: close');
-
-/** The item at this share of a sorted list. */
-export const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];

@@ -1,7 +1,8 @@
 // The load generator, in a process of its own: sends prepared requests over kept-alive connections, each as soon as its
 // connection has had the answer to the one before. Does next to nothing else, since the servers measured need the CPU.
 import { connect } from 'node:net';
-import { answerLength, isLastReply, kindOf, quantile, retryAfterMs, statusOf } from './answer.mjs';
+import { answerLength, isLastReply, kindOf, retryAfterMs, statusOf } from './answer.mjs';
+import { quantile } from '../../harness/quantile.mjs';
 
 /** More would overflow the server's backlog, and wait a second for the next attempt. */
 const OPENED_AT_ONCE = 100;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection } from 'mysql2/promise';
 import { installedMariadb } from '../../harness/jest/available.mjs';
-import { freePort, removeAtEnd, run, start, stop } from './processes.mjs';
+import { removeAtEnd, run, start, stop } from './processes.mjs';
+import { freePort } from '../../harness/free-ports.mjs';
 
 const START_TIMEOUT_MS = 120_000;
 export const DATABASE = 'content';

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 
 const children = new Set();
 const folders = new Set();
@@ -17,16 +16,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 export const removeAtEnd = (folder) => {
   folders.add(folder);
   return folder;
-};
-
-/** A port of 127.0.0.1 that nobody listens on. */
-export const freePort = async () => {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return port;
 };
 
 /** Starts a process that does not outlive the bench. `ended` resolves with its exit code and signal. */

@@ -3,7 +3,8 @@ import { openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort, start, stop } from './processes.mjs';
+import { start, stop } from './processes.mjs';
+import { freePort } from '../../harness/free-ports.mjs';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const START_TIMEOUT_MS = 30_000;

@@ -15,6 +15,7 @@ import { createApp } from '../../../src/app/app.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { closeContext, openContext } from '../../../src/app/context.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
+import { until } from '../../harness/until.ts';
 import { connectionOptions } from '../../harness/app/database.ts';
 import { type ServerProgram, startServer, type ThrowawayServer } from '../../harness/servers/servers.ts';
 import { fillDisk, mountSmallDisk, type SmallDisk } from '../../harness/servers/small-disk.ts';
@@ -27,18 +28,21 @@ const NOBODY = 65_534;
 
 let app: TestApp;
 
-/** Asks until it answers so. */
-const until = async (status: number): Promise<string> => {
-  for (;;) {
+/** Resolves with the text of the first answer of `/readyz` that has a status. */
+const untilReadiness = async (status: number): Promise<string> => {
+  let text = '';
+  const holds = async (): Promise<boolean> => {
     const reply = await app.http.get('/readyz');
-    if (reply.status === status) return reply.text;
-    await sleep(100);
-  }
+    text = reply.text;
+    return reply.status === status;
+  };
+  await until(holds, { everyMs: 100, seen: () => text });
+  return text;
 };
 const listStatus = async (): Promise<number> => (await app.send('game.list', { limit: 1, page: 1 })).status;
 
 const expectUnready = async (): Promise<void> => {
-  expect(await until(503)).toContain('"hint":"The database takes no writes."');
+  expect(await untilReadiness(503)).toContain('"hint":"The database takes no writes."');
   expect(await listStatus()).toBe(200);
   expect((await app.http.get('/healthz')).status).toBe(200);
 };
@@ -71,16 +75,16 @@ const onServers = (name: 'mariadb' | 'mysql', program: ServerProgram): void => {
   });
 
   test('that was told to take none is not ready, until it takes them again; nothing is left of the trials', async () => {
-    await until(200);
+    await untilReadiness(200);
     await run('SET GLOBAL read_only = 1');
     await expectUnready();
     await run('SET GLOBAL read_only = 0');
-    await until(200);
+    await untilReadiness(200);
     expect(await run('SELECT * FROM content.idempotency_records')).toEqual([]);
   });
 
   test('that is locked for a backup is ready', async () => {
-    await until(200);
+    await untilReadiness(200);
     const backup = await createConnection(connectionOptions(new URL(server.url)));
     await backup.query('FLUSH TABLES WITH READ LOCK');
     // Longer than what is known of it is believed, and than a trial waits.
@@ -109,12 +113,12 @@ const onSqlite = (): void => {
 
   test('whose disk is full is not ready, until there is room', async () => {
     if (!disk) throw new Error('this machine lets nobody mount a disk');
-    await until(200);
+    await untilReadiness(200);
     const filler = join(disk.folder, 'filler');
     fillDisk(filler);
     await expectUnready();
     rmSync(filler);
-    await until(200);
+    await untilReadiness(200);
   });
 
   test('that may only be read is not ready', async () => {

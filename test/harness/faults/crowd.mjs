@@ -7,6 +7,7 @@
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { quantile } from '../quantile.mjs';
 
 const [base, connections, ms] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
 const isObedient = process.argv[5] === 'obedient';
@@ -61,14 +62,13 @@ const run = async (agent, first) => {
     await sleep(Math.max(awayMs, REST_MS));
   }
 };
-const quantile = (values, share) =>
-  Math.round(values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0);
+const roundedQuantile = (values, share) => Math.round(quantile(values, share));
 
 agents.forEach((agent, index) => void run(agent, index));
 setTimeout(() => {
   stopped = true;
   for (const agent of agents) agent.destroy();
-  const of = (values) => ({ p50: quantile(values, 0.5), p99: quantile(values, 0.99) });
+  const of = (values) => ({ p50: roundedQuantile(values, 0.5), p99: roundedQuantile(values, 0.99) });
   const result = { statuses, connected, failed, refusedMs: of(times.refused), admittedMs: of(times.admitted) };
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit());
 }, ms);

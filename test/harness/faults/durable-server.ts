@@ -1,32 +1,16 @@
 import { execFileSync, type ExecFileSyncOptions } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
+import { freePorts } from '../free-ports.mjs';
 import type { ServerProgram, VitessProgram } from '../servers/servers.ts';
 import { programIn, untilServed, vitessFolder, vitessOptions, vitessProcess } from '../servers/vitess.ts';
 import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
 
 const START_TIMEOUT_MS = 60_000;
-
-/** Ports that are free now, all different. */
-export const freePorts = async (count: number): Promise<number[]> => {
-  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  return Promise.all(
-    probes.map(async (probe) => {
-      await once(probe, 'listening');
-      const address = probe.address();
-      probe.close();
-      await once(probe, 'close');
-      if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
-      return address.port;
-    }),
-  );
-};
 
 /** Resolves when a server takes connections. @throws Error with its own words when it ends, or takes a minute */
 export const untilUp = async (process: Guarded, port: number): Promise<void> => {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from '@jest/globals';
 import { createConnection, type RowDataPacket } from 'mysql2/promise';
-import { freePorts, untilUp } from './durable-server.ts';
+import { untilUp } from './durable-server.ts';
+import { freePorts } from '../free-ports.mjs';
 import { type Guarded, isFrozen, startGuarded } from './guarded.ts';
 
 declare global {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { blocksOf } from '../documents/guide.ts';
-import { freePorts } from './durable-server.ts';
+import { freePorts } from '../free-ports.mjs';
 import { startGuarded } from './guarded.ts';
 
 declare global {

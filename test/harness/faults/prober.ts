@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { quantile } from '../quantile.mjs';
 import { controlUrl } from './control.ts';
 import { stopAfterTest } from './running.ts';
 
@@ -112,7 +113,3 @@ export const startLiveness = async (url: string): Promise<{ stop(): Promise<Live
     },
   };
 };
-
-/** The smallest of the values that is at least as large as the given share of them, such as 0.99. */
-export const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from '@jest/globals';
 import type { Certificate } from './certificates.ts';
-import { freePort } from './servers.ts';
+import { freePort } from '../free-ports.mjs';
 
 declare global {
   /** The path of its program, set by jest.config.mjs. */

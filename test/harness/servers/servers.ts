@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection } from 'mysql2/promise';
+import { freePort } from '../free-ports.mjs';
 
 export type ServerEngine = 'mariadb' | 'mysql';
 
@@ -70,16 +70,6 @@ const CARELESS = [
   '--skip-log-bin',
   '--performance-schema=OFF',
 ];
-
-export const freePort = async () => {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.');
-  return address.port;
-};
 
 /**
  * Starts an empty server on a port of its own, for as long as this process lives: it takes `root` without a password

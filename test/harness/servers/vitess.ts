@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, escapeId, type RowDataPacket } from 'mysql2/promise';
-import { freePort, GUARD, startServer, type ThrowawayServer, type VitessProgram } from './servers.ts';
+import { GUARD, startServer, type ThrowawayServer, type VitessProgram } from './servers.ts';
+import { freePort } from '../free-ports.mjs';
 
 // Vitess as a whole in one process (vtgate, a tablet for each keyspace, the topology in memory), over one MySQL. It is no
 // cluster; what SQL it takes, how it holds sessions and transactions, and how it fails are those of one.

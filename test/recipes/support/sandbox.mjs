@@ -1,5 +1,3 @@
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { PROGRAM, startServer } from '../../clients/sdk/gateway.mjs';
 
 /** The key of the sandbox with every scope, as docs/sandbox.md prints it. */
@@ -13,13 +11,3 @@ export const startSandbox = () =>
     { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn' },
     /^ *Docs: +(http\S+)\/docs\/$/m,
   );
-
-/** A port that nobody listens on. */
-export const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-};

@@ -1,0 +1,2 @@
+export const freePorts: (count: number) => Promise<number[]>;
+export const freePort: () => Promise<number>;

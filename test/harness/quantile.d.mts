@@ -1,0 +1,1 @@
+export const quantile: (values: readonly number[], share: number) => number;
