@@ -34,21 +34,41 @@ const section = (text: string, heading: string): string => {
     .trim();
 };
 
-/** The quick start of each SDK, under the names it is published by: `quickstart.go`, …. */
-const quickStarts = async (): Promise<Record<string, string>> => {
+/** The README of each SDK, by its language, under the names that it is published by. */
+const sdkReadmes = async (): Promise<[language: string, text: string][]> => {
   const path = pathToFileURL(resolve('openapi/sdk/settings.mjs')).href;
   const { readSettings, settingAt } = (await import(path)) as SdkSettings;
   const settings = readSettings();
-  return Object.fromEntries(
-    Object.keys(LANGUAGES).map((language) => {
-      const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8').replaceAll(
-        /\{\{([\w.]+)\}\}/g,
-        (_, name: string) => settingAt(settings, name),
-      );
-      // Words after the language are for tools of that language.
-      return [`quickstart.${language}`, section(readme, '## Quick start').replaceAll(/^(```\w+),\w+$/gm, '$1')];
-    }),
+  return Object.keys(LANGUAGES).map((language) => {
+    const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8').replaceAll(
+      /\{\{([\w.]+)\}\}/g,
+      (_, name: string) => settingAt(settings, name),
+    );
+    // Words after the language, and lines of Rust that begin with `# `, are for tools that compile the examples.
+    const code = (block: string): string => (language === 'rust' ? block.replaceAll(/^# .*\n/gm, '') : block);
+    return [language, readme.replaceAll(/^(```\w+),\w+$/gm, '$1').replaceAll(/^```\w+\n[^]*?^```$/gm, code)];
+  });
+};
+
+/** The quick start of each SDK: `quickstart.go`, …. */
+const quickStarts = async (): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await sdkReadmes()).map(([language, text]) => [`quickstart.${language}`, section(text, '## Quick start')]),
   );
+
+/** Figures of the last run of the tests of faults: `faults.killed`, …. @throws Error where the table lacks a row */
+const faultResults = (): Record<string, string> => {
+  const table = readFileSync('test/fault/RESULTS.md', 'utf8');
+  const row = (fault: string, figures: RegExp): string[] => {
+    const line = table.split('\n').find((one) => one.startsWith(`| ${fault}`)) ?? '';
+    const found = figures.exec(line)?.slice(1);
+    if (!found) throw new Error(`test/fault/RESULTS.md has no row "${fault}" with the figures of docs/scaling.md.`);
+    return found.map((figure) => Number(figure).toLocaleString('en'));
+  };
+  const killed = 'one of four instances is killed (kill -9), behind HAProxy';
+  const [requests, , broken] = row(killed, /(\d+) requests: ok (\d+), broken \w+ (\d+)/);
+  const [restarted] = row('rolling restart of four instances (SIGTERM), behind HAProxy', /\| (\d+) requests +\|/);
+  return { 'faults.killed': `${broken} of ${requests}`, 'faults.restarted': `${restarted}` };
 };
 
 /** What all SDKs do, and the settings of the service, as the pages for developers tell them. */
@@ -66,9 +86,14 @@ const passages = (): Record<string, string> => {
 };
 
 /** All that may stand in guides, by name. */
-const parts = async (): Promise<Record<string, string>> => ({ ...facts, ...passages(), ...(await quickStarts()) });
+const parts = async (): Promise<Record<string, string>> => ({
+  ...facts,
+  ...passages(),
+  ...faultResults(),
+  ...(await quickStarts()),
+});
 
-/** The guides as they should be, by their paths. Runs in the root of the repository. @throws Error at an unknown name */
+/** The guides, and the READMEs of the SDKs, as they should be, by their paths. Runs in the root of the repository. @throws Error at an unknown name */
 export const filledGuides = async (): Promise<[path: string, text: string][]> => {
   const known = await parts();
   const fill = (text: string): string =>
@@ -82,11 +107,16 @@ export const filledGuides = async (): Promise<[path: string, text: string][]> =>
   const paths = readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`);
-  return Promise.all(
+  const guides = await Promise.all(
     paths.map(async (path): Promise<[string, string]> => {
       const text = readFileSync(path, 'utf8');
-      // Only where something is filled in: the others are nobody's business here.
+      // A guide in which nothing is filled in stays as it is.
       return [path, text.search(PART) !== -1 ? await format(fill(text), { ...style, parser: 'markdown' }) : text];
     }),
   );
+  const readmes = (await sdkReadmes()).map(([language, text]): [string, string] => [
+    `openapi/sdk/${language}/README.md`,
+    text,
+  ]);
+  return [...guides, ...readmes];
 };
