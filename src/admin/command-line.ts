@@ -49,7 +49,8 @@ const createProgram = (): Command =>
     .addCommand(reindexCommand())
     .addCommand(verifyCommand())
     .addCommand(verifyCleanupCommand())
-    .addCommand(mockServerCommand());
+    .addCommand(mockServerCommand())
+    .addCommand(mockServerCommand('fault-server'), { hidden: true });
 
 /** The full name of a command, with the program. */
 const callOf = (command: Command): string =>

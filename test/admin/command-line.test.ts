@@ -103,7 +103,7 @@ describe('help', () => {
       'reindex',
       'verify',
       'verify-cleanup',
-      'fault-server',
+      'mock-server',
     ]);
   });
 
@@ -140,11 +140,11 @@ describe('help', () => {
     expect(examples.map(([first]) => first)).toEqual(
       leaves.map(({ command }) => expect.stringMatching(`^${[CALL, ...command].join(' ')}`)),
     );
-    // `verify` has no settings, but a deployment; test/testkit/conformance/http.test.ts tries its examples. `fault-server` has none
+    // `verify` has no settings, but a deployment; test/testkit/conformance/http.test.ts tries its examples. `mock-server` has none
     // either, and listens; `npm run test:sdk` needs it.
     const configured = examples
       .flat()
-      .filter((example) => !/^(verify|fault-server)( |$)/.test(example.slice(CALL.length + 1)));
+      .filter((example) => !/^(verify|mock-server)( |$)/.test(example.slice(CALL.length + 1)));
     await Promise.all(
       configured.map(async (example) => {
         // Faulty usage is told before faulty settings, which keep this from doing anything.

@@ -23,8 +23,8 @@ export const floors: readonly (readonly string[])[] = [
 export const purposes: Readonly<Record<string, string>> = {
   'cli.ts': 'entry point',
   admin: 'command line for operators',
-  testkit: 'sandbox, seed, conformance, mock server',
-  app: 'assembly: context, Express app, processes',
+  testkit: 'sandbox, conformance, mock server',
+  app: 'context, Express app, processes',
   rpc: 'one call: tRPC and MCP transports',
   site: 'docs, guides, landing page',
   game: 'router game',

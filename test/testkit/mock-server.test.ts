@@ -50,7 +50,7 @@ afterAll(() => server.stop());
 
 /** Lets the command run until it has said something, or has ended by itself. Resolves with its output and exit status. */
 const runUntilReady = async (args: string[], env: Environment = {}) => {
-  const child = startCli(['fault-server', ...args], env);
+  const child = startCli(['mock-server', ...args], env);
   const said = { stdout: '', stderr: '' };
   child.stdout.on('data', (text: string) => {
     said.stdout += text;

@@ -77,11 +77,11 @@ export const startSandbox = async () => {
   return { ...sandbox, key: keys[0].key };
 };
 
-/** Starts the fault server. Returns its `url` and `stop`. */
+/** Starts the mock server. Returns its `url` and `stop`. */
 export const startFaultServer = () =>
   startServer(
     PROGRAM,
-    ['fault-server', '--port', '0'],
+    ['mock-server', '--port', '0'],
     { PATH: process.env.PATH },
     /^\d+ vectors at (http\S+)\/vectors$/m,
   );

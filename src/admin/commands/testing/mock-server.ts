@@ -21,8 +21,9 @@ const readVectors = (file: string): Vector[] => {
   }
 };
 
-export const mockServerCommand = (): Command =>
-  new Command('fault-server')
+/** The command, also under its former name, `fault-server`. */
+export const mockServerCommand = (name = 'mock-server'): Command =>
+  new Command(name)
     .summary('serve scripted faults for testing clients')
     .description(
       'Serves scripted exchanges ("vectors"): refused connections, slow and broken replies, and whatever else a client ' +
@@ -31,7 +32,7 @@ export const mockServerCommand = (): Command =>
     )
     .option('--port <number>', 'the port to listen on; 0 picks a free one', wholeNumberUpTo(MAX_PORT), 4010)
     .option('--vectors <file>', 'your own exchanges, in the format of openapi/sdk/vectors.json')
-    .addHelpText('after', examples('fault-server', 'fault-server --port 4011 --vectors my-vectors.json'))
+    .addHelpText('after', examples('mock-server', 'mock-server --port 4011 --vectors my-vectors.json'))
     .action(async ({ port, vectors }: { port: number; vectors?: string }) => {
       const script = readVectors(vectors ?? createRequire(import.meta.url).resolve(OURS));
       const server = await startMockServer(script, port);
