@@ -1,18 +1,18 @@
 import type { Issue, Reason } from '../contract/index.ts';
 
 interface Details {
-  /** What to do about it, more precise than the catalogue's hint. */
+  /** A hint that is more precise than the catalogue's. */
   hint?: string;
   /** The faults of the input, with reason `VALIDATION_FAILED`. */
   issues?: Issue[];
-  /** After how many seconds to try again, where the catalogue leaves this open. */
+  /** The seconds after which to try again, where the catalogue leaves this open. */
   retryAfter?: number;
   /** Whether to try again, where it depends on the request. */
   shouldRetry?: boolean;
   cause?: unknown;
 }
 
-/** A failure with a reason of the contract's catalogue. Only `http/errors.ts` knows what it looks like on the wire. */
+/** A failure with a reason of the contract's catalogue. `http/message/failures.ts` writes it on the wire. */
 export class AppError extends Error {
   readonly reason: Reason;
   readonly details: Details;
@@ -25,7 +25,7 @@ export class AppError extends Error {
   }
 }
 
-/** Ends what a caller had asked for who waits no more. */
+/** Ends the work for a caller who has left. */
 export class CallerLeft extends AppError {
   constructor() {
     super('TIMEOUT', { hint: 'The caller has left.' });

@@ -5,17 +5,17 @@ import type { Caller } from './auth/verifier.ts';
 
 /** A call under way. */
 export interface Call<C extends Caller | undefined = Caller | undefined> {
-  /** Who calls; undefined for nobody in particular. */
+  /** The caller; undefined for an anonymous one. */
   caller: C;
-  /** Whence, as far as trusted proxies tell. */
+  /** The caller's address, as far as trusted proxies tell. */
   address: string;
-  /** How long it may take. */
+  /** The time limit of the call. */
   deadline: Deadline;
-  /** How a repetition of it is known, where it is a write whose caller asks for that. */
+  /** Set for writes with an `Idempotency-Key`. */
   idempotent?: IdempotentCall | undefined;
 }
 
-/** A call of a procedure: certainly someone's where a scope is needed. */
+/** A call of a procedure. One that needs a scope has a caller. */
 export type CallOf<R extends Route> = Call<R['metadata']['access'] extends 'public' ? Caller | undefined : Caller>;
 
 /** One function for each procedure of a router: contract input in, contract output out. */

@@ -28,7 +28,7 @@ import type { Observer } from '../telemetry/hooks.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import { profileReads } from '../user/reads.ts';
 
-/** How long it may take to store what is in memory, unless told. */
+/** The default time limit for storing buffered changes. */
 const CLOSE_MS = 10_000;
 
 /** Everything the service depends on. */
@@ -38,11 +38,11 @@ export interface Context extends RpcContext {
   db: Database;
   /** The dependencies of each router's handlers. */
   routers: Routers;
-  /** What runs beside the requests. `stopping` is aborted when the service has been told to stop. */
+  /** Background work. `stopping` is aborted when the service has been told to stop. */
   lifecycle: { indexer: Indexer; sweeper: Sweeper; stopping: AbortController };
 }
 
-/** Connects to the database and sets up what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
+/** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
 export const openContext = async (
   config: Config,
   log: Logger,
@@ -103,7 +103,7 @@ export const openContext = async (
   };
 };
 
-/** What the service counts by itself, for its metrics. */
+/** The counts of the service's own parts, for its metrics. */
 export const metricSources = ({ db, auth, protection, routers }: Context): MetricSources => ({
   engine: db.dialect.engine,
   policies: protection.limits?.limiter.allPolicies ?? [],
@@ -116,14 +116,14 @@ export const metricSources = ({ db, auth, protection, routers }: Context): Metri
   lookUps: { keys: auth.keys.lookUps, tags: routers.game.tags.lookUps },
 });
 
-/** Stores what is still in memory, as far as this is done until the deadline, and disconnects. */
+/** Stores buffered changes, as far as the deadline allows, and disconnects. */
 export const closeContext = async (
   { db, auth, protection, routers, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
   const { indexer, sweeper } = lifecycle;
   await Promise.all([
-    // What does not end by then, ends with its connection.
+    // Work that does not end by then ends with its connection.
     deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
     auth.keys.close(deadline),
     auth.uses.close(deadline),

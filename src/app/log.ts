@@ -4,11 +4,11 @@ import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'p
 /** Causes below an error that are shown, and errors within an AggregateError. */
 const MAX_DEPTH = 5;
 const MAX_ERRORS = 10;
-/** Members of errors that no value of a caller gets into: they name a kind of fault, or an address of ours. */
+/** Members of errors that hold no values of callers: codes, and addresses of the service. */
 const SAFE_MEMBERS = ['reason', 'code', 'errno', 'sqlState', 'errcode', 'errstr', 'syscall', 'address', 'port'];
-/** What the drivers, or TypeORM, give errors of the database server. */
+/** Members that drivers and TypeORM add to errors of the database server. */
 const SERVER_MEMBERS = ['sqlState', 'sqlMessage', 'errcode', 'driverError', 'query', 'parameters'];
-/** From the first quote to the last: what is quoted may hold quotes. One within a word is an apostrophe. */
+/** From the first quote to the last, since quoted text may hold quotes. A quote within a word is an apostrophe. */
 const QUOTED = /(?<!\w)["'`](?:[^]*["'`]|[^]*)/;
 
 type DescribedError = Record<string, unknown>;
@@ -16,13 +16,13 @@ type DescribedError = Record<string, unknown>;
 const isError = (value: unknown): value is Error => value instanceof Error || types.isNativeError(value);
 
 /**
- * The message of an error without what callers sent. The server's own are left out, since they may be nothing but a value
- * (`Duplicate entry 'my password' for key …`, a trigger's SIGNAL); its code says what it was.
+ * The message of an error without values of callers. Messages of the database server are left out, since they may
+ * consist of a value (`Duplicate entry 'my password' for key …`, a trigger's SIGNAL); the code says what happened.
  */
 const messageOf = (error: Error): string | undefined =>
   SERVER_MEMBERS.some((name) => name in error) ? undefined : error.message.replace(QUOTED, '"…"');
 
-/** Where an error was thrown. A stack begins with the message, which may look like a part of it. */
+/** The frames of an error's stack. The stack begins with the message, which may look like a frame. */
 const framesOf = ({ stack = '', message }: Error): string => {
   const frames = stack.slice(Math.max(stack.indexOf(message), 0) + message.length).split('\n');
   return frames.filter((line) => /^ {4}at \S/.test(line)).join('\n');
@@ -46,15 +46,15 @@ const describe = (error: unknown, depth: number): DescribedError => {
 };
 
 /**
- * What the log says of an error: its type, its codes, where it was thrown, and the same of its causes. Nothing of what
- * callers sent, be it in the statement, its parameters, or the words of the database.
+ * The description of an error in the log: type, codes, frames, and the same of its causes. It holds no values of
+ * callers, neither of statements, nor parameters, nor messages of the database.
  */
 export const describeError = (error: unknown): DescribedError => describe(error, MAX_DEPTH);
 
 const options: LoggerOptions = {
   serializers: { err: describeError },
   hooks: {
-    // Else pino takes the message of the error for that of the line.
+    // Otherwise pino takes the error's message for that of the line.
     logMethod: function ([first, ...others], method) {
       const entry: unknown = isError(first) ? { err: first } : first;
       const isUnsaid = others.length === 0 && typeof entry === 'object' && entry !== null && 'err' in entry;
@@ -64,8 +64,8 @@ const options: LoggerOptions = {
 };
 
 /**
- * Lines for whoever reads along, in place of JSON. Colors only where a terminal shows them. Loaded here, since most logs are
- * for programs.
+ * Formats lines for a person instead of JSON, with colors on a terminal. Loaded on demand, since most logs are for
+ * programs.
  */
 export const prettyLines = async (destination: DestinationStream, colorize: boolean): Promise<DestinationStream> => {
   const { prettyFactory } = await import('pino-pretty');

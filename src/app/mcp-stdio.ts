@@ -7,14 +7,14 @@ import { open, openLog, prepareDatabase } from './start.ts';
 import { StopTime } from './stop-time.ts';
 
 /**
- * Speaks the Model Context Protocol on the standard input and output, in the name of a key or of nobody, until the input
- * ends or a signal comes: then it answers what was asked, stores what is buffered, and closes the database. The log goes
- * to the standard error.
+ * Serves the Model Context Protocol on the standard input and output, with a key or anonymously, until the input ends
+ * or a signal comes: then it answers the requests under way, stores buffered changes, and closes the database. The log
+ * goes to the standard error.
  * @throws AppError DATABASE_UNAVAILABLE, KEY_… for a key that does not work
  */
 export const serveMcp = async (config: Config, key: string | undefined): Promise<void> => {
   const log = await openLog(config);
-  // Whoever starts it for an assistant shows what it says as a fault.
+  // Programs that start it for an assistant show its log as a fault.
   const context = await open(config, log, { level: 'debug' });
   const stopTime = new StopTime(config.shutdownTimeoutMs);
   const stopped = stopSignal();

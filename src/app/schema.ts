@@ -14,7 +14,7 @@ import { tagEntity } from '../content/tag/entity.ts';
 import { userEntity } from '../user/entity.ts';
 import { userSearch } from '../user/kind.ts';
 
-/** All that is searched. */
+/** The kinds of documents that are searched. */
 export const searchKinds: readonly SearchKind[] = [gameKind.search, imageKind.search, userSearch];
 
 /** All tables of the service. */

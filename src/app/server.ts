@@ -19,13 +19,13 @@ import { exposeMetrics, open, openLog, openMetrics, openTraces, prepareDatabase 
 import { StopTime } from './stop-time.ts';
 import { warningsOf } from './warnings.ts';
 
-/** What a start prints: the name and the version of the service, and where it is. */
+/** The facts that a start prints: the name and the version of the service, and its URL. */
 export interface Start {
   title: string;
   url: string;
 }
 
-/** What the service takes from the test kit, which stands above it. */
+/** The parts of the test kit, which stands above this room, that a start uses. */
 export interface ServeKit<Demo> {
   /** Fills a database without users; undefined for one that has some. */
   createDemo: (db: Database, now: Date, options: { withKey: boolean }) => Promise<Demo | undefined>;
@@ -34,14 +34,14 @@ export interface ServeKit<Demo> {
   openSandbox: (context: Context) => Promise<Sandbox>;
 }
 
-/** A service whose calls are answered in spaces of their own. */
+/** A service whose calls are answered in workspaces. */
 export interface Sandbox {
   app: Express;
   welcome: (start: Start) => string;
   close: () => Promise<void>;
 }
 
-/** Why a port cannot be had, in words for the operator. */
+/** The error of a port that cannot be opened, in words for the operator. */
 const listenFault = ({ host, port }: Config, error: NodeJS.ErrnoException): Error => {
   switch (error.code) {
     case 'EADDRINUSE':
@@ -66,13 +66,13 @@ const listen = async (listener: HttpServer, config: Config): Promise<number> => 
   }
 };
 
-/** Where a browser on this machine finds the service. */
+/** The URL of the service for a browser on this machine. */
 const localUrl = ({ host, port }: Config): string => {
   const isAny = host === '0.0.0.0' || host === '::';
   return `http://${isAny ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
 };
 
-/** Says in the log what the operator should change. */
+/** Logs what the operator should change. */
 const warn = async ({ config, db, log }: Context): Promise<void> => {
   const { databaseUrl, workers, quotas, redisUrl } = config;
   const circumstances = {
@@ -80,13 +80,13 @@ const warn = async ({ config, db, log }: Context): Promise<void> => {
     uid: process.getuid?.(),
     inContainer: inContainer(),
     countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
-    // What cannot be asked now is no reason not to start.
+    // A database that does not answer now does not prevent the start.
     isDurable: await isDurable(db).catch(() => true),
   };
   for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
 };
 
-/** Says where the service is: in the log, and by `welcome` on the standard output. */
+/** Logs the URL of the service, and prints the welcome on the standard output. */
 const announce = async (context: Context, port: number, welcome: (start: Start) => string): Promise<void> => {
   const { config, db, log } = context;
   const url = config.publicUrl ?? localUrl({ ...config, port });
@@ -96,8 +96,8 @@ const announce = async (context: Context, port: number, welcome: (start: Start) 
 };
 
 /**
- * Answers requests until `stopped` resolves to a reason, and for a while longer, so that balancers hear of it. Then it
- * accepts nothing more, finishes what runs, and stores what is buffered. `onListening` hears of the port.
+ * Answers requests until `stopped` resolves to a reason, and a while longer, so that balancers notice. Then it accepts
+ * no more connections, finishes requests under way, and stores buffered changes. `onListening` is called with the port.
  */
 const answer = async (
   context: Context,
@@ -157,7 +157,7 @@ const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: Serve
   context.lifecycle.sweeper.start();
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
-    // Only now, since the key is shown only once, and not by a start that fails.
+    // Only now: the key is shown once, and a start that fails must not show it.
     await announce(context, port, await welcomeOf(context, isReady, kit));
   });
 };
@@ -186,7 +186,10 @@ const assertPorts = ({ metrics, workers }: Config): void => {
   );
 };
 
-/** The first of `config.workers` processes: it migrates, keeps the others running, and says where they listen. */
+/**
+ * Runs the supervisor of `config.workers` processes: it migrates, keeps the workers running, and prints where they
+ * listen.
+ */
 const superviseWorkers = async <Demo>(
   context: Context,
   stopTime: StopTime,
@@ -214,15 +217,15 @@ const superviseWorkers = async <Demo>(
 };
 
 /**
- * Runs the service until it is told to stop by SIGTERM or SIGINT: then it accepts nothing more, finishes what runs,
- * stores what is buffered, and closes the database. The log goes to the standard error.
- * @throws ConfigError for an address that cannot be had, AppError DATABASE_UNAVAILABLE
+ * Runs the service until SIGTERM or SIGINT: then it accepts no more connections, finishes requests under way, stores
+ * buffered changes, and closes the database. The log goes to the standard error.
+ * @throws ConfigError for an address that cannot be opened, AppError DATABASE_UNAVAILABLE
  */
 export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<void> => {
   const log = await openLog(config);
   const told = isWorker ? workerStopped() : undefined;
   let isOpen = false;
-  // Nothing is to be finished yet, and a database that does not answer would keep it.
+  // There is no request to finish yet, and a silent database would delay the end.
   void told?.then(() => isOpen || process.exit(0));
   const metrics = await openMetrics(config);
   const traces = await openTraces(config, log);
@@ -245,6 +248,6 @@ export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<
     leaveSupervisor();
   }
   log.info('stopped');
-  // What still waits for a collector would keep the process.
+  // Spans that wait for a collector would keep the process alive.
   if (areSent === false) process.exit();
 };

@@ -12,16 +12,16 @@ import { createLog, prettyLines } from './log.ts';
 
 const LOG_BUFFER_BYTES = 4096;
 const LOG_DELAY_MS = 200;
-/** The exit status that Node.js gives an uncaught exception, too. */
+/** The exit status of Node.js for an uncaught exception. */
 const FAULT = 1;
 
-/** The log, on the standard error, written some lines at a time. What is left is written when the process ends. */
+/** Opens the log on the standard error, which is written in blocks. The rest is written when the process ends. */
 export const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> => {
   const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
   setInterval(() => destination.flush(), LOG_DELAY_MS).unref();
   const lines = logFormat === 'pretty' ? await prettyLines(destination, process.stderr.isTTY) : destination;
   const log = createLog(logLevel, lines);
-  // Node.js would write all that the error holds, statements and their values included.
+  // Node.js would print all members of the error, statements and values included.
   process.on('uncaughtException', (error) => {
     try {
       log.fatal({ err: error }, 'a fault of the service ends it');
@@ -33,11 +33,11 @@ export const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> 
   return log;
 };
 
-/** The metrics of this process, where they are wanted: a start takes long enough without them. */
+/** The metrics of this process, if they are configured; they are loaded on demand, to keep the start short. */
 export const openMetrics = async (config: Config): Promise<Metrics | undefined> =>
   config.metrics && new (await import('../telemetry/metrics/metrics.ts')).Metrics();
 
-/** The traces of this process, likewise; a supervisor answers nobody. */
+/** The traces of this process, likewise. A supervisor answers no requests, and has none. */
 export const openTraces = async (config: Config, log: Logger): Promise<Traces | undefined> => {
   if (!config.isTracing || (config.workers > 1 && !isWorker)) return undefined;
   return new (await import('../telemetry/tracing/traces.ts')).Traces(config, log);
@@ -51,7 +51,7 @@ export const exposeMetrics = async (metrics: Metrics, context: Context): Promise
   return config.metrics && serveMetrics(metrics, config.metrics, log);
 };
 
-/** Migrates where this is asked for. Returns whether the database is ready. */
+/** Migrates if this is configured. Returns whether the schema is up to date. */
 export const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> => {
   if (config.autoMigrate) {
     const applied = await db.migrate();
@@ -65,7 +65,7 @@ export const prepareDatabase = async ({ config, db, log }: Context): Promise<boo
   return pending.length === 0;
 };
 
-/** Connects, and says to which database, and which variables may have been meant to tell of another one. */
+/** Connects and logs the database, and warns of variables that may be misspelled settings. */
 export const open = async (
   config: Config,
   log: Logger,

@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 const MINUTE_MS = 60_000;
-/** Between two looks for what has expired; the first one comes within this time, too. */
+/** The interval of sweeps; the first one comes within this time, too. */
 const INTERVAL_MS = 5 * MINUTE_MS;
-/** Between two removals, so that others get their turn. */
+/** The pause between two removals, in which other work runs. */
 const PAUSE_MS = 20;
 
-/** Something that expires. */
+/** A kind of rows that expire. */
 export interface Expiring {
-  /** What it is, in the plural. */
+  /** The name of the rows, in the plural. */
   what: string;
-  /** Removes some that have expired. Resolves to whether there may be more. */
+  /** Removes some expired rows. Resolves to whether there may be more. */
   sweep: () => Promise<boolean>;
 }
 
-/** Removes what has expired, in the background, a little at a time. Any number of processes may run one. */
+/** Removes expired rows in the background, in small batches. Any number of processes may run one. */
 export class Sweeper {
   readonly #expiring: readonly Expiring[];
   readonly #log: Logger;
@@ -29,7 +29,7 @@ export class Sweeper {
     this.#intervalMs = intervalMs;
   }
 
-  /** Works until it is closed. */
+  /** Sweeps until it is closed. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -57,7 +57,7 @@ export class Sweeper {
     }
   }
 
-  /** Until then, or until it is closed. */
+  /** Resolves after a time, or when the sweeper is closed. */
   async #sleep(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
   }

@@ -1,26 +1,26 @@
 import { sqliteFile } from '../db/address.ts';
 import { openToOthers } from '../db/sqlite/files/permissions.ts';
 
-/** What is known of this process. */
+/** Facts about this process and its configuration. */
 interface RuntimeFacts {
   databaseUrl: string;
-  /** The user it runs as; undefined where users have no numbers. */
+  /** The user id of the process; undefined on systems without user ids. */
   uid: number | undefined;
   inContainer: boolean;
-  /** Whether several processes hold callers to rates, each by what it counts itself. */
+  /** Whether several processes count rates separately. */
   countsApart: boolean;
-  /** Whether the database has what is committed on the disk. */
+  /** Whether the database writes each commit to the disk. */
   isDurable: boolean;
 }
 
-/** Something about how the service runs that its operator should change. */
+/** A warning to the operator. */
 export interface Warning {
   message: string;
-  /** The file it is about. */
+  /** The file that the warning is about. */
   path?: string;
 }
 
-/** What lets others at the service's data or callers do more than they may, and what may lose what is stored. */
+/** Warnings of settings that expose data or callers' rates, or may lose stored data. */
 export const warningsOf = ({ databaseUrl, uid, inContainer, countsApart, isDurable }: RuntimeFacts): Warning[] => [
   ...(uid === 0 && !inContainer
     ? [{ message: 'runs as root: give the service an account of its own, which owns its data and nothing else' }]

@@ -3,7 +3,7 @@ import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import type { Bytes } from '../db/values.ts';
 
-/** A privileged act. The id holds when it was done. */
+/** A privileged act. The id holds the time. */
 export interface AuditRow {
   id: string;
   actor: string;
@@ -19,7 +19,7 @@ export interface AuditColumns {
   actor: string;
   action: string;
   subject: string;
-  /** JSON, null for nothing. */
+  /** JSON; null where there is nothing to record. */
   before_act: string | null;
   after_act: string | null;
 }

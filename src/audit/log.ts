@@ -6,24 +6,24 @@ import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { type Bytes, firstIdBytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts';
 import type { AuditColumns } from './entity.ts';
 
-/** Who does something privileged, and when. */
+/** The person who runs a privileged command, and the time. */
 export interface Actor {
   /** `maru@host`, the system user. */
   name: string;
   now: Date;
 }
 
-/** Something privileged that is done. What is before and after it never holds a key or another secret. */
+/** A privileged act. `before` and `after` never hold a key or another secret. */
 export interface AuditEvent {
-  /** What is done, as the command line calls it: `keys revoke`. */
+  /** The action, as the command line calls it: `keys revoke`. */
   action: string;
-  /** What it is done to: `key 019a…`. */
+  /** The subject: `key 019a…`. */
   subject: string;
   before?: object | null;
   after?: object | null;
 }
 
-/** An act as it is shown. */
+/** An entry of the audit log. */
 export interface AuditEntry {
   id: string;
   at: Date;
@@ -44,12 +44,12 @@ const userName = (): string => {
   try {
     return userInfo().username;
   } catch {
-    // A container may run under a number that has no name.
+    // A user of a container may have a number and no name.
     return `uid ${String(process.getuid?.())}`;
   }
 };
 
-/** Whoever runs this process. */
+/** The system user of this process. */
 export const systemActor = (now = new Date()): Actor => ({
   name: `${userName()}@${hostname()}`.slice(0, ACTOR_LENGTH),
   now,
@@ -60,7 +60,7 @@ const insertion = insertInto('audit_entries', ['id', 'actor', 'action', 'subject
 const stored = (state: object | null | undefined): string | null =>
   state === null || state === undefined ? null : JSON.stringify(state);
 
-/** Remembers acts, in the transaction that does them: there is no act without its entry, and no entry without its act. */
+/** Records acts in the transaction that does them, so that neither exists without the other. */
 export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: readonly AuditEvent[]): Promise<void> => {
   await insertValues(
     tx,
@@ -76,7 +76,7 @@ export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: rea
   );
 };
 
-/** As `noteActs`, for one. Nobody in particular, who sets up a demo or a test, leaves no entry. */
+/** As `recordAll`, for one act. Without an actor, as in a demo or a test, it records nothing. */
 export const record = async (tx: Transaction, by: Actor | undefined, act: AuditEvent): Promise<void> => {
   if (by) await recordAll(tx, by, [act]);
 };
@@ -88,7 +88,7 @@ const parsed = (state: string | null): unknown => (state === null ? null : JSON.
 
 const LISTED_AT_ONCE = 500;
 
-/** The acts since an instant, oldest first, some at a time. */
+/** The entries since an instant, oldest first, in batches. */
 export async function* listActs(reader: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
   let from: Bytes = firstIdBytes(since);
   for (let sign = '>='; ; sign = '>') {
@@ -113,10 +113,10 @@ export async function* listActs(reader: Reader, since = new Date(0)): AsyncGener
 }
 
 const DAY_MS = 86_400_000;
-/** So few that nobody waits for long. */
+/** Few enough that locks are short. */
 const SWEPT_AT_ONCE = 256;
 
-/** Forgets some acts that are older than so many days, the oldest first. Returns whether there may be more. */
+/** Deletes some entries older than a number of days, the oldest first. Returns whether there may be more. */
 export const sweepEvents = async (
   db: Pick<WorkloadPool, 'read' | 'transaction'>,
   now: Date,
@@ -133,7 +133,7 @@ export const sweepEvents = async (
   return rows.length === SWEPT_AT_ONCE;
 };
 
-/** Remembers that migrations were applied or taken back, unless they took the table away that this is remembered in. */
+/** Records that migrations were applied or reverted, unless they dropped the table of the audit log. */
 export const recordMigrations = async (
   db: Database,
   by: Actor,

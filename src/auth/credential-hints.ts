@@ -1,12 +1,12 @@
 import { KEY_LENGTH, KEY_PREFIX } from '../../contract/index.ts';
 
-// What may be wrong with a credential, by kind. Nothing of what came is repeated, and nothing is said of where in a key it
-// is wrong: whoever holds the key can compare, and nobody else learns anything.
+// Hints on malformed credentials, by the kind of mistake. A hint never repeats the credential, nor says where in a key
+// the mistake is: the owner can compare, and others learn nothing.
 
 const HEADER = '`Authorization: Bearer <API_KEY>`';
 const LENGTH = KEY_PREFIX.length + KEY_LENGTH;
 
-/** Values that programs make of a variable that holds nothing, or no text. */
+/** Texts that programs make of a variable without a value. */
 const UNSET = ['undefined', 'null', 'None', 'nil', 'NaN', 'true', 'false', '[object Object]', '[object Promise]'];
 
 /** Other schemes of the header: https://www.iana.org/assignments/http-authschemes, and what clients make up. */
@@ -20,7 +20,7 @@ const PLACEHOLDER = new RegExp(
 );
 const MASKED = new RegExp(`^${KEY_PREFIX}.*(?:…|\\.\\.\\.|\\*\\*|••|●●|xxxx)`, 'is');
 
-/** What is wrong with a text that is to be a key, and is none. */
+/** The mistake in a text that is not a key. */
 export const keyMistake = (key: string): string => {
   if (UNSET.includes(key)) return `The key is the word \`${key}\`: the variable that should hold it is not set.`;
   if (MASKED.test(key)) return 'The key is shortened or masked, as it is for display. Send all of it.';
@@ -43,7 +43,7 @@ export const keyMistake = (key: string): string => {
 const startsWithScheme = (credential: string, scheme: string): boolean =>
   credential.toLowerCase() === scheme.toLowerCase() || new RegExp(`^${scheme}[ :=]`, 'i').test(credential);
 
-/** What is wrong with an `Authorization` header that does not hold a key as it should. */
+/** The mistake in an `Authorization` header. */
 export const credentialMistake = (authorization: string): string => {
   const credential = authorization.trim();
   const send = `Send ${HEADER}.`;
@@ -83,10 +83,10 @@ const OTHER_HEADERS = [
   'x-authorization',
   'proxy-authorization',
 ];
-/** Parameters of a query likewise. */
+/** Query parameters in which other APIs take a key. */
 const OTHER_PARAMETERS = ['api_key', 'apikey', 'api-key', 'key', 'access_token', 'token', 'auth', 'authorization'];
 
-/** Where a key came that is not read, in words: `the header `X-API-Key``; undefined if there is none. */
+/** The place of a key that is not read, in words: `the header `X-API-Key``; undefined if there is none. */
 export const keyElsewhere = (
   headers: Readonly<Record<string, unknown>>,
   query: Readonly<Record<string, unknown>>,

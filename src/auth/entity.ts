@@ -32,7 +32,7 @@ export interface KeyColumns {
   created_at: string;
 }
 
-/** How much a key has made in a day. No foreign key, whose lock all calls of the key would have to share. */
+/** The count of things that a key made in a day. It has no foreign key, whose lock all calls of the key would share. */
 interface KeyQuotaRow {
   keyId: string;
   /** `2026-04-01`, in UTC. */
@@ -55,7 +55,7 @@ export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
   });
 };
 
-/** How often a key called an operation on a day. */
+/** The number of calls of an operation by a key on a day. */
 interface KeyUseRow {
   keyId: string;
   /** `2026-04-01`, in UTC. */

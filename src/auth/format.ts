@@ -19,13 +19,13 @@ const checksum = (text: string): string => {
 
 const ANYWHERE = new RegExp(`${KEY_PREFIX}\\w+`, 'g');
 
-/** A text without the keys that somebody may have put where none belongs. */
+/** A text without the keys in it. */
 export const withoutKeys = (text: string): string => text.replaceAll(ANYWHERE, `${KEY_PREFIX}…`);
 
 /** The key with these 32 base62 characters between prefix and checksum. */
 export const keyOf = (characters: string): string => KEY_PREFIX + characters + checksum(KEY_PREFIX + characters);
 
-/** A well-formed key that everyone may know, for tests: a word of at most 32 letters and digits, and zeros. */
+/** A well-formed key for tests, which is public: a word of at most 32 letters and digits, and zeros. */
 export const keyOfWord = (word: string): string => keyOf(word.padEnd(RANDOM_LENGTH, '0'));
 
 /**

@@ -11,16 +11,16 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const DATE_LENGTH = '2026-04-01'.length;
 
-/** What a key may make only so many of in a day. */
+/** The daily quotas of a key. */
 const quotas = {
   tags: { most: DAILY_TAGS, words: 'new tags' },
   'game types': { most: DAILY_GAME_TYPES, words: 'new types of games' },
 } as const;
 
-/** What of them is stored for a while only, in bytes. */
+/** The name of the quota of stored answers, in bytes. */
 const ANSWERS = 'answers';
 
-/** Whose quota it is, and when: days are those of UTC. */
+/** A key's quota at a time. Days are those of UTC. */
 export interface Quota {
   keyId: string;
   now: Date;
@@ -49,7 +49,7 @@ const exceeded = (what: keyof typeof quotas, made: number, more: number, now: Da
 
 const dayOf = (now: Date): string => now.toISOString().slice(0, DATE_LENGTH);
 
-/** Adds to the count of a key, which it locks until the transaction ends, and returns what it is then. */
+/** Adds to the count of a key and returns the sum. The count stays locked until the transaction ends. */
 const add = async (
   tx: Transaction,
   { keyId, now }: Quota,
@@ -65,14 +65,14 @@ const add = async (
     what,
   ]);
   const n = row?.n ?? 0;
-  // The first of the day. Those of the days before are of no use any more.
+  // The first count of a day deletes those of earlier days.
   if (n === more) await tx.execute('DELETE FROM key_quotas WHERE key_id = ? AND day < ?', [id, day]);
   return n;
 };
 
 /**
- * Counts things that a key makes, in the transaction that makes them, so that nobody makes more, on however many instances.
- * It locks the count of the key until the transaction ends.
+ * Counts things that a key makes, in the transaction that makes them, so that the quota holds across instances. The
+ * count of the key stays locked until the transaction ends.
  * @throws AppError QUOTA_EXCEEDED
  */
 export const countMade = async (
@@ -85,16 +85,14 @@ export const countMade = async (
   if (n > quotas[what].most) throw exceeded(what, n - more, more, quota.now);
 };
 
-/** Counts things that a key makes, of which there are some more. @throws AppError QUOTA_EXCEEDED */
+/** Counts more things that a key makes. @throws AppError QUOTA_EXCEEDED */
 export type CountMade = (what: keyof typeof quotas, more: number) => Promise<void>;
 
-/** Counts for the quota of a key; undefined where nobody has one. */
+/** Counts for the quota of a key; undefined where keys have no quotas. */
 export const counterOf = (tx: Transaction, quota: Quota | undefined): CountMade | undefined =>
   quota && ((what, more) => countMade(tx, quota, what, more));
 
-/**
- * Whether an answer of so many bytes may be kept for the key, counted likewise. One for which there is no room is not counted.
- */
+/** Whether an answer of this size fits the quota of the key, and counts it if so. */
 export const mayKeepAnswer = async (tx: Transaction, quota: Quota, bytes: number): Promise<boolean> => {
   if ((await add(tx, quota, ANSWERS, bytes)) <= DAILY_KEPT_ANSWERS) return true;
   await tx.execute('UPDATE key_quotas SET n = n - ? WHERE key_id = ? AND day = ? AND what = ?', [

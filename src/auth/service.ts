@@ -48,7 +48,7 @@ export interface NewKey {
   expiresAt: Date | null;
 }
 
-/** What of a key is remembered when it is made or ended. */
+/** The part of a key that the audit log records. */
 const traceOf = ({ userId, name, scopes, expiresAt }: NewKey): object => ({ userId, name, scopes, expiresAt });
 
 /** As `createKey`, within a transaction and for a user who exists. */
@@ -167,7 +167,9 @@ export const rotateKey = (
     return made;
   });
 
-/** Notes when keys were last used, in one statement. Another process may have noted a later use already. */
+/**
+ * Stores the times at which keys were last used, in one statement. A later time that another process stored is kept.
+ */
 export const storeLastUses = (db: WorkloadPool, uses: ReadonlyMap<string, Date>, deadline?: Deadline): Promise<void> =>
   db.transaction(
     async (tx) => {

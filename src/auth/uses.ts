@@ -10,11 +10,11 @@ import type { Deadline } from '../deadline.ts';
 
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = '2026-04-01'.length;
-/** The counts of earlier days go away. */
+/** The days for which counts are kept. */
 const KEPT_DAYS = 90;
-/** So few that nobody waits for long. */
+/** Few enough that locks are short. */
 const SWEPT_AT_ONCE = 256;
-/** A crash loses what was counted in this time. A longer one makes fewer writes. */
+/** A crash loses the counts of this period. A longer one makes fewer writes. */
 const DELAY_MS = 10_000;
 
 const dayOf = (time: Date): string => time.toISOString().slice(0, DATE_LENGTH);
@@ -28,7 +28,7 @@ const addition = memoize((dialect: Dialect) =>
 );
 
 const store = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promise<void> => {
-  // In the order of the primary key, whoever writes.
+  // In the order of the primary key, so that transactions do not deadlock.
   const inOrder = [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const rows = inOrder.map(([name, n]) => {
     const [keyId = '', day = '', operation = ''] = name.split(' ');
@@ -38,12 +38,12 @@ const store = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promis
 };
 
 /**
- * Counts how often keys call which operation on which day. Counted in memory, and added to the database together: one row
- * for each key and operation that was used in ten seconds, however often it was.
+ * Counts calls by key, operation and day in memory, and stores them together: one row for each key and operation of ten
+ * seconds.
  */
 export class KeyUses {
   readonly #now: () => Date;
-  /** What was counted and is not stored yet. */
+  /** Counts that are not stored yet. */
   readonly buffer: WriteBuffer<number>;
   #day = '';
   #dayEnd = 0;
@@ -62,7 +62,7 @@ export class KeyUses {
   note(keyId: string, operation: string): void {
     const now = this.#now();
     const time = now.getTime();
-    // To write the day out for each call would cost more than to count it.
+    // Formatting the day for each call would cost more than the count.
     if (time >= this.#dayEnd || time < this.#dayEnd - DAY_MS) {
       this.#day = dayOf(now);
       this.#dayEnd = (Math.floor(time / DAY_MS) + 1) * DAY_MS;
@@ -70,18 +70,18 @@ export class KeyUses {
     this.buffer.add(`${keyId} ${this.#day} ${operation}`, 1);
   }
 
-  /** Stores what was counted so far. */
+  /** Stores all counts. */
   flush(): Promise<void> {
     return this.buffer.flush();
   }
 
-  /** Stores what was counted, as far as this is done until the deadline. */
+  /** Stores the counts, as far as the deadline allows. */
   close(deadline: Deadline): Promise<void> {
     return this.buffer.close(deadline);
   }
 }
 
-/** How often a key called an operation on a day. */
+/** The number of calls of an operation by a key on a day. */
 export interface KeyUse {
   day: string;
   operation: string;
@@ -95,7 +95,7 @@ export const readUses = (reader: Reader, keyId: string, now: Date, days: number)
     [idToBytes(keyId) ?? Buffer.alloc(0), dayOf(new Date(now.getTime() - days * DAY_MS))],
   );
 
-/** Removes some counts of days that are long over. Returns whether there may be more. */
+/** Deletes some counts of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */
 export const sweepUses = async (db: Pick<WorkloadPool, 'read' | 'transaction'>, now: Date): Promise<boolean> => {
   const end = dayOf(new Date(now.getTime() - KEPT_DAYS * DAY_MS));
   const rows = await db.read<{ key_id: Uint8Array; day: string; operation: string }>(

@@ -14,25 +14,25 @@ import { hashKey, isWellFormedKey } from './format.ts';
 import { keyMistake } from './credential-hints.ts';
 import { KEY_COLUMNS, keyInfo, type KeyInfo, storeLastUses } from './service.ts';
 
-/** Who calls: a user by one of their keys. */
+/** The caller: a user, by one of their keys. */
 export interface Caller {
   userId: string;
   key: { id: string; name: string; scopes: Scope[]; expiresAt: Date | null };
 }
 
-/** Asks whether a key that is not known may be looked up, which costs the database a query. */
+/** The limit of look-ups of unknown keys, each of which costs a query. */
 export interface KeyLookUp {
-  /** @throws AppError RATE_LIMITED when not */
+  /** @throws AppError RATE_LIMITED */
   reserve: () => void | Promise<void>;
-  /** Hears that the key exists. */
+  /** Called when the key exists. */
   refund: () => void;
 }
 
-/** A revocation, or a suspension, by another process bites after this time at the latest. */
+/** A revocation or suspension by another process takes effect after this time at the latest. */
 const REMEMBER_MS = 500;
 const REMEMBERED_KEYS = 10_000;
 const LAST_USE_DELAY_MS = 5000;
-/** A look-up is none of those who wait for it, so it has a time of its own: a thousand times what it takes. */
+/** Look-ups are shared, so they have their own timeout: a thousand times their usual time. */
 const READ_TIMEOUT_MS = 5000;
 
 /** A key, and whether its user is suspended. */
@@ -61,16 +61,16 @@ const readInTime = async (workload: WorkloadPool, hashes: readonly Buffer[]): Pr
   }
 };
 
-/** Recognises keys. What it read of a key it believes for half a second. */
+/** Verifies keys. It caches a key for half a second. */
 export class KeyVerifier {
   readonly #now: () => Date;
   readonly #known: LRUCache<string, Promise<KnownKey | undefined>>;
-  /** Keys that were found lately: these may be looked up from anywhere, however many wrong ones come from there. */
+  /** Keys that were found recently. These may be looked up from any address, whatever wrong keys come from there. */
   readonly #right = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
   readonly #keys: BatchLoader<Buffer, KnownKey | undefined>;
-  /** When keys were last used, until that is stored. */
+  /** The times of last uses that are not stored yet. */
   readonly uses: WriteBuffer<Date>;
-  /** How often a key was known. */
+  /** Hits and misses of the cache. */
   readonly lookUps = { hits: 0, misses: 0 };
 
   constructor(db: Database, log: Logger, now: () => Date) {
@@ -89,8 +89,9 @@ export class KeyVerifier {
   }
 
   /**
-   * The caller whose key this is.
-   * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, DATABASE_UNAVAILABLE, and what `lookUp` throws
+   * The caller with this key.
+   * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, DATABASE_UNAVAILABLE, and
+   * the errors of `lookUp`
    */
   async verify(key: string, lookUp?: KeyLookUp): Promise<Caller> {
     if (!isWellFormedKey(key)) throw new AppError('KEY_MALFORMED', { hint: keyMistake(key) });
@@ -105,12 +106,12 @@ export class KeyVerifier {
     return { userId: info.userId, key: { id, name, scopes, expiresAt } };
   }
 
-  /** Stores when keys were last used. */
+  /** Stores the times of last uses. */
   flush(): Promise<void> {
     return this.uses.flush();
   }
 
-  /** Stores when keys were last used, as far as this is done until the deadline. */
+  /** Stores the times of last uses, as far as the deadline allows. */
   close(deadline: Deadline): Promise<void> {
     return this.uses.close(deadline);
   }

@@ -5,24 +5,24 @@ import { AppError } from '../errors.ts';
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 const USABLE = new RegExp(idempotencyKey.pattern);
 
-/** A write that its caller may repeat, without its being done again. */
+/** A write with an `Idempotency-Key`, which is done once however often it comes. */
 export interface IdempotentCall {
-  /** What a repetition has in common with it, 32 bytes. */
+  /** Identifies the call and its repetitions, 32 bytes. */
   callHash: Buffer;
   /** The API key it came with. */
   apiKeyId: string;
-  /** What it is to do, 32 bytes. */
+  /** The digest of the input, 32 bytes. */
   inputHash: () => Buffer;
-  /** The answer to it, as it goes out, given its output. @throws ZodError for what the contract does not allow */
+  /** Encodes an output as the answer. @throws ZodError for what the contract does not allow */
   encode: (output: unknown) => string;
 }
 
-/** In place of an answer that was not kept. */
+/** Stands for an answer that was not stored. */
 export const NOT_KEPT = '';
 
-/** The answer to a call that was made before, thrown where it was to be made again. */
+/** The stored answer of an earlier call, thrown instead of repeating it. */
 export class IdempotentReplay extends Error {
-  /** As it went out then, or `NOT_KEPT`. */
+  /** The text of the answer, or `NOT_KEPT`. */
   readonly answer: string;
 
   constructor(answer: string) {
@@ -34,23 +34,23 @@ export class IdempotentReplay extends Error {
 const isMembers = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A value as JSON whose members are sorted. */
+/** A value as JSON with sorted members. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, member: unknown) =>
     isMembers(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member,
   );
 
 interface CallDescription {
-  /** What its caller sent as `Idempotency-Key`. */
+  /** The header `Idempotency-Key`. */
   key: string;
   /** The API key it came with. */
   apiKeyId: string;
   operation: string;
-  /** Its place among the calls of a batch; 0 for one alone. */
+  /** The position in a batch; 0 for a single call. */
   position: number;
   /**
-   * As it was sent, so that the defaults of another version make no difference; not asked for before it was found to be as
-   * the contract says.
+   * The input as it was sent, so that defaults of another version make no difference. It is read only after it was
+   * found valid.
    */
   input: () => unknown;
   encode: IdempotentCall['encode'];

@@ -3,7 +3,7 @@ import { columnTypes } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import type { Bytes } from '../db/values.ts';
 
-/** What a write answered that may be repeated. Nobody else's columns refer to it, so that it goes away by itself. */
+/** The answer of an idempotent call. No other table refers to it, so that it can expire by itself. */
 interface IdempotencyRow {
   createdAt: Date;
   callHash: Buffer;
@@ -18,7 +18,7 @@ export interface IdempotencyColumns {
   answer: string;
 }
 
-/** Stored in the order of time: hashes come at random, and each would be written to another page. */
+/** Stored in the order of time: an order by random hashes would write to another page each time. */
 export const idempotencyEntity = (engine: Engine): EntitySchema<IdempotencyRow> => {
   const { hash, longText, time } = columnTypes(engine);
   return new EntitySchema<IdempotencyRow>({

@@ -12,7 +12,7 @@ import { type IdempotentCall, IdempotentReplay } from './call.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Records of before then are as good as gone. */
+/** Records from before this time have expired. */
 const oldest = (now: Date): string => timeToDb(new Date(now.getTime() - IDEMPOTENCY_HOURS * HOUR_MS));
 
 const reading = memoizeBySize(
@@ -32,15 +32,15 @@ const insertion = memoize(({ insertIgnore }: Dialect) =>
 
 const nameOf = (hash: Bytes): string => Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString('latin1');
 
-/** What is remembered of some calls. */
+/** The stored records of some calls. */
 export interface StoredCalls {
-  /** Why a call is not to be made: a `Replay`, an `AppError`; undefined where it is. */
+  /** The stored answer of a call, or the error of a key that was used for another input; undefined for a new call. */
   conflict: (call: IdempotentCall) => IdempotentReplay | AppError | undefined;
   /** Whether there are records that have expired. */
   isStale: boolean;
 }
 
-/** Looks for calls that were made before. To be done first in their transaction. */
+/** Loads the records of some calls. It has to be the first step of their transaction. */
 export const load = async (reader: Reader, calls: readonly IdempotentCall[], now: Date): Promise<StoredCalls> => {
   const hashes = padded(calls.map(({ callHash }) => callHash));
   const rows = await reader.read<IdempotencyColumns & { expired: number }>(reading(hashes.length), [
@@ -60,16 +60,16 @@ export const load = async (reader: Reader, calls: readonly IdempotentCall[], now
   };
 };
 
-/** A call that was made, and its answer, or `NOT_KEPT`. */
+/** A call with its answer, or with `NOT_KEPT`. */
 export interface AnsweredCall {
   call: IdempotentCall;
   answer: string;
 }
 
 /**
- * Remembers calls, as the last thing in the transaction that made them. The one who comes second, in whatever process,
- * waits for the first to end here: if that has made the call, all is undone and run again, and finds its record.
- * @throws RunAgain
+ * Saves calls as the last step of their transaction. A second caller, in any process, waits here for the first to end;
+ * if that one has made the call, the transaction is rolled back and run again, and finds the record.
+ * @throws RetryTransaction
  */
 export const save = async (
   tx: Transaction,
@@ -83,7 +83,7 @@ export const save = async (
   }
   const time = timeToDb(now);
   const insert = insertion(tx.dialect);
-  // In one order, whoever inserts them.
+  // In one order, so that transactions do not deadlock.
   const inOrder = made.toSorted((a, b) => Buffer.compare(a.call.callHash, b.call.callHash));
   for (const chunk of chunksOf(inOrder)) {
     const values = chunk.flatMap(({ call, answer }) => [time, call.callHash, call.inputHash(), answer]);
@@ -94,7 +94,7 @@ export const save = async (
 const trial = insertInto('idempotency_records', ['created_at', 'call_hash', 'input_hash', 'answer'])(1);
 const HASH_BYTES = 32;
 
-/** A write of which nothing is left, nor ever seen: a record of no call, which its own transaction removes. */
+/** Probes whether writes work: inserts a record that no call has, and removes it in the same transaction. */
 export const probeWrite = async (tx: Transaction, now: Date): Promise<void> => {
   const hash = randomBytes(HASH_BYTES);
   const time = timeToDb(now);
@@ -102,10 +102,10 @@ export const probeWrite = async (tx: Transaction, now: Date): Promise<void> => {
   await tx.execute('DELETE FROM idempotency_records WHERE created_at = ? AND call_hash = ?', [time, hash]);
 };
 
-/** Records that are removed at a time: so few that nobody waits for long, be each an answer of megabytes. */
+/** The records removed in one transaction: few, since each may hold an answer of megabytes. */
 export const SWEPT_AT_ONCE = 64;
 
-/** Removes some records that have expired, the oldest first. Returns whether there may be more. */
+/** Removes some expired records, the oldest first. Returns whether there may be more. */
 export const sweepRecords = async (
   db: Reader & { transaction: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T> },
   now: Date,

@@ -6,7 +6,7 @@ import { mayKeepAnswer, type Quota } from '../auth/quotas.ts';
 import { type AnsweredCall, load, save } from './records.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 
-/** Until the other one is mostly done. */
+/** By then, the call under way has usually ended. */
 const RETRY_AFTER_S = 1;
 
 const quotaFor = ({ apiKeyId }: IdempotentCall, now: Date): Quota => ({ keyId: apiKeyId, now });
@@ -22,12 +22,11 @@ interface Write {
   idempotent?: IdempotentCall | undefined;
 }
 
-/** What came of a call: its output, or why it was not done. */
+/** The output of a call, or why it was not done. */
 export type WriteResult = { output: unknown } | IdempotentReplay | AppError;
 
 /**
- * Does those of some calls, which may be repeated, that were not done before, in one transaction, and stores their answers
- * with them. `make` does them, and may refuse some.
+ * Makes the new ones among some idempotent calls in one transaction, and stores their answers. `make` may refuse some.
  */
 const doOnce = async <C extends { idempotent: IdempotentCall }>(
   tx: Transaction,
@@ -58,8 +57,9 @@ const isIdempotent = <C extends { idempotent: IdempotentCall | undefined }>(
 ): call is C & { idempotent: IdempotentCall } => call.idempotent !== undefined;
 
 /**
- * Does a group of calls in one transaction, and calls `onCommit` before its COMMIT. Either all of them may be repeated, and then
- * are done once, or none. @throws whatever `make` and `Database.transaction` throw
+ * Makes a group of calls in one transaction, and calls `onCommit` before its COMMIT. Either all are idempotent, or
+ * none.
+ * @throws the errors of `make` and of `Database.transaction`
  */
 export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>(
   db: Database,
@@ -76,13 +76,13 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
   return db.transaction(work, deadline, { isIdempotent: isOnce });
 };
 
-/** Writes, each in a transaction of its own. One that may be repeated is done once: what it answers is stored with it. */
+/** Runs writes, each in its own transaction. An idempotent write is done once: its answer is stored with its effect. */
 export class Writes {
   readonly #db: Database;
   readonly #now: () => Date;
-  /** Whether what is kept for repetitions of changes is bounded. */
+  /** Whether stored answers of changes count against the daily quota of a key. */
   readonly #isBounded: boolean;
-  /** The repeatable calls under way in this process. */
+  /** The idempotent calls under way in this process. */
   readonly #running = new Set<string>();
 
   constructor(db: Database, now: () => Date, isBounded: boolean) {
@@ -92,11 +92,11 @@ export class Writes {
   }
 
   /**
-   * Does `work`, which makes the output, in one transaction. A change has `look`, which makes its output of what is stored: if
-   * the key has had much kept today, that is what a repetition is answered. What publishes records has none: its answers are
-   * no larger than what it leaves for good.
-   * @throws Replay where it was done before, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, whatever `work`, `look`
-   * and `Database.transaction` throw
+   * Runs `work`, which makes the output, in one transaction. A change also has `look`, which makes the output from
+   * stored rows: repetitions are answered by it when the quota of the key for stored answers is used up. Publishing has
+   * no `look`, since its answers are no larger than the records that it stores.
+   * @throws IdempotentReplay for a repetition, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, and the errors
+   * of `work`, `look` and `Database.transaction`
    */
   do<Output>(
     { deadline, idempotent }: Write,
@@ -128,14 +128,15 @@ export class Writes {
   }
 
   /**
-   * Does `work`, which makes this call, unless the same one is being made: then the caller need not be kept waiting, and
-   * nothing need be asked of the database. @throws AppError IDEMPOTENCY_IN_PROGRESS
+   * Runs `work` unless the same call is under way in this process: then it refuses at once, without asking the
+   * database.
+   * @throws AppError IDEMPOTENCY_IN_PROGRESS
    */
   async inFlight<T>({ callHash, inputHash }: IdempotentCall, work: () => Promise<T>): Promise<T> {
     const name = callHash.toString('latin1');
     if (this.#running.has(name)) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: RETRY_AFTER_S });
     this.#running.add(name);
-    // Of what is large it takes time, in which nothing had better be locked.
+    // Hashing a large input takes a while: it is done before anything is locked.
     inputHash();
     try {
       return await work();

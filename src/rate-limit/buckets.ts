@@ -1,81 +1,81 @@
-/** So much within so much time. */
+/** A quota for a period of seconds. */
 export interface Policy {
-  /** As callers see it. */
+  /** The name that callers see. */
   readonly name: string;
   readonly quota: number;
   readonly seconds: number;
 }
 
-/** What is wanted of a bucket: the one that `owner` has for the policy. */
+/** A charge to the bucket that `owner` has for the policy. */
 export interface Charge {
   policy: Policy;
   owner: string;
-  /** Of the quota; 0 asks whether anything is left. */
+  /** In units of the quota; 0 asks whether anything is left. */
   cost: number;
 }
 
-/** How an owner stands to a policy. */
+/** The status of an owner under a policy. */
 export interface RateLimitStatus {
   policy: Policy;
-  /** What is left of the quota. */
+  /** The rest of the quota. */
   left: number;
-  /** Milliseconds until all of it is there again. */
+  /** The milliseconds until the whole quota is free again. */
   wholeInMs: number;
 }
 
-/** Why claims were not taken. */
+/** A refusal of charges. */
 export interface RateLimitRefusal {
   /** The policy that takes longest to have room. */
   policy: Policy;
-  /** Milliseconds until there is room for all claims. */
+  /** The milliseconds until there is room for all charges. */
   roomInMs: number;
 }
 
-/** What came of a claim, or of several together. */
+/** The outcome of charges that are consumed together. */
 export interface ChargeOutcome {
-  /** For each claim, as it is now. */
+  /** The status after each charge. */
   statuses: readonly RateLimitStatus[];
-  /** Undefined where they were taken. */
+  /** Undefined where the charges were consumed. */
   refusal: RateLimitRefusal | undefined;
 }
 
 /**
- * Leaky buckets: what is put in runs out at a steady rate, the quota within the policy's time, and what would make a bucket
- * overflow is refused. So nobody gets twice the quota around the end of some window, nor is forgiven what was overdrawn.
+ * Leaky buckets: charges drain at a steady rate, the quota in the policy's time, and a charge that would overflow a
+ * bucket is refused. So no caller gets twice the quota around the end of a window, and debts are not forgiven.
  */
 export interface Buckets {
-  /** Puts in what is claimed if there is room for all of it, else nothing. Answers at once where it can. */
+  /** Consumes all charges if there is room for all of them, else none. It answers synchronously where it can. */
   consume: (charges: readonly Charge[]) => ChargeOutcome | Promise<ChargeOutcome>;
-  /** Puts it in whether there is room or not; takes it out again if the cost is negative. */
+  /** Adds a charge even if there is no room; a negative cost is a refund. */
   add: (charge: Charge) => void;
-  /** How an owner stands, as far as it is known here. */
+  /** The status of an owner, as far as this process knows it. */
   status: (policy: Policy, owner: string) => RateLimitStatus;
 }
 
-/** A debt, in quotas, beyond which no more is added: whoever overdrew waits for minutes, not for hours. */
+/** The largest debt, in quotas: a caller who overdrew waits for minutes, not for hours. */
 export const MOST_DEBT = 5;
-/** Milliseconds that sums of fractions may be off. */
+/** The rounding error of sums, in milliseconds. */
 const ROUNDING_MS = 0.001;
 
 /** The name of a bucket. */
 export const bucketOf = ({ policy, owner }: Pick<Charge, 'policy' | 'owner'>): string => `${policy.name} ${owner}`;
 
-/** How long a full bucket takes to run out. */
+/** The milliseconds that a full bucket takes to drain. */
 export const fullMs = ({ seconds }: Policy): number => seconds * 1000;
 
-/** How long a cost takes to run out. */
+/** The milliseconds that a cost takes to drain. */
 export const millisecondsOf = (policy: Policy, cost: number): number => (cost * fullMs(policy)) / policy.quota;
 
-/** Likewise, for a claim. No call is dearer than all there is: it would never be let through. */
+/** The same for a charge. A charge is at most the quota, since a larger one could never be consumed. */
 export const chargedMs = ({ policy, cost }: Charge): number => millisecondsOf(policy, Math.min(cost, policy.quota));
 
-/** How an owner stands whose bucket takes so long to run out. */
+/** The status of an owner whose bucket drains in this time. */
 export const statusOf = (policy: Policy, backlogMs: number): RateLimitStatus => {
   const left = ((fullMs(policy) - backlogMs + ROUNDING_MS) * policy.quota) / fullMs(policy);
   return { policy, left: Math.max(0, Math.floor(left)), wholeInMs: backlogMs };
 };
 
-/** Why claims cannot be taken from buckets that take so long to run out, if they cannot. */
+/** The refusal of charges on buckets that drain in these times, if any. */
 export const refusalOf = (charges: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal | undefined => {
   let refusal: RateLimitRefusal | undefined;
   for (const [index, charge] of charges.entries()) {
@@ -86,7 +86,7 @@ export const refusalOf = (charges: readonly Charge[], backlogs: readonly number[
   return refusal;
 };
 
-/** What comes of claims on buckets that took so long to run out before. */
+/** The outcome of charges on buckets that drained in these times before. */
 export const outcomeOf = (
   charges: readonly Charge[],
   backlogs: readonly number[],

@@ -3,7 +3,7 @@ import { MAX_BATCH_RECORDS, type ProcedureMetadata, RECORDS_PER_WRITE } from '..
 /** A `read` of few records by their keys or an index, a `search` for words, or a `write`. */
 export type CallClass = 'read' | 'search' | 'write';
 
-/** What rate limits and overload protection go by. */
+/** The class and the cost of a call, for rate limits and overload protection. */
 export interface Classified {
   callClass: CallClass;
   /** The number of usual calls of its class that a call counts as: 1, and a tenth more for each record of a batch. */

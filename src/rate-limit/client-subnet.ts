@@ -1,10 +1,10 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** The one bucket of all that is no address: only a proxy can have invented it. */
+/** The bucket of everything that is not an address, which only a proxy can invent. */
 const UNKNOWN = 'unknown';
 const GROUPS = 8;
 const BITS = 16;
-/** What is before an IPv4 address that is written as IPv6. */
+/** The prefix of an IPv4 address that is written as IPv6. */
 const MAPPED = [0, 0, 0, 0, 0, 0xff_ff];
 /** `192.0.2.1:1024`, as some proxies write it. */
 const IPV4_WITH_PORT = /^([\d.]+):\d{1,5}$/;
@@ -35,8 +35,8 @@ const dottedOf = (groups: readonly number[]): string =>
   groups.flatMap((group) => [group >> (BITS / 2), group & 0xff]).join('.');
 
 /**
- * What is one household as far as addresses tell: an IPv4 address, or the first 64 bits of an IPv6 address, of which each
- * network has as many as it likes below. One address is one network however it is written, with a port or without.
+ * The subnet of a client: an IPv4 address, or the first 64 bits of an IPv6 address, below which a client chooses
+ * addresses freely. An address has one subnet however it is written, with a port or without.
  */
 export const clientSubnet = (address: string): string => {
   if (isIPv4(address)) return address;

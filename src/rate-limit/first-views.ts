@@ -4,15 +4,15 @@ import { VIEW_SECONDS } from '../../contract/limits.ts';
 import { clientSubnet } from './client-subnet.ts';
 import type { Redis } from './stores/redis.ts';
 
-/** Views that are known at a time, some 150 bytes each; beyond, the oldest ones count again. */
+/** The views that are remembered, some 150 bytes each; beyond, the oldest ones count again. */
 const REMEMBERED = 100_000;
 
-/** Tells the first view of a record from those that follow it from the same address. Of addresses it keeps hashes only. */
+/** Tells the first view of a record by an address from later ones. It stores hashes of addresses only. */
 export class FirstViews {
   readonly #redis: Redis | undefined;
   readonly #now: () => number;
   readonly #salt = randomUUID();
-  /** When each was. */
+  /** The time of each view. */
   readonly #seen: LRUCache<string, number>;
 
   constructor(redis?: Redis, now: () => number = () => performance.now(), remembered = REMEMBERED) {
@@ -21,7 +21,7 @@ export class FirstViews {
     this.#seen = new LRUCache({ max: remembered });
   }
 
-  /** Calls `count`, now or soon, if this is the first view of the record from the address within the time. */
+  /** Calls `count`, now or soon, if the address has not viewed the record within the period. */
   note(address: string, recordId: string, count: () => void): void {
     const view = `${clientSubnet(address)} ${recordId}`;
     if (!this.#isFirstHere(view)) return;

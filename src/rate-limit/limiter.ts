@@ -5,14 +5,14 @@ import type { Classified } from './call-class.ts';
 import { clientSubnet, siteOf } from './client-subnet.ts';
 import { type Policies, policiesOf, type Quotas, sitePolicyOf } from './policies.ts';
 
-/** Hears how a caller stands to a policy. */
+/** Called with the status of a caller under a policy. */
 export type OnRateLimit = (status: RateLimitStatus) => void;
 
-/** Whom calls are charged to. */
+/** The owner whom calls are charged to. */
 export interface RateLimitKey {
   /** The id of a key, or a network. */
   owner: string;
-  /** Whether it is that of a key. */
+  /** Whether the owner is a key. */
   isKnown: boolean;
   note: OnRateLimit;
 }
@@ -31,7 +31,7 @@ const refused = ({ policy: { name, quota, seconds }, roomInMs }: RateLimitRefusa
     hint: `The limit \`${name}\` is ${quota} in ${seconds} seconds. There is room again in ${inSeconds(roomInMs)}.`,
   });
 
-/** Leaves those of IPv6 sites out that are not tighter than those of the networks, each of which comes before its site's. */
+/** Leaves out statuses of IPv6 sites that are not tighter than the status of the network before them. */
 const telling = (
   statuses: readonly RateLimitStatus[],
   sites: ReadonlyMap<Policy, Policy>,
@@ -41,15 +41,15 @@ const telling = (
     return !before || sites.get(before.policy) !== status.policy || status.left < before.left;
   });
 
-/** Holds callers to their rates: each by its key, or by the network it calls from, and by the site of that. */
+/** Charges callers and refuses those without quota: by key, or by client subnet, and by the site of that. */
 export class RateLimiter {
   readonly policies: Policies;
-  /** Those of IPv6 sites, by those of their networks. */
+  /** The policies of IPv6 sites, by those of their subnets. */
   readonly #sitePolicies: ReadonlyMap<Policy, Policy>;
   readonly #buckets: Buckets;
   readonly #onRefusal: ((policy: string) => void) | undefined;
 
-  /** `onRefusal` hears which policy refused a caller. */
+  /** `onRefusal` is called with the policy that refused a caller. */
   constructor(quotas: Quotas, buckets: Buckets, onRefusal?: (policy: string) => void) {
     this.policies = policiesOf(quotas);
     const { anonymous, search, work, keys } = this.policies;
@@ -63,7 +63,7 @@ export class RateLimiter {
     return [...Object.values(this.policies), ...this.#sitePolicies.values()];
   }
 
-  /** The account of a key or, without one, of an address. */
+  /** The limit key of an API key or, without one, of an address. */
   keyOf(keyId: string | undefined, address: string, note: OnRateLimit): RateLimitKey {
     return keyId === undefined
       ? { owner: clientSubnet(address), isKnown: false, note }
@@ -71,7 +71,7 @@ export class RateLimiter {
   }
 
   /**
-   * Charges a call, before anything is known of it but whether it writes. Answers at once where it can.
+   * Charges a call, of which only the effect is known. It answers synchronously where it can.
    * @throws AppError RATE_LIMITED
    */
   chargeCall(limitKey: RateLimitKey, effect: 'read' | 'write'): void | Promise<void> {
@@ -82,10 +82,7 @@ export class RateLimiter {
     ]);
   }
 
-  /**
-   * Charges what a call is found to cost besides, by its input, valid or not.
-   * @throws AppError RATE_LIMITED
-   */
+  /** Charges what a call costs beyond one, by its input, valid or not. @throws AppError RATE_LIMITED */
   chargeInput(limitKey: RateLimitKey, { callClass, cost }: Classified): void | Promise<void> {
     const { owner } = limitKey;
     if (callClass === 'search') {
@@ -96,17 +93,17 @@ export class RateLimiter {
     }
   }
 
-  /** Charges milliseconds of work that was done. */
+  /** Charges milliseconds of work. */
   chargeWork({ owner }: RateLimitKey, ms: number): void {
     this.#add({ policy: this.policies.work, owner, cost: ms });
   }
 
-  /** How an address stands from which somebody calls who is not known yet. */
+  /** The status of an address, before the caller is authenticated. */
   status(address: string): RateLimitStatus {
     return this.#buckets.status(this.policies.anonymous, clientSubnet(address));
   }
 
-  /** Asks for look-ups of keys from an address: those of keys that exist cost nothing. */
+  /** Reserves key look-ups for an address, and refunds those of keys that exist. */
   keyLookUp(address: string, note: OnRateLimit): KeyLookUp {
     const limitKey = this.keyOf(undefined, address, note);
     const charge: Charge = { policy: this.policies.keys, owner: limitKey.owner, cost: 1 };
@@ -121,7 +118,7 @@ export class RateLimiter {
     return isKnown ? this.policies.read : this.policies.anonymous;
   }
 
-  /** A claim, and the same of the site that its owner belongs to. */
+  /** A charge, and the same charge to the site of its owner. */
   #withSite(charge: Charge): Charge[] {
     const owner = siteOf(charge.owner);
     const policy = owner === undefined ? undefined : this.#sitePolicies.get(charge.policy);
@@ -134,7 +131,7 @@ export class RateLimiter {
 
   #charge(limitKey: RateLimitKey, charges: readonly Charge[]): void | Promise<void> {
     const outcome = this.#buckets.consume(charges.flatMap((charge) => this.#withSite(charge)));
-    // A promise would take as long as all else where memory answers at once.
+    // A promise would cost as much as the rest where memory answers at once.
     if (outcome instanceof Promise) return outcome.then((later) => this.#settle(limitKey, later));
     this.#settle(limitKey, outcome);
   }

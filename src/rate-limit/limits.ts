@@ -5,22 +5,22 @@ import type { Quotas } from './policies.ts';
 import { RateLimiter } from './limiter.ts';
 import { FirstViews } from './first-views.ts';
 
-/** What callers are held to. */
+/** The limits that callers are held to. */
 export interface Limits {
   limiter: RateLimiter;
   firstViews: FirstViews;
   close: () => void;
 }
 
-/** Where instances count together; `redisTimeoutMs` bounds each wait for an answer. */
+/** The Redis in which instances count together; `redisTimeoutMs` bounds each wait for an answer. */
 interface RedisSettings {
   redisUrl: string | undefined;
   redisTimeoutMs: number;
 }
 
 /**
- * Limits that this process counts alone or, with the address of a Redis, together with all that have the same one.
- * `observer` hears which policy refused a caller, and what Redis is asked.
+ * Opens limits that this process counts alone or, with a Redis, together with other instances. `observer` sees refusals
+ * and the round trips to Redis.
  */
 export const openLimits = async (
   quotas: Quotas,
@@ -36,7 +36,7 @@ export const openLimits = async (
       close: () => undefined,
     };
   }
-  // Loaded only where it is used: a start takes long enough.
+  // Loaded on demand, to keep the start short.
   const { Redis } = await import('./stores/redis.ts');
   const { SharedBuckets } = await import('./stores/shared.ts');
   const redis = await Redis.open(redisUrl, redisTimeoutMs, log, observer?.redis);

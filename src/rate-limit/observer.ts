@@ -1,20 +1,20 @@
-/** Watches one round trip to Redis. It ends once, answered or failed. */
+/** Observes one round trip to Redis. It ends once, answered or failed. */
 export interface RoundTripObservation {
-  /** It is answered; `refusal` is Redis' word for an error, such as NOSCRIPT. */
+  /** Redis answered; `refusal` is the first word of its error, such as NOSCRIPT. */
   answered: (refusal?: string) => void;
-  /** It is not, or nobody waits any more. */
+  /** Redis did not answer in time. */
   failed: (error: unknown) => void;
 }
 
-/** Watches what Redis is asked for the sake of a call. */
+/** Observes the commands that calls send to Redis. */
 export interface RedisObserver {
-  /** A command is sent. */
+  /** Called when a command is sent. */
   sent: (command: string) => RoundTripObservation;
 }
 
-/** Watches the limits at work. */
+/** Observes rate limits. */
 export interface RateLimitObserver {
   redis?: RedisObserver | undefined;
-  /** A caller was refused by a limit. */
+  /** Called when a policy refuses a caller. */
   limited: (policy: string) => void;
 }

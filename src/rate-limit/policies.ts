@@ -4,7 +4,7 @@ import type { Policy } from './buckets.ts';
 /** The quota of each rate. */
 export type Quotas = Readonly<Record<RateName, number>>;
 
-/** What callers are held to. */
+/** The policies that callers are held to. */
 export type Policies = Readonly<Record<RateName | 'keys', Policy>>;
 
 const policy = (name: string, quota: number): Policy => ({ name, quota, seconds: RATE_SECONDS });
@@ -18,18 +18,18 @@ export const policiesOf = (quotas: Quotas): Policies => ({
   keys: policy('keys', UNKNOWN_KEYS),
 });
 
-/** What all networks of an IPv6 site are held to together. */
+/** The policy that the subnets of an IPv6 site share. */
 export const sitePolicyOf = ({ name, quota }: Policy): Policy => policy(`${name}-48`, SITE_FACTOR * quota);
 
 const MOST = 1_000_000;
 const NAMES = Object.keys(rates) as RateName[];
 const isName = (text: string): text is RateName => Object.hasOwn(rates, text);
 
-/** Why a text is none of the settings of rates. */
+/** A setting of rates that is not valid; the message says why. */
 export class QuotaError extends Error {}
 
 /**
- * The quotas by a text: `read=600,search=60` sets these, the others stay as they are by default. Undefined for `off`.
+ * Parses quotas: `read=600,search=60` sets these, the others keep their defaults. Undefined for `off`.
  * @throws QuotaError
  */
 export const parseQuotas = (text: string): Quotas | undefined => {

@@ -7,9 +7,9 @@ import type { RequestContext } from './request-context.ts';
 const BEARER = /^Bearer +([^ ]+)$/i;
 
 /**
- * Finds out from an `Authorization` header who calls. A credential that does not work is refused on public procedures
- * too, so that nobody is taken for anonymous without knowing.
- * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, and what `lookUp` throws
+ * Verifies an `Authorization` header. A credential that does not work is refused on public procedures too, so that a
+ * caller is never taken for anonymous by mistake.
+ * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, and the errors of `lookUp`
  */
 export const identify = async (keys: KeyVerifier, authorization: string, lookUp?: KeyLookUp): Promise<Caller> => {
   const key = BEARER.exec(authorization)?.[1];
@@ -17,7 +17,7 @@ export const identify = async (keys: KeyVerifier, authorization: string, lookUp?
   return keys.verify(key, lookUp);
 };
 
-/** Of a call without a credential. `elsewhere` is where a key came that is not read. */
+/** The error of a call without a credential. `elsewhere` names a place of a key that is not read. */
 const keyMissing = (elsewhere: string | undefined): AppError =>
   new AppError('KEY_MISSING', {
     ...(elsewhere !== undefined && {

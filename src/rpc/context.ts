@@ -6,7 +6,7 @@ import type { OverloadProtection } from '../overload/overload-protection.ts';
 import type { Limits } from '../rate-limit/limits.ts';
 import type { Observer } from '../telemetry/hooks.ts';
 
-/** The dependencies of calls, whichever transport they come by. */
+/** The dependencies of calls, by any transport. */
 export interface RpcContext {
   config: Config;
   log: Logger;
@@ -14,6 +14,6 @@ export interface RpcContext {
   auth: { keys: KeyVerifier; uses: KeyUses };
   /** Bounds what callers may ask for. Without `limits` they have no rates and quotas. */
   protection: { limits: Limits | undefined; overload: OverloadProtection };
-  /** Watches the service at work; undefined for nobody. */
+  /** Observes the service; undefined without telemetry. */
   observer: Observer | undefined;
 }

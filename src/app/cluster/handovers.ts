@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 
-/** What node:cluster tells a worker with each connection, and the mark of its own messages. Neither is documented. */
+/** The messages by which node:cluster hands connections to workers. They are not documented. */
 const MARK = 'NODE_CLUSTER';
 const CONNECTION = 'newconn';
-/** How soon to look again whether all has been read that a worker said before it ended. */
+/** The interval of checks whether all messages of an ended worker were read. */
 const LOOK_AGAIN_MS = 50;
 
 interface HandoverMessage {
@@ -11,11 +11,11 @@ interface HandoverMessage {
   act?: string;
   /** Counts messages. */
   seq: number;
-  /** Of an answer, the message that it answers. */
+  /** The message that an answer belongs to. */
   ack?: number;
 }
 
-/** A connection that was accepted, and belongs to no worker yet. */
+/** An accepted connection that no worker has yet. */
 interface Handle {
   close(): void;
 }
@@ -23,14 +23,14 @@ interface Handle {
 type SendMessage = (message: HandoverMessage, handle?: Handle, ...more: unknown[]) => boolean;
 
 /**
- * The connections on their way to workers. Of one that goes to a worker which is killed before it takes it, node:cluster never
- * hears again: nobody answers it, nor closes it. Here it goes to another worker, as if the first one had refused it. A version
- * of Node.js with other messages would be as it was without this.
+ * Tracks connections on their way to workers. node:cluster loses a connection whose worker is killed before it takes
+ * it: the connection is neither answered nor closed. Here it goes to another worker, as if the first had refused it.
+ * With a version of Node.js that has other messages, this does nothing.
  */
 export class Handovers {
   readonly #listening = new Set<Worker>();
 
-  /** Watches what a worker is handed, which was just forked. */
+  /** Tracks the connections of a worker that was just forked. */
   watch(worker: Worker): void {
     const { process: child } = worker;
     const send = child.send.bind(child) as SendMessage;
@@ -49,7 +49,7 @@ export class Handovers {
         setTimeout(recover, LOOK_AGAIN_MS).unref();
         return;
       }
-      // One that is not forgotten would be handed the next one, too.
+      // A worker that node:cluster still lists would get the next connection, too.
       const isForgotten = cluster.workers?.[worker.id] === undefined;
       for (const [seq, handle] of underWay) {
         if (isForgotten && this.#listening.size > 0)

@@ -10,9 +10,9 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const STOP = 'stop';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
-/** A worker that lived so long had started well: the next one starts at once. */
+/** A worker that ran for this long had started well: its replacement starts at once. */
 const SETTLED_MS = 10_000;
-/** What a worker may take beyond its time, to end. */
+/** The time that a worker may take beyond its limit to end. */
 const END_MS = 150;
 
 /** Whether this process is one of several, which another one started. */
@@ -29,11 +29,11 @@ export const stopSignal = (): Promise<string> =>
   });
 
 /**
- * Resolves when this worker is to stop: by a signal, at the word of its supervisor, or when that is gone. Ctrl-C reaches
- * it by a signal and by a word, which counts as one.
+ * Resolves when this worker has to stop: by a signal, by a message of its supervisor, or when the supervisor is gone.
+ * Ctrl-C reaches it by a signal and by a message, which count once.
  */
 export const workerStopped = (): Promise<string> => {
-  // Or else Node ends it at once when the supervisor is gone.
+  // Otherwise Node.js ends the worker at once when the supervisor is gone.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
   const told = new Promise<string>((resolve) => {
     process.on('message', (message) => {
@@ -44,20 +44,23 @@ export const workerStopped = (): Promise<string> => {
   return Promise.race([stopSignal(), told]);
 };
 
-/** Lets a worker that has nothing left to do end. */
+/** Disconnects a worker, so that it can end. */
 export const leaveSupervisor = (): void => {
   if (process.connected) process.disconnect();
 };
 
 interface WorkerOptions {
-  /** The variables of the environment that are a worker's own, by its number, from 1 on, which it hands to who replaces it. */
+  /** The environment variables of a worker, by its number from 1 on, which its replacement takes over. */
   variablesOf: (number: number) => Record<string, string>;
-  /** Hears of each that ended although nobody had told it to. */
+  /** Called when a worker ends without being told to. */
   onExit: () => void;
   log: Logger;
 }
 
-/** Keeps so many workers running: one that ends is replaced, after a pause that grows while they fail at once. */
+/**
+ * Keeps a number of workers running. It replaces a worker that ends, after a pause that grows while workers fail at
+ * once.
+ */
 export class Workers {
   readonly #count: number;
   readonly #options: WorkerOptions;
@@ -88,11 +91,11 @@ export class Workers {
     return address.port;
   }
 
-  /** Has all workers finish what they do, and waits until they have ended: one that takes longer is killed. */
+  /** Tells all workers to finish, waits until they have ended, and kills those that take longer. */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopping = true;
     const known = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-    // One that was killed may still be among them, and does not end again.
+    // A killed worker may still be listed, and does not end again.
     const running = known.filter((worker) => !worker.isDead());
     const ended = running.map((worker) => once(worker, 'exit'));
     for (const worker of running) worker.send(STOP);

@@ -14,16 +14,16 @@ import {
   statusOf,
 } from '../buckets.ts';
 
-/** Buckets that are known at a time, some 200 bytes each; those that were not asked for longest are forgotten first. */
+/** The buckets that are remembered, some 200 bytes each; the least recently used are forgotten first. */
 const REMEMBERED = 100_000;
 
 /** The buckets of one process, in its memory. */
 export class LocalBuckets implements Buckets {
   readonly #now: () => number;
-  /** When each will have run out: the whole state of a leaky bucket. */
+  /** The time at which each bucket will be empty: the whole state of a leaky bucket. */
   readonly #emptyAt: LRUCache<string, number>;
 
-  /** `now` tells the milliseconds of a clock that never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now(), remembered = REMEMBERED) {
     this.#now = now;
     this.#emptyAt = new LRUCache({ max: remembered });
@@ -53,7 +53,7 @@ export class LocalBuckets implements Buckets {
     return statusOf(policy, this.#backlog(bucketOf({ policy, owner }), this.#now()));
   }
 
-  /** Takes over how an owner was seen to stand elsewhere. */
+  /** Takes over the status of an owner from another store. */
   note({ policy, wholeInMs }: RateLimitStatus, owner: string): void {
     this.#emptyAt.set(bucketOf({ policy, owner }), this.#now() + wholeInMs);
   }

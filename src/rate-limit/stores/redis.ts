@@ -4,32 +4,32 @@ import type { Logger } from 'pino';
 import type { RedisObserver } from '../observer.ts';
 import { RoundTrips } from './round-trips.ts';
 
-/** So many answers in a row that come too late, and nobody waits any more. */
+/** Redis is away after this many late answers in a row. */
 const MOST_LATE = 100;
-/** Nor when nothing was answered for so long that was asked. */
+/** Redis is also away when it has not answered for this long. */
 const DEAD_MS = 250;
-/** How often a Redis is tried that is away. */
+/** The interval of probes while Redis is away. */
 const PROBE_MS = 500;
-/** How many times as long as anybody else it may then take: a busy machine need not keep it away. */
+/** Probes may take this many times the usual timeout, so that a busy machine does not keep Redis away. */
 const PROBE_PATIENCE = 5;
-/** So many timely answers in a row, and it is back: more, each time that it is soon away again. */
+/** Redis is back after this many timely answers in a row; the number doubles when it is soon away again. */
 const TIMELY_PROBES = { least: 2, most: 64 };
-/** Away again within this time is soon. */
+/** The period in which being away again counts as soon. */
 const SETTLED_MS = 30_000;
 const CONNECT_MS = 1000;
-/** A connection on which nothing moves for so long is given up, and made anew. */
+/** A connection that is silent for this long is replaced. */
 const SILENT_MS = 10_000;
-/** Commands that wait for their answers; beyond, they are refused at once. */
+/** The commands that may wait for answers; more are refused at once. */
 const MOST_COMMANDS = 10_000;
 const PREFIX = 'content-gateway';
 
-/** A script, which Redis runs as one step. */
+/** A Lua script, which Redis runs atomically. */
 export interface Script {
   text: string;
   sha: string;
 }
 
-/** Sends a command, which is to be named, and returns its answer. */
+/** Sends a named command, and returns its answer. */
 type Send = <T>(command: string, send: () => Promise<T>) => Promise<T>;
 
 const unobserved: Send = (_command, send) => send();
@@ -37,14 +37,14 @@ const unobserved: Send = (_command, send) => send();
 export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
 
 /**
- * What instances of the service share. It can be away at any time, which slows nobody down: then there is no answer, and
- * each instance does without. One warning says so, and one that it is back.
+ * The Redis that instances share. It may be away at any time, which delays no call: each instance then counts alone.
+ * One warning says that it is away, and one that it is back.
  */
 export class Redis {
   readonly #client: RedisClientType;
   readonly #log: Logger;
   readonly #secret: string;
-  /** How long anybody waits for an answer: on the same network it takes a fraction of a millisecond. */
+  /** The timeout of an answer, which takes a fraction of a millisecond on the same network. */
   readonly #patienceMs: number;
   readonly #observer: RedisObserver | undefined;
   #isThere = false;
@@ -54,7 +54,7 @@ export class Redis {
   #timely = 0;
   #needed = TIMELY_PROBES.least;
   #backSince = Number.NEGATIVE_INFINITY;
-  /** Since when nothing has been answered that was asked. */
+  /** The time since which a command has waited without any answer. */
   #unansweredSince: number | undefined;
   #probe: NodeJS.Timeout | undefined;
 
@@ -62,7 +62,7 @@ export class Redis {
     this.#observer = observer;
     this.#patienceMs = patienceMs;
     this.#log = log;
-    // Known to all that share it, and to nobody who reads what is in it.
+    // All instances that share this Redis know it; readers of its data do not.
     this.#secret = createHash('sha256').update(url).digest('hex');
     this.#client = createClient({
       url,
@@ -75,8 +75,8 @@ export class Redis {
   }
 
   /**
-   * Connects, and goes on trying where that takes longer than a second. `url` is `redis://…` or `rediss://…`; nobody waits
-   * longer than `patienceMs` for an answer.
+   * Connects, and keeps trying in the background after a second. `url` is `redis://…` or `rediss://…`; `patienceMs` is
+   * the timeout of an answer.
    */
   static async open(url: string, patienceMs: number, log: Logger, observer?: RedisObserver): Promise<Redis> {
     const redis = new Redis(url, patienceMs, log, observer);
@@ -84,33 +84,32 @@ export class Redis {
     return redis;
   }
 
-  /** Whether it answers, as far as one knows. */
+  /** Whether Redis is considered available. */
   get isThere(): boolean {
     return this.#isThere;
   }
 
   /**
-   * The name under which something is kept, of which nothing can be read from it. What shares `owner`, or what it is part
-   * `of`, stays together.
+   * The key of a value, which reveals nothing of its owner. Keys with the same `owner` or `of` stay in the same slot.
    */
   nameOf(kind: string, owner: string, of = owner): string {
     const name = `${PREFIX}:{${this.#hide(of)}}:${kind}`;
     return of === owner ? name : `${name}:${this.#hide(owner)}`;
   }
 
-  /** What a script returns; undefined when Redis is away, or does not answer in time. */
+  /** Runs a script; undefined when Redis is away, or does not answer in time. */
   run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const request = { keys: [...keys], arguments: [...values] };
     return this.#ask((send) => this.#runStored(script, request, send), this.#observer);
   }
 
-  /** Has a script run in the background, for no call in particular: nobody watches it. */
+  /** Runs a script in the background, without a call that observes it. */
   tell(script: Script, keys: readonly string[], values: readonly string[]): void {
     const request = { keys: [...keys], arguments: [...values] };
     void this.#ask((send) => this.#runStored(script, request, send));
   }
 
-  /** Whether nobody has set a name within the time before; undefined as for `run`. */
+  /** Whether a key was not set within the period; undefined as for `run`. */
   async isFirst(name: string, seconds: number): Promise<boolean | undefined> {
     const set = () => this.#client.set(name, '', { condition: 'NX', expiration: { type: 'EX', value: seconds } });
     const answer = await this.#ask(async (send) => (await send('SET', set)) ?? 'no', this.#observer);
@@ -142,7 +141,7 @@ export class Redis {
     if (!this.#isThere) this.#lose(undefined);
   }
 
-  /** What comes of a command, if it comes in time. */
+  /** The answer of a command, if it comes in time. */
   async #ask<T>(command: (send: Send) => Promise<T>, observer?: RedisObserver): Promise<T | undefined> {
     if (!this.#isThere) return undefined;
     this.#unansweredSince ??= performance.now();
@@ -160,8 +159,8 @@ export class Redis {
   #inTime<T>(answer: Promise<T>, patienceMs: number): Promise<T | undefined> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
-      // The command goes out before this. When time is up, the answer may be there, and we be late ourselves: it gets a
-      // turn to be read.
+      // The command is sent before this. When the time is up, the answer may have arrived unread: it gets one turn of
+      // the event loop.
       const waiting = setImmediate(() => {
         timer = setTimeout(() => setImmediate(() => resolve(undefined)), patienceMs);
       });
@@ -205,7 +204,7 @@ export class Redis {
     if (isDead || this.#late >= MOST_LATE) this.#lose(undefined);
   }
 
-  /** Does without it from now on, and sees when it is back. */
+  /** Stops using Redis, and probes until it is back. */
   #lose(error: unknown): void {
     if (this.#isClosed) return;
     this.#isThere = false;
@@ -219,12 +218,12 @@ export class Redis {
   }
 
   async #try(): Promise<void> {
-    // A write, since that is what it is for.
+    // A write, as the commands of calls are.
     const answer = this.#outcomeOf(() =>
       this.#client.set(`${PREFIX}:probe`, '', { expiration: { type: 'EX', value: 1 } }),
     );
     this.#timely = (await this.#inTime(answer, PROBE_PATIENCE * this.#patienceMs)) === undefined ? 0 : this.#timely + 1;
-    // One after the other: what is frozen is to find little when it thaws.
+    // Probes run one at a time, so that a frozen Redis finds no backlog.
     await answer;
     this.#probe = undefined;
     if (this.#isClosed) return;

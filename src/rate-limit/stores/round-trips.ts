@@ -5,7 +5,7 @@ import type { RedisObserver, RoundTripObservation } from '../observer.ts';
 /** The first word of an error that Redis answers with. */
 const refusalOf = ({ message }: ErrorReply): string => message.split(' ', 1)[0] as string;
 
-/** The round trips of one question, watched one after the other. */
+/** The round trips of one operation, observed one after the other. */
 export class RoundTrips {
   readonly #observer: RedisObserver;
   #watch: RoundTripObservation | undefined;
@@ -27,12 +27,12 @@ export class RoundTrips {
     }
   }
 
-  /** Nobody waits any more: what is under way has failed, whenever its answer comes. */
+  /** Ends the observations as failed when the caller stops waiting. */
   giveUp(): void {
     this.#end((watch) => watch.failed(new AppError('TIMEOUT')));
   }
 
-  /** Once for each. */
+  /** Ends each observation once. */
   #end(tell: (watch: RoundTripObservation) => void): void {
     const watch = this.#watch;
     this.#watch = undefined;

@@ -17,14 +17,14 @@ import type { LocalBuckets } from './memory.ts';
 import { siteOf } from '../client-subnet.ts';
 import { type Redis, scriptOf } from './redis.ts';
 
-/** How long what has been done may wait to be told. */
+/** The longest delay of charges that are sent in the background. */
 const DELAY_MS = 20;
-/** Redis counts in microseconds, whole ones. */
+/** Redis counts whole microseconds. */
 const MICROSECONDS = 1000;
 
 /**
- * Tells how long a bucket takes to run out, in microseconds. What no instance can have written is removed, and the bucket
- * begins anew: other types, no number, and more than `most`. Whatever stays has its time to live.
+ * Reads how long a bucket takes to drain, in microseconds. It removes values that no instance can have written: other
+ * types, texts that are no numbers, and more than `most`. Every value has an expiry.
  */
 const READ = `
 local time = redis.call('TIME')
@@ -43,8 +43,8 @@ end
 `;
 
 /**
- * Takes from the buckets of KEYS, all or none. Of each it is told in microseconds how long it is to run out at most, and how
- * much longer it does by what is taken. Answers whether they were taken, and how long each would have run before.
+ * Charges the buckets of KEYS, all or none. For each it gets two numbers in microseconds: the drain time of a full
+ * bucket, and the cost. It returns whether the charges were consumed, and the drain times before.
  */
 const TAKE = scriptOf(`${READ}
 local answer = {1}
@@ -65,7 +65,7 @@ end
 return answer
 `);
 
-/** Adds to the bucket of KEYS, up to a limit: microseconds both. */
+/** Adds to the bucket of KEYS, up to a limit, both in microseconds. */
 const ADD = scriptOf(`${READ}
 local most = tonumber(ARGV[1])
 local backlog = math.min(math.max(0, read(KEYS[1], most) + ARGV[2]), most)
@@ -80,13 +80,13 @@ return 0
 const inMicroseconds = (ms: number): string => String(Math.floor(ms * MICROSECONDS));
 
 /**
- * The buckets that several instances share in Redis. While that is away, each instance counts for itself, from where it saw
- * its buckets last.
+ * The buckets that instances share in Redis. While Redis is away, each instance counts alone, from the last statuses
+ * that it saw.
  */
 export class SharedBuckets implements Buckets {
   readonly #redis: Redis;
   readonly #local: LocalBuckets;
-  /** What is yet to be added. */
+  /** Charges that are yet to be sent. */
   readonly #pending = new Map<string, Charge>();
 
   constructor(redis: Redis, local: LocalBuckets) {
@@ -125,7 +125,7 @@ export class SharedBuckets implements Buckets {
     return outcome;
   }
 
-  /** There is one, if only by a rounding. */
+  /** There is a refusal, if only by rounding. */
   #refusalOf(charges: readonly Charge[], backlogs: readonly number[]): RateLimitRefusal {
     return refusalOf(charges, backlogs) ?? { policy: (charges[0] as Charge).policy, roomInMs: 1 };
   }

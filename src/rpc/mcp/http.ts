@@ -14,10 +14,10 @@ import type { Caller } from '../../auth/verifier.ts';
 import { bodyLimitFor, idOf } from './tools.ts';
 import type { McpSession } from './session.ts';
 
-/** Sessions and streams, for which the others are, we have none of. */
+/** The other methods are for sessions and streams, which this transport does not have. */
 const METHODS = ['POST'];
 
-/** What the API has no reason for, because only this protocol demands it. */
+/** Refusals that only this protocol demands, for which the API has no reason. */
 const refusals = {
   origin: {
     status: 403,
@@ -34,7 +34,7 @@ const refusals = {
 
 type StreamableHttp = ReturnType<(typeof import('./streamable-http.ts'))['streamableHttp']>;
 
-/** A message, as far as one may look into it before it is checked. */
+/** A message before validation. */
 interface Loose {
   id?: unknown;
   method?: unknown;
@@ -43,7 +43,7 @@ interface Loose {
 
 const looselyOf = (body: unknown): Loose => (typeof body === 'object' && body !== null ? body : {});
 
-/** The id that an answer has to bear, null where none can be read. */
+/** The id of the answer, null where the message has none. */
 const messageIdOf = ({ id }: Loose): string | number | null =>
   typeof id === 'string' || typeof id === 'number' ? id : null;
 
@@ -55,8 +55,8 @@ const refuse = (response: Response, { status, error }: (typeof refusals)[keyof t
   sendJson(response, status, JSON.stringify({ jsonrpc: '2.0', id: null, error }));
 
 /**
- * The door for the Model Context Protocol: POST brings one message, and is answered in JSON. Nothing is kept from one to
- * the next, so that any worker may answer.
+ * The Model Context Protocol over HTTP: a POST brings one message, and is answered in JSON. It is stateless, so that
+ * any worker may answer.
  */
 export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: RpcContext): RequestHandler => {
   const { config, protection, log } = context;
@@ -64,11 +64,11 @@ export const mcpTransport = (calls: RpcPipeline, bodies: BodyReader, context: Rp
   const failureContext = { log, docs: errorDocs(config) };
   let loading: Promise<StreamableHttp> | undefined;
 
-  /** The SDK takes a while to load, and many services need none of it. */
+  /** The SDK loads slowly, and many services do not need it. */
   const load = async (): Promise<StreamableHttp> =>
     (await import('./streamable-http.ts')).streamableHttp(calls, context);
 
-  /** Against pages that find this service by a name of their own (DNS rebinding), as the protocol demands. */
+  /** Guards against DNS rebinding, as the protocol demands. */
   const isAllowed = (origin: string | undefined): boolean =>
     origin === undefined || config.corsOrigins.includes('*') || config.corsOrigins.includes(origin);
 

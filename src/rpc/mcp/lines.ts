@@ -1,8 +1,8 @@
 const LINE_BREAK = 0x0a;
 
 /**
- * The lines of a stream of bytes, each with its line break; undefined for one of more bytes than it may have. No more than a line
- * and a chunk is in memory.
+ * The lines of a byte stream, each with its line break; undefined for a longer line than allowed. At most a line and a
+ * chunk are in memory.
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer | undefined> {
   let parts: Buffer[] = [];

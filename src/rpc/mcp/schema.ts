@@ -1,29 +1,31 @@
 import { z } from 'zod';
 
-/** JSON Schema, as far as inputs of tools use it. */
+/** The part of JSON Schema that inputs of tools use. */
 export interface ToolSchema {
   [keyword: string]: unknown;
   type?: string | string[];
 }
 type Definitions = Record<string, ToolSchema>;
 
-/** What a pattern may cost, in characters. Ours for URLs have hundreds, and "http or https URL" says as much. */
+/**
+ * The longest pattern that is shown, in characters. Those of URLs have hundreds, and "http or https URL" says as much.
+ */
 const LONGEST_PATTERN = 60;
-/** Keywords that tell nobody how to call a tool. */
+/** Keywords that do not help to call a tool. */
 const SILENT = new Set(['$schema', '$defs', 'id', 'examples']);
 /** Keywords whose value is a map of schemas by names that callers see. */
 const MAPS = new Set(['properties', 'patternProperties']);
-/** What some clients refuse at the top of an input. */
+/** Keywords that some clients refuse at the top of an input. */
 const COMPOSERS = new Set(['anyOf', 'oneOf', 'allOf']);
 
-/** Whether a pattern tells a form rather than the characters that a text must not hold. */
+/** Whether a pattern describes a form, and not forbidden characters. */
 const isTelling = (pattern: unknown): boolean =>
   typeof pattern === 'string' && pattern.length <= LONGEST_PATTERN && !pattern.includes('[^');
 
 const isSchema = (value: unknown): value is ToolSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether a keyword is worth its price. */
+/** Whether a keyword is worth its tokens. */
 const isWorth = (keyword: string, value: unknown): boolean => {
   if (keyword === 'pattern') return isTelling(value);
   if (keyword === 'minLength') return value !== 0;
@@ -38,7 +40,7 @@ const withoutNullChoice = (schema: ToolSchema): ToolSchema => {
   return { ...value, ...rest, type: [value.type, 'null'] };
 };
 
-/** A schema with what it refers to in place of the reference; what stands beside the reference wins. */
+/** A schema with its reference replaced by the definition; keywords beside the reference win. */
 const resolved = ({ $ref, ...rest }: ToolSchema, definitions: Definitions): ToolSchema =>
   typeof $ref === 'string' ? { ...definitions[$ref.split('/').pop() ?? ''], ...rest } : rest;
 
@@ -56,8 +58,8 @@ const small = (value: unknown, definitions: Definitions): unknown => {
 };
 
 /**
- * The JSON Schema of what a tool takes, as small as it can be and still tell how to call it: the service itself checks by
- * the contract. Without references, and without a choice at the top, which some clients do not understand.
+ * The JSON Schema of a tool's input, as short as possible, since the service validates by the contract. It has no
+ * references, and no choice at the top, which some clients do not understand.
  */
 export const inputSchemaOf = (input: z.ZodType): ToolSchema & { type: 'object' } => {
   const { $defs = {}, ...whole } = z.toJSONSchema(input, { io: 'input' }) as ToolSchema & { $defs?: Definitions };

@@ -14,7 +14,9 @@ const INSTRUCTIONS =
   'output and errors. Lists come in pages: pass `nextCursor` as `cursor` for the next one. When a call fails, ' +
   '`error.json` says what is wrong and how to put it right. Only the tools that the API key allows are listed.';
 
-/** Stands in for the SDK's own, which checks what we never ask of clients, and takes long to make. */
+/**
+ * Replaces the SDK's validator, which checks requests to clients that this server never makes, and is slow to create.
+ */
 const noValidator = {
   getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: 'not asked for' }),
 };
@@ -22,12 +24,12 @@ const noValidator = {
 const isMembers = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a tool is called with. The SDK's own schema makes its arguments anew, and drops a member `__proto__` on the way. */
+/** The parameters of a tool call. The SDK's own schema copies the arguments, and loses a member `__proto__`. */
 const ToolParameters = z.looseObject({ name: z.string(), arguments: z.custom<object>(isMembers).optional() });
 
 type Handler = Parameters<Server['_wrapHandler']>[1];
 
-/** The SDK's server, but for its words on messages that are not as the protocol wants them: they are those of its parser. */
+/** The SDK's server with a plain message for malformed parameters, instead of the text of its parser. */
 class PlainServer extends Server {
   // oxlint-disable-next-line no-underscore-dangle -- the SDK's name of what subclasses may change
   protected override _wrapHandler(method: string, handler: Handler): Handler {
@@ -37,7 +39,7 @@ class PlainServer extends Server {
       try {
         return await wrapped(request, context);
       } catch (error) {
-        // All of ours have data.
+        // The errors of this server have data.
         if (error instanceof ProtocolError && error.data !== undefined) throw error;
         const message = `The parameters of ${method} are not as the Model Context Protocol has them.`;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
@@ -46,7 +48,7 @@ class PlainServer extends Server {
   }
 }
 
-/** A failure of ours as the protocol's. */
+/** A failure as an error of the protocol. */
 const protocolError = (
   thrown: unknown,
   { requestId, traceId }: Pick<McpSession, 'requestId' | 'traceId'>,
@@ -57,7 +59,7 @@ const protocolError = (
   return new ProtocolError(code ?? json.code, json.message, json.data);
 };
 
-/** Makes servers of the protocol for visitors, all with the same tools. */
+/** Makes a server of the protocol for each session, all with the same tools. */
 export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcContext, 'config' | 'log'>) => {
   const failureContext = { log, docs: errorDocs(config) };
   const toolCalls = new ToolCalls(calls, failureContext);
@@ -85,7 +87,7 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
         const id = idOf(name);
         if (id === undefined) {
           const unknown = new AppError('PROCEDURE_NOT_FOUND', { hint: '`tools/list` has the names of all tools.' });
-          // The protocol takes it for a fault of the parameters.
+          // The protocol demands the code for invalid parameters.
           throw protocolError(unknown, session, failureContext, ProtocolErrorCode.InvalidParams);
         }
         const call = { procedure: calls.find(id), input, meta: _meta };

@@ -1,27 +1,27 @@
 import type { RequestContext } from '../request-context.ts';
 import type { Caller } from '../../auth/verifier.ts';
 
-/** What comes with one call of a tool. */
+/** The context of one tool call. */
 export interface ToolCallContext {
   context: RequestContext;
-  /** The name of the call in failures and in the log. */
+  /** The request id in failures and in the log. */
   requestId: string;
   /** The trace that it belongs to, where that is known. */
   traceId?: string | undefined;
-  /** Hears why the call failed. Has its caller wait for that where it must. */
+  /** Called with the reason of a failure. The answer waits for the promise. */
   onFailure: (reason: string) => Promise<void> | void;
-  /** To be called when the call is answered. */
+  /** Called when the call is answered. */
   end: () => void;
 }
 
-/** Who speaks the Model Context Protocol to us, whichever way. */
+/** A client of the Model Context Protocol, by HTTP or on the standard input and output. */
 export interface McpSession {
-  /** The name of what else it asks. */
+  /** The request id of requests that are not tool calls. */
   requestId: string;
   /** The trace that it belongs to, where that is known. */
   traceId?: string | undefined;
-  /** Who it is; undefined for nobody in particular. @throws AppError KEY_… */
+  /** Authenticates the client; undefined for an anonymous one. @throws AppError KEY_… */
   authenticate: () => Promise<Caller | undefined>;
-  /** Begins a call of a procedure. `signal` is aborted when nobody waits for it any more. */
+  /** Begins a tool call. `signal` is aborted when the client cancels it. */
   beginCall: (procedure: string, signal: AbortSignal) => ToolCallContext;
 }
