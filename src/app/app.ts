@@ -17,13 +17,13 @@ import { requestLog } from '../http/middleware/request-log.ts';
 import { security } from '../http/middleware/security-headers.ts';
 import { validatedHandler } from '../rpc/validated-handler.ts';
 
-/** What makes calls of the procedures, whichever door they come through. */
+/** The pipeline of calls, for any transport. */
 export const callsOf = (c: Context): RpcPipeline => {
   const procedures = servedProcedures(c.routers);
   return new RpcPipeline(c, procedures, validatedHandler(procedures));
 };
 
-/** Answers calls of the procedures, whichever transport they come by. `bodies` limits the bodies that all of them read. */
+/** Answers calls of the procedures by any transport. `bodies` bounds the bodies of all of them together. */
 export const transports = (bodies: BodyReader, c: Context): RequestHandler => {
   const calls = callsOf(c);
   const [viaTrpc, viaMcp] = [trpcTransport(calls, bodies, c), mcpTransport(calls, bodies, c)];
@@ -31,8 +31,8 @@ export const transports = (bodies: BodyReader, c: Context): RequestHandler => {
 };
 
 /**
- * The service as an Express app: what happens to a request, from top to bottom. It does not listen. `calls` answers calls
- * of the procedures.
+ * The service as an Express app: its middleware, from top to bottom. It does not listen. `calls` answers calls of the
+ * procedures.
  */
 export const createApp = (c: Context, calls = transports(new BodyReader(), c)): Express => {
   const app = express();

@@ -1,11 +1,11 @@
-/** More than so many at once would only wait elsewhere. */
+/** The highest limit: further work would only wait in the database. */
 const MOST = 1024;
 /**
- * How long work may wait in the database and in this process while it counts as running, in milliseconds: enough to keep both
- * busy, and little beside what callers may wait. What must wait longer waits in the queue, where callers take turns.
+ * The time that work may wait in the database and in this process while it counts as running, in milliseconds. It keeps
+ * both busy, and is short beside the queue time. Further work waits in the queue, where callers take turns.
  */
 const TARGET_MS = 8;
-/** Work of one class does not take equally long: so much more than the base is no sign of waiting. */
+/** The variation of latency within a class: so much above the base is no sign of waiting. */
 const VARIATION = 1.5;
 /** The weight of the last sample in the average of the throughput. */
 const WEIGHT = 0.5;
@@ -14,7 +14,7 @@ const PROBE_EVERY = 64;
 /** The concurrency of a probe, as a part of the least concurrency. */
 const PROBED_PART = 1 / 2;
 
-/** What was observed for a while. */
+/** The observations of a window. */
 export interface WorkSample {
   /** The mean latency of the work that began and ended meanwhile, in milliseconds. */
   ms: number;
@@ -25,9 +25,9 @@ export interface WorkSample {
 }
 
 /**
- * How much work runs at once. By Little's law that is the throughput times the latency: the limit is what the measured
- * throughput needs at the latency of little load (the base) and a target above it, as BBR finds the window of a connection.
- * Where a higher limit brings a higher throughput, it grows; where it only brings a higher latency, it stays.
+ * Finds how much work may run at once. By Little's law that is throughput times latency: the limit is what the measured
+ * throughput needs at the base latency plus a target, as BBR finds the window of a connection. Where a higher limit
+ * brings more throughput, it grows; where it only brings more latency, it stays.
  */
 export class AdaptiveLimit {
   readonly #least: number;
@@ -37,13 +37,13 @@ export class AdaptiveLimit {
   /** Samples with work waiting until the next probe. */
   #untilProbe = PROBE_EVERY;
 
-  /** `least`: what always may run, in units of cost. */
+  /** `least` is the lowest limit, in units of cost. */
   constructor(least: number) {
     this.#least = least;
     this.#limit = least;
   }
 
-  /** How much may run now, in units of cost. */
+  /** The limit now, in units of cost. */
   get value(): number {
     return this.#isProbing ? this.#least * PROBED_PART : this.#limit;
   }

@@ -6,14 +6,14 @@ import { FairQueue, type Queued } from './fair-queue.ts';
 import { LiveClock } from './live-clock.ts';
 import type { LimiterObserver, LimiterUsage } from './observer.ts';
 
-/** How long latency and throughput are observed before conclusions are drawn: so many milliseconds, and so much work. */
+/** The window of observations: at least this many milliseconds, and this much work. */
 const WINDOW_MS = 100;
 const WINDOW_PIECES = 8;
 /** The weights of the last window in the two averages of the throughput, of which the higher one counts. */
 const WEIGHTS = [0.5, 0.1] as const;
-/** For how long a throughput is taken to hold on, in milliseconds. */
+/** The time for which a measured throughput holds, in milliseconds. */
 const RATES_VALID_MS = 10_000;
-/** How long work is assumed to take of which none has ended yet, in milliseconds. */
+/** The latency that is assumed before any work has ended, in milliseconds. */
 const FIRST_LATENCY_MS = 4;
 /** The weight of the last piece of work in the mean latency. */
 const LATENCY_WEIGHT = 0.1;
@@ -22,7 +22,7 @@ const PART_OF_DEADLINE = 1 / 4;
 /** The part of the maximum queue time by which the wait in both queues, before the request began and here, may exceed it. */
 const SLACK = 1 / 4;
 const MS_PER_S = 1000;
-/** By how much a `Retry-After` is prolonged at most, so that callers do not return as a crowd. */
+/** The jitter of `Retry-After` in seconds, so that callers do not return as a crowd. */
 const JITTER = 1;
 
 /** The refusal of work with this predicted wait, in milliseconds. */
@@ -33,11 +33,11 @@ export const overloadedFor = (waitMs: number): AppError =>
 export interface LimitedWork {
   /** Whose turn it takes. */
   caller: string;
-  /** For how many usual calls it counts. */
+  /** The cost, in usual calls. */
   cost: number;
-  /** By when it must begin to be of use. */
+  /** The time by which it must begin. */
   deadline: Deadline;
-  /** For how long its request has waited, in milliseconds, which is a part of what it may wait. */
+  /** The time that its request has waited, in milliseconds; it counts against the queue time. */
   waitedMs?: number | undefined;
   /** Of shared work, replaces the deadline while it waits: ends when another caller's turn has begun the work. */
   untilBegun?: Deadline;
@@ -46,9 +46,9 @@ export interface LimitedWork {
 }
 
 interface LimiterOptions {
-  /** How long work may wait, in milliseconds; undefined: none waits. */
+  /** The maximum queue time, in milliseconds; undefined: no work waits. */
   maxQueueMs: number | undefined;
-  /** How much work may always run, in units of cost. */
+  /** The work that may always run, in units of cost. */
   least?: number | undefined;
   clock?: LiveClock;
 }
@@ -58,8 +58,8 @@ interface WaitingWork extends Queued {
 }
 
 /**
- * Runs work of one class as far as it does not get in its own way, and keeps the rest in a fair queue. What would have to wait
- * too long is refused on arrival, by the measured throughput; what waits is not refused any more.
+ * Limits the concurrency of one class of work, and keeps the rest in a fair queue. It refuses work on arrival that
+ * would wait too long, by the measured throughput. Work in the queue is not refused any more.
  */
 export class ConcurrencyLimiter {
   readonly #maxQueueMs: number | undefined;
@@ -89,7 +89,7 @@ export class ConcurrencyLimiter {
   /** When work ended, or began with nothing else running, by that clock. */
   #progressAt = 0;
 
-  /** `observe` makes what is told of the work, and may ask for the usage. */
+  /** `observe` makes the observer of this limiter, which may ask for its usage. */
   constructor(
     { maxQueueMs, least = 4, clock = new LiveClock() }: LimiterOptions,
     observe?: (usage: () => LimiterUsage) => LimiterObserver | undefined,
@@ -110,15 +110,15 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Why further work of a caller is refused now, if it is. `leftMs` is the time until its deadline, `waitedMs` the time for
-   * which its request has waited.
+   * The refusal of further work of a caller, if any. `leftMs` is the time until its deadline, `waitedMs` the time that
+   * its request has waited.
    */
   refusalOf(
     caller: string,
     cost: number,
     { leftMs = Number.POSITIVE_INFINITY, waitedMs = 0 } = {},
   ): AppError | undefined {
-    // What would begin but for a pause is not refused: pauses are short.
+    // Work that only a pause keeps from beginning is not refused: pauses are short.
     if (this.#maxQueueMs === undefined || (this.#queue.size === 0 && this.#fits(cost))) return undefined;
     const rate = Math.max(...this.#knownRates());
     const stalledMs = this.#running === 0 ? 0 : this.#clock.ms - this.#progressAt;
@@ -129,9 +129,9 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Does `work` now or when its caller's turn comes.
-   * @throws AppError OVERLOADED when it would have to wait too long, what its deadline ends with while it waits, and
-   * whatever `work` throws
+   * Runs `work` now or when its caller's turn comes.
+   * @throws AppError OVERLOADED when it would wait too long, the error of its deadline while it waits, and the errors
+   * of `work`
    */
   run<T>(
     { caller, cost, deadline, waitedMs, untilBegun, admittedBy }: LimitedWork,
@@ -152,7 +152,7 @@ export class ConcurrencyLimiter {
       this.#observer?.began(0);
       return this.#do(cost, work);
     }
-    // A burst has a window of its own: the time before says nothing of the throughput.
+    // A burst starts a window, since the time before does not show the throughput.
     if (!this.#isLimited && !this.#isPaused) this.#startWindow(performance.now(), true);
     // The work belongs to its own call, not to the one that makes room for it.
     const context = new AsyncResource('QUEUED_CALL');
@@ -186,7 +186,7 @@ export class ConcurrencyLimiter {
     return [this.#limit.usual / this.#meanMs, begun, this.#lastRate];
   }
 
-  /** What costs more than the limit runs alone. */
+  /** Work that costs more than the limit runs alone. */
   #hasRoom(cost: number): boolean {
     if (this.#maxQueueMs === undefined) return true;
     return this.#queue.size === 0 && !this.#isPaused && this.#fits(cost);
@@ -214,7 +214,7 @@ export class ConcurrencyLimiter {
     this.#cost += cost;
     this.#served += cost;
     this.#meanMs += LATENCY_WEIGHT * (now - began - this.#meanMs);
-    // What began before is a consequence of the limit of that time.
+    // Work that began earlier reflects the limit of that time.
     if (began >= this.#since) {
       this.#pieces += 1;
       this.#latencyMs += now - began;

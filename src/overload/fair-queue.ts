@@ -1,4 +1,4 @@
-/** Work that waits, and what it costs. */
+/** Queued work and its cost. */
 export interface Queued {
   /** At least 1; a usual call costs 1. */
   readonly cost: number;
@@ -9,13 +9,13 @@ interface Flow<T> {
   readonly items: Set<T>;
   /** The cost of all of them. */
   cost: number;
-  /** What the flow may spend when its turn comes. */
+  /** The cost that the flow may spend in its turn. */
   credit: number;
 }
 
 /**
- * A queue in which callers take turns, whatever number of calls each of them sends: deficit round robin (Shreedhar and
- * Varghese, 1995).
+ * A queue in which callers take turns, however many calls each sends: deficit round robin (Shreedhar and Varghese,
+ * 1995).
  */
 export class FairQueue<T extends Queued> {
   /** By caller; the one whose turn is next comes first. */
@@ -23,12 +23,12 @@ export class FairQueue<T extends Queued> {
   #cost = 0;
   #size = 0;
 
-  /** How much work waits, in pieces. */
+  /** The number of queued pieces of work. */
   get size(): number {
     return this.#size;
   }
 
-  /** The cost of what would be served before, and with, further work of a caller. */
+  /** The cost that is served until further work of a caller has been. */
   costUntil(caller: string, cost: number): number {
     const flow = this.#flows.get(caller);
     const flows = this.#flows.size + (flow ? 0 : 1);
@@ -61,7 +61,7 @@ export class FairQueue<T extends Queued> {
     return undefined;
   }
 
-  /** Takes out work that does not wait any more. Returns whether it did. */
+  /** Removes work from the queue. Returns whether it was there. */
   delete(caller: string, item: T): boolean {
     const flow = this.#flows.get(caller);
     if (!flow?.items.delete(item)) return false;

@@ -13,8 +13,9 @@ import { RetryThrottle } from './retry-throttle.ts';
 type WorkClass = 'record' | 'list' | 'search' | 'related' | 'write';
 
 /**
- * How many calls always run at once. Records are read by their keys, up to 64 in one query, and writes that meet are stored by 64
- * in one transaction: fewer would leave these half empty. Of the others, fewer would wait for nothing.
+ * The calls that always run at once. Records are read by their keys, up to 64 in one query, and concurrent writes are
+ * stored by 64 in one transaction: fewer would leave these half empty. With fewer of the others, calls would wait in
+ * vain.
  */
 const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, related: 4, write: 64 };
 
@@ -35,7 +36,7 @@ export class OverloadProtection {
   readonly #byProcedure = new Map<string, ConcurrencyLimiter>();
   readonly retries = new RetryThrottle();
 
-  /** `maxQueueMs`: how long a call may wait to begin, in milliseconds; undefined: no call waits. */
+  /** `maxQueueMs` is the maximum queue time in milliseconds; undefined: no call waits. */
   constructor(maxQueueMs: number | undefined, observer?: OverloadObserver) {
     this.#maxQueueMs = maxQueueMs;
     this.#observer = observer;
@@ -50,7 +51,7 @@ export class OverloadProtection {
     return limiter;
   }
 
-  /** Why a call is refused that would wait so long, in milliseconds, before anything is done for it; undefined if it is not. */
+  /** The refusal of a call that would wait this long before any work on it, if any. */
   refusalOfWait(ms: number): AppError | undefined {
     return this.#maxQueueMs === undefined || ms <= this.#maxQueueMs ? undefined : overloadedFor(ms);
   }

@@ -1,7 +1,7 @@
-/** For how long refused callers are told to stay away at least, in milliseconds. */
+/** The shortest time that refused callers are told to wait, in milliseconds. */
 const AWAY_MS = 1000;
 const TICK_MS = 10;
-/** What is answered in each tick, in units of 125 µs of this process' time: less than a tenth of it. */
+/** The refusals of each tick, in units of 125 µs of CPU: less than a tenth of the process' time. */
 const UNITS = 6;
 
 /** The time that a refusal costs, in units: before and after authentication. */
@@ -17,7 +17,7 @@ interface Delayed {
  * refusals. The first refusal of a connection is sent at once.
  */
 export class RetryThrottle {
-  /** Until when callers were told to stay away, by their connections. */
+  /** The times until which callers were told to wait, by their connections. */
   readonly #away = new WeakMap<object, number>();
   #delayed: Delayed[] = [];
   #credit = 0;
@@ -37,7 +37,7 @@ export class RetryThrottle {
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
   }
 
-  /** Resolves when a caller is to be refused. */
+  /** Resolves when a caller may be refused. */
   turn(connection: object, cost: number): Promise<void> {
     return new Promise((resolve) => this.refuse(connection, cost, resolve));
   }

@@ -3,13 +3,13 @@ import { jsonHint } from '../suggestions/json.ts';
 import { AppError } from '../errors.ts';
 import { removeUndefined } from './superjson.ts';
 
-/** What came with a call. */
+/** The payload of a call. */
 export interface Payload {
   /** Equal texts are equal inputs. */
   readonly text: string;
   /** The envelope, `{}` for nothing; the same however often it is asked for. @throws AppError MALFORMED_JSON */
   parse: () => unknown;
-  /** Whether the input may have a member of this name, found out for less than `parse` costs. */
+  /** Whether the input may have a member of this name, cheaper than by `parse`. */
   mightContain: (name: string) => boolean;
 }
 
@@ -23,7 +23,7 @@ export const parseJson = (text: string): unknown => {
   }
 };
 
-/** A call that brought a text of its own, empty for nothing. */
+/** The payload of a call with its own text, empty for none. */
 export const textPayload = (text: string): Payload => {
   let envelope: unknown;
   return {
@@ -34,7 +34,7 @@ export const textPayload = (text: string): Payload => {
   };
 };
 
-/** Equal texts for equal values, but for those too deep for `JSON.stringify`, each of which is like no other. */
+/** Equal texts for equal values. A value too deep for `JSON.stringify` gets a text of its own. */
 const textOf = (value: unknown): string => {
   try {
     return JSON.stringify(value);
@@ -43,7 +43,7 @@ const textOf = (value: unknown): string => {
   }
 };
 
-/** A call whose envelope came within something larger. */
+/** The payload of a call within a batch. */
 export const valuePayload = (value: unknown): Payload => {
   const envelope = removeUndefined(value);
   return {
@@ -57,11 +57,11 @@ export const valuePayload = (value: unknown): Payload => {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** What a call is given, of its envelope. */
+/** The input in an envelope. */
 export const inputOf = (envelope: unknown): unknown =>
   isObject(envelope) && Object.hasOwn(envelope, 'json') ? (envelope as { json?: unknown }).json : undefined;
 
-/** Whether there are more than so many values in an envelope: members and elements, and theirs, but for those of `meta`. */
+/** Whether an envelope holds more values than a limit: members and elements at any depth, without `meta`. */
 export const hasMoreValues = (envelope: unknown, limit: number): boolean => {
   let count = isObject(envelope) ? Object.keys(envelope).length : 0;
   const pending = [inputOf(envelope)];

@@ -2,15 +2,15 @@ import { ANSWER_LIMIT, type Reason } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 import type { Procedure } from './procedures.ts';
 
-/** What all batches together hold at most, in bytes: sixteen of the largest. */
+/** The bytes that all batches together may hold: sixteen of the largest. */
 const HELD_LIMIT = 16 * ANSWER_LIMIT;
 
-/** How much the answers take up that wait, in the batches of one process, for others to go out with. */
+/** Counts the bytes of answers that wait in batches of one process to be sent. */
 export class ReplyBudget {
   bytes = 0;
 }
 
-/** The answers of one batch, which go out together, and therefore have to fit into memory together. */
+/** The answers of one batch, which are sent, and held in memory, together. */
 export class BatchReplies {
   readonly #held: ReplyBudget;
   #bytes = 0;
@@ -23,7 +23,7 @@ export class BatchReplies {
   }
 
   /**
-   * Lets a call begin as long as every answer has found room.
+   * Asserts that a further call may begin: all answers so far were held.
    * @throws AppError ANSWER_TOO_LARGE, OVERLOADED
    */
   assertRoom(): void {
@@ -31,7 +31,7 @@ export class BatchReplies {
   }
 
   /**
-   * Takes the answer to a call. That to a write always finds room: what is done is not to be told as a failure.
+   * Holds the answer to a call. An answer to a write is always held, since the write has happened.
    * @throws AppError ANSWER_TOO_LARGE, OVERLOADED
    */
   add({ effect }: Pick<Procedure, 'effect'>, answer: Buffer): Buffer {
@@ -44,17 +44,14 @@ export class BatchReplies {
     return answer;
   }
 
-  /**
-   * Takes the answer to a call that failed: as `full`, or as `brief` where that finds no room, which does in any case.
-   * `full` may list a thousand faults.
-   */
+  /** Holds the failure of a call: `full`, which may list a thousand faults, or `brief` where that does not fit. */
   addFailure(full: Buffer, brief = () => full): Buffer {
     const answer = this.#refusalOf(full.length + 1) ? brief() : full;
     this.#hold(answer.length + 1);
     return answer;
   }
 
-  /** To be called when they have gone out. */
+  /** Releases the bytes of the batch. Called when it is sent. */
   release(): void {
     this.#hold(-this.#bytes);
   }

@@ -2,18 +2,18 @@ import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
-/** A read that is to be done within its time. */
+/** A read with a deadline. */
 type Read<T> = (deadline: Deadline) => Promise<T>;
-/** Does a piece of work in its turn, unless it has begun elsewhere before. May refuse it, by rejecting, until then. */
+/** Runs work in its turn, unless it has begun in another's turn; may refuse it until then by rejecting. */
 export type Enter = (work: () => Promise<void>, untilBegun: Deadline) => Promise<void>;
 
-/** Who asks for a read, and until when. */
+/** A caller who waits for a read, and until when. */
 interface Waiter {
   caller: string;
   deadline: Deadline;
 }
 
-/** Removes the other places of a group from the queue. A constant, since creating an error captures a stack. */
+/** Removes the other queue entries of a flight. A constant, since creating an error captures a stack. */
 const begun = new AppError('TIMEOUT');
 
 /** Equal reads that wait for the run that answers them all. */
@@ -22,7 +22,7 @@ class Flight<T> {
   readonly context = new AsyncResource('SHARED_READ');
   readonly run: Read<T>;
   readonly deadlines: Deadline[] = [];
-  /** A place in the queue for each caller: the first of them to be reached begins the run. */
+  /** An entry in the queue for each caller. The first one to be dequeued begins the run. */
   readonly entries = new Map<string, Enter>();
   refused = 0;
   /** Ends when the run begins. */
@@ -38,9 +38,9 @@ class Flight<T> {
 }
 
 /**
- * Answers equal reads that wait together with one run (single flight). Reads wait while their equal runs, or in the queue; a
- * group takes members only until its own run begins, so no answer is older than its request: what was stored before a call,
- * it sees. Nothing is kept once it is answered. There are never more groups than requests under way.
+ * Answers equal waiting reads with one run (single flight). A flight takes members only until its run begins, so no
+ * answer is older than its request: a read sees what was stored before it. Nothing is cached. There are never more
+ * flights than requests under way.
  */
 export class SingleFlight<T> {
   /** By their keys. */
@@ -48,14 +48,14 @@ export class SingleFlight<T> {
   readonly #running = new Set<string>();
   readonly #note: ((outcome: 'made' | 'joined') => void) | undefined;
 
-  /** `note` is told of each read whether it is made or takes the answer to another. */
+  /** `note` is called for each read: whether it makes a run or joins one. */
   constructor(note?: (outcome: 'made' | 'joined') => void) {
     this.#note = note;
   }
 
   /**
-   * The answer of `run`, once `enter` lets it begin, or of the equal one that waits under the same key. Rejects as these do.
-   * No caller waits behind another one's place in the queue: each has its own.
+   * The answer of `run`, once `enter` begins it, or of the equal run that waits under the same key. Rejects as these
+   * do. Each caller has an entry in the queue, and waits for no other caller's.
    */
   answer(key: string, { caller, deadline }: Waiter, enter: Enter, run: Read<T>): Promise<T> {
     const joined = this.#waiting.get(key);
@@ -103,7 +103,7 @@ export class SingleFlight<T> {
     }
   }
 
-  /** Lets nobody join any more. */
+  /** Closes a flight to further members. */
   #close(key: string, group: Flight<T>): void {
     if (this.#waiting.get(key) === group) this.#waiting.delete(key);
   }

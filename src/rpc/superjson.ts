@@ -25,10 +25,10 @@ const follow = (from: unknown, path: readonly string[]): unknown => {
 };
 
 /**
- * Undoes in an envelope what superjson does to undefined members: it writes null and names them in `meta.values`. Its
- * other annotations are left alone; our wire has none, and superjson's own decoder can be made to use memory without
- * bound. Every annotation is looked at once. The shape of `meta.values` is `{path: node}` or, for the whole of `json`,
- * a node: `[type]` or `[type, {path: node}]`.
+ * Reverts superjson's encoding of undefined members: it writes null and names them in `meta.values`. Other annotations
+ * are ignored; the API has none, and superjson's own decoder can be made to use memory without bound. Each annotation
+ * is visited once. `meta.values` is `{path: node}` or, for the whole of `json`, a node: `[type]` or `[type, {path:
+ * node}]`.
  */
 export const removeUndefined = (envelope: unknown): unknown => {
   if (!isMembers(envelope) || !isMembers(envelope['meta'])) return envelope;

@@ -17,16 +17,16 @@ const implementation =
     body: { result: { data: { json: await handle(json, (res as unknown as CurrentCall).locals.call) } } },
   });
 
-/** What was thrown, with the faults of an input as an error of the catalogue. */
+/** An error, with the faults of an input as an error of the catalogue. */
 const asOurs = (error: unknown, procedure: Procedure, payload: unknown): unknown => {
   if (!(error instanceof RequestValidationError)) return error;
   return invalidInput(procedure, payload, (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
 };
 
 /**
- * ts-rest's handlers for Express as the frame of every call: they parse by the contract, call the procedure, check and
- * strip its reply. They are collected by path instead of being mounted: a map finds them sooner than Express' routes, and
- * reads by GET and the members of a batch, which have no Express request of their own, pass through the very same ones.
+ * ts-rest's handlers for Express, which parse by the contract, call the procedure, and check and strip its reply. They
+ * are collected by path instead of mounted: a map is faster than Express' routes, and calls of a batch, which have no
+ * Express request of their own, use the same handlers.
  */
 export const validatedHandler = (procedures: Procedures): ValidatedHandler => {
   const handlers = new Map<string, RequestHandler>();
@@ -50,13 +50,13 @@ export const validatedHandler = (procedures: Procedures): ValidatedHandler => {
     });
 
   return (procedure, payload, call) =>
-    // Not in ts-rest's callback: it waits for nothing there, so that a fault of ours would end the process.
+    // Not in ts-rest's callback, which does not await: an error would end the process.
     run(procedure, payload, call).catch((error: unknown) => {
       throw asOurs(error, procedure, payload);
     });
 };
 
-/** Where ts-rest puts a reply. */
+/** Receives the reply of ts-rest. */
 class CurrentCall {
   readonly locals: { call: Call };
   readonly json: (body: unknown) => void;

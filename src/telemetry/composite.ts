@@ -1,6 +1,6 @@
 import type { Observer } from './hooks.ts';
 
-/** What a method of two watchers does, one after the other. */
+/** A method that calls those of two observers in turn. */
 const both = <Watcher extends object, Name extends keyof Watcher>(
   one: Watcher,
   other: Watcher,
@@ -58,12 +58,12 @@ const join = (one: Observer, other: Observer): Observer => ({
       };
     },
   },
-  // Only traces watch it.
+  // Only traces observe Redis.
   redis: one.redis ?? other.redis,
   limited: both(one, other, 'limited'),
   traceId: () => one.traceId?.() ?? other.traceId?.(),
 });
 
-/** Has two observers watch the same, where there are two. */
+/** Joins two observers, where there are two. */
 export const compositeObserver = (one: Observer | undefined, other: Observer | undefined): Observer | undefined =>
   one && other ? join(one, other) : (one ?? other);

@@ -4,13 +4,13 @@ import type { AppError } from '../errors.ts';
 import type { RateLimitObserver } from '../rate-limit/observer.ts';
 import type { OverloadObserver } from '../overload/observer.ts';
 
-/** Does a part of the work on something, so that whatever it begins is known to belong to that. */
+/** Runs work in the context of an observation, so that what it begins belongs to it. */
 type Within = <T>(work: () => T) => T;
 
-/** Watches one HTTP request. */
+/** Observes one HTTP request. */
 export interface RequestObservation {
   within: Within;
-  /** It is over; `status` is undefined where it was not answered as a whole. */
+  /** The request ended; `status` is undefined where the answer was not complete. */
   end: (status: number | undefined) => void;
 }
 
@@ -18,7 +18,7 @@ export interface RequestObservation {
 export const ROUTE_GROUPS = ['trpc', 'mcp', 'health', 'site'] as const;
 export type RouteGroup = (typeof ROUTE_GROUPS)[number];
 
-/** What answers a request. */
+/** The route of a request. */
 export interface Route {
   group: RouteGroup;
   /** OpenTelemetry's `http.route`; pages have no pattern in common. */
@@ -26,45 +26,45 @@ export interface Route {
 }
 
 export interface RequestObserver {
-  /** A request has come, and may have to wait before anything is done for it. */
+  /** A request has arrived, and may wait before any work on it. */
   begin: (request: IncomingMessage, route: Route) => RequestObservation;
-  /** Something was refused that could not be read as a request. */
+  /** Input was refused that is not an HTTP request. */
   unreadable: (status: number) => void;
 }
 
-/** Watches one call of a procedure. It ends once, answered or failed. */
+/** Observes one call of a procedure. It ends once, answered or failed. */
 export interface CallObservation {
   within: Within;
-  /** It sent so many bytes. */
+  /** The size of the input. */
   sent: (bytes: number) => void;
-  /** It succeeded, with an answer of so many bytes. */
+  /** The call succeeded; the size of the answer. */
   answered: (bytes: number) => void;
   failed: (error: AppError) => void;
 }
 
 export interface CallObserver {
-  /** A call begins; `procedure` is undefined for one of what does not exist. */
+  /** A call begins; `procedure` is undefined where it does not exist. */
   begin: (procedure: string | undefined) => CallObservation;
-  /** A write is answered as it was before. */
+  /** A write is answered with its stored answer. */
   replayed: (procedure: string) => void;
-  /** A read is made, or takes the answer to an equal one. */
+  /** A read makes a run, or joins an equal one. */
   shared: (outcome: 'made' | 'joined') => void;
 }
 
 /**
- * Watches the service at work: requests, their calls, and the statements of those, each from where it begins, in the
- * asynchronous context of what it belongs to. None of its functions may throw, or take long.
+ * Observes the service: requests, their calls, and the statements of those, each in the asynchronous context of its
+ * parent. Its functions must not throw, nor take long.
  */
 export interface Observer extends RateLimitObserver {
   requests: RequestObserver;
   calls: CallObserver;
   overload: OverloadObserver;
   database: DatabaseObserver;
-  /** The id of the trace that what is done now belongs to. */
+  /** The id of the current trace. */
   traceId?: () => string | undefined;
 }
 
-/** For calls that nobody watches. */
+/** The observation of calls without telemetry. */
 export const unobserved: CallObservation = {
   within: (work) => work(),
   sent: () => undefined,

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Where a request stands in the trace of who sent it. */
+/** The position of a request in its caller's trace. */
 export interface TraceParent {
   /** 32 hexadecimal digits, in lower case. */
   traceId: string;
-  /** The span of the caller that it belongs to: 16 hexadecimal digits. */
+  /** The caller's span: 16 hexadecimal digits. */
   spanId: string;
   /** 1 where the caller records it. */
   flags: number;
@@ -15,13 +15,13 @@ const FORM = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-
 const LENGTH = 55;
 
 /**
- * What the header `traceparent` says, by W3C Trace Context (https://www.w3.org/TR/trace-context/); undefined where there is
- * none, or one that is to be ignored.
+ * Parses the header `traceparent` by W3C Trace Context (https://www.w3.org/TR/trace-context/); undefined where there is
+ * none, or one that must be ignored.
  */
 export const traceParentOf = ({ traceparent }: IncomingHttpHeaders): TraceParent | undefined => {
   if (typeof traceparent !== 'string') return undefined;
   const [all, version, traceId = '', spanId = '', flags = ''] = FORM.exec(traceparent) ?? [];
   if (all === undefined || (version === '00' && traceparent.length > LENGTH)) return undefined;
-  // Of the flags that later versions may have, we know the first.
+  // Only the first flag is known.
   return { traceId, spanId, flags: Number.parseInt(flags, 16) & 1 };
 };

@@ -5,9 +5,9 @@ import { AppError } from '../../errors.ts';
 import { Inflater } from './inflate.ts';
 import { bodyFaultOf } from './request-intake.ts';
 
-/** Bodies that have come in part, all together, in bytes: sixteen of the largest, or thousands of usual ones. */
+/** The bytes of all bodies that have arrived in part: sixteen of the largest, or thousands of usual ones. */
 const PARTIAL_BYTES = 64 * 1024 * 1024;
-/** Pieces of a body that are shorter are put together: by themselves they would weigh many times what they hold. */
+/** Shorter pieces of a body are joined: each takes many times its size. */
 const SHORT_PIECE = 16 * 1024;
 const LEAST_BLOCK = 1024;
 const NOTHING = Buffer.alloc(0);
@@ -15,10 +15,10 @@ const NOTHING = Buffer.alloc(0);
 /** The pieces of a body. */
 class Pieces {
   length = 0;
-  /** The bytes that they take up, some of which may be yet to fill. */
+  /** The allocated bytes. */
   size = 0;
   readonly #blocks: Buffer[] = [];
-  /** The block that short pieces go to, and how far it is full. */
+  /** The block of short pieces, and its filled length. */
   #open = NOTHING;
   #filled = 0;
 
@@ -39,7 +39,7 @@ class Pieces {
     this.#filled += piece.copy(this.#open, this.#filled);
   }
 
-  /** All of them in one. They are not kept. */
+  /** Joins all pieces, and releases them. */
   take(): Buffer {
     this.#close();
     const blocks = this.#blocks.splice(0);
@@ -53,7 +53,7 @@ class Pieces {
   }
 }
 
-/** What a body that is not UTF-8 seems to be. */
+/** A hint on a body that is not UTF-8. */
 const encodingHint = (body: Buffer): string => {
   const start = body.subarray(0, 2).toString('hex');
   if (start === 'fffe' || start === 'feff') return 'The body is UTF-16. Send it in UTF-8.';
@@ -61,7 +61,7 @@ const encodingHint = (body: Buffer): string => {
   return 'The body is not UTF-8. Send the text in UTF-8.';
 };
 
-/** A body of which more is to come. */
+/** A body that has arrived in part. */
 interface PartialBody {
   /** In bytes. */
   size: number;
@@ -69,31 +69,31 @@ interface PartialBody {
 }
 
 /**
- * Reads the bodies of requests. What has come of those that are still under way has its limit over all of them: when it is
- * reached, those are refused that have waited for their next piece for longest.
+ * Reads the bodies of requests. Partial bodies have a limit together: when it is reached, those that have waited
+ * longest for their next piece are refused.
  */
 export class BodyReader {
   readonly #inflater = new Inflater();
-  /** By their requests; the one that has waited for longest comes first. */
+  /** By their requests, longest waiting first. */
   readonly #partials = new Map<Request, PartialBody>();
   #partialBytes = 0;
 
   /**
-   * The text of a request's body, at most `limit` bytes when unpacked; empty for none. The body is JSON, of a coding that
-   * we know: `assertJson` has seen to it.
-   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for what is not UTF-8 or broken
-   * off, OVERLOADED, and the failure of the request, where it is an AppError
+   * The text of a body, at most `limit` bytes when decompressed; empty for none. `assertJson` has checked the media
+   * type and the coding.
+   * @throws AppError PAYLOAD_TOO_LARGE, BAD_HTTP_REQUEST for too many chunks, MALFORMED_JSON for a body that is not
+   * UTF-8 or broken off, OVERLOADED, and the failure of the request, where it is an AppError
    */
   async read(request: Request, limit: number): Promise<string> {
     const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
     const sent = await this.#receive(request, limit);
     const body = coding === 'identity' ? sent : await this.#inflater.inflate(sent, coding as BodyCoding, limit);
-    // A decoder would take broken UTF-8 for replacement characters.
+    // A decoder would replace broken UTF-8 by replacement characters.
     if (!isUtf8(body)) throw new AppError('MALFORMED_JSON', { hint: encodingHint(body) });
     return body.toString();
   }
 
-  /** A body as it comes. Express' reader would do, at the price of the rest of the request. */
+  /** The raw body. Express' reader costs as much as the rest of the request. */
   #receive(request: Request, limit: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const { 'content-length': announced } = request.headers;
@@ -109,7 +109,7 @@ export class BodyReader {
       }
       const pieces = new Pieces();
       const fail = (error: AppError): void => {
-        // What still comes flows on, into nothing; it may take its time, in which none of this is to be kept.
+        // The rest of the body is discarded, and nothing of it is kept meanwhile.
         request.off('data', onData).off('end', onEnd).off('error', onError);
         this.#release(request);
         reject(error);
@@ -124,7 +124,7 @@ export class BodyReader {
         this.#release(request);
         resolve(pieces.take());
       };
-      // Without a word of ours the connection broke: nobody is left to read the answer.
+      // The connection broke by itself: there is no reader of the answer left.
       const onError = (cause: Error): void => {
         fail(cause instanceof AppError ? cause : new AppError('MALFORMED_JSON', { cause }));
       };
@@ -132,7 +132,7 @@ export class BodyReader {
     });
   }
 
-  /** Notes that another piece of a body has come, which is so large now. */
+  /** Updates the size of a partial body. */
   #hold(request: Request, size: number, fail: (error: AppError) => void): void {
     this.#release(request);
     this.#partials.set(request, { size, fail });

@@ -5,18 +5,18 @@ import type { Config } from '../../config/config.ts';
 import { AppError, CallerLeft } from '../../errors.ts';
 import { bodyHeaders, type HeaderList, sendJson } from './reply.ts';
 
-/** What makes us refuse for want of capacity is mostly over by then. */
+/** The shortest time in which a lack of capacity is mostly over. */
 const LEAST_RETRY_AFTER_S = 1;
-/** Up to how much longer whoever came in a crowd is to stay away, so that it does not come back as one. */
+/** The jitter of `Retry-After` after a crowd, so that it does not return as one. */
 const SPREAD_S = 2;
 
-/** After how many seconds to come back. */
+/** The seconds of `Retry-After`. */
 const retryAfterOf = ({ reason, details }: AppError): number => {
   if (details.retryAfter !== undefined) return details.retryAfter;
   return LEAST_RETRY_AFTER_S + (reason === 'OVERLOADED' ? Math.round(Math.random() * SPREAD_S) : 0);
 };
 
-/** Whatever was thrown, as an error of the catalogue. */
+/** A thrown value as an error of the catalogue. */
 export const toAppError = (error: unknown): AppError =>
   error instanceof AppError ? error : new AppError('INTERNAL', { cause: error });
 
@@ -63,17 +63,17 @@ interface FailedCall {
   traceId?: string | undefined;
 }
 
-/** What failures need of the service. */
+/** The dependencies of failures. */
 export interface FailureContext {
   log: Logger;
   docs: ErrorDocs;
 }
 
-/** Whether an error is ours to look into: none is that says of itself all there is to know, nor that a caller left. */
+/** Whether an error is a fault of the service: neither an error that explains itself, nor that a caller left. */
 const isFault = ({ reason, cause }: AppError): boolean =>
   reason === 'INTERNAL' || (cause !== undefined && !(cause instanceof CallerLeft));
 
-/** Whatever was thrown, as it goes on the wire. Our own faults go to the log. */
+/** A thrown value as it goes on the wire. Faults of the service are logged. */
 export const failureOf = (
   thrown: unknown,
   { procedure, requestId, traceId }: FailedCall,

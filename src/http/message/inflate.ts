@@ -2,20 +2,20 @@ import { gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import type { BodyCoding } from '../../../contract/index.ts';
 import { AppError } from '../../errors.ts';
 
-/** Bodies that are inflated at once: half of the threads that Node has for this and for files. */
+/** The bodies that are inflated at once: half of the threads that Node.js has for this and for files. */
 const RUNNING = 2;
-/** Bodies that are inflated or wait for it, in bytes as they came: some dozens of the largest. */
+/** The bytes of bodies that are inflated or wait for it, as they came: some dozens of the largest. */
 const PENDING_BYTES = 32 * 1024 * 1024;
-/** What each of them counts for at least: its connection and its request weigh, too. */
+/** The least that a body counts, for its connection and its request. */
 const LEAST_BYTES = 64 * 1024;
 
-/** How much zlib unpacks at a time: each time is a visit to another thread. */
+/** The bytes that zlib decompresses at a time: each step takes a trip to another thread. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** What zlib makes of a text, with the option `info`. */
+/** The result of zlib with the option `info`. */
 interface Inflated {
   buffer: Buffer;
-  /** `bytesWritten` are those of the packed text that were used. */
+  /** `bytesWritten` counts the compressed bytes that were used. */
   engine: { bytesWritten: number };
 }
 
@@ -38,20 +38,20 @@ const unpack = (packed: Buffer, coding: BodyCoding, limit: number): Promise<Buff
     unpackers[coding](packed, { maxOutputLength: limit, chunkSize: CHUNK_BYTES, info: true }, (error, inflated) => {
       if (error?.code === 'ERR_BUFFER_TOO_LARGE') reject(new AppError('PAYLOAD_TOO_LARGE'));
       else if (error) malformed(error);
-      // zlib passes over what comes after the end.
+      // zlib ignores bytes after the end.
       else if (inflated.engine.bytesWritten !== packed.length) malformed();
       else resolve(inflated.buffer);
     });
   });
 
-/** Inflates bodies, a few at a time: each may grow a thousandfold. */
+/** Inflates a few bodies at a time: each may grow a thousandfold. */
 export class Inflater {
   #running = 0;
   #pendingBytes = 0;
   readonly #waiting: (() => void)[] = [];
 
   /**
-   * The body that comes packed, at most `limit` bytes long.
+   * The decompressed body, at most `limit` bytes long.
    * @throws AppError PAYLOAD_TOO_LARGE, MALFORMED_JSON, OVERLOADED when too many wait already
    */
   async inflate(packed: Buffer, coding: BodyCoding, limit: number): Promise<Buffer> {

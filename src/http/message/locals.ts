@@ -9,18 +9,18 @@ declare global {
       requestId: string;
       /** The trace that it belongs to, where that is known. */
       traceId?: string | undefined;
-      /** Whence it came, as far as trusted proxies tell; empty where its caller has left already. */
+      /** The caller's address, as far as trusted proxies tell; empty where the caller has left already. */
       address: string;
       /** Headers that every reply has besides the request id: names and values in turn. */
       headers: readonly string[];
-      /** How the caller stands to its limits, where there are any. */
+      /** The rate-limit headers, where callers have limits. */
       rateLimits?: RateLimitHeaders | undefined;
       /** The id of the procedure called, once it is known. */
       procedure?: string;
       caller?: Caller | undefined;
-      /** What it asked the database, where somebody wants to know that of slow requests. */
+      /** The statements of the request, where slow requests are logged. */
       queries?: QueryLog | undefined;
-      /** Why the request failed, for the log. */
+      /** The reason of the failure, for the log. */
       reason?: string;
     }
   }

@@ -1,9 +1,9 @@
 import type { QueryRecorder } from '../../deadline.ts';
 
-/** Statements that a line shows, the slowest first, and how much of each. */
+/** The statements in a line of the log, slowest first, and the length of each. */
 const MOST_SHOWN = 10;
 const SHOWN_LENGTH = 300;
-/** Statements that are remembered of one request; those beyond are only counted. */
+/** The statements that are recorded of one request; further ones are only counted. */
 const MOST_KEPT = 1000;
 
 interface LoggedQuery {
@@ -25,7 +25,7 @@ export class QueryLog implements QueryRecorder {
     if (this.#runs.length < MOST_KEPT) this.#runs.push({ sql, ms });
   }
 
-  /** For the log. Statements may run side by side, so that all of them together take longer than the request. */
+  /** Members for the log. Statements may run concurrently, so that their sum may exceed the time of the request. */
   describe(): object {
     const slowest = this.#runs.toSorted((a, b) => b.ms - a.ms).slice(0, MOST_SHOWN);
     return {

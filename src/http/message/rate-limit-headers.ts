@@ -2,7 +2,7 @@
 import type { Policy, RateLimitStatus } from '../../rate-limit/buckets.ts';
 
 const MS = 1000;
-/** The unit of a quota, where it is no number of requests. */
+/** The unit of a quota that is not a number of requests. */
 const units: Readonly<Record<string, string>> = {
   work: ';qu="milliseconds"',
   'work-48': ';qu="milliseconds"',
@@ -24,24 +24,24 @@ const policyItem = (policy: Policy): string => {
 const isTighter = (a: RateLimitStatus, b: RateLimitStatus): boolean =>
   a.left * b.policy.quota <= b.left * a.policy.quota;
 
-/** How a caller stands to the policies that its request met, for the reply. */
+/** The status of a caller under the policies that its request met, for the reply. */
 export class RateLimitHeaders {
   readonly #usual: () => RateLimitStatus;
   readonly #noted: RateLimitStatus[] = [];
 
-  /** `usual` tells how the caller stands where the request met none. */
+  /** `usual` is the status where the request met no policy. */
   constructor(usual: () => RateLimitStatus) {
     this.#usual = usual;
   }
 
-  /** Notes how the caller stands to a policy. Of several calls the one counts that has least left. */
+  /** Adds a status. Of several calls, the one with the least left counts. */
   add(status: RateLimitStatus): void {
     const index = this.#noted.findIndex(({ policy }) => policy === status.policy);
     if (index === -1) this.#noted.push(status);
     else if (status.left < (this.#noted[index] as RateLimitStatus).left) this.#noted[index] = status;
   }
 
-  /** All policies, and how the caller stands to the one that has least left: names and values in turn. */
+  /** All policies, and the status under the tightest one: names and values in turn. */
   headers(): string[] {
     const all = this.#noted.length > 0 ? this.#noted : [this.#usual()];
     let tightest = all[0] as RateLimitStatus;

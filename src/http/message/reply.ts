@@ -32,12 +32,12 @@ export const bodyHeaders = (body: string | Buffer, type = 'application/json; cha
   String(Buffer.byteLength(body)),
 ];
 
-/** From this length on a text is encoded once, before it is sent, not measured and encoded while it waits to be taken. */
+/** Texts from this length on are encoded once before sending, not again while they wait. */
 const LONG_TEXT = 64 * 1024;
 
 /**
  * Answers with JSON, headers and body in one write. `headers` are names and values in turn. Express' own `send` costs
- * more than all else that is done for a small reply.
+ * more than the rest of a small reply.
  */
 export const sendJson = (
   response: Response,

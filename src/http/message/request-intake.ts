@@ -7,7 +7,7 @@ const MAX_PENDING = 32;
 /** Reading resumes when no more than this many wait: each stop costs about as much as a request. */
 const RESUME_PENDING = 16;
 
-/** How many chunks a body may have beside one for each BYTES_PER_CHUNK. */
+/** The chunks that a body may have beyond one for each BYTES_PER_CHUNK. */
 const FREE_CHUNKS = 1024;
 const BYTES_PER_CHUNK = 16;
 /** The parser gets the bytes of a chunked body in slices of this size. */
@@ -23,7 +23,7 @@ const LINGER_BYTES = 16 * 1024 * 1024;
 /** llhttp's HPE_PAUSED: the callback for headers stops the parser with it. */
 const PAUSED = 21;
 
-/** Node's parser of one connection, as far as it is used here. */
+/** The used part of Node's parser of one connection. */
 interface Parser {
   onIncoming: (request: IncomingMessage, keepAlive: boolean) => number;
   resume: () => void;
@@ -35,12 +35,15 @@ interface ParsedSocket extends Socket {
   _handle?: { reading: boolean; readStart: () => void } | null;
 }
 
-/** Whether Node has stopped reading until the caller takes its answers. */
+/** Whether Node waits for the caller to read its answers. */
 const awaitsReader = (socket: ParsedSocket): boolean =>
   // oxlint-disable-next-line no-underscore-dangle -- Node's name
   socket._paused === true;
 
-/** Has a socket read again that Node had stopped while its parser consumed it: its streams would wait for a read under way. */
+/**
+ * Makes a socket read again that Node had stopped while its parser consumed it: its streams would wait for a read under
+ * way.
+ */
 const startReading = (socket: ParsedSocket): void => {
   // oxlint-disable-next-line no-underscore-dangle -- Node's name
   const handle = socket._handle;
@@ -49,10 +52,10 @@ const startReading = (socket: ParsedSocket): void => {
   handle.readStart();
 };
 
-/** What Node says when its parser stops. */
+/** The error of Node when its parser stops. */
 export interface ParserFault extends Error {
   code?: string;
-  /** How far the parser came in `rawPacket`. */
+  /** The parsed length of `rawPacket`. */
   bytesParsed?: number;
   rawPacket?: Buffer;
 }
@@ -66,10 +69,10 @@ interface ChunkCount {
 
 const counts = new WeakMap<IncomingMessage, ChunkCount>();
 
-/** How many chunks of the request's body have come; 0 for a body of a known length. */
+/** The number of chunks of the body so far; 0 for a body of known length. */
 export const chunksOf = (request: IncomingMessage): number => counts.get(request)?.chunks ?? 0;
 
-/** Why the body of a request is refused, if it is. */
+/** The refusal of a body, if any. */
 export const bodyFaultOf = (request: IncomingMessage): AppError | undefined => counts.get(request)?.fault;
 
 const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
@@ -144,7 +147,7 @@ class IntakeConnection {
     }
   }
 
-  /** Closes the connection after an answer that is given before the body has come whole. */
+  /** Closes the connection after an answer that precedes the end of the body. */
   closeAfterEarly(request: IncomingMessage, response: ServerResponse): void {
     const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => ServerResponse;
     response.writeHead = (...given: unknown[]) => {
@@ -181,7 +184,7 @@ class IntakeConnection {
     else this.#pump();
   };
 
-  /** Parses what there is, as far as the limits allow. */
+  /** Parses the rest, as far as the limits allow. */
   #pump(): void {
     if (this.#isParsing || !this.#parse) return;
     this.#isParsing = true;
@@ -236,7 +239,7 @@ class IntakeConnection {
   }
 
   /**
-   * Ends the write side and discards what still comes, so that the caller reads the answer before a reset (RFC 9112,
+   * Ends the write side and discards further input, so that the caller reads the answer before a reset (RFC 9112,
    * section 9.6).
    */
   #linger(): void {
@@ -252,15 +255,15 @@ class IntakeConnection {
 }
 
 /**
- * Bounds what one connection makes an HTTP server do: requests that wait for answers, chunks of a body, and what comes
- * after an early answer. Node's parser finishes every read of 64 KiB otherwise, with thousands of requests or chunks.
+ * Bounds the work that one connection causes: requests that wait for answers, chunks of a body, and input after an
+ * early answer. Node's parser otherwise finishes every read of 64 KiB, with thousands of requests or chunks.
  */
 export class RequestIntake {
   readonly #connections = new WeakMap<Socket, IntakeConnection>();
 
   /**
-   * To be made before anything replaces the server's listeners for connections. `refuse` gets the events `clientError`
-   * that are not of its own making.
+   * Must be created before the server's connection listeners are replaced. `refuse` gets the `clientError` events of
+   * other causes.
    */
   constructor(server: Server, refuse: (fault: ParserFault, socket: Socket) => void) {
     server.on('connection', (socket: ParsedSocket) => {
@@ -274,7 +277,7 @@ export class RequestIntake {
   }
 
   /**
-   * To be called for each request; `answer` answers it. A chunked body is parsed before that as far as it has come: an answer
+   * Called for each request; `answer` answers it. A chunked body is first parsed as far as it has come: an answer
    * before its end closes the connection.
    */
   begin(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
@@ -286,7 +289,7 @@ export class RequestIntake {
     process.nextTick(answer);
   }
 
-  /** To be called when the response to a request is closed. */
+  /** Called when the response to a request is closed. */
   answered({ socket }: IncomingMessage): void {
     this.#connections.get(socket)?.answered();
   }

@@ -7,7 +7,7 @@ import { probeWrite } from '../../idempotency/records.ts';
 import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
 import { readOnly } from './preconditions.ts';
 
-/** How long the database may take to answer: whoever asks is told within two seconds. */
+/** The time limit of the database, so that a health check is answered within two seconds. */
 const READY_TIMEOUT_MS = 1500;
 
 interface HealthOptions {
@@ -18,11 +18,11 @@ interface HealthOptions {
   stopping: AbortSignal;
 }
 
-/** Finds out whether the service can work; those who ask meanwhile hear the same. */
+/** Checks whether the service can work. Concurrent checks share the result. */
 class Readiness {
   readonly #db: Database;
   readonly #writability: WriteProbe;
-  /** Once true, for good. */
+  /** Stays true once it is. */
   #isMigrated = false;
   #asking: Promise<void> | undefined;
 
@@ -61,8 +61,8 @@ class Readiness {
 }
 
 /**
- * `/healthz`: the process answers. `/readyz`: so does the database, which takes writes, its migrations are applied, and the
- * service has not been told to stop.
+ * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
+ * the service is not stopping.
  */
 export const health = ({ db, now, stopping }: HealthOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });

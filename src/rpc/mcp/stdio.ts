@@ -13,16 +13,16 @@ import { linesOf } from './lines.ts';
 import { serverFactory } from './server.ts';
 import type { ToolCallContext, McpSession } from './session.ts';
 
-/** Whence the one caller comes, in place of the address of a network. */
+/** Stands in for the address of the one client. */
 const ADDRESS = 'stdio';
-/** What is asked at once: more than assistants do. What comes beyond is left with the one who sends it. */
+/** The requests that run at once, more than assistants send. Further ones stay unread. */
 const MOST_RUNNING = 16;
-/** Bytes in a line: what is too large for a tool alone is still refused under its id. */
+/** The longest line in bytes, so that an input too large for a tool is still refused under its id. */
 const LONGEST_LINE = 2 * BATCH_BODY_LIMIT;
-/** Bytes that may wait for whoever reads the answers; the next answers come on top. */
+/** Bytes of answers that may wait to be read, before further ones. */
 const MOST_UNREAD = 1024 * 1024;
 
-/** The one who started this process, and has a key or none. */
+/** The process that started this one, with a key or without. */
 class LocalSession implements McpSession {
   readonly requestId = randomUUID();
   readonly authenticate: McpSession['authenticate'];
@@ -63,22 +63,22 @@ class LocalSession implements McpSession {
     };
   }
 
-  /** Resolves when there is room for one more. */
+  /** Resolves when another request may run. */
   async whenRoom(): Promise<void> {
-    // What was handed on has begun by then.
+    // A request that was passed on has begun by then.
     await nextTurn();
     while (this.#running.size >= MOST_RUNNING) await Promise.race(this.#running);
   }
 
-  /** Resolves when all that was asked so far is answered. */
+  /** Resolves when all requests so far are answered. */
   async whenAnswered(): Promise<void> {
-    // What has come in is handed on by then, and likewise what is answered.
+    // Requests that have come in are passed on by then, and answers likewise.
     await nextTurn();
     while (this.#running.size > 0) await Promise.all(this.#running);
     await nextTurn();
   }
 
-  /** Notes that something is under way, until it is told of the end. */
+  /** Counts a request as running until the returned function is called. */
   #begin(): () => void {
     let resolve!: () => void;
     const running = new Promise<void>((end) => (resolve = end));
@@ -104,7 +104,7 @@ class LocalSession implements McpSession {
   }
 }
 
-/** Resolves when a stream has room, or there is nobody left to read it. */
+/** Resolves when a stream has room, or is closed. */
 const whenTaken = async (output: Writable): Promise<void> => {
   while (output.writableLength > MOST_UNREAD && !output.destroyed) {
     await new Promise<void>((resolve) => {
@@ -119,7 +119,7 @@ const whenTaken = async (output: Writable): Promise<void> => {
   }
 };
 
-/** Resolves when all that was said is taken, or there is nobody left to read it. */
+/** Resolves when all output is read, or the stream is closed. */
 const whenWritten = (output: Writable): Promise<void> =>
   new Promise((resolve) => {
     output.once('close', resolve);
@@ -127,8 +127,9 @@ const whenWritten = (output: Writable): Promise<void> =>
   });
 
 /**
- * What comes in, line by line, as fast as it is answered and the answers are read: the SDK would take in all that comes, and
- * end at a line that it finds too long. It ends when all that came is answered, as the SDK gives up what is under way then.
+ * The lines of the input, as fast as they are answered and the answers are read: the SDK would read without bound, and
+ * end at a line that it finds too long. It ends when all requests are answered, since the SDK gives up running requests
+ * then.
  */
 async function* answeredLines(
   input: AsyncIterable<Buffer>,
@@ -145,15 +146,15 @@ async function* answeredLines(
 
 interface StdioOptions {
   key: string | undefined;
-  /** Resolves when we are told to stop. */
+  /** Resolves when the process has to stop. */
   stopped: Promise<unknown>;
-  /** How long calls may take then, milliseconds. */
+  /** The milliseconds that running calls get then. */
   stopMs: () => number;
 }
 
 /**
- * Speaks the protocol on the standard input and output until the input ends, or it is told to stop, and answers what was
- * asked before that.
+ * Serves the protocol on the standard input and output until the input ends or `stopped` resolves, and answers the
+ * requests before that.
  * @throws AppError KEY_… for a key that does not work
  */
 export const serveOnStdio = async (
@@ -163,7 +164,7 @@ export const serveOnStdio = async (
 ): Promise<void> => {
   const session = new LocalSession(calls, key === undefined ? undefined : `Bearer ${key}`, config.requestTimeoutMs);
   const serverFor = serverFactory(calls, { config, log });
-  // Whoever set it up wrongly is told at once.
+  // A wrong key is reported at once.
   await session.authenticate();
   const { stdin, stdout } = process;
   const tooLong = (): void => {
@@ -174,9 +175,9 @@ export const serveOnStdio = async (
   const input = Readable.from(answeredLines(stdin, { session, output: stdout, refuse: tooLong }), {
     objectMode: false,
   });
-  // Each answer that waits to be read has two of the SDK's.
+  // Each unread answer has two listeners of the SDK.
   stdout.setMaxListeners(0);
-  // The transport hears of errors, but not of that of being broken off when it has closed.
+  // The transport handles errors of its input, but not the one after it has closed.
   input.on('error', () => undefined);
   const transport = new StdioServerTransport(input, stdout);
   const handle = serveStdio(() => serverFor(session), {
@@ -197,6 +198,6 @@ export const serveOnStdio = async (
   await handle.close();
   await deadline.race(whenWritten(stdout)).catch(() => undefined);
   deadline.close();
-  // It would keep this process.
+  // An open input would keep this process alive.
   stdin.destroy();
 };

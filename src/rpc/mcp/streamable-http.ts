@@ -11,7 +11,7 @@ import type { RpcContext } from '../context.ts';
 import { serverFactory } from './server.ts';
 import type { McpSession } from './session.ts';
 
-/** What comes by POST. */
+/** The message of a POST. */
 export interface HttpMessage {
   /** The headers of the request, the names in lower case. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -19,17 +19,17 @@ export interface HttpMessage {
   body: unknown;
 }
 
-/** What is answered to it. */
+/** The answer to a message. */
 export interface HttpAnswer {
   status: number;
   /** Empty for nothing. */
   text: string;
 }
 
-/** The SDK looks at the URL of no request. */
+/** The SDK ignores the URL. */
 const ANYWHERE = 'http://localhost/mcp';
 
-/** A request as the SDK takes it: with the headers of the protocol, and willing to take any answer, as ours are all JSON. */
+/** A request for the SDK: with the headers of the protocol, and accepting any answer, since all are JSON. */
 const requestOf = ({ headers }: HttpMessage): Request => {
   const protocol = Object.entries(headers).filter(([name]) => name.startsWith('mcp-'));
   return new Request(ANYWHERE, {
@@ -42,7 +42,7 @@ const requestOf = ({ headers }: HttpMessage): Request => {
   });
 };
 
-/** Whose request it is, as the SDK hands it on to where servers are made. */
+/** The session of a request, as the SDK passes it to the server factory. */
 const sessionOf = ({ authInfo }: McpRequestContext): McpSession => authInfo?.extra?.['session'] as McpSession;
 
 const answerLegacy = async (request: Request, body: unknown, server: Server): Promise<Response> => {
@@ -52,15 +52,15 @@ const answerLegacy = async (request: Request, body: unknown, server: Server): Pr
 };
 
 /**
- * Answers messages, each by a server of its own. Those of the revisions from 2026 on need no handshake; those before have
- * one, of which we keep nothing.
+ * Answers each message by a server of its own. Protocol revisions from 2026 on need no handshake; earlier ones have
+ * one, of which nothing is stored.
  */
 export const streamableHttp = (calls: RpcPipeline, context: Pick<RpcContext, 'config' | 'log'>) => {
   const serverFor = serverFactory(calls, context);
   const onerror = (error: Error): void => context.log.debug({ err: error }, 'MCP');
   const { fetch: answerModern } = createMcpHandler((about) => serverFor(sessionOf(about)), {
     legacy: 'reject',
-    // Their streams would have nothing to tell.
+    // There is nothing to subscribe to.
     maxSubscriptions: 0,
     onerror,
   });

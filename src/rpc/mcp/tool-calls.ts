@@ -10,22 +10,22 @@ import type { CallObservation } from '../../telemetry/hooks.ts';
 import type { ToolCallContext } from './session.ts';
 
 /**
- * The longest answer to a read, in bytes: more than any model takes in. In memory it takes up ten times as much, since
- * the protocol has it twice.
+ * The longest answer to a read, in bytes, more than any model reads. In memory it takes ten times as much, since the
+ * protocol holds it twice.
  */
 const ANSWER_LIMIT = 1024 * 1024;
 
-/** What a client sends along with a call: `idempotencyKey`, and what the protocol defines. */
+/** The metadata of a tool call: `idempotencyKey`, and the protocol's own. */
 type Meta = Readonly<Record<string, unknown>>;
 
-/** What is called, with what. */
+/** A tool call with its input. */
 export interface ToolCall {
   procedure: Procedure;
   input: unknown;
   meta: Meta | undefined;
 }
 
-/** What a tool is given, as the envelope of a call; what is too deep to be written as JSON is left to the contract. */
+/** The input of a tool as the envelope of a call. An input too deep for JSON is left to the contract. */
 const sentOf = (input: unknown): Payload => {
   try {
     return textPayload(JSON.stringify({ json: input }));
@@ -41,7 +41,10 @@ const idempotencyKeyOf = ({ idempotencyKey }: Meta, { idempotencyKey: header }: 
   throw new AppError('IDEMPOTENCY_KEY_INVALID');
 };
 
-/** @throws AppError ANSWER_TOO_LARGE for what nobody can read. What is written is not to be told as a failure. */
+/**
+ * @throws AppError ANSWER_TOO_LARGE for a read that is too long. A write has happened, and is never reported as a
+ * failure.
+ */
 const assertReadable = ({ effect }: Procedure, bytes: number): void => {
   if (effect === 'write' || bytes <= ANSWER_LIMIT) return;
   const hint = `A tool answers at most ${ANSWER_LIMIT} bytes, and this is ${bytes}. Ask for less: a smaller \`limit\`.`;
@@ -64,7 +67,7 @@ export class ToolCalls {
     this.#failureContext = failureContext;
   }
 
-  /** What a tool answers: the API's own output or, when that fails, the API's own envelope of failures. */
+  /** The result of a tool call: the output of the procedure, or the envelope of its failure. */
   async make(call: ToolCall, toolCall: ToolCallContext): Promise<CallToolResult> {
     const observation = this.#calls.observe(call.procedure.id);
     try {

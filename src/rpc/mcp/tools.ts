@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { type Procedure, procedures, type Scope } from '../../../contract/index.ts';
 import { inputSchemaOf, type ToolSchema } from './schema.ts';
 
-/** What clients may make of a tool: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations */
+/** Hints on a tool for clients: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations */
 interface Annotations {
   readOnlyHint?: true;
   destructiveHint?: false;
@@ -23,7 +23,7 @@ export interface Tool {
 /** `game_list` of `game.list`: some clients refuse dots. */
 export const nameOf = ({ id }: Pick<Procedure, 'id'>): string => id.replace('.', '_');
 
-/** Only what differs from the protocol's defaults, by which a write may destroy and is not to be repeated. */
+/** Only what differs from the protocol's defaults: a write is destructive and not idempotent. */
 const annotationsOf = ({ effect, name }: Procedure): Annotations => {
   if (effect === 'read') return { readOnlyHint: true, openWorldHint: false };
   if (/create$/i.test(name)) return { destructiveHint: false, openWorldHint: false };
@@ -46,7 +46,7 @@ const ids: ReadonlyMap<string, string> = new Map(procedures.map((procedure) => [
 /** The id of the procedure that is called by this tool, if there is one. */
 export const idOf = (tool: string): string | undefined => ids.get(tool);
 
-/** Lists by the scopes that they are for. */
+/** Lists of tools by scopes. */
 const lists = new Map<string, Tool[]>();
 
 /** The tools that a caller with these scopes may use, in the order of the contract. */

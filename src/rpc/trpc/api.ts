@@ -28,9 +28,7 @@ const withParametersHint = (error: unknown, procedure: Procedure, { method, quer
 
 const isOverload = (error: unknown): boolean => error instanceof AppError && error.reason === 'OVERLOADED';
 
-/**
- * The procedures of the contract: single calls by POST and, for reads, by GET, as tRPC's clients send them; and batches.
- */
+/** The tRPC transport: single calls by POST and, for reads, by GET; and batches. */
 export const trpcTransport = (
   calls: RpcPipeline,
   bodies: BodyReader,
@@ -54,7 +52,7 @@ export const trpcTransport = (
     return calls.authorize(procedure, context);
   };
 
-  /** Makes a call; for whom there is no room, and who is back too soon, waits for that to be said. */
+  /** Runs a call. It delays the 503 for clients that ignored `Retry-After`. */
   const perform = async (authorized: AuthorizedCall, text: string, request: Request): Promise<Buffer> => {
     try {
       return await calls.invoke(authorized, textPayload(text));
@@ -64,7 +62,7 @@ export const trpcTransport = (
     }
   };
 
-  /** The answer to a call, and what sends it. */
+  /** The answer to a call, and the function that sends it. */
   const answerTo = async (
     id: string,
     { request, response, observation }: { request: Request; response: Response; observation: CallObservation },

@@ -18,17 +18,17 @@ import { refusalCost } from '../../overload/retry-throttle.ts';
 import { asJsonLine, asList, commonStatus, type BatchReply } from './replies.ts';
 
 /**
- * Calls of a batch that make lists at once. When an answer finds no room, those that have not begun are spared. Calls for
+ * The lists of a batch that run at once: when an answer does not fit any more, the others are not begun. Calls for
  * single records all begin together, so that they share their queries.
  */
 const LISTS_AT_ONCE = 4;
 
-/** What is said of faults that find no room among the answers. */
+/** The hint of a failure whose faults do not fit into the batch. */
 const UNLISTED = 'The faults are not listed: the answers to this batch are too large together.';
 
 const ok = (json: Buffer): BatchReply => ({ status: 200, headers: {}, json });
 
-/** Does `work` for each item, in their order, for so many at once. */
+/** Runs `work` for each item in order, a number of them at once. */
 const inTurn = async <T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> => {
   const rest = items.values();
   const runner = async (): Promise<void> => {
@@ -59,11 +59,11 @@ const readInputs = async (
   return inputs as Record<string, unknown>;
 };
 
-/** After how many seconds to try again, 0 if not. */
+/** The seconds of `Retry-After`, 0 without one. */
 const secondsOf = ({ headers }: BatchReply): number => Number(headers['Retry-After'] ?? 0);
 
 const send = (request: Request, response: Response, replies: readonly BatchReply[]): void => {
-  // Whoever comes back is to find room for all of them.
+  // The largest `Retry-After` wins, so that a repeated batch finds room for all its calls.
   const byPatience = replies.toSorted((a, b) => secondsOf(a) - secondsOf(b));
   for (const { headers } of byPatience) response.set(headers);
   if (request.headers['trpc-accept'] === 'application/jsonl') {
@@ -77,19 +77,19 @@ const send = (request: Request, response: Response, replies: readonly BatchReply
   else sendToGet(response, status, json);
 };
 
-/** A call of a batch that may be made, and who watches it. */
+/** An authorized call of a batch, with its observation. */
 interface ObservedCall extends AuthorizedCall {
   observation: CallObservation;
 }
 
 interface BatchOptions extends Pick<RpcContext['protection'], 'overload'>, FailureContext {
-  /** For the work on a batch. */
+  /** The time limit of the work on a batch. */
   timeoutMs: number;
 }
 
 /**
- * Answers a batch: `names` is the last part of its path, the procedures with commas between. Each call is checked and
- * fails by itself.
+ * Answers a batch. `names` is the last part of its path: procedures separated by commas. Each call is checked and fails
+ * by itself.
  */
 export const answerBatch =
   (
@@ -129,7 +129,7 @@ export const answerBatch =
 
     const authorized = await Promise.all(ids.map(begin));
     const callable = authorized.filter((one) => 'procedure' in one);
-    // Only a caller that may write is listened to for long.
+    // Only a caller that may write may send a long body.
     const limit = callable.some(({ procedure }) => procedure.effect === 'write') ? BATCH_BODY_LIMIT : READ_BODY_LIMIT;
     const bill = (bytes: number): void => {
       calls.chargeBody(context, bytes);

@@ -6,15 +6,15 @@ import { setCommonHeaders } from '../../http/message/reply.ts';
 
 const CACHED = 'public, max-age=1';
 
-/** What a GET carries as `?input=<JSON>`; empty for nothing. @throws AppError MALFORMED_JSON */
+/** The input of a GET, `?input=<JSON>`; empty for none. @throws AppError MALFORMED_JSON */
 export const queryText = ({ query: { input = '' } }: Request): string => {
   if (typeof input !== 'string') throw new AppError('MALFORMED_JSON', { hint: 'Send `input` once.' });
   return input;
 };
 
 /**
- * Answers a GET with JSON; what nobody in particular got may be kept for a second. By Express' own means, which know of
- * conditional requests.
+ * Answers a GET with JSON. Anonymous answers may be cached for a second. Express' own means handle conditional
+ * requests.
  */
 export const sendToGet = (response: Response, status: number, json: string | Buffer): void => {
   const isPublic = status === 200 && response.locals.caller === undefined;

@@ -1,4 +1,4 @@
-/** What batches of tRPC's clients answer, as a list or as a line of JSON: https://trpc.io/docs/rpc */
+/** The replies of batches, as a list or as a line of JSON: https://trpc.io/docs/rpc */
 
 const MULTI_STATUS = 207;
 
@@ -19,7 +19,7 @@ const comma = (index: number): string => (index === 0 ? '' : ',');
 export const asList = (replies: readonly BatchReply[]): Buffer =>
   joined(['[', ...replies.flatMap(({ json }, index) => [comma(index), json]), ']']);
 
-// How a reply begins and ends. What is between may be large, so it is cut out rather than parsed.
+// The beginning and the end of a reply. The part between may be large, so it is cut out instead of parsed.
 const SUCCESS = ['{"result":{"data":{"json":', '}}}'] as const;
 const FAILURE = ['{"error":{"json":', '}}'] as const;
 

@@ -4,12 +4,12 @@ import { type AppError, CallerLeft } from '../../errors.ts';
 import type { CallObserver, CallObservation } from '../hooks.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 
-/** In place of a procedure that does not exist. */
+/** Stands for procedures that do not exist. */
 const UNKNOWN = 'unknown';
-/** What alerts go by: Prometheus sees a counter rise only from a value that it has seen. */
+/** The reasons that alerts use: Prometheus sees a counter rise only from a value that it has seen. */
 const OURS = reasons.filter((reason) => errorOf(reason).status >= 500);
 
-/** What is counted of one procedure. */
+/** The counts of one procedure. */
 interface CallCells {
   id: string;
   succeeded: Count;

@@ -1,12 +1,12 @@
-/** What a metric of ours is: docs/monitoring.md lists them all, and a test holds the two together. */
+/** The definition of a metric. docs/monitoring.md lists them all, and a test compares the two. */
 export interface MetricDefinition {
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
-  /** None of them ever has a value that a caller sent. */
+  /** Labels never hold values of callers. */
   labels: readonly string[];
 }
 
-/** Before the name of each metric. */
+/** The prefix of all names. */
 export const PREFIX = 'content_gateway_';
 
 /** All metrics of ours, by their names without the prefix. */

@@ -1,12 +1,12 @@
 /**
- * Counters and histograms as this service counts: a place for each set of labels, found once. prom-client makes a text of the
- * labels at each observation, which takes a microsecond, and a call has a dozen of them.
+ * Counters and histograms with one cell for each set of labels, found once. prom-client makes a text of the labels at
+ * each observation, which takes a microsecond, and a call has a dozen of them.
  */
 import type { Registry } from 'prom-client';
 import { boundsOf } from './bounds.ts';
 import { catalogue, type MetricDefinition, type NameOf, PREFIX } from './catalogue.ts';
 
-/** A line of the exposition, as prom-client takes it. */
+/** A line of the exposition, for prom-client. */
 interface Sample {
   metricName?: string;
   labels: Record<string, string | number>;
@@ -19,7 +19,7 @@ abstract class Family<Type extends 'counter' | 'histogram', Cell> {
   readonly help: string;
   readonly type: string;
   readonly aggregator = 'sum';
-  /** Called before anybody sees the cells, for what is counted elsewhere. */
+  /** Called before the cells are read, to update counts from elsewhere. */
   before: (() => void) | undefined;
   readonly #labels: readonly string[];
   readonly #cells = new Map<string, { labels: Record<string, string>; cell: Cell }>();
@@ -32,7 +32,7 @@ abstract class Family<Type extends 'counter' | 'histogram', Cell> {
     this.#labels = labels;
   }
 
-  /** The cell with these values of the labels, in their order; there from now on, even if nothing is counted in it. */
+  /** The cell with these label values, in order. It is exposed from then on, even with a count of 0. */
   at(...values: string[]): Cell {
     const key = values.join('\n');
     const known = this.#cells.get(key);
@@ -54,7 +54,7 @@ abstract class Family<Type extends 'counter' | 'histogram', Cell> {
   protected abstract samples(labels: Record<string, string>, cell: Cell): Sample[];
 }
 
-/** How often something happened. */
+/** A count of events. */
 export interface Count {
   n: number;
 }
@@ -69,10 +69,10 @@ export class Counters extends Family<'counter', Count> {
   }
 }
 
-/** How what was observed is distributed. */
+/** A distribution of observed values. */
 export class Distribution {
   readonly bounds: readonly number[];
-  /** How many were observed up to each bound, and above the one before; at the end those beyond the last one. */
+  /** The counts between each bound and the one before; the last one is for values beyond all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -116,7 +116,7 @@ export class Histograms extends Family<'histogram', Distribution> {
   }
 }
 
-/** Has a registry expose a family, which is a metric by what it does. */
+/** Registers a family as a metric. */
 export const register = <F extends Counters | Histograms>(registry: Registry, family: F): F => {
   registry.registerMetric(family as unknown as Parameters<Registry['registerMetric']>[0]);
   return family;

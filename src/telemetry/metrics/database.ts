@@ -3,7 +3,7 @@ import type { DatabaseObserver, PoolUsage, StatementObservation } from '../../db
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 
-/** What is counted of one pool. */
+/** The counts of one pool. */
 interface PoolCells {
   duration: Distribution;
   failures: Count;
@@ -29,7 +29,7 @@ class MeasuredStatement implements StatementObservation {
   }
 }
 
-/** Counts statements, and who waits for a connection. */
+/** Counts statements, and waits for connections. */
 export const databaseMetrics = (registry: Registry): DatabaseObserver => {
   const durations = register(registry, new Histograms('database_statement_duration_seconds'));
   const failures = register(registry, new Counters('database_statement_failures_total'));

@@ -4,7 +4,7 @@ import { catalogue, type NameOf, PREFIX } from './catalogue.ts';
 /** Sets a gauge: its value, and the values of its labels in their order. */
 export type Set = (value: number, ...labels: string[]) => void;
 
-/** Has a registry expose a gauge; `read` is asked for all its values whenever somebody wants to see them. */
+/** Registers a gauge; `read` sets its values at each scrape. */
 export const gauge = (registry: Registry, name: NameOf<'gauge'>, read: (set: Set) => void): void => {
   const { help, labels } = catalogue[name];
   const names: readonly string[] = labels;

@@ -9,7 +9,7 @@ import { databaseMetrics } from './database.ts';
 import { gauge } from './gauges.ts';
 import { requestMetrics } from './requests.ts';
 
-/** Of prom-client's own, those that ask Node for what it does not publish; half of them have names of counters. */
+/** Metrics of prom-client that use undocumented functions of Node.js; half of them are named as counters. */
 const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((kind) => [
   `nodejs_active_${kind}`,
   `nodejs_active_${kind}_total`,
@@ -23,7 +23,7 @@ interface BufferedChanges {
   failures: number;
 }
 
-/** What a service counts by itself, by the names that the metrics give it. */
+/** Counts of the service's own parts, by their names in the metrics. */
 export interface MetricSources {
   engine: string;
   policies: readonly { name: string }[];
@@ -37,7 +37,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #limited = register(this.#registry, new Counters('rate_limit_refusals_total'));
   readonly #workerExits = register(this.#registry, new Counters('worker_exits_total')).at();
-  /** Hears of all that is counted. */
+  /** Counts what it observes. */
   readonly observer: Observer = {
     requests: requestMetrics(this.#registry),
     calls: callMetrics(this.#registry),
@@ -53,7 +53,7 @@ export class Metrics {
     for (const name of LEFT_OUT) this.#registry.removeSingleMetric(name);
   }
 
-  /** Exposes what a service knows by itself, from now on. */
+  /** Exposes the counts of the service's own parts. */
   addSources({ engine, policies, buffers: named, lookUps }: MetricSources): void {
     const registry = this.#registry;
     gauge(registry, 'build_info', (set) => set(1, version, process.version, engine));
@@ -77,7 +77,7 @@ export class Metrics {
     });
   }
 
-  /** A worker ended that nobody had told to. */
+  /** Counts a worker that ended without being told to. */
   noteWorkerExit(): void {
     this.#workerExits.n += 1;
   }
@@ -92,7 +92,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** Exposes counters that somebody else counts. */
+  /** Exposes counters that are counted elsewhere. */
   #read(name: NameOf<'counter'>, read: (set: (n: number, ...labels: string[]) => void) => void) {
     const counters = new Counters(name);
     const set = (n: number, ...labels: string[]): void => {

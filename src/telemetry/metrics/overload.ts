@@ -6,7 +6,7 @@ import { gauge } from './gauges.ts';
 /** Stands for the limiters of calls that are refused before they are authenticated and read. */
 const EARLY = 'early';
 
-/** Counts what begins, waits, and is refused because of overload. */
+/** Counts work that begins, waits, or is refused because of overload. */
 export const overloadMetrics = (registry: Registry): OverloadObserver => {
   const shed = register(registry, new Counters('shed_total'));
   const waits = register(registry, new Histograms('limiter_wait_seconds'));

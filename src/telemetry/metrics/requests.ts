@@ -3,12 +3,12 @@ import { type RequestObserver, ROUTE_GROUPS, type RouteGroup } from '../hooks.ts
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 
-/** Of what could not be read as HTTP. */
+/** Stands for input that is not HTTP. */
 const NO_GROUP = 'none';
-/** Of a request whose caller left before it was answered, as web servers write it. */
+/** The status of a request whose caller left, as web servers write it. */
 const LEFT = 499;
 
-/** What is counted of one group of routes. */
+/** The counts of one group of routes. */
 interface RequestCells {
   duration: Distribution;
   /** By status. */

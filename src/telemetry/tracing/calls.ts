@@ -3,9 +3,9 @@ import { type AppError, CallerLeft } from '../../errors.ts';
 import { type CallObserver, type CallObservation, unobserved } from '../hooks.ts';
 import { end, fail, type SpanScope } from './scope.ts';
 
-/** In place of a procedure that does not exist. */
+/** Stands for procedures that do not exist. */
 const UNKNOWN = 'unknown';
-/** Why a call ended that nobody waits for any more. */
+/** The error type of a call whose caller left. */
 const LEFT = 'caller_left';
 
 class TracedCall implements CallObservation {
@@ -35,7 +35,7 @@ class TracedCall implements CallObservation {
   }
 }
 
-/** A span for each call, which fails with the reason that its caller is told. */
+/** Makes a span for each call. A failed call has the reason as its error type. */
 export const callTraces = (scope: SpanScope): CallObserver => ({
   begin: (procedure) => {
     const attributes = procedure === undefined ? {} : { 'rpc.method': procedure };
@@ -46,7 +46,7 @@ export const callTraces = (scope: SpanScope): CallObserver => ({
     scope.current?.setAttribute('content_gateway.replayed', true);
   },
   shared: (outcome) => {
-    // Else nothing would tell why it asks the database nothing.
+    // Otherwise nothing would explain why the call has no statements.
     if (outcome === 'joined') scope.current?.setAttribute('content_gateway.shared', true);
   },
 });

@@ -1,11 +1,11 @@
-/** By how much the system's clock may be away from ours before we follow it, in milliseconds. */
+/** The largest difference from the system's clock, in milliseconds; beyond, this clock follows it. */
 const MOST_OFF_MS = 20;
 
 let offset = performance.timeOrigin;
 
 /**
- * Milliseconds since 1970, with microseconds: OpenTelemetry's own spans begin at whole milliseconds, in which a dozen statements
- * have room. It goes steadily, but for where the system's clock is set.
+ * Milliseconds since 1970, with microseconds: OpenTelemetry's own spans begin at whole milliseconds, in which a dozen
+ * statements fit. It is monotonic, but where the system's clock is set.
  */
 export const preciseNow = (): number => {
   const now = performance.now();

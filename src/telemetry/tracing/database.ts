@@ -4,13 +4,13 @@ import type { DatabaseObserver, PoolObserver, StatementObservation } from '../..
 import { preciseNow } from './clock.ts';
 import { type SpanOptions, end, fail, type SpanScope, typeOf } from './scope.ts';
 
-/** Texts of statements whose descriptions are kept, and how much of a text a span has. */
+/** The statements whose descriptions are cached, and the length of a text in a span. */
 const MOST_TEXTS = 1000;
 const TEXT_LENGTH = 2000;
-/** A wait for a connection that is told of, in milliseconds. */
+/** The shortest wait for a connection that is recorded, in milliseconds. */
 const LEAST_WAIT_MS = 1;
 
-/** What is in brackets, and has none in it. */
+/** An innermost pair of brackets. */
 const INNERMOST = /\([^()]*\)/g;
 /** The first table of a statement, outside of what is in brackets. */
 const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+[`"]?(\w+)/i;
@@ -45,14 +45,14 @@ class TracedStatement implements StatementObservation {
   }
 }
 
-/** What every statement has in common: which database answers it. */
+/** The attributes of all statements: which database answers. */
 export interface TracedDatabase {
   attributes: Attributes;
 }
 
 /**
- * A span for each statement of a call, by the semantic conventions for clients of databases, from when it is asked for. Their
- * texts are ours; all values are parameters, of which there is none here.
+ * Makes a span for each statement of a call, from its request on, by the semantic conventions for database clients. The
+ * texts hold no values: all are parameters.
  */
 export const databaseTraces = (scope: SpanScope, target: TracedDatabase): DatabaseObserver => {
   const known = new LRUCache<string, SpanOptions>({ max: MOST_TEXTS });

@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 
 type Report = Parameters<SpanExporter['export']>[1];
 
-/** How often the log hears of a collector that takes nothing. */
+/** The interval of log lines about a collector that does not accept spans. */
 const LOGGED_EVERY_MS = 60_000;
-/** OpenTelemetry's word for success. */
+/** OpenTelemetry's code of success. */
 const SUCCESS: Parameters<Report>[0]['code'] = 0;
 
-/** Sends spans to a collector, as the standard variables say, and tells the log, now and then, of those that it did not take. */
+/** Sends spans to a collector, by the standard variables, and logs now and then how many it did not accept. */
 export class Exporter implements SpanExporter {
   readonly #log: Logger;
   readonly #sender = new OTLPTraceExporter();
@@ -23,7 +23,7 @@ export class Exporter implements SpanExporter {
   export(spans: ReadableSpan[], report: Report): void {
     this.#sender.export(spans, (result) => {
       if (result.code !== SUCCESS) this.#noteLost(spans.length, result.error);
-      // Whoever asked would only tell it the log again.
+      // The SDK would log the failure a second time.
       report({ code: SUCCESS });
     });
   }

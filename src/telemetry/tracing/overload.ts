@@ -1,7 +1,7 @@
 import type { OverloadObserver } from '../../overload/observer.ts';
 import type { SpanScope } from './scope.ts';
 
-/** Notes how long calls wait for room. */
+/** Records the queue times of calls. */
 export const overloadTraces = (scope: SpanScope): OverloadObserver => ({
   limiter: () => ({
     began: (waitedMs) => {

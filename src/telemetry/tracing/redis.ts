@@ -2,7 +2,7 @@ import { type Span, SpanKind } from '@opentelemetry/api';
 import type { RedisObserver, RoundTripObservation } from '../../rate-limit/observer.ts';
 import { end, fail, type SpanScope, typeOf } from './scope.ts';
 
-/** What an address that names no port, or no database, means. */
+/** The defaults of an address without a port or a database. */
 const PORT = 6379;
 const DATABASE = '0';
 
@@ -29,7 +29,10 @@ class TracedRoundTrip implements RoundTripObservation {
 
 const untraced: RoundTripObservation = { answered: () => undefined, failed: () => undefined };
 
-/** A span for each round trip of a call to Redis, by the semantic conventions for its clients, without keys and values. */
+/**
+ * Makes a span for each round trip of a call to Redis, by the semantic conventions for its clients, without keys and
+ * values.
+ */
 export const redisTraces = (scope: SpanScope, redisUrl: string): RedisObserver => {
   const { hostname, port, pathname } = new URL(redisUrl);
   const place = {

@@ -5,14 +5,14 @@ import type { RequestObserver, RequestObservation } from '../hooks.ts';
 import { traceParentOf } from '../trace-context.ts';
 import { end, fail, type SpanScope } from './scope.ts';
 
-/** How much of a path a span has: those of ours are shorter. */
+/** The length of a path in a span, longer than the API's own. */
 const PATH_LENGTH = 200;
 /** The methods that are named in spans; Node.js reads thirty more. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
-/** Why a request ended without an answer. */
+/** The error type of a request without an answer. */
 const LEFT = 'caller_left';
 
-/** Where the caller is in its trace, with what it hands on to everybody there. */
+/** The caller's span context, with its trace state. */
 const parentOf = ({ headers }: IncomingMessage): Context => {
   const parent = traceParentOf(headers);
   if (!parent) return ROOT_CONTEXT;
@@ -28,7 +28,7 @@ const parentOf = ({ headers }: IncomingMessage): Context => {
   });
 };
 
-/** Where callers reach the service, where its operator has said so. */
+/** The public address of the service, where it is configured. */
 const placeOf = (publicUrl: string | undefined): Attributes => {
   if (publicUrl === undefined) return { 'url.scheme': 'http' };
   const { protocol, hostname, port } = new URL(publicUrl);
@@ -40,8 +40,8 @@ const placeOf = (publicUrl: string | undefined): Attributes => {
 const untraced: RequestObservation = { within: (work) => work(), end: () => undefined };
 
 /**
- * A span for each request, by the semantic conventions for HTTP servers. Of what callers sent it has method and path: what
- * stands behind a `?` are inputs, and who they are the log tells, which has the trace's id.
+ * Makes a span for each request, by the semantic conventions for HTTP servers. It holds the method and the path, but
+ * neither the query, which holds inputs, nor the caller: the log has those, with the trace's id.
  */
 export const requestTraces = (scope: SpanScope, publicUrl: string | undefined): RequestObserver => {
   const place = placeOf(publicUrl);
@@ -49,7 +49,7 @@ export const requestTraces = (scope: SpanScope, publicUrl: string | undefined): 
   return {
     begin: (request, { group, pattern: route }) => {
       const { method = '', url = '', httpVersion } = request;
-      // Those who look after the service would be most of what is recorded.
+      // Health checks would be most of the spans.
       if (group === 'health') return untraced;
       const [path = ''] = url.split('?', 1);
       const isNamed = METHODS.has(method);
@@ -72,7 +72,7 @@ export const requestTraces = (scope: SpanScope, publicUrl: string | undefined): 
           if (status === undefined) fail(span, LEFT);
           else {
             span.setAttribute('http.response.status_code', status);
-            // What callers do wrong is no error of the server.
+            // A client error is no error of the server.
             if (status >= 500) fail(span, String(status));
           }
           end(span);

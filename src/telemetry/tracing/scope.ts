@@ -12,29 +12,29 @@ import {
 import { AppError } from '../../errors.ts';
 import { preciseNow } from './clock.ts';
 
-/** What a span is about, from its beginning on. */
+/** The name, kind and attributes of a span. */
 export interface SpanOptions {
   name: string;
   kind?: SpanKind;
   attributes?: Attributes;
 }
 
-/** Why something that we asked for failed: a reason of ours, or the code of what we asked. */
+/** The error type: a reason of the catalogue, or the code of a driver. */
 export const typeOf = (error: unknown): string => {
   if (error instanceof AppError) return error.reason;
   const { code, constructor } = error as { code?: unknown; constructor: { name: string } };
   return typeof code === 'string' ? code : constructor.name;
 };
 
-/** Says of a span why it failed. Never in words: they may hold what a caller sent. */
+/** Marks a span as failed by an error type; never by a message, which may hold values of callers. */
 export const fail = (span: Span, type: string): void => {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 };
 
-/** To be called once for each span. */
+/** Ends a span. Called once. */
 export const end = (span: Span): void => span.end(preciseNow());
 
-/** Begins spans, and knows to which one belongs what is done now. Nothing of it is global, as it would be by OpenTelemetry's API. */
+/** Begins spans, and tracks the current one. It uses no global state, as OpenTelemetry's API would. */
 export class SpanScope {
   readonly #tracer: Tracer;
   readonly #current = new AsyncLocalStorage<Span>();
@@ -43,28 +43,28 @@ export class SpanScope {
     this.#tracer = tracer;
   }
 
-  /** The span that what is done now belongs to: one that is recorded, and has not ended. */
+  /** The current span, if it is recorded and has not ended. */
   get current(): Span | undefined {
     const span = this.#current.getStore();
     return span?.isRecording() ? span : undefined;
   }
 
   /**
-   * Begins a span below the current one; none where there is none. What is done in the background belongs to nobody, and
-   * what a call began and did not wait for, no longer to it.
+   * Begins a child of the current span; none without one. Background work has no span, nor has work that a call did not
+   * wait for.
    */
   begin(about: SpanOptions): Span | undefined {
     const { current } = this;
     return current && this.beginIn(trace.setSpan(ROOT_CONTEXT, current), about);
   }
 
-  /** Begins a span below what a context holds, if it is to be recorded. */
+  /** Begins a child of the span in a context, if it is sampled. */
   beginIn(parent: Context, { name, kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions): Span | undefined {
     const span = this.#tracer.startSpan(name, { kind, attributes, startTime: preciseNow() }, parent);
     return span.isRecording() ? span : undefined;
   }
 
-  /** Does a piece of work that belongs to a span. */
+  /** Runs work within a span. */
   within<T>(span: Span, work: () => T): T {
     return this.#current.run(span, work);
   }

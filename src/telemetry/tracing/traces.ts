@@ -17,14 +17,14 @@ import { requestTraces } from './requests.ts';
 import { SpanScope } from './scope.ts';
 
 const NAME = 'content-gateway';
-/** How long a collector may take for what is left when the service stops, in milliseconds. */
+/** The time limit for the last spans when the service stops, in milliseconds. */
 const FLUSH_MS = 2000;
 
 const ignore = (): void => undefined;
 
 /** The traces of this process, by OpenTelemetry, which reads its standard variables itself. */
 export class Traces {
-  /** Hears of all that is recorded. */
+  /** Records what it observes. */
   readonly observer: Observer;
   readonly #provider: BasicTracerProvider;
   readonly #target: TracedDatabase;
@@ -60,14 +60,14 @@ export class Traces {
     };
   }
 
-  /** Says in all spans of statements, from now on, which database a service asks. */
+  /** Sets the database engine in all further spans of statements. */
   setEngine(engine: string): void {
     this.#target.attributes['db.system.name'] = engine;
   }
 
   /**
-   * Sends what is left, for two seconds or so many milliseconds. Returns whether the collector has taken it; else what is
-   * still under way keeps the process.
+   * Sends the last spans, for two seconds or `ms`. Returns whether the collector accepted them; otherwise requests
+   * under way keep the process alive.
    */
   async close(ms: number): Promise<boolean> {
     const late = new AbortController();
