@@ -6,14 +6,14 @@ export interface Logo {
   bytes: Buffer;
 }
 
-/** A logo that cannot be used; the message says why, in words that follow the name of the file. */
+/** A logo that cannot be used; the message continues the name of the file. */
 export class LogoError extends Error {}
 
 /** Every page loads it. */
 const MAX_KIB = 256;
 
 const PNG = Buffer.from('\x89PNG\r\n\x1A\n', 'latin1');
-/** The root element, after what XML lets stand before it. */
+/** The root element, after the prolog of XML. */
 const SVG =
   /^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--(?:[^-]|-(?!->))*-->\s*|<!DOCTYPE[^>[]*(?:\[[^\]]*\]\s*)?>\s*)*<svg[\s>]/;
 
@@ -28,7 +28,7 @@ const isSvg = (bytes: Buffer): boolean => {
 const read = (path: string): Buffer => {
   try {
     if (!statSync(path).isFile()) throw new LogoError('must be the path of a file');
-    // Of a file that is too large, no more than tells so.
+    // A file that is too large is not read.
     if (statSync(path).size > MAX_KIB * 1024) throw new LogoError(`must have at most ${MAX_KIB} KiB`);
     return readFileSync(path);
   } catch (error) {

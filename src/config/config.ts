@@ -150,7 +150,7 @@ const collector = z
 
 const protocol = z.literal('http/protobuf', { error: 'must be http/protobuf, which every collector takes' });
 
-/** OpenTelemetry's own variables, as far as they decide whether there are traces. Its SDK reads them itself. */
+/** OpenTelemetry's variables that decide whether there are traces. Its SDK reads them itself. */
 const telemetry = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: collector.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.optional(),
@@ -160,7 +160,7 @@ const telemetry = z.object({
   OTEL_SDK_DISABLED: z.string().optional(),
 });
 
-/** What the SDK reads besides. */
+/** Further variables of the SDK. */
 const TELEMETRY = [
   ...['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY', 'COMPRESSION', 'HEADERS', 'TIMEOUT'].flatMap((name) => [
     `OTEL_EXPORTER_OTLP_${name}`,
@@ -172,7 +172,7 @@ const TELEMETRY = [
 /** The names of OpenTelemetry's variables that have an effect here. */
 export const telemetryNames: readonly string[] = [...Object.keys(telemetry.shape), ...TELEMETRY];
 
-/** Whether spans are recorded and sent: only where somebody has said whither, and nobody has turned it off. */
+/** Whether spans are recorded and sent: only with an endpoint, and unless it is turned off. */
 const isTracing = (given: z.output<typeof telemetry>): boolean => {
   const endpoint = given.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? given.OTEL_EXPORTER_OTLP_ENDPOINT;
   const exporter = given.OTEL_TRACES_EXPORTER ?? (endpoint === undefined ? 'none' : 'otlp');
@@ -185,7 +185,7 @@ export interface Brand {
   name: string;
   /** The accent of the pages, `#rrggbb`. */
   color: string;
-  /** A logo that stands in for ours. */
+  /** A logo instead of the default one. */
   logo: Logo | undefined;
   /** Where users reach the operator: a `mailto:` or http(s) URL. */
   contact: string | undefined;
@@ -200,57 +200,57 @@ export interface Config {
   databaseUrl: string;
   /** Whether the operator chose the database; else it is the default. */
   isDatabaseNamed: boolean;
-  /** Where reads of nobody in particular go, which may then miss what was stored a moment ago. */
+  /** The database of anonymous reads, which may miss recent writes. */
   databaseReadUrl: string | undefined;
   autoMigrate: boolean;
   logLevel: z.output<typeof variables>['LOG_LEVEL'];
   logFormat: 'json' | 'pretty';
-  /** From how many milliseconds on the log tells what a request did in the database; 0 for never. */
+  /** The milliseconds from which on a request is logged with its statements; 0 for never. */
   slowRequestMs: number;
-  /** Where callers reach the service, without a trailing slash. */
+  /** The public URL of the service, without a trailing slash. */
   publicUrl: string | undefined;
   /** Where to report a vulnerability: a `mailto:` or https URL. */
   securityContact: string | undefined;
-  /** How many proxies in front of the service are trusted to name the caller's address. */
+  /** The number of trusted proxies, which name the caller's address. */
   trustProxy: number;
   corsOrigins: string[];
-  /** How many processes answer requests. */
+  /** The number of processes that answer requests. */
   workers: number;
-  /** What callers may do within a minute; undefined for all that they like. */
+  /** The rates of callers; undefined without limits. */
   quotas: Quotas | undefined;
-  /** Where this process tells its metrics; undefined for nowhere. */
+  /** The address of the metrics; undefined without metrics. */
   metrics: { host: string; port: number } | undefined;
   /** Whether it records traces and sends them. */
   isTracing: boolean;
-  /** Where instances count together. */
+  /** The Redis in which instances count together. */
   redisUrl: string | undefined;
-  /** How long anybody waits for an answer there. */
+  /** The timeout of its answers, in milliseconds. */
   redisTimeoutMs: number;
-  /** How long the work for a request may take. */
+  /** The time limit of the work on a request, in milliseconds. */
   requestTimeoutMs: number;
-  /** How long a call may wait for its turn, in milliseconds; undefined: calls neither wait nor are refused. */
+  /** The maximum queue time of a call, in milliseconds; undefined: calls neither wait nor are refused. */
   maxQueueMs: number | undefined;
-  /** For how many days privileged acts are remembered. */
+  /** The days for which entries of the audit log are kept. */
   auditRetentionDays: number;
-  /** How long callers may still come when it has been told to stop, and says so. */
+  /** The milliseconds in which a stopping service still accepts requests, while `/readyz` says that it stops. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   brand: Brand;
-  /** Variables that look like settings and are none. */
+  /** Variables that look like misspelled settings. */
   strays: StrayVariable[];
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
   sandbox: boolean;
 }
 
-/** The same settings for the sandbox, which leaves the database alone that they name. */
+/** The settings of the sandbox, which does not use the configured database. */
 export const sandboxOf = (config: Config): Config => ({
   ...config,
   databaseUrl: 'sqlite::memory:',
   databaseReadUrl: undefined,
   autoMigrate: true,
-  // Each process would have a memory of its own.
+  // Each process would have its own data.
   workers: 1,
-  // Tests call as often as they like.
+  // Tests have no limits.
   quotas: undefined,
   maxQueueMs: undefined,
   redisUrl: undefined,
@@ -260,7 +260,7 @@ export const sandboxOf = (config: Config): Config => ({
 /** A setting that cannot be used: the message names the variable, the fault and what is allowed. */
 export class ConfigError extends Error {}
 
-/** Whether this process runs in a container, as far as one can tell. */
+/** Whether this process seems to run in a container. */
 export const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
 
 /**
@@ -273,7 +273,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
   if (!success) {
     const faults = error.issues.map((issue) => {
       const name = String(issue.path[0]);
-      // Whoever reads the log need not learn a password.
+      // A log must not show a password.
       const isSecret = ['DATABASE_URL', 'DATABASE_READ_URL', 'REDIS_URL'].includes(name);
       const value = isSecret ? '' : ` "${present[name]}"`;
       return `${name}${value} ${issue.message}`;
@@ -291,7 +291,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     databaseReadUrl: data.DATABASE_READ_URL,
     autoMigrate: data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:'),
     logLevel: data.LOG_LEVEL,
-    // Someone reads along, or a program does.
+    // For a person on a terminal, or for a program.
     logFormat: data.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),
     slowRequestMs: data.SLOW_REQUEST_MS,
     publicUrl: data.PUBLIC_URL,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { AddressError } from '../errors.ts';
 import { readTls, type Tls, TLS_PARAMETERS } from './tls.ts';
 
-/** Where a database server is, who logs in to it, and how the connection is secured. */
+/** The address of a database server, its login, and its TLS. */
 export interface ServerAddress {
   /** A name or an IP address, IPv6 without brackets. */
   host: string;
@@ -11,19 +11,19 @@ export interface ServerAddress {
   user: string;
   password: string;
   database: string;
-  /** Undefined: without TLS. */
+  /** Undefined without TLS. */
   ssl: Tls | undefined;
 }
 
-/** The database of those who name none. */
+/** The database without `DATABASE_URL`. */
 export const DEFAULT_DATABASE_URL = 'sqlite:data/content.db';
 
-/** The file of a database that is kept nowhere. */
+/** The file name of a database in memory. */
 export const IN_MEMORY = ':memory:';
 
 const SQLITE = 'sqlite:';
 const FORMS = 'must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…';
-/** What is said of an address that means another one than its author thinks. */
+/** The message for an ambiguous address. */
 export const ILL_FORMED =
   'is not a well-formed URL; percent-encode special characters of the password: %40 for @, %23 for #, %2F for /, ' +
   '%3F for ?, %25 for %';
@@ -42,8 +42,8 @@ const isUnambiguous = (rest: string): boolean =>
   /^[^/?#@]*@[^#@]*$/.test(rest) && !/[\s\\]|%(?![\da-f]{2})/i.test(rest);
 
 /**
- * Whether the user or password of an address holds what would end it early, so that it would be that of something else.
- * Without any user there is nothing that would have to be encoded.
+ * Whether the user or password of an address holds an unencoded character that would end it early. Without a user there
+ * is nothing to encode.
  */
 export const hasUnencoded = (url: string): boolean => {
   const rest = url.slice(url.indexOf('://') + '://'.length);
@@ -73,7 +73,7 @@ const parametersOf = (url: URL): Map<string, string> => {
   return parameters;
 };
 
-/** A URL for each of the hosts that an address names: `h1:3306,h2,h3`. Those of IPv6 are in brackets. */
+/** A URL for each host of an address: `h1:3306,h2,h3`. IPv6 hosts are in brackets. */
 const urlsOf = (address: string): URL[] => {
   const [, before = '', hosts = '', after = ''] = /^([^:]*:\/\/(?:[^@/]*@)?)([^/]*)(.*)$/s.exec(address) ?? [];
   return hosts.split(',').map((host) => {
@@ -115,8 +115,9 @@ export const serverAddresses = (address: string): ServerAddress[] => {
 export const placeOf = ({ host, port }: ServerAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /**
- * Which database an address leads to, in words for the operator: its file by the whole path, or its servers; without the
- * password. @throws AddressError
+ * Describes the database of an address for the operator: the whole path of its file, or its servers; without the
+ * password.
+ * @throws AddressError
  */
 export const describeAddress = (url: string): string => {
   if (url.startsWith(SQLITE)) {
@@ -131,7 +132,7 @@ export const describeAddress = (url: string): string => {
   return `${scheme}://${who}@${servers.map(placeOf).join(',')}/${database}${parameters && `?${parameters}`}`;
 };
 
-/** Checks any database address, and that the files can be used that it names. @throws AddressError */
+/** Checks a database address, and that the files that it names can be used. @throws AddressError */
 export const checkAddress = (url: string): void => {
   if (url.startsWith(SQLITE)) sqliteFile(url);
   else serverAddresses(url);

@@ -12,9 +12,9 @@ export interface Schema {
   migrations: (new () => MigrationInterface)[];
 }
 
-/** What may be told of a database besides its address. */
+/** Options of a database besides its address. */
 export interface DatabaseOptions {
-  /** How long a call may take, in milliseconds: the database itself ends what takes longer. Without, it ends nothing. */
+  /** The time limit of calls, in milliseconds, after which the database itself ends them. Without it, there is none. */
   statementMs?: number;
   /** The address of replicas, for reads that may miss what was stored a moment ago. */
   readUrl?: string | undefined;
@@ -24,18 +24,18 @@ export interface DatabaseOptions {
 }
 
 /**
- * Whom a statement is for. Each has connections of its own, where the engine has several, so that what one waits for keeps
- * the others from nothing: calls; calls of nobody in particular, which may see the database as it was a moment ago; the
- * recognition of keys; what is done in the background; the question whether the database answers.
+ * The purpose of a statement. Each has its own connections, where the engine has several, so that a wait in one does
+ * not delay the others: calls; anonymous calls, which may read stale data; the verification of keys; background work;
+ * health checks.
  */
 export type Workload = 'calls' | 'anonymous' | 'keys' | 'background' | 'health';
 
-/** What an engine's own file provides. */
+/** The interface of an engine. */
 export interface Connection {
   dialect: Dialect;
-  /** TypeORM's own handle: it knows how entities are stored, and migrates. */
+  /** TypeORM's data source: it knows how entities are stored, and migrates. */
   dataSource: DataSource;
-  /** Runs a SELECT outside of any transaction. At the deadline it rejects, and ends what runs for it. */
+  /** Runs a SELECT outside of any transaction. At the deadline it rejects, and cancels the statement. */
   read: (sql: string, parameters: readonly Parameter[], deadline?: Deadline, workload?: Workload) => Promise<unknown[]>;
   /**
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects, and at the deadline.
@@ -50,9 +50,9 @@ export interface Connection {
   whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;
-  /** Whether the database itself gave up what met this error. */
+  /** Whether the database itself cancelled the statement. */
   isInterrupted?: (error: unknown) => boolean;
-  /** Whether a row was to refer to another that is not there. */
+  /** Whether a foreign key has no row to refer to. */
   isForeignKeyError: (error: unknown) => boolean;
   /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
   isUnreachable: (error: unknown) => boolean;
@@ -68,16 +68,16 @@ export interface Statements {
   execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }
 
-/** What a row was to refer to is not there, or no longer. */
+/** A foreign key has no row to refer to. */
 export class ForeignKeyError extends Error {}
 
 /** Thrown within a transaction to undo it and run it again, as if it had lost a deadlock. */
 export class RetryTransaction extends Error {}
 
-/** What a SELECT can be run on: the database, or a transaction under way. */
+/** Runs SELECTs: the database, or a transaction under way. */
 export interface Reader extends Pick<Statements, 'read'> {
   dialect: Dialect;
-  /** How long what is read may take. */
+  /** The time limit of reads. */
   deadline?: Deadline | undefined;
 }
 

@@ -17,17 +17,17 @@ import type { Dialect } from './dialect.ts';
 import type { DatabaseObserver, RetryCause } from './observer.ts';
 import { type MigrationPlan, planOf } from './sql/plan.ts';
 
-/** Runs of a transaction that keeps losing to others, where no deadline bounds them. */
+/** The attempts of a transaction that keeps losing conflicts, without a deadline. */
 const MAX_ATTEMPTS = 12;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 250;
-/** What a statement, and a transaction, is billed at most: dear ones take as long without having to wait. */
+/** The most milliseconds that a statement or a transaction is charged: expensive ones take as long without waiting. */
 const MOST_BILLED_MS = { read: 250, transaction: 1000 };
-/** How long something is tried again while the database cannot be reached, and the first pause of several. */
+/** The time in which operations are retried while the database is unreachable, and the first pause. */
 const UNREACHABLE_PATIENCE_MS = 700;
 const UNREACHABLE_PAUSE_MS = 50;
 
-/** Loads the driver of one engine only, since a start takes long enough. */
+/** Loads the driver of one engine only, to keep the start short. */
 const open = async (url: string, schema: Schema, options: DatabaseOptions): Promise<Connection> => {
   if (url.startsWith('sqlite:')) {
     const { openSqlite } = await import('./sqlite/open.ts');
@@ -37,9 +37,9 @@ const open = async (url: string, schema: Schema, options: DatabaseOptions): Prom
   return openMysql(url, schema, options);
 };
 
-/** How a transaction may be run. */
+/** Options of a transaction. */
 export interface TransactionOptions {
-  /** Whether its work finds out by itself that it is stored already: then it is run again also when nobody knows. */
+  /** Whether the work detects that it is stored already: then it is also retried when the outcome is unknown. */
   isIdempotent?: boolean;
 }
 
@@ -55,7 +55,7 @@ const pause = (ms: number, deadlines: readonly (Deadline | undefined)[]): Promis
     const forgets = deadlines.map((deadline) => deadline?.onEnd(done));
   });
 
-/** How often something has been tried. */
+/** Counts the attempts of an operation, and decides on retries. */
 class RetryPolicy {
   readonly #deadline: Deadline | undefined;
   readonly #closing: Deadline;
@@ -71,14 +71,14 @@ class RetryPolicy {
     this.#observer = observer;
   }
 
-  /** After a loss against others: resolves to whether it is to be tried again, when that time has come. */
+  /** After a lost conflict: resolves, after a pause, to whether to retry. */
   async afterConflict(): Promise<boolean> {
     this.#lost += 1;
     if (!this.#deadline && this.#lost === MAX_ATTEMPTS) return false;
     return this.#pause(FIRST_PAUSE_MS * 2 ** (this.#lost - 1), 'conflict');
   }
 
-  /** Likewise while the database cannot be reached. */
+  /** The same while the database is unreachable. */
   async afterDisconnect(): Promise<boolean> {
     const now = performance.now();
     this.#unreachableSince ??= now;
@@ -98,11 +98,11 @@ class RetryPolicy {
 }
 
 const isOutcomeUnknown = (error: unknown): boolean => error instanceof AppError && error.reason === 'OUTCOME_UNKNOWN';
-/** Whether an error says that nothing was stored, of the run that met it. */
+/** Whether an error means that its attempt stored nothing. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && ['TIMEOUT', 'OVERLOADED', 'DATABASE_UNAVAILABLE'].includes(error.reason);
 
-/** Bills the time from when `run` says that it begins, since others may be before it, to its end. */
+/** Charges the time from when `run` calls `begin`, after any wait, to its end. */
 const billed = async <T>(deadline: Deadline | undefined, run: (begin: () => void) => Promise<T>): Promise<T> => {
   let began: number | undefined;
   try {
@@ -112,7 +112,7 @@ const billed = async <T>(deadline: Deadline | undefined, run: (begin: () => void
   }
 };
 
-/** Statements that the deadline hears of, if anybody wants to. */
+/** Statements that are recorded in the deadline's query log, if it has one. */
 const observed = (statements: Statements, deadline: Deadline | undefined): Statements => {
   const queries = deadline?.queries;
   if (!queries) return statements;
@@ -130,20 +130,18 @@ const observed = (statements: Statements, deadline: Deadline | undefined): State
   };
 };
 
-/**
- * A way to the database that others cannot crowd: see `LaneName`. Failures of the server come out as `AppError`s.
- */
+/** The pool of connections of one workload: see `Workload`. Failures of the server become `AppError`s. */
 export class WorkloadPool implements Reader {
   protected readonly connection: Connection;
   /** Ends when the database is closed. */
   protected readonly closing: Deadline;
   readonly #name: Workload;
   readonly #timeoutMs: number | undefined;
-  /** Watches the whole database. */
+  /** Observes the whole database. */
   readonly observer: DatabaseObserver | undefined;
   readonly #metadataOf = (entity: string): EntityMetadata => this.connection.dataSource.getMetadata(entity);
 
-  /** Without a deadline of its own, what is done here may take `timeoutMs` milliseconds, or as long as it takes. */
+  /** Operations without a deadline get `timeoutMs` milliseconds, if it is given. */
   constructor(
     connection: Connection,
     closing: Deadline,
@@ -161,7 +159,7 @@ export class WorkloadPool implements Reader {
     return this.connection.dialect;
   }
 
-  /** Reads as `read` does, but no longer than until the deadline. */
+  /** A reader whose reads end at the deadline. */
   within(deadline: Deadline | undefined): Reader {
     return {
       dialect: this.dialect,
@@ -171,7 +169,8 @@ export class WorkloadPool implements Reader {
   }
 
   /**
-   * Runs a SELECT outside of any transaction and returns its rows. Run again, for a moment, when the connection broke.
+   * Runs a SELECT outside of any transaction and returns its rows. It is retried for a moment when the connection
+   * broke.
    * @throws AppError TIMEOUT at the deadline, OVERLOADED, DATABASE_UNAVAILABLE
    */
   async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
@@ -231,7 +230,7 @@ export class WorkloadPool implements Reader {
         isMaybeStored ||= isOutcomeUnknown(error);
         if (await this.#isToBeRunAgain(error, tries, isIdempotent)) continue;
         const fault = this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
-        // Of an earlier run, nobody knows.
+        // The outcome of an earlier attempt is unknown.
         throw isMaybeStored && isRefusal(fault) ? new AppError('OUTCOME_UNKNOWN', { cause: fault }) : fault;
       }
     }
@@ -261,7 +260,7 @@ export class WorkloadPool implements Reader {
     throw this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
   }
 
-  /** The deadline of what was given none. To be closed. */
+  /** The deadline of an operation without one. The caller closes it. */
   #ownDeadline(): Deadline | undefined {
     return this.#timeoutMs === undefined ? undefined : new Deadline(this.#timeoutMs);
   }
@@ -270,7 +269,7 @@ export class WorkloadPool implements Reader {
     return error instanceof RetryTransaction || this.connection.isTransient(error);
   }
 
-  /** Whether what met this error could have been tried again. */
+  /** Whether the operation could have succeeded on a retry. */
   #isPassing(error: unknown): boolean {
     return this.#isTransient(error) || this.connection.isUnreachable(error);
   }
@@ -287,18 +286,18 @@ export class WorkloadPool implements Reader {
   }
 }
 
-/** What the background does has a time, too, since a server that went away without a word never answers. */
+/** Background work has a time limit, too, since a server that vanished never answers. */
 const BACKGROUND_TIMEOUT_MS = 60_000;
 
-/** The service's one way to its database, of whatever engine. Itself, it is the lane of calls. */
+/** The database of the service, of any engine. Itself, it is the pool of calls. */
 export class Database extends WorkloadPool {
-  /** For calls of nobody in particular: they may see the database as it was a moment ago. */
+  /** For anonymous calls, which may read stale data. */
   readonly anonymous: WorkloadPool;
-  /** For the recognition of keys. */
+  /** For the verification of keys. */
   readonly keys: WorkloadPool;
-  /** For what nobody waits for. */
+  /** For background work. */
   readonly background: WorkloadPool;
-  /** For the question whether the database answers. */
+  /** For health checks. */
   readonly health: WorkloadPool;
 
   private constructor(connection: Connection, { statementMs, observer }: DatabaseOptions) {
@@ -315,7 +314,7 @@ export class Database extends WorkloadPool {
   }
 
   /**
-   * Connects. `url` is `sqlite:<path>`, `mysql://user:password@host:port/database` or `mariadb://…`, where several hosts
+   * Connects. `url` is `sqlite:<path>`, `mysql://user:password@host:port/database` or `mariadb://…`; several hosts
    * stand in for each other.
    * @throws AddressError, AppError DATABASE_UNAVAILABLE
    */
@@ -323,7 +322,7 @@ export class Database extends WorkloadPool {
     return new Database(await open(url, schema, options), options);
   }
 
-  /** TypeORM's own handle, for tests and tools that look at the schema. */
+  /** TypeORM's data source, for tests and tools that inspect the schema. */
   get dataSource(): DataSource {
     return this.connection.dataSource;
   }
@@ -334,7 +333,7 @@ export class Database extends WorkloadPool {
    */
   async migrate(to?: string): Promise<string[]> {
     const { dataSource, whileMigrating } = this.connection;
-    // Before it has the database to itself: one in memory has no second connection to ask by.
+    // Before the lock, since a database in memory has one connection only.
     const wanted = new Set(await this.#due(to));
     return whileMigrating(async () => {
       const executor = new MigrationExecutor(dataSource);
@@ -350,8 +349,8 @@ export class Database extends WorkloadPool {
   }
 
   /**
-   * Takes back the migration applied last, or all that came after the one of this name, with all that their tables hold,
-   * and returns their names, the latest first.
+   * Reverts the last migration, or all after the one of this name, with the data of their tables, and returns their
+   * names, latest first.
    */
   async revert(to?: string): Promise<string[]> {
     const { dataSource, whileMigrating } = this.connection;
@@ -402,8 +401,8 @@ export class Database extends WorkloadPool {
   }
 
   /**
-   * Runs `work` in one transaction, once, on the lane of health: whether it can be stored now.
-   * @throws AppError OVERLOADED where others keep it from that, TIMEOUT, DATABASE_UNAVAILABLE, and what else it met
+   * Runs `work` in one transaction, without retries, in the pool for health checks: whether it can be stored now.
+   * @throws AppError OVERLOADED where others prevent it, TIMEOUT, DATABASE_UNAVAILABLE, and further errors
    */
   async attempt(work: (tx: Transaction) => Promise<unknown>, deadline: Deadline): Promise<void> {
     const { dialect, dataSource } = this.connection;
@@ -421,7 +420,7 @@ export class Database extends WorkloadPool {
     await this.health.read('SELECT 1', [], deadline);
   }
 
-  /** Disconnects, whatever runs: whoever calls it has seen its queries finish, or no longer waits for them. */
+  /** Disconnects at once: the caller has awaited its queries, or gave them up. */
   async close(): Promise<void> {
     this.closing.end();
     await this.connection.close();

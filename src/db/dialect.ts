@@ -6,23 +6,23 @@ export interface Dialect {
   engine: Engine;
   /** Appended to a SELECT whose rows are to be locked until the transaction ends. */
   forUpdate: string;
-  /** An INSERT that passes over rows whose key exists. */
+  /** An INSERT that skips rows whose key exists. */
   insertIgnore: string;
-  /** Ends an INSERT, before assignments: what becomes of a row whose `key` exists. */
+  /** Ends an INSERT, before assignments to a row whose `key` exists. */
   onConflict(key: string): string;
-  /** As how many changed rows an INSERT that ends so counts each row that existed: a new one counts as 1. */
+  /** The changed rows that such an INSERT reports for each existing row: a new one counts 1. */
   changesOfUpdate: 1 | 2;
   /** Within these assignments, the value that the INSERT brings for a column. */
   inserted(column: string): string;
   /** Whether one UPDATE can change rows of several tables. */
   updatesTables: boolean;
-  /** A join that reads its left side first, whatever the planner thinks. */
+  /** A join that forces the planner to read its left side first. */
   joinInOrder: string;
-  /** How many elements a JSON list has. */
+  /** The number of elements of a JSON list. */
   jsonLength(list: string): string;
   /** Whether a join with a subquery looks its rows up; SQLite reads all of them again and again. */
   gathers: boolean;
-  /** After a table: has it read by this index, whatever the planner thinks. */
+  /** Stands after a table, and forces the planner to use this index. */
   useIndex(name: string): string;
   /**
    * A condition on rows that come after a given one in the order of `columns`, with as many parameters as `values`

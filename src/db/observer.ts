@@ -1,16 +1,16 @@
-/** How a pool of connections stands. */
+/** The usage of a pool of connections. */
 export interface PoolUsage {
   used: number;
   idle: number;
-  /** How many there may be. */
+  /** The limit. */
   limit: number;
-  /** Who waits for one. */
+  /** Requests waiting for a connection. */
   waiting: number;
 }
 
-/** Watches one statement, from when it is asked for. */
+/** Observes one statement, from its request on. */
 export interface StatementObservation {
-  /** It has a connection, and is sent, to which server where it is one. */
+  /** The statement has a connection and is sent, to this server if there are several. */
   sent: (server?: { host: string; port: number }) => void;
   /** It is answered, or given up. */
   end: (error?: unknown) => void;

@@ -6,7 +6,7 @@ const known = new Map<string, unknown>();
 
 const isInput = ({ route }: ExampleCall, json: unknown): boolean => route.body.safeParse({ json }).success;
 
-/** What is left of an input without what a call can do without. */
+/** The required part of an input. */
 const leastOf = (procedure: ExampleCall): unknown => {
   let least = procedure.example.input as Record<string, unknown>;
   for (const name of Object.keys(least)) {

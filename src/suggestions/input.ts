@@ -12,7 +12,7 @@ const takes = ({ id, route }: InvalidCall): string => {
   return names.length === 0 ? `\`${id}\` takes no parameters.` : `\`${id}\` takes ${names.join(', ')}.`;
 };
 
-/** What is wrong with the envelope of a call, from the faults that zod found in it, with what to do about each. */
+/** The faults of the envelope of a call, from those of zod, each with a suggestion. */
 export const invalidInput = (procedure: InvalidCall, sent: unknown, found: readonly z.core.$ZodIssue[]): AppError => {
   const one = wrapperIssue(sent, procedure);
   if (one) return new AppError('VALIDATION_FAILED', { issues: [one] });

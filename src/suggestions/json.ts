@@ -1,9 +1,12 @@
-/** Why a text is no JSON, and where: https://www.rfc-editor.org/rfc/rfc8259. Engines word this differently, or not at all. */
+/**
+ * The first fault of a text that is not JSON: https://www.rfc-editor.org/rfc/rfc8259. Engines word this differently, or
+ * not at all.
+ */
 
 interface JsonFault {
-  /** Where it is, in UTF-16 units from the beginning. */
+  /** The offset in UTF-16 units. */
   at: number;
-  /** What is there. It repeats one sign of punctuation at most. */
+  /** A description of the fault. It repeats at most one punctuation mark of the text. */
   what: string;
 }
 
@@ -15,11 +18,11 @@ const LONGEST_WORD = 20;
 const WORD = /[\p{L}\p{N}_$.+-]{0,20}/uy;
 const LITERAL = /true|false|null/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?/iy;
-/** What may be the beginning of a word of JSON, or of a number. */
+/** A possible beginning of a JSON literal or number. */
 const BEGINNING = /^(?:t|tr|tru|f|fa|fal|fals|n|nu|nul|-?\d*\.?|-?\d+(?:\.\d+)?e[+-]?)$/i;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
-/** What other languages write where JSON has a word of its own, or none. */
+/** Literals of other languages, and their JSON, if any. */
 const WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     NaN: '`NaN`, which JSON lacks: send null or leave it out',
@@ -41,7 +44,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): string => {
   return pattern.exec(text)?.[0] ?? '';
 };
 
-/** A character in a few words, which give nothing away. */
+/** A character in words, which reveal nothing of the text. */
 const nameOf = (text: string, at: number): string => {
   const code = text.codePointAt(at) ?? 0;
   const character = String.fromCodePoint(code);
@@ -55,7 +58,7 @@ const isQuote = (character: string): boolean => /['‘’“”«»]/.test(chara
 
 const A_VALUE = 'a value';
 
-/** What stands where a value or, with `needed`, something else should. */
+/** Describes an unexpected character where a value or, with `needed`, something else should be. */
 const oddity = (text: string, at: number, needed: string): string => {
   const character = text.charAt(at);
   if (character === "'") return 'a single quote: JSON takes double quotes only';
@@ -69,7 +72,7 @@ const oddity = (text: string, at: number, needed: string): string => {
   return `${nameOf(text, at)}, where ${needed} is needed`;
 };
 
-/** What a whole text seems to be that does not begin like JSON. */
+/** The format of a text that does not begin like JSON. */
 const otherFormat = (text: string): string | undefined => {
   const start = text.slice(0, 100);
   if (start.startsWith('\ufeff')) return 'a byte order mark (U+FEFF): send the text without it';
@@ -81,10 +84,10 @@ const otherFormat = (text: string): string | undefined => {
   return undefined;
 };
 
-/** Reads a text as JSON until it finds that it is none. */
+/** Parses a text as JSON up to its first fault. */
 class JsonReader {
   #at = 0;
-  /** What is open around here: objects and arrays. */
+  /** The open objects and arrays. */
   readonly #open: Uint8Array;
   #depth = 0;
   readonly #text: string;
@@ -99,7 +102,7 @@ class JsonReader {
     for (;;) {
       const fault = this.#value();
       if (fault) return fault;
-      // As many levels as end here.
+      // Closes all levels that end here.
       for (;;) {
         this.#skip();
         if (this.#depth === 0) return this.#isEnd ? undefined : this.#fault(`${this.#here} after the end of the JSON`);
@@ -138,7 +141,7 @@ class JsonReader {
     return this.#fault(`the text ends ${where}; is it cut off?`);
   }
 
-  /** Reads a value, of an object or array the beginning up to its first value that is neither. */
+  /** Reads a value; of an object or array, its beginning up to the first scalar. */
   #value(): JsonFault | undefined {
     for (;;) {
       this.#skip();
@@ -164,7 +167,7 @@ class JsonReader {
   #scalar(): JsonFault | undefined {
     const read = matchAt(LITERAL, this.#text, this.#at) || matchAt(NUMBER, this.#text, this.#at);
     const word = matchAt(WORD, this.#text, this.#at);
-    // Of a long number the word is only the beginning.
+    // The word holds only the beginning of a long number.
     if (read !== '' && (word.length <= read.length || word.length >= LONGEST_WORD)) {
       this.#at += read.length;
       return undefined;
@@ -190,7 +193,7 @@ class JsonReader {
     return undefined;
   }
 
-  /** What comes after a value within something: the next one, the end of what it is in, or a fault. */
+  /** The token after a value within an object or array: the next value, the end, or a fault. */
   #next(): 'value' | 'closed' | JsonFault {
     if (this.#isEnd) return this.#end(`inside ${this.#inside}`);
     const isObject = this.#open[this.#depth] === OBJECT;
@@ -240,14 +243,14 @@ class JsonReader {
   }
 }
 
-/** Where a text is no JSON, and why; undefined if it is. */
+/** The first fault of a text; undefined for JSON. */
 export const jsonFault = (text: string): JsonFault | undefined => {
   const fault = new JsonReader(text).read();
   const other = fault && otherFormat(text);
   return fault && other !== undefined ? { at: 0, what: other } : fault;
 };
 
-/** The line and column of a place, both from 1; a column is a character. */
+/** The line and column of an offset, both from 1, in characters. */
 const positionOf = (text: string, at: number): string => {
   const before = text.slice(0, at);
   const lines = before.split(/\r\n|\n|\r/);

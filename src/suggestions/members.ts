@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import type { Advise } from '../../contract/index.ts';
 import { type Aliases, nearest, plain } from './nearest.ts';
 
-/** Suggestions in one reply: whoever got more names wrong reads the document. */
+/** The suggestions in one reply; with more wrong names, the document helps better. */
 const MAX_SUGGESTIONS = 20;
-/** Texts of more characters are not tried as something else. */
+/** Longer texts are not tried as another type. */
 const MAX_RECAST = 100;
 
-/** What other APIs call our members, where the name itself does not lead there. */
+/** Names of members in other APIs that are not similar to ours. */
 const MEMBER_ALIASES: Aliases = {
   limit: ['pagesize', 'perpage', 'size', 'count', 'take', 'first', 'top', 'maxresults'],
   page: ['offset', 'skip', 'start', 'pageno', 'pageindex'],
@@ -29,7 +29,7 @@ const MEMBER_ALIASES: Aliases = {
   type: ['reaction', 'kind', 'action'],
 };
 
-/** Likewise, of values. */
+/** The same for values. */
 const VALUE_ALIASES: Aliases = {
   latest: ['newest', 'new', 'recent', 'date', 'created', 'createdat', 'desc'],
   oldest: ['old', 'first', 'asc'],
@@ -78,7 +78,7 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
     return Object.hasOwn(holder, member) ? holder[member] : undefined;
   }, value);
 
-/** `extraInfo.fileSize`, where a member called so belongs into another one. */
+/** `extraInfo.fileSize`, where a member of this name belongs into another one. */
 const deeper = (member: string, members: Record<string, z.ZodType>): string | undefined => {
   for (const [name, schema] of Object.entries(members)) {
     const inner = Object.keys(membersAt(schema)).find((one) => plain(one) === plain(member));
@@ -87,7 +87,7 @@ const deeper = (member: string, members: Record<string, z.ZodType>): string | un
   return undefined;
 };
 
-/** The member that was meant by one that is unknown: one that is not there already. */
+/** The member that an unknown one most likely means, unless it is there already. */
 const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: unknown): string | undefined => {
   const isBesideJson = issue.path.length === 0;
   const path = isBesideJson ? ['json'] : issue.path;
@@ -101,7 +101,7 @@ const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: u
 const isQuoted = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value);
 
-/** What to do about a value of a wrong type, where that is plain. */
+/** A suggestion for a value of a wrong type, where it is plain. */
 const recast = ({ path }: z.core.$ZodIssue, body: z.ZodType, sent: unknown): string | undefined => {
   const [value, at, name] = [valueAt(sent, path), path.slice(0, -1), String(path.at(-1))];
   const members = membersAt(body, at);
@@ -113,8 +113,8 @@ const recast = ({ path }: z.core.$ZodIssue, body: z.ZodType, sent: unknown): str
 };
 
 /**
- * Says of unknown members and values of an input, one after the other, what was probably meant. `body` is the schema of
- * the envelope, `sent` the envelope. `miss` hears of the members of the input itself to which there is nothing to say.
+ * Makes a function that suggests, issue by issue, what unknown members and values most likely mean. `body` is the
+ * schema of the envelope, `sent` the envelope. `miss` is called for members of the input without a suggestion.
  */
 export const adviser = (body: z.ZodType, sent: unknown, miss: () => void): Advise => {
   let left = MAX_SUGGESTIONS;

@@ -1,17 +1,17 @@
 import { closestMatch } from 'leven';
 
-/** Words of more characters are no slip of the pen, and would take time to compare. */
+/** Longer words are not compared: they are no typos, and comparing takes time. */
 const MAX_WORD = 50;
 /** From this length on a part of a word stands for it: `sort` for `sortBy`. */
 const LEAST_PART = 4;
 
-/** Words that mean a candidate, though they are not written like it. All are in the form of `plain`. */
+/** Words that mean a candidate without being similar. All are in the form of `plain`. */
 export type Aliases = Readonly<Record<string, readonly string[]>>;
 
 /** A word without case, and without what separates its parts: `page_size` and `pageSize` are the same. */
 export const plain = (word: string): string => word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** How many letters of a word may be wrong. */
+/** The letters of a word that may be wrong. */
 const slips = ({ length }: string): number => (length < 3 ? 0 : length < 5 ? 1 : length < 10 ? 2 : 3);
 
 /** Whether a word is a part of a candidate, or the other way round, at the beginning or the end. */
@@ -27,7 +27,7 @@ const sorted = (word: string): string => Array.from(word).toSorted().join('');
 /** The one element of a list that has no other. */
 const sole = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined);
 
-/** The candidate that somebody most likely meant by a word that is none of them; undefined where none is near. */
+/** The candidate that a word most likely means; undefined where none is near. */
 export const nearest = (word: string, candidates: readonly string[], aliases: Aliases = {}): string | undefined => {
   if (word.length > MAX_WORD) return undefined;
   const sought = plain(word);

@@ -4,7 +4,7 @@ import { meantProcedures } from './procedures.ts';
 /** Paths of more characters are not compared. */
 const MAX_PATH = 200;
 
-/** Paths of the service that people look for, and what they look for them as. All are in the form of `plain`. */
+/** Paths of the service, and the words by which people look for them. All are in the form of `plain`. */
 export const PLACES: Readonly<Record<string, readonly string[]>> = {
   '/docs/': [
     'doc',
@@ -62,7 +62,7 @@ export const PLACES: Readonly<Record<string, readonly string[]>> = {
   '/readyz': ['ready', 'readiness', 'readycheck'],
 };
 
-/** What stands before the name of a procedure in the paths that are tried. */
+/** Prefixes of procedures' names in paths that people try. */
 const BEFORE = /^(?:api|trpc|rpc|rest|v\d+)$/i;
 
 const placeOf = (path: string, parts: readonly string[]): string | undefined => {
@@ -82,7 +82,7 @@ const decoded = (path: string): string => {
   }
 };
 
-/** What to say of a path at which there is nothing; undefined for the usual. */
+/** The hint for an unknown path; undefined for the usual one. */
 export const unknownPath = (path: string): string | undefined => {
   if (path.length > MAX_PATH) return undefined;
   const all = decoded(path)

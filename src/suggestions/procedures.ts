@@ -27,7 +27,7 @@ const code = (word: string): string => `\`${word}\``;
 const either = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-/** The procedures that were most likely meant by a name that is none of them. */
+/** The procedures that an unknown name most likely means. */
 const meant = (name: string): string[] => {
   const sought = plain(name);
   const same = all.find((id) => plain(id) === sought);
@@ -39,13 +39,13 @@ const meant = (name: string): string[] => {
   return found === undefined ? [] : [`${router}.${found}`];
 };
 
-/** The router that a name begins with, or nearly does. */
+/** The router that a name begins with, exactly or nearly. */
 const routerOf = (name: string): string | undefined =>
   nearest(name.split(/[^\p{L}\p{N}_-]+/u).find((part) => part !== '') ?? '', routers, ROUTER_ALIASES);
 
 const LISTED = '`/docs/` lists all procedures.';
 
-/** `Did you mean `game.list`?`, or what there is instead; undefined where nothing is near. `show` says how to write them. */
+/** `Did you mean `game.list`?`, or the names to choose from; undefined where none is near. `show` formats a name. */
 export const meantProcedures = (name: string, show: (id: string) => string): string | undefined => {
   if (name.length > MAX_NAME) return undefined;
   const found = meant(name);
@@ -55,7 +55,7 @@ export const meantProcedures = (name: string, show: (id: string) => string): str
   return `${code(router)} has the procedures ${namesIn(router).map(code).join(', ')}.`;
 };
 
-/** What to say of a name of a procedure, as it stands in the path, that there is none of. */
+/** The hint for an unknown procedure in a path. */
 export const unknownProcedure = (name: string): string => {
   if (name === '') return `Name a procedure after the last slash, as in \`/api/trpc/game.list\`. ${LISTED}`;
   const calls = name.slice(0, MAX_BATCH_CALLS * MAX_NAME).split(/,|%2c/i);

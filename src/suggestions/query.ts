@@ -17,7 +17,7 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** The members of an input as a query has them, each of the type that its schema wants; undefined where that fails. */
+/** The members of an input from a query, each converted to the type of its schema; undefined where that fails. */
 const inputOf = (
   query: Readonly<Record<string, unknown>>,
   { route }: QueriedCall,
@@ -34,13 +34,13 @@ const inputOf = (
   return entries.length === 0 ? undefined : input;
 };
 
-/** Whether there is no fault in a member of an input, whatever else there is. */
+/** Whether a member of an input is valid, regardless of the others. */
 const isMember = ({ body }: QueriedCall['route'], json: object, name: string): boolean =>
   !body.safeParse({ json }).error?.issues.some(({ path }) => path[1] === name);
 
 /**
- * Where the parameters of a call go that came without any; `query` is what its URL has, without what belongs there. A
- * short one is shown as it should have been.
+ * A hint on where the parameters of a call go that has none; `query` holds the unknown parameters of its URL. A short
+ * input is shown as it should be sent.
  */
 export const parametersHint = (
   method: string,

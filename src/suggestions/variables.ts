@@ -1,17 +1,17 @@
 import { closestMatch } from 'leven';
 import { plain } from './nearest.ts';
 
-/** From this length on a name is compared with ours, and from this length on two letters of it may be wrong. */
+/** The least length of a name that is compared, and the least length of one in which two letters may be wrong. */
 const LEAST_LENGTH = 4;
 const LONG_LENGTH = 9;
-/** What Kubernetes and Docker tell each container of services next to it, such as one called `redis`. */
+/** Variables that Kubernetes and Docker set for neighbouring services, such as one called `redis`. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP))|^[A-Z]+_PORT$/;
 
-/** OpenTelemetry's, which are for all programs alike: there are many that others read, some of them called nearly as ours. */
+/** OpenTelemetry's variables are for all programs; some are named nearly as ours. */
 const TELEMETRY = /^OTEL_/;
 const OTHER_TELEMETRY = /^OTEL_(BLRP|EXPORTER_OTLP_(LOGS|METRICS|PROFILES)|LOGS|METRICS?)_/;
 
-/** What others call a setting of ours, in the form of `plain`. */
+/** Other programs' names of our settings, in the form of `plain`. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['dburl', 'DATABASE_URL'],
   ['mysqlurl', 'DATABASE_URL'],
@@ -22,10 +22,10 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 
 const sorted = (word: string): string => Array.from(word).toSorted().join('');
 
-/** How many letters of a name may be wrong; of a short one only its length may be. */
+/** The letters of a name that may be wrong; of a short one only its length may differ. */
 const slips = ({ length }: string): number => (length <= LEAST_LENGTH ? 0 : length < LONG_LENGTH ? 1 : 2);
 
-/** The setting that somebody most likely meant by a variable that is none. */
+/** The setting that an unknown variable most likely means. */
 const meantBy = (name: string, settings: readonly string[]): string | undefined => {
   const sought = plain(name);
   if (sought.length < LEAST_LENGTH) return undefined;
@@ -47,14 +47,14 @@ const familyOf = (name: string, settings: readonly string[]): readonly string[] 
   return name.includes('_') && family.length > 1 && !isOthers ? family : [];
 };
 
-/** A variable that is set, and read by nobody. */
+/** A variable that is set and not read. */
 export interface StrayVariable {
   variable: string;
-  /** What its operator should know, as a sentence that begins with the name. Never its value. */
+  /** A sentence for the operator that begins with the name. It never holds the value. */
   message: string;
 }
 
-/** Which variables look like settings, and are none: a slip of the pen, or one of a family of ours that does not exist. */
+/** The variables that look like misspelled settings. */
 export const strayVariables = (names: readonly string[], settings: readonly string[]): StrayVariable[] =>
   names
     .filter((name) => !settings.includes(name) && !OTHER_TELEMETRY.test(name))

@@ -5,7 +5,7 @@ import { membersAt } from './members.ts';
 type WrappedCall = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
 type WrappedMembers = Record<string, unknown>;
 
-/** What other APIs call the member that holds the parameters. */
+/** Names in other APIs of the member that holds the parameters. */
 const OTHER_WRAPPERS = new Set([
   'input',
   'inputs',
@@ -27,7 +27,7 @@ const at = (path: string, message: string): Issue => ({ path, code: 'invalid_typ
 
 const wrapped = (json: unknown): string => excerptOf({ json });
 
-/** What is wrong with an envelope that has no member `json`. */
+/** The issue of an envelope without the member `json`. */
 const withoutJson = (envelope: WrappedMembers, procedure: WrappedCall): Issue | undefined => {
   const { meta: _, ...rest } = envelope;
   const names = Object.keys(rest);
@@ -50,8 +50,8 @@ const withoutJson = (envelope: WrappedMembers, procedure: WrappedCall): Issue | 
 };
 
 /**
- * The one fault of an envelope that does not hold the parameters as it should, where that is what is wrong with it: to
- * look for others would be to take its members for what they are not.
+ * The single issue of an envelope without proper parameters, if that is its fault: further issues would take its
+ * members for something else.
  */
 export const wrapperIssue = (envelope: unknown, procedure: WrappedCall): Issue | undefined => {
   const example = (): string => wrapped(leastInput(procedure));

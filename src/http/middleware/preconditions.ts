@@ -11,13 +11,13 @@ const CODINGS: ReadonlySet<string> = new Set(['identity', ...BODY_CODINGS]);
 const ACCEPTED_CODINGS = BODY_CODINGS.join(', ');
 
 /**
- * Headers that decide something and have one value: of two, Node and whatever proxy is in front might choose differently.
- * Lists are none of them, which may come in several lines (RFC 9110, section 5.3); on the framing, two lengths or two
- * encodings, Node's parser is strict by itself.
+ * Headers with a single value that decide something: of two values, Node and a proxy might choose differently. Headers
+ * that are lists may come in several lines (RFC 9110, section 5.3). Node's parser itself refuses two lengths or two
+ * encodings.
  */
 const SINGLE = ['host', 'authorization', 'content-type', 'origin', 'idempotency-key'];
 
-/** What tells names apart at the price of two numbers: their lengths and first letters, of either case. */
+/** A cheap hash of a name: its length and first letter, of either case. */
 const roughly = (name: string): number => ((name.length & 31) << 5) | (name.charCodeAt(0) & 31);
 /** A bit for each of `SINGLE`, by its rough name; 0 for all others. */
 const BITS = new Uint8Array(1024);
@@ -50,8 +50,9 @@ const exactlyRepeated = (rawHeaders: readonly string[]): string | undefined => {
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
- * Lets through what has no header twice that there is one of, and names a host, as HTTP/1.1 demands (RFC 9112, section
- * 3.2). @throws AppError BAD_HTTP_REQUEST, HEADERS_TOO_LARGE
+ * Asserts that no single-valued header is repeated, and that a host is named, as HTTP/1.1 demands (RFC 9112, section
+ * 3.2).
+ * @throws AppError BAD_HTTP_REQUEST, HEADERS_TOO_LARGE
  */
 export const wellFormed: RequestHandler = ({ rawHeaders, headers, httpVersion }, _response, next) => {
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new AppError('HEADERS_TOO_LARGE');
@@ -72,9 +73,7 @@ const methodsOf = ({ effect }: Pick<ProcedureMetadata, 'effect'>): readonly stri
 /** `GET, HEAD or POST` */
 const either = (methods: readonly string[]): string => methods.join(', ').replace(/, (?=\w+$)/, ' or ');
 
-/**
- * @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`, for a request by another method; `more` is said besides
- */
+/** @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`, for another method; `more` is added to the hint */
 export const assertMethod = (request: Request, response: Response, methods: readonly string[], more?: string): void => {
   if (methods.includes(request.method)) return;
   response.setHeader('Allow', methods.join(', '));
@@ -96,8 +95,8 @@ const hasContent = ({ 'transfer-encoding': encoding, 'content-length': length }:
   encoding !== undefined || Number(length ?? 0) > 0;
 
 /**
- * A GET asks by its URL, and content means nothing in it (RFC 9110, section 9.3.1): whoever sends an input so has meant
- * a POST, and is told, rather than answered as if nothing had been sent.
+ * Asserts that a GET has no content, which means nothing there (RFC 9110, section 9.3.1): a caller who sends an input
+ * so meant a POST, and is told.
  * @throws AppError METHOD_NOT_SUPPORTED, with the header `Allow`
  */
 export const assertNoContent = ({ headers }: Request, response: Response): void => {
@@ -108,7 +107,7 @@ export const assertNoContent = ({ headers }: Request, response: Response): void 
 
 const SEND_JSON = 'Send `Content-Type: application/json`';
 
-/** What to do about a body of another media type or charset, or of none that could be read. */
+/** A hint on a body of another media type or charset, or without a readable one. */
 const typeHint = (header: string | undefined): string => {
   if (header === undefined || header === '') return `The body has no \`Content-Type\`. ${SEND_JSON}.`;
   const media = parsed(header);
@@ -122,8 +121,8 @@ const typeHint = (header: string | undefined): string => {
 };
 
 /**
- * @throws AppError UNSUPPORTED_MEDIA_TYPE for a body that is not JSON in UTF-8, or that is encoded in a way we do not
- * know: then, and only then, with the header `Accept-Encoding` (RFC 9110, sections 12.5.3 and 15.5.16)
+ * @throws AppError UNSUPPORTED_MEDIA_TYPE for a body that is not JSON in UTF-8, or of an unknown coding: only then with
+ * the header `Accept-Encoding` (RFC 9110, sections 12.5.3 and 15.5.16)
  */
 export const assertJson = ({ headers }: Request, response: Response): void => {
   const { 'content-type': type, 'content-encoding': coding } = headers;
@@ -136,13 +135,13 @@ export const assertJson = ({ headers }: Request, response: Response): void => {
   throw new AppError('UNSUPPORTED_MEDIA_TYPE', { hint });
 };
 
-/** Lets through what only reads, on paths that are no procedures. @throws as `assertMethod` */
+/** Asserts a reading method, on paths that are no procedures. @throws as `assertMethod` */
 export const readOnly: RequestHandler = (request, response, next) => {
   assertMethod(request, response, ['GET', 'HEAD']);
   next();
 };
 
-/** What a `Content-Type` says, undefined if it cannot be read. */
+/** The parsed `Content-Type`, undefined if it is malformed. */
 const parsed = (header: string): { type: string; charset: string | undefined } | undefined => {
   try {
     const { type, parameters } = parse(header);

@@ -9,12 +9,12 @@ import { QueryLog } from '../message/query-log.ts';
 import { slowRequestLog } from './slow-request-log.ts';
 
 const LOGGED_PATH_LENGTH = 200;
-/** More than any address has: proxies pass on what they are sent. */
+/** Longer than any address: proxies pass on what they receive. */
 const ADDRESS_LENGTH = 64;
 
 /**
- * Names each request by its `X-Request-Id`, the caller's if it is usable, and by its trace, and logs whence it came, as far
- * as trusted proxies tell, and how it ended; never key or body.
+ * Gives each request its id and trace, and logs the caller's address, as far as trusted proxies tell, and the outcome;
+ * never key or body.
  */
 export const requestLog = (
   log: Logger,
@@ -28,7 +28,7 @@ export const requestLog = (
     response.locals.requestId = requestId;
     const traceId = observer?.traceId?.() ?? traceParentOf(request.headers)?.traceId;
     response.locals.traceId = traceId;
-    // Now, since a connection that is closed has none.
+    // Read now, since a closed connection has no address.
     const address = request.ip?.slice(0, ADDRESS_LENGTH) ?? '';
     response.locals.address = address;
     if (slowRequestMs > 0) response.locals.queries = new QueryLog();

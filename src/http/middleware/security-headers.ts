@@ -39,18 +39,17 @@ const preflightOf = (origins: readonly string[]): RequestHandler =>
     maxAge: PREFLIGHT_MAX_AGE_S,
   });
 
-/** How a request came. */
+/** The origin of a request. */
 interface RequestOrigin {
   /** Its `Origin`. */
   origin: string | undefined;
-  /** Whether by TLS, as far as trusted proxies tell: HSTS is for browsers that came so, and means nothing to others. */
+  /** Whether it came by TLS, as far as trusted proxies tell: HSTS is for such requests only. */
   isSecure: boolean;
 }
 
 /**
- * The security headers of replies that are no pages, and those of CORS, by the `Origin` of the request: keys are no
- * cookies, so any origin may call. helmet and cors say what they are; they are asked once for each origin allowed, not
- * for every request.
+ * The security headers of replies that are not pages, and those of CORS, by the `Origin` of the request: keys are not
+ * cookies, so any origin may call. helmet and cors determine them once for each allowed origin, not for every request.
  */
 export const securityHeaders = (origins: readonly string[]): ((way?: RequestOrigin) => HeaderList) => {
   const headersBy = ({ isSecure }: Pick<RequestOrigin, 'isSecure'>): ((origin: string) => HeaderList) => {
@@ -74,7 +73,7 @@ export const securityHeaders = (origins: readonly string[]): ((way?: RequestOrig
   return ({ origin = '', isSecure } = { origin: '', isSecure: false }) => (isSecure ? secure : plain)(origin);
 };
 
-/** Names the headers of `securityHeaders` for the reply, and answers preflights. */
+/** Sets the headers of `securityHeaders` for the reply, and answers preflights. */
 export const security = (origins: readonly string[]): RequestHandler => {
   const headersOf = securityHeaders(origins);
   const preflight = preflightOf(origins);

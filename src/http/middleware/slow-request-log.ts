@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { Logger } from 'pino';
 
-/** Says in the log what a request that took long did in the database, when it is over. `slowMs` of 0 says nothing. */
+/** Logs the statements of a slow request when it has ended. `slowMs` of 0 logs none. */
 export const slowRequestLog =
   (log: Logger, slowMs: number) =>
   ({ locals }: Response, entry: { requestId: string; traceId: string | undefined; ms: number }): void => {

@@ -2,17 +2,14 @@ import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairQueue, type Queued } from '../../overload/fair-queue.ts';
 
-/**
- * For how long connections are accepted at a stretch before requests are served: so many connections take some milliseconds,
- * beside the work that is under way.
- */
+/** The connections that are accepted in a burst before requests are served; it takes some milliseconds. */
 const MOST_ACCEPTED = 512;
 const ACCEPT_MS = 100;
-/** For how long requests are served then, in milliseconds. */
+/** The time in which requests are served then, in milliseconds. */
 const SERVE_MS = 40;
-/** How many accepted connections are read from at each turn of the event loop, the latest first. */
+/** The accepted connections that are read from in each turn of the event loop, latest first. */
 const OPENED_AT_ONCE = 32;
-/** The most requests that begin in a turn, and the time in milliseconds after which no further one begins. */
+/** The most requests that begin in a turn, and the milliseconds after which no further one begins. */
 const BEGUN_AT_ONCE = 96;
 const BEGIN_MS = 8;
 
@@ -21,10 +18,10 @@ const WINDOW_MS = 100;
 /** The weight of the last window in the rate. */
 const WEIGHT = 0.5;
 
-/** A turn in which nothing was done but to look, in milliseconds. */
+/** The length of an idle turn, in milliseconds. */
 const SHORT_TURN_MS = 0.1;
 
-/** Begins a request that waited for so long, in milliseconds. */
+/** Begins a request, with the milliseconds that it waited. */
 type Begin = (waitedMs: number) => void;
 
 interface WaitingRequest extends Queued {
@@ -44,23 +41,23 @@ export class AcceptScheduler {
   readonly #open: (socket: Socket) => void;
   readonly #onPhase: ((isServing: boolean) => void) | undefined;
   #accepted = 0;
-  /** How many of them had been accepted at the end of the last turn. */
+  /** The number of connections at the end of the last turn. */
   #seen = 0;
   #isServing = true;
-  /** Since when requests are served, or connections accepted, and how many had been accepted before. */
+  /** The beginning of the phase, and the number of connections accepted before. */
   #since = 0;
   #acceptedBefore = 0;
-  /** How many requests began in this turn, and how long that took, in milliseconds. */
+  /** The requests that began in this turn, and the milliseconds that took. */
   #begun = 0;
   #begunMs = 0;
   /** The rate at which requests begin while others wait, for each millisecond; unknown until they have for a window. */
   #rate: number | undefined;
-  /** The window: since when, and how many requests began. */
+  /** The window: its start, and the requests that began. */
   #windowSince = 0;
   #windowBegun = 0;
   #isLooking = false;
 
-  /** Takes the connections of `server` before it does. `onPhase` is told whether requests are served from now on. */
+  /** Takes the connections of `server` first. `onPhase` is called with whether requests are served from now on. */
   constructor(server: Server, onPhase?: (isServing: boolean) => void) {
     this.#onPhase = onPhase;
     const listeners = server.listeners('connection');
@@ -69,7 +66,7 @@ export class AcceptScheduler {
       for (const listener of listeners) (listener as (this: Server, socket: Socket) => void).call(server, socket);
       socket.resume();
     };
-    // The option of this name, which HTTP's servers do not pass on.
+    // An option of net servers that HTTP servers do not pass on.
     Object.assign(server, { pauseOnConnect: true });
     server.on('connection', this.#hold);
   }
@@ -86,16 +83,16 @@ export class AcceptScheduler {
     this.#waiting.push(caller(), { cost: 1, since, begin });
   }
 
-  /** How long a further request of a caller would wait to begin, in milliseconds, as far as that is known. */
+  /** The milliseconds that a further request of a caller would wait to begin, as far as known. */
   waitMs(caller: () => string): number {
     if (this.#waiting.size === 0 || this.#rate === undefined) return 0;
     return this.#waiting.costUntil(caller(), 1) / this.#rate;
   }
 
-  /** Resolves when no connection was accepted for the length of a short turn, or after `ms`. */
+  /** Resolves when no connection was accepted during a short turn, or after `ms`. */
   async whenIdle(ms: number): Promise<void> {
     const until = performance.now() + ms;
-    // Nothing is accepted before the end of the turn that this begins in.
+    // Connections are accepted at the end of a turn.
     await nextTurn();
     for (;;) {
       const [began, before] = [performance.now(), this.#accepted];
@@ -125,7 +122,7 @@ export class AcceptScheduler {
     setImmediate(this.#look);
   }
 
-  /** At the end of a turn. */
+  /** Called at the end of each turn. */
   readonly #look = (): void => {
     this.#isLooking = false;
     const isCrowd = this.#accepted > this.#seen;

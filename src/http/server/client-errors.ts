@@ -8,13 +8,13 @@ import { type ErrorDocs, errorReply, failureMessage } from '../message/failures.
 import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
 
-/** How long until a request is looked at again whose body nobody reads yet. */
+/** The interval of checks of a request whose body is not read yet. */
 const AGAIN_MS = 500;
 
-/** What Node says of a request that it cannot read, or that does not come. */
+/** The error of Node for a request that it cannot parse, or that does not arrive. */
 interface ParseFault extends Error {
   code?: string;
-  /** Of its parser. */
+  /** The message of the parser. */
   reason?: string;
 }
 
@@ -30,7 +30,7 @@ const refusalOf = (fault: ParseFault): AppError => {
   }
 };
 
-/** The response that a connection is at, if any; Node's own refusals look at this, too. */
+/** The current response of a connection; Node uses the same member. */
 const currentOf = (socket: Socket): ServerResponse | null | undefined =>
   // oxlint-disable-next-line no-underscore-dangle -- Node's name
   (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
@@ -45,25 +45,25 @@ interface ClientErrorOptions {
 }
 
 /**
- * Refuses what Node cannot read as HTTP, or has waited for in vain, with the envelope of all failures, and closes the
- * connection. What was asked before on the same connection is answered first.
+ * Answers input that Node cannot parse, or has waited for too long, with the envelope of failures, and closes the
+ * connection. Earlier requests of the connection are answered first.
  */
 export class ClientErrorHandler {
   readonly #options: ClientErrorOptions;
   readonly #refused = new WeakSet<Socket>();
-  /** The last requests of connections that were answered before they had come whole. */
+  /** Requests that were answered before they had arrived whole, by their connections. */
   readonly #answeredEarly = new WeakMap<Socket, IncomingMessage>();
 
   constructor(options: ClientErrorOptions) {
     this.#options = options;
   }
 
-  /** Hears of each request that was answered. */
+  /** Called for each request that was answered. */
   noteAnswered(request: IncomingMessage): void {
     if (!request.complete) this.#answeredEarly.set(request.socket, request);
   }
 
-  /** For the server's event `clientError`. */
+  /** The listener of the server's event `clientError`. */
   readonly refuse = (fault: ParseFault, socket: Socket): void => {
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
@@ -79,7 +79,7 @@ export class ClientErrorHandler {
     } else if (response.headersSent || response.req.complete) {
       response.once('close', () => this.#inTurn(fault, socket));
     } else if (response.req.listenerCount('error') > 0) {
-      // The fault is of this request: whoever reads its body fails, and answers.
+      // The reader of this request's body fails with the error, and answers.
       response.setHeader('Connection', 'close');
       response.req.emit('error', refusalOf(fault));
     } else {
@@ -88,7 +88,7 @@ export class ClientErrorHandler {
   }
 
   #betweenAnswers(fault: ParseFault, socket: Socket): void {
-    // A second answer to the same request would be taken for that to the next, and one to nothing for nonsense.
+    // A client would take a second answer for that of its next request.
     const isAnswered = this.#answeredEarly.get(socket)?.complete === false;
     if (isAnswered || socket.bytesRead === 0) socket.destroy();
     else this.#write(refusalOf(fault), socket);
@@ -106,7 +106,7 @@ export class ClientErrorHandler {
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${message.text}`);
     setTimeout(() => socket.destroy(), limits.lingerMs).unref();
     observer?.unreadable(status);
-    // Without headers, nothing tells for whom a proxy asks.
+    // Without headers, the caller behind a proxy is unknown.
     log?.info({ requestId, address: socket.remoteAddress, status, reason: refusal.reason }, 'request');
   }
 }

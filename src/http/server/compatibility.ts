@@ -1,12 +1,12 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 
-// What Node and Express leave to others of HTTP/1.1.
+// Parts of HTTP/1.1 that Node and Express do not implement.
 
 const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
- * A request target from its path on. Of an absolute one (RFC 9112, section 3.2.2) Express takes the host apart too, and
- * answers by no means of ours where it cannot.
+ * The path and query of a request target. Express would also parse the host of an absolute one (RFC 9112, section
+ * 3.2.2), and fails without a proper answer.
  */
 export const fromPath = (target: string): string => {
   if (target.startsWith('/') || !SCHEME_AND_HOST.test(target)) return target;
@@ -15,9 +15,9 @@ export const fromPath = (target: string): string => {
 };
 
 /**
- * For the server's event `checkContinue`: says that the body may come (RFC 9110, section 10.1.1) and has `answer` answer,
- * when everything before on the connection is answered. Node, left alone, says so at once; of a reply that waits for
- * others, those words then come between head and body.
+ * The listener of the event `checkContinue`: sends 100 (RFC 9110, section 10.1.1) and lets `answer` answer when all
+ * earlier requests of the connection are answered. Node sends it at once, possibly between the head and the body of an
+ * earlier reply.
  */
 export const inviteBody =
   (answer: RequestListener): RequestListener =>

@@ -16,13 +16,10 @@ import type { RequestObserver } from '../../telemetry/hooks.ts';
 import { callerOf } from '../../overload/caller.ts';
 import { SlowReaderGuard } from './slow-readers.ts';
 
-/**
- * Connections that the kernel keeps until we get to them, as far as it is told to allow it: whoever comes when there are
- * more is not heard for a second.
- */
+/** The backlog of connections in the kernel, within its own limit. Beyond it, clients retry SYN after 1 s. */
 const BACKLOG = 4096;
 
-/** How long, at most, those still come in who stood at the door when it is to be shut, milliseconds. */
+/** The longest time in which connections of the backlog are still accepted at a stop, in milliseconds. */
 const DRAIN_MS = 100;
 
 /** The prototypes that an Express app gives to requests and responses. */
@@ -31,7 +28,7 @@ interface Prototypes {
   response?: object;
 }
 
-/** A constructor that does what `parent`, a function, does, to objects with this prototype. */
+/** A constructor that behaves as `parent` and creates objects with this prototype. */
 const withPrototype = <T extends object>(parent: T, prototype: object): T => {
   function Born(this: object, ...given: unknown[]) {
     Reflect.apply(parent as unknown as (...args: unknown[]) => void, this, given);
@@ -41,8 +38,8 @@ const withPrototype = <T extends object>(parent: T, prototype: object): T => {
 };
 
 /**
- * Express changes the prototype of each request and response, after which V8 treats both as slow objects. Born with these
- * prototypes, they stay as they are.
+ * Express changes the prototype of each request and response, which makes both slow objects in V8. Created with these
+ * prototypes, they stay fast.
  */
 const bornWith = ({ request, response }: Prototypes) => {
   if (!request || !response) return {};
@@ -52,28 +49,25 @@ const bornWith = ({ request, response }: Prototypes) => {
   };
 };
 
-/** Whence a request comes, as far as trusted proxies tell: Express' requests know. */
+/** The caller's address, as far as trusted proxies tell, by Express. */
 const addressOf = (request: IncomingMessage): string =>
   (request as { ip?: string }).ip ?? request.socket.remoteAddress ?? '';
 
 interface HttpServerOptions {
-  /** Those of an Express app. */
+  /** The prototypes of an Express app. */
   prototypes?: Prototypes;
-  /** The headers of every reply, for those that the app does not give. */
+  /** The headers of every reply, for replies that the app does not send. */
   headers?: HeaderList;
   /** The addresses of the pages about errors. */
   docs?: ErrorDocs;
   log?: Logger;
-  /** Refuses early what would wait too long. */
+  /** Refuses requests early that would wait too long. */
   shedder?: LoadShedder;
   observer?: RequestObserver | undefined;
   limits?: Partial<HttpServerLimits>;
 }
 
-/**
- * An HTTP server that waits for no caller forever, be it for its request or for it to take its answer, and that stops
- * without breaking a request.
- */
+/** An HTTP server with time limits for requests and for slow readers, which stops without breaking a request. */
 export class HttpServer {
   readonly #server: Server;
   readonly #limits: HttpServerLimits;
@@ -103,7 +97,7 @@ export class HttpServer {
       caller: () => string,
       waitedMs: number,
     ): void => {
-      // Nobody waits for it any more.
+      // The caller has left.
       if (response.destroyed) return;
       if (!shedder?.refuses(request, response, caller, waitedMs)) app(request, response);
     };
@@ -137,7 +131,7 @@ export class HttpServer {
     this.#limits = limits;
     this.#log = log;
     this.#slowReaders = new SlowReaderGuard(limits);
-    // Node itself would refuse a missing Host with an empty reply: the app does it.
+    // The app refuses a missing Host: Node would answer with an empty reply.
     this.#server = createServer(
       {
         ...bornWith(prototypes),
@@ -151,11 +145,11 @@ export class HttpServer {
       answer,
     );
     this.#server.on('checkContinue', inviteBody(answer));
-    // Node would refuse an expectation other than 100-continue, which may as well be ignored (RFC 9110, section 10.1.1).
+    // Node would refuse an expectation other than 100-continue, which may be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
     const intake = new RequestIntake(this.#server, refusals.refuse);
     this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
-    // Node drops headers beyond this, and says nothing: the app has to see that there is more than it takes.
+    // Node drops further headers silently: the app must see that there are too many.
     this.#server.maxHeadersCount = MAX_HEADERS + 1;
   }
 
@@ -173,8 +167,8 @@ export class HttpServer {
   }
 
   /**
-   * Accepts no more connections, answers what runs, and what still comes in on open connections with the word that it
-   * was their last. Whatever is not done after `timeoutMs` is cut off.
+   * Accepts no more connections, answers running requests and those that still arrive on open connections, which it
+   * closes then. It cuts off what is not done after `timeoutMs`.
    * @returns whether everything was answered
    */
   async stop(timeoutMs: number): Promise<boolean> {
@@ -182,10 +176,10 @@ export class HttpServer {
     for (const response of this.#running) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
-    // The kernel resets who is not in yet.
+    // The kernel resets connections that are not accepted yet.
     await this.#scheduler.whenIdle(Math.min(DRAIN_MS, timeoutMs));
     const closed = once(this.#server, 'close');
-    // Node's own way for HTTP would also close each connection that is silent at this moment, under a next request.
+    // Node's own `close` of HTTP servers would also close idle connections on which a request may be arriving.
     NetServer.prototype.close.call(this.#server);
     let complete = true;
     const idle = setInterval(() => this.#server.closeIdleConnections(), this.#limits.stopIdleMs);
@@ -200,7 +194,7 @@ export class HttpServer {
   }
 
   #sweep(): void {
-    // Node forgets to close the responses that wait behind another one when their connection breaks.
+    // Node does not close responses that wait behind another one when their connection breaks.
     for (const response of this.#running) {
       if (response.req.socket.destroyed && !response.socket) {
         response.destroy();

@@ -1,24 +1,27 @@
 import { ANSWER_IDLE_SECONDS, HEADERS_SECONDS, REQUEST_SECONDS } from '../../../contract/index.ts';
 
-/** What the HTTP edge of one process bears: times in milliseconds, sizes in bytes. */
+/** The limits of the HTTP server of one process: times in milliseconds, sizes in bytes. */
 export interface HttpServerLimits {
-  /** Longer than the idle time of common load balancers, so that they close connections, not we under their requests. */
+  /**
+   * Longer than the idle time of common load balancers, so that they close connections, and no request arrives on a
+   * closing one.
+   */
   keepAliveMs: number;
-  /** Until the headers of a request must be there. */
+  /** The time in which the headers of a request must arrive. */
   headersMs: number;
-  /** Until a whole request must be there. */
+  /** The time in which a whole request must arrive. */
   requestMs: number;
-  /** How often requests are looked at that take too long. */
+  /** The interval of checks of slow requests. */
   checkMs: number;
-  /** How long a caller may take nothing of its answer. */
+  /** The time in which a caller must read some of its answer. */
   answerIdleMs: number;
-  /** How often answers are looked at that callers do not take. */
+  /** The interval of checks of unread answers. */
   sweepMs: number;
-  /** Answers that all callers together have yet to take: a dozen of the largest, or thousands of pages. */
+  /** The bytes of unread answers of all callers: a dozen of the largest, or thousands of pages. */
   heldBytes: number;
-  /** How long a refused connection stays half open, so that the refusal is read before it goes (RFC 9112, section 9.6). */
+  /** The time that a refused connection stays half open, so that the refusal is read (RFC 9112, section 9.6). */
   lingerMs: number;
-  /** How long a silent connection may live on while stopping: a request may be under way to it. */
+  /** The time that an idle connection stays open at a stop: a request may be arriving. */
   stopIdleMs: number;
 }
 

@@ -12,13 +12,13 @@ import { requestIdOf } from '../message/request-id.ts';
 import type { HeaderList } from '../message/reply.ts';
 
 const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
-/** How long requests waited to begin, in milliseconds, where they did. */
+/** The milliseconds that requests waited to begin. */
 const waits = new WeakMap<IncomingMessage, number>();
 
-/** For how long a request waited before anything was done for it, in milliseconds. */
+/** The milliseconds that a request waited before any work on it. */
 export const waitedMsOf = (request: IncomingMessage): number => waits.get(request) ?? 0;
 
-/** How often refusals are logged. */
+/** The interval of log lines about refusals. */
 const LOGGED_EVERY_MS = 1000;
 
 /** A path whose requests may be refused early. */
@@ -26,13 +26,13 @@ interface ShedTarget {
   /** The procedure that is called, where the path tells it. */
   id: string | null;
   limiters: readonly ConcurrencyLimiter[];
-  /** A refusal as it goes out. */
+  /** Writes the body of a refusal. */
   textOf: FailureText;
 }
 
 interface LoadShedderOptions {
   overload: OverloadProtection;
-  /** The headers of every reply, by how the request came; whether a proxy took it by TLS is not known here. */
+  /** The headers of every reply, by the origin of the request; TLS at a proxy is not known here. */
   headersOf: (way: { origin: string | undefined; isSecure: false }) => HeaderList;
   docs: ErrorDocs;
   log: Logger;
