@@ -24,7 +24,7 @@ export const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> 
   // Node.js would print all members of the error, statements and values included.
   process.on('uncaughtException', (error) => {
     try {
-      log.fatal({ err: error }, 'a fault of the service ends it');
+      log.fatal({ err: error }, 'uncaught exception; exiting');
       destination.flushSync();
     } finally {
       process.exit(FAULT);

@@ -226,7 +226,7 @@ const onSqlite = (): void => {
     await start({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` });
     served.child.kill('SIGUSR2');
     expect(await new Promise((resolve) => served.child.once('exit', resolve))).toBe(1);
-    expect(served.log()).toMatch(/"level":60,.*"err":\{"type":"Error".*"msg":"a fault of the service ends it"/);
+    expect(served.log()).toMatch(/"level":60,.*"err":\{"type":"Error".*"msg":"uncaught exception; exiting"/);
   });
 
   test('writes that another process holds up leave nothing in the log', async () => {

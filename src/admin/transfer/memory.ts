@@ -1,23 +1,23 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import type { DatabaseOptions } from '../../db/connection.ts';
 
-/** How large the space for new objects is made: what a batch needs for a moment hardly leaves it. */
+/** The size of the young generation: the objects of one batch hardly leave it. */
 const YOUNG_BYTES = 8 * 2 ** 20;
-/** How much the rest of the heap grows before it is cleared. */
+/** The growth of the old generation before a full collection. */
 const GROWTH_PERCENT = 50;
 const MOST_TRIES = 1000;
 
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? YOUNG_BYTES;
 
-/** Keeps the space for new objects as large as it is. To be said again now and then: each thread that starts undoes it. */
+/** Keeps the young generation at its size. Each thread that starts undoes this, so a transfer repeats it. */
 export const capHeap = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
 /**
- * Has this process clear memory early, instead of taking what the machine has: a transfer needs little at once, and
- * otherwise holds hundreds of megabytes of what it no longer needs. The engine takes the size of the space for new objects
- * from its command line only; but it grows with what survives in it, and how fast can be told. To be called before anything
- * is loaded.
+ * Makes this process collect garbage early. A transfer needs little memory at once, and otherwise holds hundreds of
+ * megabytes of dead objects. V8 takes the size of the young generation from its command line only; but it grows with the
+ * objects that survive, at a rate that can be set. Call it before anything is loaded. The `resourceLimits` of a worker
+ * are no alternative: its standard streams go through the main thread, and its end by a signal does not.
  */
 export const keepHeapCapped = (): void => {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
@@ -28,5 +28,5 @@ export const keepHeapCapped = (): void => {
   capHeap();
 };
 
-/** How a transfer opens a database: it reads one thing after the other. */
+/** A transfer reads one thing after the other. */
 export const LEAN: DatabaseOptions = { readers: 1 };

@@ -1,8 +1,5 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import cors from 'cors';
-import type { Request, RequestHandler, Response } from 'express';
-import helmet from 'helmet';
+import type { RequestHandler } from 'express';
 import { idempotencyReplayed } from '../../../contract/index.ts';
 import { type HeaderList, setCommonHeaders } from '../message/reply.ts';
 
@@ -21,16 +18,6 @@ const EXPOSED = [
   'X-Should-Retry',
 ];
 
-/** The headers that middleware sets on the reply to a GET from this origin. */
-const headersSetBy = (middleware: readonly RequestHandler[], origin: string | undefined): HeaderList => {
-  const request = new IncomingMessage(new Socket());
-  request.method = 'GET';
-  if (origin !== undefined) request.headers.origin = origin;
-  const response = new ServerResponse(request);
-  for (const one of middleware) void one(request as Request, response as Response, () => undefined);
-  return response.getHeaderNames().flatMap((name) => [name, String(response.getHeader(name))]);
-};
-
 const preflightOf = (origins: readonly string[]): RequestHandler =>
   cors({
     origin: origins.includes('*') ? '*' : [...origins],
@@ -47,29 +34,62 @@ interface RequestOrigin {
   isSecure: boolean;
 }
 
+/** HSTS: https://www.rfc-editor.org/rfc/rfc6797. */
+const TRANSPORT_SECURITY = ['strict-transport-security', 'max-age=31536000; includeSubDomains'];
+
+/** The headers that helmet sets by default, but for a policy for documents without content that all origins may read. */
+const securityOf = (isSecure: boolean): HeaderList => [
+  'content-security-policy',
+  "default-src 'none';frame-ancestors 'none'",
+  'cross-origin-opener-policy',
+  'same-origin',
+  'cross-origin-resource-policy',
+  'cross-origin',
+  'origin-agent-cluster',
+  '?1',
+  'referrer-policy',
+  'no-referrer',
+  ...(isSecure ? TRANSPORT_SECURITY : []),
+  'x-content-type-options',
+  'nosniff',
+  'x-dns-prefetch-control',
+  'off',
+  'x-download-options',
+  'noopen',
+  'x-frame-options',
+  'SAMEORIGIN',
+  'x-permitted-cross-domain-policies',
+  'none',
+  'x-xss-protection',
+  '0',
+];
+
+/**
+ * The headers of CORS for a page of `origin`: https://fetch.spec.whatwg.org/#http-responses. A list of origins makes
+ * replies vary by `Origin`.
+ */
+const sharingOf = (origin: string, allowed: readonly string[]): HeaderList => [
+  ...(allowed.includes('*') || allowed.includes(origin)
+    ? ['access-control-allow-origin', allowed.includes('*') ? '*' : origin]
+    : []),
+  ...(allowed.includes('*') ? [] : ['vary', 'Origin']),
+  'access-control-expose-headers',
+  EXPOSED.join(','),
+];
+
 /**
  * The security headers of replies that are not pages, and those of CORS, by the `Origin` of the request: keys are not
- * cookies, so any origin may call. helmet and cors determine them once for each allowed origin, not for every request.
+ * cookies, so any origin may call. They are literal tables, made once for each allowed origin: helmet and cors would
+ * set them one by one on every reply.
  */
 export const securityHeaders = (origins: readonly string[]): ((way?: RequestOrigin) => HeaderList) => {
-  const headersBy = ({ isSecure }: Pick<RequestOrigin, 'isSecure'>): ((origin: string) => HeaderList) => {
-    const middleware = [
-      helmet({
-        contentSecurityPolicy: {
-          useDefaults: false,
-          directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-        },
-        crossOriginResourcePolicy: { policy: 'cross-origin' },
-        ...(!isSecure && { strictTransportSecurity: false }),
-      }),
-      preflightOf(origins),
-    ];
-    const headersOfOthers = headersSetBy(middleware, undefined);
-    const named = origins.includes('*') ? [] : origins;
-    const headersOf = new Map(named.map((origin) => [origin, headersSetBy(middleware, origin)]));
+  const headersBy = (isSecure: boolean): ((origin: string) => HeaderList) => {
+    const headersFor = (origin: string): HeaderList => [...securityOf(isSecure), ...sharingOf(origin, origins)];
+    const headersOfOthers = headersFor('');
+    const headersOf = new Map(origins.map((origin) => [origin, headersFor(origin)]));
     return (origin) => headersOf.get(origin) ?? headersOfOthers;
   };
-  const [plain, secure] = [headersBy({ isSecure: false }), headersBy({ isSecure: true })];
+  const [plain, secure] = [headersBy(false), headersBy(true)];
   return ({ origin = '', isSecure } = { origin: '', isSecure: false }) => (isSecure ? secure : plain)(origin);
 };
 

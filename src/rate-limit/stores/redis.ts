@@ -38,7 +38,9 @@ export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1
 
 /**
  * The Redis that instances share. It may be away at any time, which delays no call: each instance then counts alone.
- * One warning says that it is away, and one that it is back.
+ * One warning says that it is away, and one that it is back. This is a circuit breaker by hand: those of cockatiel and
+ * opossum let a call of a user probe, which would wait for the timeout, and count an answer as late that lies unread
+ * while the event loop is busy.
  */
 export class Redis {
   readonly #client: RedisClientType;
