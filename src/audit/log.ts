@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { Reader, Transaction } from '../db/connection.ts';
-import type { Database, WorkloadPool } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import type { WorkloadPool } from '../db/workload-pool.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { type Bytes, firstIdBytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts';

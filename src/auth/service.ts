@@ -1,7 +1,8 @@
 import type { Scope } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
 import type { Parameter, Transaction } from '../db/connection.ts';
-import type { Database, WorkloadPool } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
+import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Deadline } from '../deadline.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
 import { insertRows } from '../db/sql/insert.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Reader, Transaction } from '../db/connection.ts';
-import type { WorkloadPool } from '../db/database.ts';
+import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Dialect } from '../db/dialect.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { memoize } from '../db/sql/memoize.ts';

@@ -1,5 +1,6 @@
 import { BatchLoader } from '../../db/batching/batch-loader.ts';
-import type { Database, WorkloadPool } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { Deadline } from '../../deadline.ts';
 import { idFromBytes, idToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { WorkloadPool } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { increment } from '../../db/sql/increment.ts';
 import { WriteBuffer } from '../../db/batching/write-buffer.ts';
 import type { FirstViews } from '../../rate-limit/first-views.ts';

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../db/connection.ts';
-import type { WorkloadPool } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { inList } from '../../db/sql/in-list.ts';
 import type { Bytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { WorkloadPool } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { Block, BlockReader } from '../block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from '../document.ts';
 import { addGrams, gramOf, labelGram, NONE } from '../grams.ts';

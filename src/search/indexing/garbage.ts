@@ -1,4 +1,4 @@
-import type { WorkloadPool } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import type { Bytes } from '../../db/values.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';

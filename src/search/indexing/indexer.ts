@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { WorkloadPool } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';

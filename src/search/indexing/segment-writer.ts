@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Parameter, Transaction } from '../../db/connection.ts';
-import type { WorkloadPool } from '../../db/database.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { chunksOf, placeholders } from '../../db/sql/in-list.ts';
 import type { Document, SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';

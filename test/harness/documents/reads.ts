@@ -1,4 +1,5 @@
-import type { Database, WorkloadPool } from '../../../src/db/database.ts';
+import type { Database } from '../../../src/db/database.ts';
+import type { WorkloadPool } from '../../../src/db/workload-pool.ts';
 
 type Read = WorkloadPool['read'];
 

@@ -1,0 +1,214 @@
+import type { EntityMetadata } from 'typeorm';
+import { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+import {
+  type Connection,
+  ForeignKeyError,
+  type Parameter,
+  type Reader,
+  RetryTransaction,
+  type Statements,
+  type Transaction,
+  type Workload,
+} from './connection.ts';
+import type { Dialect } from './dialect.ts';
+import type { DatabaseObserver } from './observer.ts';
+import { RetryPolicy } from './retry-policy.ts';
+
+/** The most milliseconds that a statement or a transaction is charged: expensive ones take as long without waiting. */
+const MOST_BILLED_MS = { read: 250, transaction: 1000 };
+
+/** Options of a transaction. */
+export interface TransactionOptions {
+  /** Whether the work detects that it is stored already: then it is also retried when the outcome is unknown. */
+  isIdempotent?: boolean;
+}
+
+const isOutcomeUnknown = (error: unknown): boolean => error instanceof AppError && error.reason === 'OUTCOME_UNKNOWN';
+/** Whether an error means that its attempt stored nothing. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof AppError && ['TIMEOUT', 'OVERLOADED', 'DATABASE_UNAVAILABLE'].includes(error.reason);
+
+/** Charges the time from when `run` calls `begin`, after any wait, to its end. */
+const billed = async <T>(deadline: Deadline | undefined, run: (begin: () => void) => Promise<T>): Promise<T> => {
+  let began: number | undefined;
+  try {
+    return await run(() => (began = performance.now()));
+  } finally {
+    if (began !== undefined) deadline?.chargeSince(began, MOST_BILLED_MS.transaction);
+  }
+};
+
+/** Statements that are recorded in the deadline's query log, if it has one. */
+const observed = (statements: Statements, deadline: Deadline | undefined): Statements => {
+  const queries = deadline?.queries;
+  if (!queries) return statements;
+  const timed = async <T>(sql: string, run: () => Promise<T>): Promise<T> => {
+    const began = performance.now();
+    try {
+      return await run();
+    } finally {
+      queries.add(sql, performance.now() - began);
+    }
+  };
+  return {
+    read: (sql, parameters) => timed(sql, () => statements.read(sql, parameters)),
+    execute: (sql, parameters) => timed(sql, () => statements.execute(sql, parameters)),
+  };
+};
+
+/** The pool of connections of one workload: see `Workload`. Failures of the server become `AppError`s. */
+export class WorkloadPool implements Reader {
+  protected readonly connection: Connection;
+  /** Ends when the database is closed. */
+  protected readonly closing: Deadline;
+  readonly #name: Workload;
+  readonly #timeoutMs: number | undefined;
+  /** Observes the whole database. */
+  readonly observer: DatabaseObserver | undefined;
+  readonly #metadataOf = (entity: string): EntityMetadata => this.connection.dataSource.getMetadata(entity);
+
+  /** Operations without a deadline get `timeoutMs` milliseconds, if it is given. */
+  constructor(
+    connection: Connection,
+    closing: Deadline,
+    name: Workload,
+    { timeoutMs, observer }: { timeoutMs?: number | undefined; observer?: DatabaseObserver | undefined } = {},
+  ) {
+    this.connection = connection;
+    this.closing = closing;
+    this.#name = name;
+    this.#timeoutMs = timeoutMs;
+    this.observer = observer;
+  }
+
+  get dialect(): Dialect {
+    return this.connection.dialect;
+  }
+
+  /** A reader whose reads end at the deadline. */
+  within(deadline: Deadline | undefined): Reader {
+    return {
+      dialect: this.dialect,
+      deadline,
+      read: (sql, parameters) => this.read(sql, parameters, deadline),
+    };
+  }
+
+  /**
+   * Runs a SELECT outside of any transaction and returns its rows. It is retried for a moment when the connection
+   * broke.
+   * @throws AppError TIMEOUT at the deadline, OVERLOADED, DATABASE_UNAVAILABLE
+   */
+  async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
+    const own = deadline ? undefined : this.#ownDeadline();
+    const began = performance.now();
+    try {
+      return (await this.connection.read(sql, parameters, deadline ?? own, this.#name)) as Row[];
+    } catch (error) {
+      return (await this.#readAgain(error, sql, parameters, deadline ?? own)) as Row[];
+    } finally {
+      deadline?.chargeSince(began, MOST_BILLED_MS.read);
+      deadline?.queries?.add(sql, performance.now() - began);
+      own?.close();
+    }
+  }
+
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. A transaction that lost a
+   * deadlock or a lock wait, or its connection before it was committed, is run again as a whole, so `work` must not touch
+   * anything but the transaction.
+   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing without one, DATABASE_UNAVAILABLE, OUTCOME_UNKNOWN when
+   * it may be stored, and whatever `work` throws
+   */
+  async transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    deadline?: Deadline,
+    { isIdempotent = false }: TransactionOptions = {},
+  ): Promise<T> {
+    const own = deadline ? undefined : this.#ownDeadline();
+    try {
+      return await this.#transaction(work, deadline ?? own, isIdempotent);
+    } finally {
+      own?.close();
+    }
+  }
+
+  async #transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    deadline: Deadline | undefined,
+    isIdempotent: boolean,
+  ): Promise<T> {
+    const { dialect, connection } = this;
+    const metadataOf = this.#metadataOf;
+    const tries = new RetryPolicy(deadline, this.closing, this.observer);
+    let isMaybeStored = false;
+    for (;;) {
+      try {
+        deadline?.assert();
+        return await billed(deadline, (begin) => {
+          const run = (statements: Statements): Promise<T> => {
+            begin();
+            return work({ ...observed(statements, deadline), dialect, deadline, metadataOf });
+          };
+          return connection.transaction(run, deadline, this.#name);
+        });
+      } catch (error) {
+        isMaybeStored ||= isOutcomeUnknown(error);
+        if (await this.#isToBeRunAgain(error, tries, isIdempotent)) continue;
+        const fault = this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
+        // The outcome of an earlier attempt is unknown.
+        throw isMaybeStored && isRefusal(fault) ? new AppError('OUTCOME_UNKNOWN', { cause: fault }) : fault;
+      }
+    }
+  }
+
+  async #isToBeRunAgain(error: unknown, tries: RetryPolicy, isIdempotent: boolean): Promise<boolean> {
+    if (isOutcomeUnknown(error)) return isIdempotent && tries.afterDisconnect();
+    if (this.#isTransient(error)) return tries.afterConflict();
+    return this.connection.isUnreachable(error) && tries.afterDisconnect();
+  }
+
+  async #readAgain(
+    first: unknown,
+    sql: string,
+    parameters: readonly Parameter[],
+    deadline: Deadline | undefined,
+  ): Promise<unknown[]> {
+    const tries = new RetryPolicy(deadline, this.closing, this.observer);
+    let error = first;
+    while (this.connection.isUnreachable(error) && (await tries.afterDisconnect())) {
+      try {
+        return await this.connection.read(sql, parameters, deadline, this.#name);
+      } catch (again) {
+        error = again;
+      }
+    }
+    throw this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
+  }
+
+  /** The deadline of an operation without one. The caller closes it. */
+  #ownDeadline(): Deadline | undefined {
+    return this.#timeoutMs === undefined ? undefined : new Deadline(this.#timeoutMs);
+  }
+
+  #isTransient(error: unknown): boolean {
+    return error instanceof RetryTransaction || this.connection.isTransient(error);
+  }
+
+  /** Whether the operation could have succeeded on a retry. */
+  #isPassing(error: unknown): boolean {
+    return this.#isTransient(error) || this.connection.isUnreachable(error);
+  }
+
+  /** An error of the engine as one of the catalogue, where it has one. */
+  protected translate(error: unknown): unknown {
+    if (error instanceof AppError) return error;
+    if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });
+    if (this.connection.isInterrupted?.(error)) return new AppError('TIMEOUT', { cause: error });
+    if (this.connection.isUnreachable(error)) return new AppError('DATABASE_UNAVAILABLE', { cause: error });
+    return this.connection.isForeignKeyError(error)
+      ? new ForeignKeyError('what a row refers to is gone', { cause: error })
+      : error;
+  }
+}
