@@ -7,7 +7,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { floors } from './floors.ts';
-import { type Arrow, arrows, arrowsOf, files, isIn, roomOf, withoutComments } from './imports.ts';
+import { type Arrow, arrows, arrowsOf, files, isIn, roomOf, scripts, withoutComments } from './imports.ts';
 import { drawingOf } from './picture.ts';
 
 /** The folders that know Express: HTTP itself, the transports of calls, the sandbox, and the pages. */
@@ -52,6 +52,22 @@ test('the imports are all seen', () => {
       [];
     expect([file, arrowsOf(file).length]).toEqual([file, statements.length]);
   }
+});
+
+describe('the scripts', () => {
+  const BUILT = /dist\/((?:src|contract|migrations)\/[\w/.-]+)\.js/g;
+
+  test('run only what the build makes of a file that is there', () => {
+    const built = scripts.flatMap((script) =>
+      [...readFileSync(script, 'utf8').matchAll(BUILT)].map(([, path]) => ({ script, source: `${path}.ts` })),
+    );
+    expect(built.length).toBeGreaterThan(0);
+    expect(built.filter(({ source }) => !files.includes(source))).toEqual([]);
+  });
+
+  test('name it whole, so that the test above sees it', () => {
+    expect(scripts.filter((script) => readFileSync(script, 'utf8').includes('dist/src/${'))).toEqual([]);
+  });
 });
 
 describe('the contract', () => {

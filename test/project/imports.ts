@@ -51,3 +51,10 @@ export const arrows: readonly Arrow[] = files.flatMap(arrowsOf);
 /** The entry of `folder` that holds a file: a file or a folder. Undefined for a file elsewhere. */
 export const roomOf = (file: string, folder: string): string | undefined =>
   isIn(file, folder) ? posix.join(folder, file.slice(folder.length + 1).split('/')[0] as string) : undefined;
+
+/** Every script that runs uncompiled, by its path. */
+export const scripts = [...ROOTS, '.ci'].flatMap((root) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .map((file) => posix.join(root, file))
+    .filter((file) => file.endsWith('.mjs') && !file.includes('/node_modules/')),
+);

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { startRecorder } from '../../harness/http/recorder.mjs';
 import { startSandbox } from './gateway.mjs';
 
-const compiled = (path) => import(new URL(`../../../dist/src/${path}.js`, import.meta.url));
-
 /** The document as a service publishes it that callers reach at this address; without one, as it is in its file. */
 const publishedAt = async (url) => {
-  const [{ readConfig }, { documents }] = await Promise.all([compiled('config'), compiled('site/documents')]);
+  const [{ readConfig }, { documents }] = await Promise.all([
+    import('../../../dist/src/config/config.js'),
+    import('../../../dist/src/site/documents.js'),
+  ]);
   const served = new Map(documents(readConfig(url === undefined ? {} : { PUBLIC_URL: url })));
   return JSON.parse(served.get('/openapi.json'));
 };
