@@ -8,8 +8,8 @@ const hostLabel = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
 const linkCharacter = `[^${NOT_IN_LINK}]`;
 const httpUrl = `[Hh][Tt][Tt][Pp][Ss]?://${hostLabel}(\\.${hostLabel})*\\.?(:[0-9]{1,5})?([/?#]${linkCharacter}*)?`;
 
-// `%` and the two digits of anything but a control character, a dot, a slash or a backslash: whoever decodes a path before
-// looking for `..` must find none.
+// `%` and the two digits of anything but a control character, a dot, a slash or a backslash: a program that decodes a path
+// before it looks for `..` must find none.
 const escaped = '%(2[0-9A-Da-d]|5[0-9ABD-Fabd-f]|[346-9A-Fa-f][0-9A-Fa-f])';
 const pathCharacter = `([^/.%?#${NOT_IN_LINK}]|${escaped})`;
 /** A segment that is not `..`: at most two dots and something else, more dots, or one alone. */

@@ -3,7 +3,7 @@ import { escapeUnseen } from './text.ts';
 
 /** Characters of an input that a message shows at most. */
 export const MAX_EXCERPT = 100;
-/** What is looked at for them: what is masked or escaped changes its length. */
+/** Characters read to make an excerpt: masking and escaping change the length. */
 const LOOKED_AT = 4 * MAX_EXCERPT;
 
 const KEYS = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]*`, 'gi');
@@ -16,8 +16,8 @@ const escapeControls = (text: string): string =>
   Array.from(text, (character) => (character < ' ' ? JSON.stringify(character).slice(1, -1) : character)).join('');
 
 /**
- * The beginning of a text that a caller sent, for a message: at most so many characters, with the unseen ones escaped,
- * and with nothing of an API key. Its cost does not depend on the length of the text.
+ * The beginning of a text that a caller sent, for a message: at most `max` characters, invisible ones escaped, API keys
+ * masked. Its cost does not depend on the length of the text.
  */
 export const excerpt = (text: string, max = MAX_EXCERPT): string => {
   const looked = text.slice(0, LOOKED_AT).toWellFormed().replaceAll(KEYS, `${KEY_PREFIX}…`);

@@ -10,7 +10,7 @@ export const MAX_PAGE_DEPTH = 10_000;
 export const MAX_PAGE = 2_147_483_647;
 /** Records per page: more than a screen shows. */
 export const MAX_PAGE_SIZE = 100;
-/** Tags to filter by: each is one more join, and so many have next to no record in common. */
+/** Tags to filter by: each is one more join, and more tags share next to no record. */
 export const MAX_FILTER_TAGS = 10;
 
 /** Related games: the two to four rows that a page shows beside a game. */
@@ -19,7 +19,7 @@ export const MAX_RELATED = 24;
 export const DEFAULT_RELATED = 6;
 /** Types that are counted one by one: more than a menu can show, since anyone may invent types. */
 export const MAX_COUNTED_TYPES = 500;
-/** Users that a search finds: whoever has not found the one by then types another letter. */
+/** Users that a search finds: a person who has not found the user by then types another letter. */
 export const MAX_FOUND_USERS = 50;
 
 /** Records per batch: they are stored in one transaction, which holds locks and a connection for as long as it lasts. */
@@ -39,8 +39,8 @@ export const WRITE_BODY_LIMIT = 1 * MIB;
 /** Largest request body of a batch of records, or of calls that write, in bytes: 100 records of 40 KB each. */
 export const BATCH_BODY_LIMIT = 4 * MIB;
 /**
- * What a batch of calls answers at most, in bytes, short refusals aside: it is in memory as a whole before it goes out. No page
- * alone is as large, one of the largest image posts being 6.5 MB.
+ * Largest answer to a batch of calls in bytes, short errors aside: it is held in memory as a whole. No single page is as
+ * large: one of the largest image posts has 6.5 MB.
  */
 export const ANSWER_LIMIT = 8 * MIB;
 /** `4 MiB`, `64 KiB` */
@@ -132,7 +132,7 @@ export const lengths = {
   fileSize: 32,
   /** The name of an operating system or a console. */
   platform: 32,
-  /** What a link is called: the name of a mirror or a part. */
+  /** The label of a link: the name of a mirror or a part. */
   downloadName: 200,
   /** Of an archive; some are sentences. */
   password: 200,
@@ -157,8 +157,7 @@ export const KEY_LENGTH = 38;
 /** Seconds in which a used-up rate is whole again: it comes back bit by bit, not all at once. */
 export const RATE_SECONDS = 60;
 /**
- * What a caller may do within `RATE_SECONDS`, each by a name of its own: those with a key by their key, all others by their
- * address. An operator may set others.
+ * Default limits per `RATE_SECONDS`, counted by key, or by address for calls without one. An operator may set others.
  */
 export const rates = {
   /** Reads with a key: ten a second is a busy site that asks for each of its pages. */
@@ -167,11 +166,11 @@ export const rates = {
   anonymous: 120,
   /** Writes: two a second is an import; `batchCreate` takes more records for it. */
   write: 120,
-  /** Searches, which count as reads as well: one for each letter that somebody types. */
+  /** Searches, which count as reads as well: one for each letter that a person types. */
   search: 60,
   /**
-   * Milliseconds of work: half a processor, all the time. Whoever stays within the numbers above with what pages ask for
-   * takes a tenth of it.
+   * Milliseconds of work: half a processor, all the time. The requests of ordinary pages, within the numbers above, take a
+   * tenth of it.
    */
   work: 30_000,
 } as const;

@@ -30,13 +30,13 @@ interface Spec<
 > {
   /** One line, for the list of operations. */
   summary: string;
-  /** What a caller must know, in Markdown. */
+  /** The description for callers, in Markdown. */
   description: string;
   access: A;
   effect: E;
   input: I;
   output: O;
-  /** What it can answer beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
+  /** The reasons it can fail for beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
   /** The member of the input whose words are searched for, where there is one. */
   searchMember?: string;
@@ -45,7 +45,7 @@ interface Spec<
   example: { input: z.input<I>; output: z.output<O> };
 }
 
-/** What the server and the document need to know of a procedure beyond its schemas. */
+/** The properties of a procedure beyond its schemas, for the server and the document. */
 export interface ProcedureMetadata {
   /** `game.list` */
   id: string;
@@ -79,7 +79,7 @@ export interface Route {
   metadata: ProcedureMetadata;
 }
 
-/** What a caller may send: members with a default may be left out. */
+/** The input as a caller may send it: members with a default may be left out. */
 export type SentOf<R extends Route> = z.input<R['body']>['json'];
 /** The input of a procedure as its contract parses it, with the defaults. */
 export type InputOf<R extends Route> = z.output<R['body']>['json'];

@@ -22,13 +22,13 @@ import {
 
 /** Whether it helps to send the same request again, in words. */
 export const retries = {
-  /** What was asked for does not exist, or is not allowed. */
+  /** The requested thing does not exist, or is not allowed. */
   no: 'No. The same request gets the same answer.',
   /** Another request, another key. */
   'after-fixing': 'Not as it is. Fix the request first.',
   /** The service says when, and a write that failed so has stored nothing. */
   'after-retry-after': 'Yes, after the number of seconds in `Retry-After`.',
-  /** Nobody knows whether the write was done. */
+  /** The outcome of the write is unknown. */
   'with-idempotency-key':
     'Yes, after the number of seconds in `Retry-After` and with the same `Idempotency-Key`. Without one, look first whether the write was stored.',
   /** The service does not say when, nor whether it will help. */
@@ -47,7 +47,7 @@ interface CatalogueEntry {
   readonly number: number;
   /** What went wrong, for people: `error.json.message`. */
   readonly message: string;
-  /** What to do, in a line: `error.json.data.hint`, unless whoever raises the error has a more precise one. */
+  /** What to do, in a line: `error.json.data.hint`, unless the error has a more precise one. */
   readonly hint: string;
   /** When this happens. */
   readonly cause: string;

@@ -3,7 +3,8 @@ import { z } from 'zod';
 // Of each kind of text the characters that it must not hold, as they stand between the brackets of a regular expression.
 // Patterns are published, so they have to mean the same in every dialect: no look-around, no `\d`, no `\s`, escapes by two
 // hex digits below U+0080 only, and what lies above as the character itself, since each dialect writes its number in
-// another way. U+202C is in the range before it: it ends there what U+202E begins, for whoever is shown a pattern.
+// another way. U+202C repeats a character of the range before it: there it ends the override that U+202E begins, so that a
+// printed pattern reads in the right order.
 const CONTROLS = '\\x00-\\x1f\\x7f-\u009f';
 const CONTROLS_BUT_BREAKS = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\u009f';
 const MARKS = '\u061c\u200e\u200f';
@@ -11,21 +12,21 @@ const SEPARATORS = '\u2028\u2029';
 const DIRECTIONS = '\u202a-\u202e\u202c\u2066-\u2069\ufeff';
 
 /**
- * What a text on one line must not hold: controls, line breaks, and the unseen characters that turn the direction of
- * writing, by which a name can pass for another one or for more than itself (CWE-451, Unicode TR36). What joins letters
- * and emoji stays.
+ * The characters that a text on one line must not hold: controls, line breaks, and the invisible characters that change the
+ * direction of writing, by which a name can pass for another (CWE-451, Unicode TR36). Joiners of letters and emoji are
+ * allowed.
  */
 const NOT_IN_LINE = CONTROLS + MARKS + SEPARATORS + DIRECTIONS;
 /** As above, but tabs and line breaks may be there, and the marks that prose from right to left needs. */
 const NOT_IN_PROSE = CONTROLS_BUT_BREAKS + DIRECTIONS;
-/** What a link must not hold: what ends it, or the attribute or tag it stands in, or is read as a slash. */
+/** The characters that a link must not hold: they end it, or the attribute or tag around it, or are read as a slash. */
 export const NOT_IN_LINK = `${NOT_IN_LINE} "<>\\\\\``;
 
 /** The forms that a text can have. */
 interface Form {
   /** The source of a regular expression: see above. It has to refuse U+0000. */
   pattern: string;
-  /** What is wrong with a text of another form; the message reads on after its path. */
+  /** The fault of a text of another form; the message reads on after its path. */
   faultOf: (value: string) => { code: string; message: string };
 }
 
@@ -50,7 +51,7 @@ const without = (characters: string, message: string): Form => {
   };
 };
 
-// What leaves nothing to see of a text that holds nothing else: Unicode's White_Space on one line.
+// Characters that make a text look empty if it holds no others: Unicode's White_Space on one line.
 const WIDE_BLANKS = '\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000';
 const BLANKS = ` ${WIDE_BLANKS}`;
 
@@ -92,7 +93,7 @@ const codePoints = (value: string): number => {
   return count;
 };
 
-/** What is wrong with the characters of a text, whatever its form. */
+/** The fault in the characters of a text, whatever its form. */
 const characterFault = (value: string) => {
   if (!value.isWellFormed()) {
     return { code: 'lone_surrogate', message: 'must be well-formed Unicode: it holds a lone surrogate' };

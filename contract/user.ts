@@ -5,7 +5,7 @@ import { lengths, MAX_FOUND_USERS, MAX_SOCIAL_LINKS } from './limits.ts';
 import { noInput, procedure, router, scopes } from './procedure.ts';
 import { form, label, line, prose, text } from './text.ts';
 
-/** zod passes over a member of this name, and whoever sent it would take it for stored. */
+/** zod ignores a member of this name, and its sender would believe that it was stored. */
 const refuseProto = (value: unknown, ctx: z.RefinementCtx): unknown => {
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     ctx.addIssue({

@@ -25,7 +25,7 @@ const oneOf = (values: readonly unknown[]): string => {
 
 const size = (count: number | bigint, unit: string): string => `${count} ${unit}${Number(count) === 1 ? '' : 's'}`;
 
-/** What is said of a size beyond a bound, `at most 20` for example. */
+/** The message for a size beyond a bound, `at most 20` for example. */
 const sizeMessage = (origin: string, input: unknown, bound: string, limit: number | bigint): string => {
   if (Array.isArray(input)) return `must hold ${bound} ${size(limit, 'item')}, holds ${input.length}`;
   return origin === 'string' ? `must have ${bound} ${size(limit, 'character')}` : `must be ${bound} ${limit}`;

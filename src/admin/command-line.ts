@@ -102,7 +102,7 @@ if (process.pid === 1) {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') process.exitCode = report(error);
 });
-// Nobody is left to be told.
+// An error of the error stream has no place where it could be reported.
 process.stderr.on('error', () => undefined);
 
 try {

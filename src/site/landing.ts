@@ -142,12 +142,12 @@ ${rows.join('\n')}
 };
 
 /**
- * `/`: leads everybody to their first step. Whoever prefers JSON to HTML gets the addresses as JSON; curl, which takes
- * anything, gets the page unless told otherwise.
+ * `/`: the start page. Clients that prefer JSON to HTML get the addresses as JSON. curl, which accepts anything, gets the
+ * page by default.
  */
 export const landing = (config: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  /** What was made lately, by form and address. */
+  /** Recent pages, by form and address. */
   const made = new LRUCache<string, RequestHandler>({ max: MAX_MADE });
   router.all(PATH, readOnly, pagePolicy(), (request, response, next) => {
     const base = baseOf(request, config);

@@ -32,8 +32,8 @@ type Coding = keyof typeof compress;
 const isText = (type: string): boolean => !/^(png|jpe?g|gif|webp|ico|woff2?)$/.test(type.replace('.', ''));
 
 /**
- * Answers with what changes only with a release; a caller who has it already gets 304. Text is sent compressed to those who
- * take it, and is compressed when it is first asked for. `type` as Express takes it: `json`, `.css`.
+ * Serves a body that changes only with a release, with an `ETag`: a client that has it gets 304. Text is compressed at the
+ * first request for clients that accept it. `type` as Express takes it: `json`, `.css`.
  */
 export const revalidated = (type: string, body: string | Buffer): RequestHandler => {
   const etag = etagOf(body);
@@ -56,7 +56,7 @@ export const revalidated = (type: string, body: string | Buffer): RequestHandler
   };
 };
 
-/** What is made when the first request asks for it, not when the service starts. */
+/** A handler that the first request makes, not the start of the service. */
 export const lazily = (make: () => RequestHandler | Promise<RequestHandler>): RequestHandler => {
   let made: RequestHandler | Promise<RequestHandler> | undefined;
   return async (request, response, next) => {

@@ -5,7 +5,7 @@ import { revalidated } from './serve.ts';
 import { version } from '../version.ts';
 
 const DAY_MS = 86_400_000;
-/** For how many days whoever reads `security.txt` may rely on it; less than a year, as the RFC recommends. */
+/** Days until `security.txt` expires; less than a year, as RFC 9116 recommends. */
 const VALID_DAYS = 90;
 
 /** `security.txt` (RFC 9116). It names the day on which to read it again. */
@@ -20,7 +20,7 @@ const securityText = (contact: string, publicUrl: string | undefined, now: Date)
   ].join('\n');
 };
 
-/** `/version`, and `/.well-known/security.txt` where there is somebody to report to. */
+/** `/version`, and `/.well-known/security.txt` where a security contact is configured. */
 export const wellKnown = ({ brand, publicUrl, securityContact }: Config, now: () => Date): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.all('/version', readOnly, revalidated('json', JSON.stringify({ name: brand.name, version })));

@@ -23,7 +23,7 @@ export const checkInspection = ({ faults, migrations }: Inspection, what: string
   }
 };
 
-/** What the schema of a file holds that the migrations applied to it do not make, and what it lacks of that; in words. */
+/** Describes how the schema of a file differs from the one that its applied migrations make. */
 export const schemaFaultsIn = async ({ migrations, objects }: Inspection): Promise<string[]> => {
   const db = await Database.open(`sqlite:${IN_MEMORY}`, schema);
   try {

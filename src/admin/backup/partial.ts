@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { BackupError } from './errors.ts';
 
-// A file is made under a name of its own beside the one that it is to have, so that whoever finds the latter finds all of it.
+// A file is written under a temporary name beside its final one, and renamed when it is complete.
 
 const OWNER_ONLY = 0o600;
 const DAY_MS = 86_400_000;
@@ -96,7 +96,7 @@ export const withPartial = async <T>(target: string, work: (partial: Partial) =>
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     discard();
-    // Nobody listens any more, so it ends the process.
+    // The handlers are removed by now, so the signal ends the process.
     process.kill(process.pid, signal);
   };
   sweep(folder);

@@ -160,8 +160,8 @@ const replace = (database: string, kept: string, partial: Partial): void => {
 };
 
 /**
- * Puts a backup in the place of a database that nobody uses: checked before anything changes, and all of it or nothing. What was
- * there is kept beside it. @throws BackupError
+ * Replaces a database that no process uses with a backup, atomically and after checking it. The former file is kept beside
+ * it. @throws BackupError
  */
 export const restore = async ({
   database: path,

@@ -28,6 +28,6 @@ export const mcpCommand = (): Command =>
       const { serveMcp } = await import('../../app/mcp-stdio.ts');
       // An empty variable is one that is not set.
       await serveMcp(config, key === '' ? undefined : key);
-      // What nobody reads would keep this process.
+      // Output that the client never reads would keep this process alive.
       if (process.stdout.writableLength > 0) process.exit();
     });

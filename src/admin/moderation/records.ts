@@ -23,7 +23,7 @@ export interface RecordState {
   likes: number;
   dislikes: number;
   favorites: number;
-  /** Whether nobody sees it, since its author's records are hidden. */
+  /** Whether the API does not show it, since its author's records are hidden. */
   isHidden: boolean;
   createdAt: string;
   updatedAt: string;

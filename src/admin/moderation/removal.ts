@@ -4,18 +4,18 @@ import type { RecordToDelete } from '../../content/write/remove.ts';
 import type { Transaction } from '../../db/connection.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 
-/** Why records go, or come back, for the audit. */
+/** Why records are removed or shown again, for the audit log. */
 export interface Reason {
   by: Actor;
   action: string;
-  /** What it is done for; the records themselves unless told. */
+  /** The subject of the audit event; the records themselves by default. */
   subject?: string;
 }
 
-/** What is remembered of an actor who has been at work for a while. */
+/** The same actor with the current time, since a long removal spans several events. */
 const nowOf = ({ name }: Actor): Actor => ({ name, now: new Date() });
 
-/** Notes which records go, in the transaction in which they do. */
+/** Records in the audit log which records are deleted, in the transaction that deletes them. */
 export const noteRecords =
   ({ by, action, subject }: Reason, { table }: ContentKind) =>
   async (tx: Transaction, records: readonly RecordToDelete[]): Promise<void> => {
@@ -29,7 +29,7 @@ export const noteRecords =
     await record(tx, nowOf(by), { action, subject: about, before: { [table]: gone } });
   };
 
-/** Notes what becomes of hidden records, in the transaction in which it does. */
+/** Records in the audit log that hidden records were shown or deleted, in the same transaction. */
 export const noteHidden =
   ({ by, action, subject = '' }: Reason, what: 'shown' | 'deleted') =>
   async (tx: Transaction, ids: readonly Bytes[]): Promise<void> =>

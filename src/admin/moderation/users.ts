@@ -19,7 +19,7 @@ import { userProfileView } from '../../user/view.ts';
 import { removableKinds } from './kinds.ts';
 import { noteHidden, noteRecords } from './removal.ts';
 
-/** Whoever publishes looks whether its user is suspended before the records are stored: far longer than that takes. */
+/** Far longer than a call takes from its check of the suspension until its records are stored. */
 const SETTLE_MS = 2000;
 const settled = (): Promise<unknown> => sleep(SETTLE_MS);
 

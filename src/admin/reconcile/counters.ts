@@ -12,7 +12,7 @@ interface NamedCounter {
   actual: number;
 }
 
-/** What comes after the counters of all types. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
+/** The upper bound of the names of all type counters. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
 const AFTER_TYPES = typeCounter(null).replace(/:$/, ';');
 
 /**

@@ -32,7 +32,7 @@ export interface CheckedTable {
 const kinds = [gameKind, imageKind];
 
 const ROWS_AT_ONCE = 1000;
-/** Fewer at once, since those who want to change these rows have to wait. */
+/** Fewer at once, since calls that change these rows wait for the locks. */
 const MENDED_AT_ONCE = 100;
 
 const counted = (rows: string): string => `(SELECT COUNT(*) FROM ${rows})`;
@@ -49,7 +49,7 @@ const assign =
     await tx.execute(`UPDATE ${table} SET ${assignments} WHERE id = ?`, [...actual.slice(0, columns.length), id]);
   };
 
-/** What the links of a game's tags say of its type, if one of them is wrong. */
+/** Compares the type that the tag links of a game repeat with the game's own. */
 const linkedType = ({ tagTable, foreignKey, typeColumn = '' }: ContentKind): Compared => {
   const own = `COALESCE(p.${typeColumn}, '')`;
   const linked = `COALESCE(l.${typeColumn}, '')`;

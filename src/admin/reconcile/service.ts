@@ -13,9 +13,9 @@ import { checkSearch } from './search.ts';
 interface ReconcileOptions {
   /** Whether to correct what differs. */
   fix: boolean;
-  /** Hears of how many rows more have been compared. */
+  /** Is called with the number of rows compared since the last call. */
   onCompared?: (rows: number) => void;
-  /** Who has it corrected; nobody in particular leaves no entry. */
+  /** The actor for the audit log; without one, no entry is written. */
   by?: Actor;
 }
 

@@ -46,7 +46,7 @@ const entryOf = ({ number, text, fault }: Line): BatchEntry | undefined => {
 
 const isBlank = ({ text, fault }: Line): boolean => fault === undefined && /^\s*$/.test(text);
 
-/** The lines of a file after the first as batches. `onEnd` hears of the last line, after which there must be none. */
+/** The lines of a file after the first, as batches. `onEnd` is called at the last line; any line after it is bad. */
 export async function* batchesOf(lines: AsyncIterable<Line[]>, onEnd: () => void): AsyncGenerator<Batch> {
   let batch: Batch = { entries: [], faults: [], last: 0 };
   let characters = 0;

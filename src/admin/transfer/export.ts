@@ -20,7 +20,7 @@ const MOST_AT_ONCE = 1000;
 const FEWEST_AT_ONCE = 10;
 const FIRST_AT_ONCE = 200;
 
-/** What is to be exported. */
+/** The parts to export, and since when. */
 export interface ExportOptions {
   parts: readonly Part[];
   since: Date | undefined;
@@ -97,8 +97,8 @@ const partsFrom = ({ parts: all }: Header, place: ExportPosition | undefined): r
 export const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
 
 /**
- * The lines of an export after the first, from `place` on: users, games and image posts, each in the order of their ids,
- * read by key, so that those who write meanwhile change nothing of what comes before or after.
+ * The lines of an export after the first, from `place` on: users, games and image posts, each in the order of their ids.
+ * They are read by key, so that concurrent writes move no other line.
  */
 export async function* exportLines(db: Database, header: Header, place?: ExportPosition): AsyncGenerator<Lines> {
   for (const part of partsFrom(header, place)) {

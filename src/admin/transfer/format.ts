@@ -3,7 +3,7 @@ import { Timestamp, wholeNumber } from '../../../contract/common.ts';
 import { contract, type Issue, issuesOf } from '../../../contract/index.ts';
 import { idToBytes } from '../../db/values.ts';
 
-/** What the first line says of a file. A version that older programs cannot read gets another number. */
+/** The first line names the format and its version. A version that older programs cannot read gets another number. */
 export const FORMAT = 'content-gateway-export';
 export const VERSION = 1;
 
@@ -76,7 +76,7 @@ const recordMembers = {
   authorId: Id,
   createdAt: Instant,
   updatedAt: Instant,
-  /** Whether nobody sees it. */
+  /** Whether the API does not show it. */
   isHidden: z.literal(true).optional(),
   viewCount: wholeNumber(0, MAX_VIEWS),
   ...reactionsMembers,

@@ -28,11 +28,11 @@ export interface ImportOptions {
   skipBad: boolean;
   /** Whether to store nothing. */
   dryRun: boolean;
-  /** Hears of each bad line, before anything of its batch is stored. */
+  /** Is called with each bad line, before any line of its batch is stored. */
   onBad: (fault: LineFault) => void;
 }
 
-/** Lines cannot be imported; `onBad` has heard which. What came before their batch is stored. */
+/** Some lines cannot be imported; `onBad` was called with each. The batches before theirs are stored. */
 export class BadLines extends Error {
   readonly imported: Imported;
 
@@ -68,7 +68,7 @@ class Importer {
   readonly #db: Database;
   readonly #options: ImportOptions;
   readonly #indexer: Indexer;
-  /** What the indexer does, or did last. */
+  /** The current or last run of the indexer. */
   #indexed: Promise<void> = Promise.resolve();
   #isIndexing = false;
   /** The users that a dry run would have stored. */
@@ -170,7 +170,7 @@ class Importer {
   async #finish(ready: Ready): Promise<void> {
     const { dryRun, skipBad } = this.#options;
     const faults = [...ready.faults, ...(await this.#danglingAudiences(ready))];
-    // All that is wrong with a batch is told at once. What is hidden is kept without a reference to its users.
+    // A batch reports all its faults at once. Hidden records have no foreign key to their users, so they are checked here.
     const isSomeHidden = [...ready.checked.games, ...ready.checked.images].some(({ isHidden }) => isHidden);
     if (dryRun || isSomeHidden || faults.length > 0) faults.push(...(await this.#dangling(ready)));
     this.#refuse(faults);

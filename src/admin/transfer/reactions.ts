@@ -19,7 +19,7 @@ interface ReactionLink {
   type?: 'like' | 'dislike';
 }
 
-/** Where those who favorited a record, or reacted to it, are read from. */
+/** The rows from which the favorites or reactions of a record are read. */
 interface ReactionSource {
   from: string;
   columns: string;

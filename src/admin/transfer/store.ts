@@ -18,7 +18,7 @@ import type { EnqueueDocuments } from '../../search/write-buffer.ts';
 import { insertUsers, type NewUser } from '../../user/service.ts';
 import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
 
-/** A record as it is to be published, with those who favorited it or reacted to it. */
+/** A record to publish, with its favorites and reactions. */
 type ImportedRecord = Publication & Reactions & { isHidden: boolean };
 
 /** The lines of a batch as they are to be stored, by what they are. Those of records are all of one kind. */
@@ -161,7 +161,7 @@ const addHiddenReactions = async (tx: Transaction, id: string, audience: Reactio
   await storeHiddenEngagement(tx, key, 'dislike', dislikes.map(storedIdToBytes));
 };
 
-/** Adds to the audience of a record those who are not part of it yet, so that it may be done again. */
+/** Adds the missing members of a record's audience. Repeating it changes nothing. */
 const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<void> => {
   const { table, favoriteTable, reactionTable, foreignKey } = kinds[line.of];
   const id = storedIdToBytes(line.id);

@@ -6,7 +6,7 @@ import { imagesOf } from '../../image/images.ts';
 import type { UserColumns } from '../../user/entity.ts';
 import type { Reactions, LineOf } from './format.ts';
 
-// Rows as lines, their members always in the same order. What is undefined is left out.
+// Rows as lines, their members always in the same order. `JSON.stringify` leaves undefined members out.
 
 /** The columns of a record, without those of its author. */
 export type ExportedColumns = Omit<SharedColumns, 'author_nickname' | 'author_avatar'> & { isHidden?: true };

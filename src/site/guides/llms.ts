@@ -3,7 +3,7 @@ import { type Guide, guides } from './catalogue.ts';
 import { operationsText } from './operations.ts';
 import { guideMarkdown, renderedGuides } from './pages.ts';
 
-// For language models and whoever programs with them: https://llmstxt.org.
+// For language models and programs that use them: https://llmstxt.org.
 
 const SUMMARY =
   'An HTTP API for games, image posts and users. Every call is `POST /api/trpc/<operation>` with the body ' +

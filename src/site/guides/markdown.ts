@@ -82,7 +82,7 @@ export const renderMarkdown = (markdown: string, targetOf: (href: string) => Lin
         const isHere = target.kind === 'outside' || address.startsWith('#');
         return `<a href="${escapeHtml(isHere ? address : root + address)}">${text}</a>`;
       },
-      // What is wider than a telephone is scrolled by itself, also by the keyboard.
+      // A block wider than the screen scrolls by itself, also by the keyboard.
       code: ({ text, lang = '' }) =>
         `<pre tabindex="0"><code${lang === '' ? '' : ` class="language-${escapeHtml(lang)}"`}>${escapeHtml(text)}\n</code></pre>\n`,
       table({ header, rows }) {

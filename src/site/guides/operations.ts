@@ -37,7 +37,7 @@ const { components, paths } = require('#openapi/openapi.json') as {
   paths: Record<string, { post: { 'x-codeSamples': { label: string; source: string }[] } }>;
 };
 
-/** Beyond it a bound is nobody's concern. */
+/** Larger bounds are not shown: they only say that a number fits its type. */
 const LARGEST_BOUND = 1_000_000;
 const LONGEST_PATTERN = 50;
 
@@ -109,7 +109,7 @@ const references = JSON.stringify(components.schemas);
 /** Whether more than one place refers to a component, so that it is told once, by its name. */
 const isShared = (name: string): boolean => references.split(`"#/components/schemas/${name}"`).length > 2;
 
-/** What a schema looks like where it is the whole input or output: its members, not its name. */
+/** A schema that is the whole input or output: its members instead of its name. */
 const unfolded = (schema: OperationSchema): OperationSchema => {
   const name = schema.$ref === undefined ? undefined : nameOf(schema.$ref);
   return name !== undefined && /(In|Out)put$/.test(name) && !isShared(name) ? schemaNamed(name) : schema;

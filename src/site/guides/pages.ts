@@ -15,7 +15,7 @@ interface PageEntry {
 
 let entries: readonly PageEntry[] | undefined;
 
-/** All guides, rendered when somebody asks for the first of them. */
+/** All guides, rendered at the first request for one. */
 export const renderedGuides = (): readonly PageEntry[] =>
   (entries ??= guides.map((guide) => ({
     guide,
@@ -39,7 +39,7 @@ const sideList = (current: Guide): string =>
       `<li><a href="${guide.name}"${guide === current ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
   );
 
-/** Beyond so many headings, only those of the first depth stand in the contents. */
+/** With more headings than this, the table of contents lists only the first level. */
 const MANY_HEADINGS = 14;
 
 const contentsOf = (headings: readonly Heading[]): string | undefined => {

@@ -19,7 +19,7 @@ const PLAIN = 'text/plain; charset=utf-8';
 /** `/guides/`, its pages and their Markdown, and what language models read: `/llms.txt`, `/llms-full.txt`. */
 export const guidesRouter = (config: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  /** Serves a text that names addresses of the service. It is made when somebody first asks for it. */
+  /** Serves a text that names addresses of the service. The first request makes it. */
   const serve = (path: string, type: string, make: (address: string) => string, ...before: RequestHandler[]): void => {
     let text: string | undefined;
     router.all(path, readOnly, ...before, (request, response) => {

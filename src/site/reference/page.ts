@@ -50,7 +50,7 @@ ${barOf(brand, PATH)}
 export const referencePage = (brand: Brand): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.all(PATH, readOnly, pagePolicy({ styles: [EMPTY_STYLE] }), revalidated('html', htmlOf(brand)));
-  // Two megabytes, read when somebody first asks for them.
+  // Two megabytes, read at the first request.
   router.all(
     `${PATH}redoc.js`,
     readOnly,

@@ -1,7 +1,7 @@
 import { type Access, type Procedure, procedures } from '../../../contract/index.ts';
 import { escapeHtml } from '../html.ts';
 
-/** What a badge says of who may call: `public`, `scope content:write`. The page says it in the same words. */
+/** The text of an access badge: `public`, `scope content:write`. The page uses the same words. */
 const badgeOf = (access: Access): string => (access === 'public' ? access : `scope ${access}`);
 
 const line = ({ id, router, access, route }: Procedure): string => `<li class="opblock" data-operation="${id}">

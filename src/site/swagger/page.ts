@@ -27,7 +27,7 @@ const options = {
   },
 };
 
-/** What the page asks for; the package holds more, a demo of another API among it. */
+/** The files that the page requests; the package holds more, such as a demo of another API. */
 const PACKAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
 const OUR_FILES = [

@@ -23,7 +23,7 @@ const databaseFile = ({ databaseUrl }: Config, instead: string): string => {
   return file;
 };
 
-/** What the rooms below need, loaded when it is needed: it takes longer to load than all else. */
+/** Loads the modules of the backup on demand: they take longer to load than the rest of the command line. */
 const load = async () => {
   const { backUp } = await import('../../backup/backup.ts');
   const { checkBackup, restore } = await import('../../backup/restore.ts');

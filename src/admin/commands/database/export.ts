@@ -27,7 +27,7 @@ class StandardOutput {
     process.stdout.once('error', leave).once('close', leave);
   }
 
-  /** Whether nobody reads on, such as `head` that has seen enough. */
+  /** Whether the reader has closed the pipe, as `head` does after its last line. */
   get isGone(): boolean {
     return this.#isGone;
   }

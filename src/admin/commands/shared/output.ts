@@ -1,4 +1,4 @@
-// What a command is asked for goes to the standard output, alone; what there is to say about it to the standard error.
+// The result of a command goes to the standard output, messages about it to the standard error.
 import { escapeOf, escapeUnseen } from '../../../../contract/text.ts';
 
 const write = (lines: readonly string[]): void => {
@@ -40,7 +40,7 @@ export const printTable = (headings: readonly string[], rows: readonly (readonly
   );
 };
 
-/** What stands in a cell for a value. */
+/** The text of a value in a cell. */
 const cellOf = (value: unknown): string => {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();

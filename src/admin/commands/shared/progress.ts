@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress';
 
-/** Shows on the standard error how far `work` is with so many rows, or what the `unit` is, if that is a terminal. */
+/** Shows a progress bar for `work` on the standard error, counted in rows or in `unit`, if that is a terminal. */
 export const withProgress = async <T>(
   total: number,
   work: (advance: (more: number) => void) => Promise<T>,

@@ -102,7 +102,7 @@ const cleanUp = async (
   command: string,
   { name, made, countLeft }: VerifyRun,
 ): Promise<{ left: number | null; fault?: string }> => {
-  // What it prints is no result of ours.
+  // Its output goes to the standard error, since it is no part of the result.
   const child = spawn('sh', ['-c', `VERIFY_RUN=${name}; export VERIFY_RUN\n${command}`], { stdio: ['ignore', 2, 2] });
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   const left = (await countLeft()) ?? null;

@@ -15,7 +15,7 @@ interface HiddenRow {
   record: string;
 }
 
-/** Locks hidden records, in the order of their ids, those that somebody else has shown meanwhile excepted. */
+/** Locks hidden records in the order of their ids. Records that were shown meanwhile are left out. */
 const lockHidden = (tx: Transaction, authorId: Bytes, ids: readonly Bytes[]): Promise<HiddenRow[]> => {
   const { sql, parameters } = inList(ids);
   return tx.read<HiddenRow>(

@@ -7,10 +7,10 @@ import { memoize } from '../../../db/sql/memoize.ts';
 import type { Bytes } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 
-// Records are hidden by being taken away, as if they were deleted, and kept aside with the favorites and reactions that
-// they had: so every list, search and count is right without knowing of it. Whoever asks for one gets a 404.
+// A hidden record is deleted from its table and kept aside with its favorites and reactions. Lists, searches and counts
+// need no condition for hidden records, and a request for one gets a 404.
 
-/** What a hidden record is published from again: columns but the ids, as they are stored. */
+/** The stored columns from which a hidden record is published again, without the ids. */
 export type HiddenSnapshot = Record<string, string | number | null> & {
   title: string;
   tag_ids: string;
