@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Express } from 'express';
-import { type Config, ConfigError, inContainer, MAX_PORT } from '../config/config.ts';
+import { type Config, ConfigError, inContainer } from '../config/config.ts';
+import { MAX_PORT } from '../config/variables.ts';
 import type { Database } from '../db/database.ts';
 import { isDurable } from '../db/durability.ts';
 import { Deadline } from '../deadline.ts';

@@ -1,7 +1,7 @@
 import { type Block, BlockReader, docsOfWords } from './block.ts';
 import type { SearchKind } from './document.ts';
 import { labelGram, pairsOf, START, type TermGram, termGrams } from './grams.ts';
-import type { StoredText, Texts } from './store.ts';
+import type { StoredText, Texts } from './segment.ts';
 
 /** What a search asks of a document. */
 export interface Sought {

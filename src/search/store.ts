@@ -2,27 +2,26 @@ import { LRUCache } from 'lru-cache';
 import type { Parameter, Reader } from '../db/connection.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
 import type { Bytes } from '../db/values.ts';
-import { Block, decodeAllRising } from './block.ts';
-import { type Document, KEY_BYTES, type SearchKind } from './document.ts';
-import { segmentState } from './entity.ts';
+import { Block } from './block.ts';
+import { KEY_BYTES, type SearchKind } from './document.ts';
+import {
+  CHUNK_KEYS,
+  copyOf,
+  keyAt,
+  lowerBound,
+  readRemoved,
+  readSegments,
+  readTexts,
+  type Segment,
+  splitLabels,
+  Texts,
+} from './segment.ts';
 
-/** Keys that are stored, and read, together. */
-export const CHUNK_KEYS = 128;
 const CACHE_BYTES = 64 * 2 ** 20;
 /** What an entry of the cache takes besides its bytes. */
 const ENTRY_BYTES = 200;
 const CHUNKS_AT_ONCE = 128;
 const GRAMS_AT_ONCE = 64;
-
-/** A live segment; see `SegmentRow`. */
-export interface Segment {
-  id: number;
-  level: number;
-  size: number;
-  removals: number;
-  first: Uint8Array;
-  last: Uint8Array;
-}
 
 /** What the index looked like at one moment. */
 export interface IndexState {
@@ -48,51 +47,6 @@ export interface Rank {
   doc: number;
   isThere: boolean;
 }
-
-/** The documents of a segment of level 0. */
-export type StoredText = Omit<Document, 'key'>;
-
-export const splitLabels = (labels: string): string[] => (labels === '' ? [] : labels.split('\n'));
-
-/** The drivers' buffers are often parts of larger ones, which must not be kept for them. */
-const copyOf = (bytes: Bytes): Uint8Array => new Uint8Array(bytes);
-
-interface SegmentColumns {
-  id: number;
-  level: number;
-  size: number;
-  removals: number;
-  first_key: Bytes;
-  last_key: Bytes;
-}
-
-/** The live segments of a kind. */
-export const readSegments = async (reader: Reader, kind: SearchKind): Promise<Segment[]> => {
-  const rows = await reader.read<SegmentColumns>(
-    `SELECT id, level, size, removals, first_key, last_key FROM search_segments WHERE kind = ? AND state = ?`,
-    [kind.code, segmentState.live],
-  );
-  return rows.map(({ first_key: first, last_key: last, ...row }) => ({
-    ...row,
-    first: copyOf(first),
-    last: copyOf(last),
-  }));
-};
-
-/** The documents of a segment of level 0. */
-export const readTexts = async (reader: Reader, { id }: Segment): Promise<StoredText[]> => {
-  const [row] = await reader.read<{ data: Bytes }>('SELECT data FROM search_texts WHERE segment = ?', [id]);
-  return row ? decodeTexts(row.data) : [];
-};
-
-/** The documents that were taken out of a segment, in rising order. */
-export const readRemoved = async (reader: Reader, { id, removals }: Segment): Promise<Uint32Array> => {
-  const rows = await reader.read<{ docs: Bytes }>(
-    'SELECT docs FROM search_removals WHERE segment = ? AND removal <= ?',
-    [id, removals],
-  );
-  return Uint32Array.from(new Set(rows.flatMap(({ docs }) => [...decodeAllRising(docs)]))).toSorted();
-};
 
 interface StateColumns {
   id: number;
@@ -292,51 +246,4 @@ export class SearchStore {
   }
 }
 
-export const keyAt = (keys: Uint8Array, index: number): Uint8Array =>
-  keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
-
 const blockName = (segment: number, gram: string): string => `b${segment} ${gram}`;
-
-/** How many of sorted keys are less than this one, or at most it. */
-export const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean): number => {
-  let low = 0;
-  let high = keys.length / KEY_BYTES;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const order = Buffer.compare(keyAt(keys, middle), key);
-    if (order < 0 || (orEqual && order === 0)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-};
-
-/** The texts of a segment of level 0, also as one, in which a term is found fast. */
-export class Texts {
-  readonly documents: readonly StoredText[];
-  /** All texts, with a character in between that no term holds. */
-  readonly joined: string;
-  /** Where each text begins, and where the next one would. */
-  readonly starts: Uint32Array;
-
-  constructor(documents: readonly StoredText[]) {
-    this.documents = documents;
-    this.joined = documents.map(({ text }) => `${text}\0`).join('');
-    this.starts = new Uint32Array(documents.length + 1);
-    documents.forEach(({ text }, index) => (this.starts[index + 1] = (this.starts[index] ?? 0) + text.length + 1));
-  }
-
-  /** What it takes in memory, roughly: both kinds of texts with two bytes per character. */
-  get byteLength(): number {
-    return this.joined.length * 4;
-  }
-}
-
-export const encodeTexts = (documents: readonly StoredText[]): Buffer =>
-  Buffer.from(JSON.stringify(documents.map(toList)));
-
-const toList = ({ text, labels }: StoredText): string[] => [text, ...labels];
-
-const decodeTexts = (data: Bytes): StoredText[] =>
-  (JSON.parse(Buffer.from(data).toString()) as [string, ...string[]][]).map(fromList);
-
-const fromList = ([text, ...labels]: [string, ...string[]]): StoredText => ({ text, labels });

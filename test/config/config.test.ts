@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, readConfig, sandboxOf, variableNames } from '../../src/config/config.ts';
+import { ConfigError, readConfig, sandboxOf } from '../../src/config/config.ts';
+import { variableNames } from '../../src/config/variables.ts';
 import { describeAddress, serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */

@@ -4,7 +4,8 @@
  */
 import { expect, test } from '@jest/globals';
 import { strayVariables } from '../../src/suggestions/variables.ts';
-import { readConfig, telemetryNames, variableNames } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { telemetryNames, variableNames } from '../../src/config/variables.ts';
 
 /** What is said of a variable that is set. */
 const saidOf = (name: string): string | undefined =>

@@ -263,7 +263,8 @@ describe('the rest', () => {
       readers
         .filter((file) => file !== 'src/config/config.ts')
         .map(
-          (file) => `${file} reads process.env: add a variable to src/config/config.ts, which checks and describes it.`,
+          (file) =>
+            `${file} reads process.env: add a variable to src/config/variables.ts, which checks and describes it.`,
         ),
     ).toEqual([]);
   });

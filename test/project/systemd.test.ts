@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { variableNames } from '../../src/config/config.ts';
+import { variableNames } from '../../src/config/variables.ts';
 
 const UNIT = 'deploy/systemd/content-gateway.service';
 const unit = readFileSync(UNIT, 'utf8');

@@ -1,21 +1,21 @@
-import type { Connection, RowDataPacket } from 'mysql2';
+import type { Connection } from 'mysql2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { placeOf, type ServerAddress } from '../address.ts';
 import { breakConnection, connect, CONNECT_TIMEOUT_MS } from './connect.ts';
 import { connectionError, driverError, isCrowded } from './errors.ts';
+import { type Fitness, fitnessOf, query, within } from './fitness.ts';
 import type { Setting } from './settings.ts';
 
 /** How long a host that comes first in the list may take to answer, once a later one has. */
 const PREFERENCE_MS = 300;
-/** How often servers that were not there are asked again. */
+/** How soon unreachable servers are tried again. */
 const AGAIN_MS = 250;
-/** How long calls wait for servers that were not there when last asked. */
+/** How long calls wait for servers that the last search found unreachable. */
 const AWAY_PATIENCE_MS = 200;
-/** How often a server that others could stand in for is asked whether it is still fit, and how long it may take. */
+/** The period and timeout of health checks, where other servers could take over. */
 const WATCH_MS = 1000;
 const WATCH_TIMEOUT_MS = 2000;
-
-/** How long what was begun on a server may go on there once others use another one. */
+/** How long running calls may finish on a server after new ones use another. */
 const LINGER_MS = 1000;
 
 const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server";
@@ -23,9 +23,9 @@ const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server";
 /** A server that was found fit to work with. */
 export interface Node {
   readonly address: ServerAddress;
-  /** Whether it is no more: nobody should use a connection to it. */
+  /** Whether it is abandoned: its connections must not be used. */
   isLeft: boolean;
-  /** Whether it was taken for want of a better one. */
+  /** Whether it was chosen although it may delay writes, as no better one was there. */
   readonly isMakeshift: boolean;
 }
 
@@ -33,74 +33,32 @@ export interface Node {
 export interface HostLink {
   connection: Connection;
   node: Node;
-  /** Which server answers there: an address may be that of several. */
+  /** The server's own name: several may share an address. */
   server: string;
 }
 
-const query = (connection: Connection, sql: string): Promise<RowDataPacket[]> =>
-  new Promise((resolve, reject) => {
-    connection.query<RowDataPacket[]>(sql, (error, rows) => (error ? reject(error) : resolve(rows)));
-  });
-
-/** `makeshift`: it may hold up writes. */
-type Fitness = 'fit' | 'makeshift';
-
-/** Asks a server whether it takes writes. @throws Error NO_FIT_HOST */
-const fitnessOf = async (connection: Connection): Promise<Fitness> => {
-  // Other statements than SHOW and SET a Galera node without its cluster refuses.
-  const rows = [
-    ...(await query(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")),
-    ...(await query(
-      connection,
-      "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_local_state_comment')",
-    )),
-  ];
-  const values = new Map(rows.map(({ Variable_name: name, Value: value }) => [String(name), String(value)]));
-  if (!/^(OFF|0)$/i.test(values.get('read_only') ?? 'OFF')) {
-    throw connectionError('NO_FIT_HOST', 'takes no writes (read_only)');
-  }
-  if (values.get('wsrep_on') === 'ON' && values.get('wsrep_ready') !== 'ON') {
-    throw connectionError('NO_FIT_HOST', 'is not synced with its cluster (wsrep_ready)');
-  }
-  // While it gives a node that joins all that it has, its tables may be locked.
-  return /^Donor/i.test(values.get('wsrep_local_state_comment') ?? '') ? 'makeshift' : 'fit';
-};
-
-/** What `work` comes to, unless it takes longer than `ms`. */
-const within = async <T>(ms: number, work: Promise<T>): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(connectionError('ETIMEDOUT', `no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
-
 interface HostsOptions {
-  /** Whether only one that takes writes is fit. Asked only where there are several: one alone is all there is. */
+  /** Whether only a server that takes writes is fit. A single server is used without asking. */
   needsPrimary: boolean;
 }
 
 /**
- * The servers of a database, of which all connections use the same one: the first that is fit, for as long as it is. Where
- * there are several it is watched, since a server that hangs says nothing.
+ * The servers of a database. All connections use the first fit one, for as long as it is fit. Where there are several, its
+ * health is checked periodically, since a hanging server reports nothing.
  */
 export class Hosts {
   readonly addresses: readonly ServerAddress[];
   readonly #needsPrimary: boolean;
   readonly #listeners = new Set<(node: Node, isGone: boolean) => void>();
   readonly #suspecting = new Set<(node: Node) => void>();
-  /** Undefined while nobody knows whether there is one. */
+  /** Undefined until a search finds one. */
   #current: Node | undefined;
   /** The one used last. */
   #latest: Node | undefined;
   #search: Promise<Node> | undefined;
-  /** What came of the last search, when it found none. */
+  /** The error of the last search, if it found none. */
   #failure: { error: Error; at: number } | undefined;
-  /** What breaks off those connections that are being made. */
+  /** Aborts the connections that are being opened. */
   readonly #connecting = new Set<(error: Error) => void>();
   #watch: NodeJS.Timeout | undefined;
   #watcher: Connection | undefined;
@@ -113,7 +71,7 @@ export class Hosts {
     if (addresses.length > 1) this.#watch = setInterval(() => void this.#look(), WATCH_MS).unref();
   }
 
-  /** Whether none was there when last asked. */
+  /** Whether the last search found no server. */
   get areAway(): boolean {
     return this.#current === undefined && this.#failure !== undefined;
   }
@@ -123,17 +81,17 @@ export class Hosts {
     return this.addresses.map(placeOf).join(', ');
   }
 
-  /** Has `listener` called with a server that is left; `isGone` when it is not even there. */
+  /** Registers a listener for servers that are abandoned; `isGone` if the server does not answer at all. */
   onLeave(listener: (node: Node, isGone: boolean) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Has `listener` called with a server that did not answer on one connection, so that others to it may be dead, too. */
+  /** Registers a listener for servers that did not answer on one connection: their others may be dead, too. */
   onHostSuspect(listener: (node: Node) => void): void {
     this.#suspecting.add(listener);
   }
 
-  /** Connects to the server that is used. @throws Error of the driver, or NO_FIT_HOST */
+  /** Connects to the current server. @throws Error of the driver, or NO_FIT_HOST */
   async connect(settings: readonly Setting[]): Promise<HostLink> {
     const node = await this.locate();
     try {
@@ -147,7 +105,7 @@ export class Hosts {
   }
 
   /**
-   * The server that is used. While none is known to be there, callers hear so soon.
+   * The current server. Fails within 200 ms while the last search found none.
    * @throws Error of the driver, or NO_FIT_HOST
    */
   async locate(): Promise<Node> {
@@ -163,19 +121,19 @@ export class Hosts {
     return Promise.race([search, giveUp]);
   }
 
-  /** Has the servers asked again before anyone connects: this one could not be connected to, or did not answer. */
+  /** Lets the next connection search again, after this server refused one or did not answer. */
   doubt(node: Node): void {
     if (this.#current === node) this.#current = undefined;
   }
 
-  /** Likewise, and has the connections to it looked at: it does not answer on one. */
+  /** As `doubt`, and lets the pools check their other connections to it: one got no answer. */
   suspect(node: Node): void {
     if (node.isLeft) return;
     this.doubt(node);
     for (const listener of this.#suspecting) listener(node);
   }
 
-  /** Has nobody use a server any more, which says that it is not fit, or `isGone`. */
+  /** Abandons a server that reports that it is not fit, or `isGone`. */
   leave(node: Node, isGone = false): void {
     this.doubt(node);
     if (node.isLeft && !isGone) return;
@@ -224,7 +182,7 @@ export class Hosts {
   }
 
   /**
-   * Asks all at once, and takes the first in the list that is fit, or else a makeshift: the one used last comes before the
+   * Asks all at once, and takes the first in the list that is fit, or else a makeshift. The latest server comes before the
    * others.
    */
   #firstFit(): Promise<{ address: ServerAddress; isMakeshift: boolean }> {
@@ -259,7 +217,7 @@ export class Hosts {
       connection.end();
       return fitness;
     } finally {
-      // What the server does with the farewell is its own affair.
+      // `end` waits for the server's answer, which may never come.
       setTimeout(() => breakConnection(connection, connectionError('ECONNRESET', 'done')), PREFERENCE_MS).unref();
     }
   }
@@ -274,9 +232,9 @@ export class Hosts {
     return connectionError('NO_FIT_HOST', reasons.join('; '));
   }
 
-  /** Looks whether the server that is used still is fit. */
+  /** Checks whether the latest server is still fit. */
   async #look(): Promise<void> {
-    // Also one that is in doubt: what was begun there waits for it.
+    // A server in doubt is checked as well, since running calls still wait for it.
     const node = this.#latest;
     if (!node || node.isLeft || this.#isWatching) return;
     this.#isWatching = true;
@@ -286,7 +244,7 @@ export class Hosts {
       this.#dropWatcher();
       this.leave(node, driverError(error).code !== 'NO_FIT_HOST');
     } finally {
-      // It may have been left meanwhile: the next one has a watcher of its own.
+      // The server may have been abandoned meanwhile; the next one needs a watcher of its own.
       if (node.isLeft) this.#dropWatcher();
       this.#isWatching = false;
     }
@@ -305,7 +263,7 @@ export class Hosts {
     } catch (error) {
       const { code } = driverError(error);
       if (code === 'ETIMEDOUT' || code === 'NO_FIT_HOST' || node.isLeft) throw error;
-      // Perhaps only this connection was closed.
+      // The server may have closed this connection alone.
       this.#dropWatcher();
       await check();
     }

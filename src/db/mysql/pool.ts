@@ -1,66 +1,56 @@
 import type { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
 import type { Parameter } from '../connection.ts';
 import { connectionError, isCrowded, isUnfit } from './errors.ts';
 import type { PoolObserver, PoolUsage, StatementObservation } from '../observer.ts';
 import type { Hosts, Node } from './hosts.ts';
 import { MysqlSession, type StatementBudget } from './session.ts';
+import { SessionQueue, type UseSession } from './session-queue.ts';
 import type { Setting } from './settings.ts';
 
-/** Calls that wait for a connection; beyond, they are refused. Far more than can be served within their time. */
-const MAX_WAITING = 1000;
-/** How long a connection stays open that nobody uses. */
+/** How long an idle connection stays open. */
 const IDLE_MS = 60_000;
-/** How long a server that has enough connections is asked for no more, where there are some. */
+/** How long no connection is opened after the server refused one for having too many. */
 const CROWDED_PAUSE_MS = 1000;
 
-/** How long a server may take to answer on a connection that nobody uses, once there is doubt. */
+/** How long a suspected server may take to answer a ping on an idle connection. */
 const PING_MS = 500;
 
-/** What may come of having a server give up what it runs. */
+/** The outcomes of cancelling a statement. */
 interface Cancelling {
-  /** It has not said a word for a while. */
+  /** The server has not answered for a while. */
   suspect: () => void;
-  /** It has, or nothing is to be had from it. */
+  /** The session is free again, or `false`: it has to be closed. */
   done: (isFree: boolean) => void;
 }
 
-/** Speaks to a server about its sessions, on another one. */
+/** Controls the sessions of a server over another connection. */
 export interface Canceller {
-  /** Has a server give up what it runs. What is returned is to be called when that has been answered. */
+  /** Cancels the running statement of a session. The caller calls the returned function when the statement has ended. */
   cancel: (session: MysqlSession, cancelling: Cancelling) => () => void;
-  /** Has a server close a session that was closed here without an answer from it. */
+  /** Closes a session at the server that was closed here without its answer. */
   close: (session: MysqlSession) => void;
 }
 
 export interface SessionPoolOptions {
   hosts: Hosts;
-  /** How many connections, at most. They are opened when they are needed. */
+  /** The maximum number of connections. They are opened on demand. */
   limit: number;
-  /** What each connection runs before it is used for the first time. */
+  /** The settings of each new connection. */
   settings: readonly Setting[];
   statements: StatementBudget;
-  /** Without, what is given up runs to its end, or for as long as the connection is kept. */
+  /** Without one, a cancelled statement is abandoned by closing its connection. */
   canceller?: Canceller;
-  /** Makes what watches the pool, and may ask how it stands. */
+  /** Makes the observer of the pool, which may ask for its usage. */
   observe?: ((usage: () => PoolUsage) => PoolObserver) | undefined;
-}
-
-interface WaitingSession {
-  since: number;
-  use: (session: MysqlSession) => void;
-  fail: (error: unknown) => void;
-  forget: (() => void) | undefined;
 }
 
 /** Connections to the server in use that are all set up alike and know their prepared statements. */
 export class SessionPool {
   readonly #options: SessionPoolOptions;
   readonly #sessions = new Set<MysqlSession>();
-  /** Those that nobody uses, and since when; the one used last at the end. */
+  /** Idle sessions and since when they are; the latest at the end. */
   readonly #idle: { session: MysqlSession; since: number }[] = [];
-  /** In the order of arrival. */
-  readonly #waiting = new Set<WaitingSession>();
+  readonly #queue: SessionQueue;
   readonly #sweep: NodeJS.Timeout;
   readonly #observer: PoolObserver | undefined;
   #connecting = 0;
@@ -69,11 +59,12 @@ export class SessionPool {
 
   constructor(options: SessionPoolOptions) {
     this.#options = options;
+    this.#queue = new SessionQueue((ms) => this.#observer?.waited(ms));
     this.#observer = options.observe?.(() => ({
       used: this.#sessions.size - this.#idle.length,
       idle: this.#idle.length,
       limit: options.limit,
-      waiting: this.#waiting.size,
+      waiting: this.#queue.size,
     }));
     this.#sweep = setInterval(() => this.#closeUnused(), IDLE_MS / 2).unref();
     options.hosts.onLeave((node, isGone) => this.#leave(node, isGone));
@@ -81,7 +72,7 @@ export class SessionPool {
   }
 
   /**
-   * Runs one SELECT on any connection. At the deadline it rejects at once, and the database gives it up.
+   * Runs one SELECT on any connection. At the deadline it rejects at once, and the statement is cancelled.
    * @throws AppError TIMEOUT, OVERLOADED when too many wait already
    */
   read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
@@ -119,37 +110,29 @@ export class SessionPool {
     });
   }
 
-  /** Has a statement watched that is asked for now. */
+  /** Begins to observe a statement. */
   watch(sql: string): StatementObservation | undefined {
     return this.#observer?.statement(sql);
   }
 
   /**
-   * A session for whoever calls alone, to be released.
+   * A session for the caller alone, who releases it.
    * @throws AppError TIMEOUT, OVERLOADED when too many wait already
    */
   acquire(deadline?: Deadline): Promise<MysqlSession> {
     return new Promise((resolve, reject) => this.#acquire(deadline, resolve, reject));
   }
 
-  /** Gives a session to those who wait, and who come. */
+  /** Returns a session to the pool: the first waiting call gets it. */
   release(session: MysqlSession): void {
     if (this.#isClosed || session.isBroken || session.node.isLeft) {
       session.destroy();
       return;
     }
-    const [next] = this.#waiting;
-    if (next) {
-      this.#waiting.delete(next);
-      next.forget?.();
-      this.#noteWaited(next);
-      next.use(session);
-    } else {
-      this.#idle.push({ session, since: Date.now() });
-    }
+    if (!this.#queue.serve(session)) this.#idle.push({ session, since: Date.now() });
   }
 
-  /** Hears of an error that something met on a session: it may be the last, or that of the server. */
+  /** Takes note of an error on a session, which may end the session or the use of its server. */
   note(session: MysqlSession, error: unknown): void {
     if (isUnfit(error)) {
       session.destroy();
@@ -160,8 +143,8 @@ export class SessionPool {
   }
 
   /**
-   * Has the database give up what a session runs. The function returned is to be called when that has been answered; `done`
-   * is when the session can be used again, unless it had to be closed.
+   * Cancels the running statement of a session. The caller calls the returned function when the statement has ended. `done`
+   * is called when the session can be used again, and never if it had to be closed.
    */
   breakOff(session: MysqlSession, done: () => void): () => void {
     const { canceller, hosts } = this.#options;
@@ -178,7 +161,7 @@ export class SessionPool {
     });
   }
 
-  /** Closes a session on which the server has not answered, at both ends. */
+  /** Closes a session without an answer of the server, at both ends. */
   abandon(session: MysqlSession): void {
     const { canceller, hosts } = this.#options;
     const wasThere = !session.isBroken;
@@ -192,11 +175,11 @@ export class SessionPool {
     return this.#isClosed;
   }
 
-  /** Refuses those who wait, and closes all connections: those in use at once. */
+  /** Fails the waiting calls, and closes all connections: busy ones at once. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#sweep);
-    this.#failAll(connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
+    this.#queue.failAll(connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
     const idle = new Set(this.#idle.map(({ session }) => session));
     for (const session of this.#sessions) {
       if (idle.has(session)) session.end();
@@ -204,7 +187,7 @@ export class SessionPool {
     }
   }
 
-  #acquire(deadline: Deadline | undefined, use: WaitingSession['use'], fail: WaitingSession['fail']): void {
+  #acquire(deadline: Deadline | undefined, use: UseSession, fail: (error: unknown) => void): void {
     if (deadline?.error || this.#isClosed) {
       fail(deadline?.error ?? connectionError('PROTOCOL_CONNECTION_LOST', 'closed'));
       return;
@@ -215,33 +198,18 @@ export class SessionPool {
       use(session);
       return;
     }
-    if (this.#waiting.size >= MAX_WAITING) {
-      fail(new AppError('OVERLOADED'));
-      return;
-    }
-    const waiting: WaitingSession = { since: performance.now(), use, fail, forget: undefined };
-    this.#waiting.add(waiting);
-    waiting.forget = deadline?.onEnd((error) => {
-      this.#waiting.delete(waiting);
-      this.#noteWaited(waiting);
-      fail(error);
-    });
-    this.#grow();
-  }
-
-  #noteWaited({ since }: WaitingSession): void {
-    this.#observer?.waited(performance.now() - since);
+    if (this.#queue.join(deadline, use, fail)) this.#grow();
   }
 
   #takeIdle(): MysqlSession | undefined {
     return this.#idle.pop()?.session;
   }
 
-  /** Connects as often as somebody waits, within the limit. */
+  /** Opens a connection for each waiting call, within the limit. */
   #grow(): void {
     const { limit } = this.#options;
     while (
-      this.#connecting < this.#waiting.size &&
+      this.#connecting < this.#queue.size &&
       this.#connecting + this.#sessions.size < limit &&
       (this.#sessions.size === 0 || Date.now() >= this.#crowdedUntil)
     ) {
@@ -262,27 +230,15 @@ export class SessionPool {
     } catch (error) {
       this.#connecting -= 1;
       if (isCrowded(error) && this.#sessions.size > 0) {
-        // Those that are there serve them all, one after the other.
+        // The open connections serve all waiting calls, one after the other.
         this.#crowdedUntil = Date.now() + CROWDED_PAUSE_MS;
       } else if (hosts.areAway) {
-        this.#failAll(error);
+        this.#queue.failAll(error);
       } else {
-        const [first] = this.#waiting;
-        if (first) this.#fail(first, error);
+        this.#queue.failFirst(error);
       }
     }
     this.#grow();
-  }
-
-  #fail(waiting: WaitingSession, error: unknown): void {
-    this.#waiting.delete(waiting);
-    waiting.forget?.();
-    this.#noteWaited(waiting);
-    waiting.fail(error);
-  }
-
-  #failAll(error: unknown): void {
-    for (const waiting of this.#waiting) this.#fail(waiting, error);
   }
 
   #drop(session: MysqlSession): void {
@@ -299,7 +255,7 @@ export class SessionPool {
     }
   }
 
-  /** Has sessions that nobody uses prove that there is somebody at their other end, before anybody does. */
+  /** Pings the idle connections to a server, and closes those without an answer. */
   #check(node: Node): void {
     const checked = this.#idle.filter(({ session }) => session.node === node);
     for (const { session } of checked) {

@@ -1,7 +1,7 @@
 import { ByteWriter, encodeBlock } from '../block.ts';
 import type { SearchKind } from '../document.ts';
 import { addGrams, gramOf, type GramSink, labelGram, NONE } from '../grams.ts';
-import type { StoredText } from '../store.ts';
+import type { StoredText } from '../segment.ts';
 
 /** In place of the first character of a label, whose second one is its number. */
 const LABEL = NONE + 1;

@@ -8,7 +8,8 @@ import { KEY_BYTES, type SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
 import { DROPPED, mergeBlocks } from './merge.ts';
 import { type NewBlock, type SegmentWriter, Superseded } from './segment-writer.ts';
-import { keyAt, readRemoved, readTexts, type Segment, type SearchStore, type StoredText } from '../store.ts';
+import { keyAt, readRemoved, readTexts, type Segment, type StoredText } from '../segment.ts';
+import type { SearchStore } from '../store.ts';
 
 const BLOCKS_AT_ONCE = 128;
 const DOCUMENTS_AT_ONCE = 32;

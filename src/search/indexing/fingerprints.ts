@@ -3,7 +3,8 @@ import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { Block, BlockReader } from '../block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from '../document.ts';
 import { addGrams, gramOf, labelGram, NONE } from '../grams.ts';
-import { keyAt, lowerBound, readSegments, type Segment, SearchStore, splitLabels, type StoredText } from '../store.ts';
+import { keyAt, lowerBound, readSegments, type Segment, splitLabels, type StoredText } from '../segment.ts';
+import { SearchStore } from '../store.ts';
 import { readBlocks, readKeys } from './compact.ts';
 
 // What the index says of a document stands in the blocks of all its grams. A sum of what each of them says is known in one

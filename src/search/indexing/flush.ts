@@ -6,7 +6,8 @@ import { removeDocuments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
 import { insertTexts, Superseded } from './segment-writer.ts';
-import { readSegments, type Segment, type SearchStore, splitLabels } from '../store.ts';
+import { readSegments, type Segment, splitLabels } from '../segment.ts';
+import type { SearchStore } from '../store.ts';
 
 const DELETED_AT_ONCE = 512;
 

@@ -9,7 +9,8 @@ import { collectGarbage } from './garbage.ts';
 import { rebuild } from './rebuild.ts';
 import { LEASE_MS, randomId, SegmentWriter, Superseded } from './segment-writer.ts';
 import { defaultSizes, type Sizes } from '../sizes.ts';
-import { readSegments, SearchStore } from '../store.ts';
+import { readSegments } from '../segment.ts';
+import { SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;
 const FAULT_PAUSE_MS = 10_000;

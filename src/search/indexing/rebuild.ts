@@ -13,7 +13,8 @@ import { type Document, KEY_BYTES, keyOf, labelsOf, millisecondsOf, type SearchK
 import { segmentState } from '../entity.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 import type { Sizes } from '../sizes.ts';
-import { keyAt, readSegments, type Segment, SearchStore } from '../store.ts';
+import { keyAt, readSegments, type Segment } from '../segment.ts';
+import { SearchStore } from '../store.ts';
 
 const RECORDS_AT_ONCE = 1024;
 

@@ -4,7 +4,7 @@ import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { chunksOf, placeholders } from '../../db/sql/in-list.ts';
 import type { Document, SearchKind } from '../document.ts';
 import { segmentState } from '../entity.ts';
-import { CHUNK_KEYS, encodeTexts, keyAt } from '../store.ts';
+import { CHUNK_KEYS, encodeTexts, keyAt } from '../segment.ts';
 
 /** The greatest random number that Node makes, and engines and drivers take, as an integer. */
 const RANDOM_LIMIT = 2 ** 48 - 1;

@@ -1,0 +1,174 @@
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+import { checkAddress, DEFAULT_DATABASE_URL, hasUnencoded, ILL_FORMED } from '../db/address.ts';
+import { AddressError } from '../errors.ts';
+import { parseQuotas, QuotaError } from '../rate-limit/policies.ts';
+import { LogoError, readLogo } from './brand-logo.ts';
+
+// The environment variables: their forms, their defaults and what a fault in one says.
+
+export const MAX_PORT = 65_535;
+
+const wholeNumber = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
+
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((value) => value === 'true');
+
+const databaseUrl = z.string().check((ctx) => {
+  try {
+    checkAddress(ctx.value);
+  } catch (error) {
+    if (!(error instanceof AddressError)) throw error;
+    ctx.issues.push({ code: 'custom', input: '', message: error.message });
+  }
+});
+
+const quotas = z.string().transform((text, ctx) => {
+  try {
+    return parseQuotas(text);
+  } catch (error) {
+    if (!(error instanceof QuotaError)) throw error;
+    ctx.issues.push({ code: 'custom', input: text, message: error.message });
+    return z.NEVER;
+  }
+});
+
+const redisUrl = z
+  .string()
+  .refine(
+    (url) => /^rediss?:\/\/[^/]/.test(url) && (hasUnencoded(url) || URL.canParse(url)),
+    'must be redis://user:password@host:port/number or rediss://…',
+  )
+  .refine((url) => !hasUnencoded(url), ILL_FORMED);
+
+const publicUrl = z
+  .string()
+  .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), 'must be an http or https URL')
+  .transform((url) => url.replace(/\/+$/, ''));
+
+const logo = z.string().transform((path, ctx) => {
+  try {
+    return readLogo(path);
+  } catch (error) {
+    if (!(error instanceof LogoError)) throw error;
+    ctx.issues.push({ code: 'custom', input: path, message: error.message });
+    return z.NEVER;
+  }
+});
+
+const WEB_ADDRESS = /^https?:\/\/[^\s/]/i;
+const MAIL_ADDRESS = /^mailto:[^\s@?]+@[^\s@?]+$/i;
+
+/** A link as the published pages and the document may hold it. */
+const link = (forms: readonly RegExp[], message: string) =>
+  z.string().refine((url) => URL.canParse(url) && forms.some((form) => form.test(url)), message);
+
+/** The variables of the service. */
+export const variables = z.object({
+  PORT: wholeNumber(0, MAX_PORT).default(3000),
+  HOST: z.string().optional(),
+  DATABASE_URL: databaseUrl.default(DEFAULT_DATABASE_URL),
+  DATABASE_READ_URL: databaseUrl
+    .refine((url) => !url.startsWith('sqlite:'), 'must be mysql://user:password@host:port/database or mariadb://…')
+    .optional(),
+  AUTO_MIGRATE: flag.optional(),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be fatal, error, warn, info, debug, trace or silent',
+    })
+    .default('info'),
+  LOG_FORMAT: z.enum(['json', 'pretty'], { error: 'must be json or pretty' }).optional(),
+  SLOW_REQUEST_MS: wholeNumber(0, 600_000).default(1000),
+  PUBLIC_URL: publicUrl.optional(),
+  SECURITY_CONTACT: link([MAIL_ADDRESS, /^https:\/\/[^\s/]/i], 'must be a mailto: or https:// URL').optional(),
+  TRUST_PROXY: wholeNumber(0, 32).default(0),
+  CORS_ORIGINS: z
+    .string()
+    .transform((list) => list.split(',').map((origin) => origin.trim()))
+    .pipe(
+      z.array(
+        z
+          .string()
+          .refine(
+            (origin) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin),
+            'must be * or a comma-separated list of origins such as https://app.example.com',
+          ),
+      ),
+    )
+    .default(['*']),
+  WORKERS: z
+    .literal('auto', { error: 'must be auto or a whole number' })
+    .transform(() => availableParallelism())
+    .or(wholeNumber(1, 256))
+    .default(1),
+  RATE_LIMIT: quotas.prefault('on'),
+  METRICS_PORT: wholeNumber(1, MAX_PORT).optional(),
+  METRICS_HOST: z.string().optional(),
+  REDIS_URL: redisUrl.optional(),
+  REDIS_TIMEOUT_MS: wholeNumber(1, 1000).default(5),
+  REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
+  MAX_QUEUE_MS: z
+    .literal('off', { error: 'must be off or a whole number' })
+    .transform(() => undefined)
+    .or(wholeNumber(0, 60_000))
+    .default(1000),
+  AUDIT_RETENTION_DAYS: wholeNumber(1, 36_500).default(365),
+  SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
+  SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
+  BRAND_NAME: z
+    .string()
+    .trim()
+    .min(1, 'must not be blank')
+    .max(60, 'must have at most 60 characters')
+    .regex(/^\P{Cc}*$/u, 'must be one line without control characters')
+    .default('Content Gateway'),
+  BRAND_COLOR: z
+    .string()
+    .regex(/^#[\da-f]{6}$/i, 'must be a color such as #2457d6')
+    .toLowerCase()
+    .default('#2457d6'),
+  BRAND_LOGO: logo.optional(),
+  BRAND_CONTACT: link(
+    [MAIL_ADDRESS, WEB_ADDRESS],
+    'must be mailto:name@example.com or an http or https URL',
+  ).optional(),
+  BRAND_TERMS: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
+});
+
+/** The names of all variables that are read. */
+export const variableNames: readonly string[] = Object.keys(variables.shape);
+
+const collector = z
+  .string()
+  .refine(
+    (url) => URL.canParse(url) && WEB_ADDRESS.test(url),
+    'must be an http or https URL, such as http://localhost:4318',
+  );
+
+const protocol = z.literal('http/protobuf', { error: 'must be http/protobuf, which every collector takes' });
+
+/** OpenTelemetry's variables that decide whether there are traces. Its SDK reads them itself. */
+export const telemetry = z.object({
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol.optional(),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], { error: 'must be otlp or none' }).optional(),
+  OTEL_SDK_DISABLED: z.string().optional(),
+});
+
+/** Further variables of the SDK. */
+const TELEMETRY = [
+  ...['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY', 'COMPRESSION', 'HEADERS', 'TIMEOUT'].flatMap((name) => [
+    `OTEL_EXPORTER_OTLP_${name}`,
+    `OTEL_EXPORTER_OTLP_TRACES_${name}`,
+  ]),
+  ...['EXPORT_TIMEOUT', 'MAX_EXPORT_BATCH_SIZE', 'MAX_QUEUE_SIZE', 'SCHEDULE_DELAY'].map((name) => `OTEL_BSP_${name}`),
+  ...['RESOURCE_ATTRIBUTES', 'SERVICE_NAME', 'TRACES_SAMPLER', 'TRACES_SAMPLER_ARG'].map((name) => `OTEL_${name}`),
+];
+/** The names of OpenTelemetry's variables that have an effect here. */
+export const telemetryNames: readonly string[] = [...Object.keys(telemetry.shape), ...TELEMETRY];
