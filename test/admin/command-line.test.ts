@@ -17,214 +17,220 @@ import { PROGRAM, runCli, startCli } from '../harness/app/program.ts';
 let folder: string;
 let env: { DATABASE_URL: string };
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'content-gateway-cli-'));
-  env = { DATABASE_URL: `sqlite:${join(folder, 'content.db')}` };
-});
-
-afterAll(() => rm(folder, { recursive: true }));
-
-const CALL = 'npm run -s cli --';
-const ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
-
-/** The items of a section of a help text: what stands on the left, and what on the right. */
-const itemsOf = (help: string, section: string): { term: string; description: string }[] => {
-  const [, body = ''] = new RegExp(`\\n${section}:\\n((?: .*\\n)+)`).exec(help) ?? [];
-  return body
-    .split(/\n(?= {2}\S)/)
-    .filter((item) => item !== '')
-    .map((item) => {
-      const [term = '', ...description] = item.trim().split(/ {2,}/);
-      return { term, description: description.join(' ') };
-    });
-};
-
-interface HelpPage {
-  command: string[];
-  text: string;
-}
-
-/** The help of a command and of all those below it. */
-const helpPages = async (command: string[]): Promise<HelpPage[]> => {
-  const { code, stdout, stderr } = await runCommand([...command, '--help']);
-  expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
-  const below = itemsOf(stdout, 'Commands')
-    .map(({ term }) => term.split(' ', 1).join(''))
-    .filter((name) => name !== 'help');
-  const pages = await Promise.all(below.map((name) => helpPages([...command, name])));
-  return [{ command, text: stdout }, ...pages.flat()];
-};
-
-describe('help', () => {
-  let pages: HelpPage[];
-
+describe('command line', () => {
   beforeAll(async () => {
-    pages = await helpPages([]);
+    folder = await mkdtemp(join(tmpdir(), 'content-gateway-cli-'));
+    env = { DATABASE_URL: `sqlite:${join(folder, 'content.db')}` };
   });
 
-  test('exists for every command', () => {
-    expect(pages.map(({ command }) => command.join(' '))).toEqual([
-      '',
-      'serve',
-      'mcp',
-      'migrate',
-      'backup',
-      'restore',
-      'users',
-      'users create',
-      'users list',
-      'users show',
-      'users rename',
-      'users suspend',
-      'users unsuspend',
-      'users delete',
-      'keys',
-      'keys create',
-      'keys list',
-      'keys show',
-      'keys rotate',
-      'keys revoke',
-      'games',
-      'games show',
-      'games delete',
-      'images',
-      'images show',
-      'images delete',
-      'tags',
-      'tags list',
-      'tags rename',
-      'tags merge',
-      'audit',
-      'audit list',
-      'export',
-      'import',
-      'seed',
-      'reconcile',
-      'reindex',
-      'verify',
-      'verify-cleanup',
-      'mock-server',
-    ]);
-  });
+  afterAll(() => rm(folder, { recursive: true }));
 
-  test('says what each command is for and how it is called', () => {
-    for (const { command, text } of pages) {
-      expect(text).toMatch(new RegExp(`^Usage: ${[CALL, ...command].join(' ')}.*\n\n[A-Z][^]+?\\.\n\n`));
-    }
-  });
+  const CALL = 'npm run -s cli --';
+  const ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
 
-  test('explains every option, argument and command', () => {
-    for (const { command, text } of pages) {
-      for (const section of ['Options', 'Arguments', 'Commands']) {
-        for (const { term, description } of itemsOf(text, section)) {
-          expect([command, term, description]).toEqual([command, term, expect.stringMatching(/\w/)]);
+  /** The items of a section of a help text: what stands on the left, and what on the right. */
+  const itemsOf = (help: string, section: string): { term: string; description: string }[] => {
+    const [, body = ''] = new RegExp(`\\n${section}:\\n((?: .*\\n)+)`).exec(help) ?? [];
+    return body
+      .split(/\n(?= {2}\S)/)
+      .filter((item) => item !== '')
+      .map((item) => {
+        const [term = '', ...description] = item.trim().split(/ {2,}/);
+        return { term, description: description.join(' ') };
+      });
+  };
+
+  interface HelpPage {
+    command: string[];
+    text: string;
+  }
+
+  /** The help of a command and of all those below it. */
+  const helpPages = async (command: string[]): Promise<HelpPage[]> => {
+    const { code, stdout, stderr } = await runCommand([...command, '--help']);
+    expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
+    const below = itemsOf(stdout, 'Commands')
+      .map(({ term }) => term.split(' ', 1).join(''))
+      .filter((name) => name !== 'help');
+    const pages = await Promise.all(below.map((name) => helpPages([...command, name])));
+    return [{ command, text: stdout }, ...pages.flat()];
+  };
+
+  describe('help', () => {
+    let pages: HelpPage[];
+
+    beforeAll(async () => {
+      pages = await helpPages([]);
+    });
+
+    test('exists for every command', () => {
+      expect(pages.map(({ command }) => command.join(' '))).toEqual([
+        '',
+        'serve',
+        'mcp',
+        'migrate',
+        'backup',
+        'restore',
+        'users',
+        'users create',
+        'users list',
+        'users show',
+        'users rename',
+        'users suspend',
+        'users unsuspend',
+        'users delete',
+        'keys',
+        'keys create',
+        'keys list',
+        'keys show',
+        'keys rotate',
+        'keys revoke',
+        'games',
+        'games show',
+        'games delete',
+        'images',
+        'images show',
+        'images delete',
+        'tags',
+        'tags list',
+        'tags rename',
+        'tags merge',
+        'audit',
+        'audit list',
+        'export',
+        'import',
+        'seed',
+        'reconcile',
+        'reindex',
+        'verify',
+        'verify-cleanup',
+        'mock-server',
+      ]);
+    });
+
+    test('says what each command is for and how it is called', () => {
+      for (const { command, text } of pages) {
+        expect(text).toMatch(new RegExp(`^Usage: ${[CALL, ...command].join(' ')}.*\n\n[A-Z][^]+?\\.\n\n`));
+      }
+    });
+
+    test('explains every option, argument and command', () => {
+      for (const { command, text } of pages) {
+        for (const section of ['Options', 'Arguments', 'Commands']) {
+          for (const { term, description } of itemsOf(text, section)) {
+            expect([command, term, description]).toEqual([command, term, expect.stringMatching(/\w/)]);
+          }
         }
       }
-    }
-  });
+    });
 
-  test('names defaults and units', () => {
-    const texts = pages.map(({ command, text }) => [command.join(' '), text.replaceAll(/\s+/g, ' ')]);
-    const page = Object.fromEntries(texts) as Record<string, string>;
-    expect(page['users create']).toContain('1 to 50 characters');
-    expect(page['keys create']).toContain('days, hours, minutes or seconds (90d, 12h, 45m, 30s)');
-    expect(page['keys create']).toContain('(default: 90d)');
-    expect(page['keys create']).toContain('(default: unnamed)');
-    expect(page['keys rotate']).toContain('(default: 24h)');
-    expect(page['']).toContain('default sqlite:data/content.db');
-  });
+    test('names defaults and units', () => {
+      const texts = pages.map(({ command, text }) => [command.join(' '), text.replaceAll(/\s+/g, ' ')]);
+      const page = Object.fromEntries(texts) as Record<string, string>;
+      expect(page['users create']).toContain('1 to 50 characters');
+      expect(page['keys create']).toContain('days, hours, minutes or seconds (90d, 12h, 45m, 30s)');
+      expect(page['keys create']).toContain('(default: 90d)');
+      expect(page['keys create']).toContain('(default: unnamed)');
+      expect(page['keys rotate']).toContain('(default: 24h)');
+      expect(page['']).toContain('default sqlite:data/content.db');
+    });
 
-  test('ends with examples that are accepted', async () => {
-    const leaves = pages.filter(({ text }) => itemsOf(text, 'Commands').length === 0);
-    const examples = leaves.map(({ text }) => itemsOf(text, 'Examples?').map(({ term }) => term));
-    expect(examples.map(([first]) => first)).toEqual(
-      leaves.map(({ command }) => expect.stringMatching(`^${[CALL, ...command].join(' ')}`)),
-    );
-    // `verify` has no settings, but a deployment; test/testkit/conformance/http.test.ts tries its examples. `mock-server` has none
-    // either, and listens; `npm run test:sdk` needs it.
-    const configured = examples
-      .flat()
-      .filter((example) => !/^(verify|mock-server)( |$)/.test(example.slice(CALL.length + 1)));
-    await Promise.all(
-      configured.map(async (example) => {
-        // Faulty usage is told before faulty settings, which keep this from doing anything.
-        const { code, stderr } = await runCommand(example.slice(CALL.length + 1).split(' '), { env: { PORT: 'x' } });
-        expect([example, code, stderr]).toEqual([example, 1, 'error: PORT "x" must be a whole number\n']);
-      }),
-    );
-  });
+    test('ends with examples that are accepted', async () => {
+      const leaves = pages.filter(({ text }) => itemsOf(text, 'Commands').length === 0);
+      const examples = leaves.map(({ text }) => itemsOf(text, 'Examples?').map(({ term }) => term));
+      expect(examples.map(([first]) => first)).toEqual(
+        leaves.map(({ command }) => expect.stringMatching(`^${[CALL, ...command].join(' ')}`)),
+      );
+      // `verify` has no settings, but a deployment; test/testkit/conformance/http.test.ts tries its examples. `mock-server` has none
+      // either, and listens; `npm run test:sdk` needs it.
+      const configured = examples
+        .flat()
+        .filter((example) => !/^(verify|mock-server)( |$)/.test(example.slice(CALL.length + 1)));
+      await Promise.all(
+        configured.map(async (example) => {
+          // Faulty usage is told before faulty settings, which keep this from doing anything.
+          const { code, stderr } = await runCommand(example.slice(CALL.length + 1).split(' '), { env: { PORT: 'x' } });
+          expect([example, code, stderr]).toEqual([example, 1, 'error: PORT "x" must be a whole number\n']);
+        }),
+      );
+    });
 
-  test('is what a call without a command shows, as an error', async () => {
-    expect(await runCli(['keys'])).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: pages.find(({ command }) => command.join(' ') === 'keys')?.text,
+    test('is what a call without a command shows, as an error', async () => {
+      expect(await runCli(['keys'])).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: pages.find(({ command }) => command.join(' ') === 'keys')?.text,
+      });
     });
   });
-});
 
-test('--version prints the version of the package', async () => {
-  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
-});
-
-test.each([
-  [['key'], "unknown command 'key'\n(Did you mean keys?)", ''],
-  [['--bogus'], "unknown option '--bogus'", ''],
-  [
-    ['users', 'create', '--nickname', ''],
-    "option '--nickname <text>' argument '' is invalid. It must have at least 1 character, has 0.",
-    'users create',
-  ],
-  [['keys', 'create', '--user', ID], "required option '--scopes <list>' not specified", 'keys create'],
-  [
-    ['keys', 'create', '--user', ID, '--scopes', 'admin'],
-    "option '--scopes <list>' argument 'admin' is invalid. \"admin\" is none of content:write, user:read, user:write.",
-    'keys create',
-  ],
-  [['keys', 'revoke', ID, ID], "too many arguments for 'revoke'. Expected 1 argument but got 2.", 'keys revoke'],
-  [['migrate', '--status', '--down'], "option '--down' cannot be used with option '--status'", 'migrate'],
-])('%j is refused with a hint at the help', async (args, fault, command) => {
-  const help = [CALL, command, '--help'].filter(Boolean).join(' ');
-  expect(await runCommand(args, { env })).toEqual({ code: 2, stdout: '', stderr: `error: ${fault}\nHelp: ${help}\n` });
-});
-
-test('every faulty setting has a line of its own, with what is allowed, and no password', async () => {
-  const settings = {
-    PORT: '70000',
-    LOG_LEVEL: 'loud',
-    DATABASE_URL: 'postgres://me:s3cret@host/db',
-    SHUTDOWN_TIMEOUT_MS: 'soon',
-  };
-  const faults = [
-    'DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…',
-    'LOG_LEVEL "loud" must be fatal, error, warn, info, debug, trace or silent',
-    'PORT "70000" must be at most 65535',
-    'SHUTDOWN_TIMEOUT_MS "soon" must be a whole number',
-  ];
-  const { code, stdout, stderr } = await runCli(['serve'], { env: settings });
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr.split('\n').toSorted()).toEqual(['', ...faults.map((fault) => `error: ${fault}`)]);
-});
-
-test('a reader that has gone is no failure', async () => {
-  const child = startCli(['users', 'list'], env);
-  let stderr = '';
-  child.stderr.on('data', (text: string) => (stderr += text));
-  child.stdout.destroy();
-
-  expect(await once(child, 'close')).toEqual([0, null]);
-  expect(stderr).toBe('');
-});
-
-test('a result that cannot be written is a failure', () => {
-  const unwritable = openSync('package.json', 'r');
-  const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'users', 'list'], {
-    env,
-    stdio: ['ignore', unwritable, 'pipe'],
-    encoding: 'utf8',
+  test('--version prints the version of the package', async () => {
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+    expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
-  closeSync(unwritable);
 
-  expect({ status, stderr }).toEqual({ status: 1, stderr: 'error: EBADF: bad file descriptor, write\n' });
+  test.each([
+    [['key'], "unknown command 'key'\n(Did you mean keys?)", ''],
+    [['--bogus'], "unknown option '--bogus'", ''],
+    [
+      ['users', 'create', '--nickname', ''],
+      "option '--nickname <text>' argument '' is invalid. It must have at least 1 character, has 0.",
+      'users create',
+    ],
+    [['keys', 'create', '--user', ID], "required option '--scopes <list>' not specified", 'keys create'],
+    [
+      ['keys', 'create', '--user', ID, '--scopes', 'admin'],
+      "option '--scopes <list>' argument 'admin' is invalid. \"admin\" is none of content:write, user:read, user:write.",
+      'keys create',
+    ],
+    [['keys', 'revoke', ID, ID], "too many arguments for 'revoke'. Expected 1 argument but got 2.", 'keys revoke'],
+    [['migrate', '--status', '--down'], "option '--down' cannot be used with option '--status'", 'migrate'],
+  ])('%j is refused with a hint at the help', async (args, fault, command) => {
+    const help = [CALL, command, '--help'].filter(Boolean).join(' ');
+    expect(await runCommand(args, { env })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: ${fault}\nHelp: ${help}\n`,
+    });
+  });
+
+  test('every faulty setting has a line of its own, with what is allowed, and no password', async () => {
+    const settings = {
+      PORT: '70000',
+      LOG_LEVEL: 'loud',
+      DATABASE_URL: 'postgres://me:s3cret@host/db',
+      SHUTDOWN_TIMEOUT_MS: 'soon',
+    };
+    const faults = [
+      'DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…',
+      'LOG_LEVEL "loud" must be fatal, error, warn, info, debug, trace or silent',
+      'PORT "70000" must be at most 65535',
+      'SHUTDOWN_TIMEOUT_MS "soon" must be a whole number',
+    ];
+    const { code, stdout, stderr } = await runCli(['serve'], { env: settings });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.split('\n').toSorted()).toEqual(['', ...faults.map((fault) => `error: ${fault}`)]);
+  });
+
+  test('a reader that has gone is no failure', async () => {
+    const child = startCli(['users', 'list'], env);
+    let stderr = '';
+    child.stderr.on('data', (text: string) => (stderr += text));
+    child.stdout.destroy();
+
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect(stderr).toBe('');
+  });
+
+  test('a result that cannot be written is a failure', () => {
+    const unwritable = openSync('package.json', 'r');
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'users', 'list'], {
+      env,
+      stdio: ['ignore', unwritable, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(unwritable);
+
+    expect({ status, stderr }).toEqual({ status: 1, stderr: 'error: EBADF: bad file descriptor, write\n' });
+  });
 });

@@ -5,60 +5,62 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { seedCommand } from '../../src/admin/commands/content/seed.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { runCli } from '../harness/app/program.ts';
 
 let folder: string;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'content-gateway-seed-'));
-});
+describe('seed', () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'content-gateway-seed-'));
+  });
 
-afterAll(() => rm(folder, { recursive: true }));
+  afterAll(() => rm(folder, { recursive: true }));
 
-const anEmptyDatabase = (name: string) => ({ env: { DATABASE_URL: `sqlite:${join(folder, name)}` } });
+  const anEmptyDatabase = (name: string) => ({ env: { DATABASE_URL: `sqlite:${join(folder, name)}` } });
 
-const WHOLE = 'It must be a whole number from 0 to 10000000.';
-const DAY = 'It must be a date from 2000-01-01 on, such as 2026-04-01.';
+  const WHOLE = 'It must be a whole number from 0 to 10000000.';
+  const DAY = 'It must be a date from 2000-01-01 on, such as 2026-04-01.';
 
-test.each([
-  ['--games <n>', '-1', WHOLE],
-  ['--games <n>', '1.5', WHOLE],
-  ['--games <n>', '1e3', WHOLE],
-  ['--images <n>', 'many', WHOLE],
-  ['--users <n>', '', WHOLE],
-  ['--users <n>', '10000001', WHOLE],
-  ['--random-seed <n>', '0x10', 'It must be a whole number from 0 to 9007199254740991.'],
-  ['--until <date>', '2026-02-30', DAY],
-  ['--until <date>', '1999-12-31', DAY],
-  ['--until <date>', '2026-04-01T00:00:00Z', DAY],
-])('%s "%s" is refused in words', (option, value, words) => {
-  const command = seedCommand()
-    .exitOverride()
-    .configureOutput({ writeErr: () => {} });
-  const [flag = ''] = option.split(' ');
-  expect(() => command.parse([flag, value], { from: 'user' })).toThrow(
-    `error: option '${option}' argument '${value}' is invalid. ${words}`,
-  );
-});
+  test.each([
+    ['--games <n>', '-1', WHOLE],
+    ['--games <n>', '1.5', WHOLE],
+    ['--games <n>', '1e3', WHOLE],
+    ['--images <n>', 'many', WHOLE],
+    ['--users <n>', '', WHOLE],
+    ['--users <n>', '10000001', WHOLE],
+    ['--random-seed <n>', '0x10', 'It must be a whole number from 0 to 9007199254740991.'],
+    ['--until <date>', '2026-02-30', DAY],
+    ['--until <date>', '1999-12-31', DAY],
+    ['--until <date>', '2026-04-01T00:00:00Z', DAY],
+  ])('%s "%s" is refused in words', (option, value, words) => {
+    const command = seedCommand()
+      .exitOverride()
+      .configureOutput({ writeErr: () => {} });
+    const [flag = ''] = option.split(' ');
+    expect(() => command.parse([flag, value], { from: 'user' })).toThrow(
+      `error: option '${option}' argument '${value}' is invalid. ${words}`,
+    );
+  });
 
-test('without options it stores a little of everything, up to today', async () => {
-  const today = new Date().toISOString().slice(0, 10);
-  const { code, stdout, stderr } = await runCli(['seed'], anEmptyDatabase('default.db'));
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(
-    new RegExp(
-      `^Stored 100 users, 1000 games and 200 image posts in [0-9.]+ s \\(--random-seed 1 --until ${today}\\)\\.\n$`,
-    ),
-  );
-});
+  test('without options it stores a little of everything, up to today', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const { code, stdout, stderr } = await runCli(['seed'], anEmptyDatabase('default.db'));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      new RegExp(
+        `^Stored 100 users, 1000 games and 200 image posts in [0-9.]+ s \\(--random-seed 1 --until ${today}\\)\\.\n$`,
+      ),
+    );
+  });
 
-test('somebody must be there to publish', async () => {
-  expect(await runCommand(['seed', '--users', '0', '--games', '1'], anEmptyDatabase('empty.db'))).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: 'error: There are no users who could publish: seed some, too.\n',
+  test('somebody must be there to publish', async () => {
+    expect(await runCommand(['seed', '--users', '0', '--games', '1'], anEmptyDatabase('empty.db'))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'error: There are no users who could publish: seed some, too.\n',
+    });
   });
 });

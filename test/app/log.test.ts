@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { readFile } from 'node:fs/promises';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { QueryFailedError } from 'typeorm';
 import { AppError } from '../../src/errors.ts';
 import { createLog, describeError } from '../../src/app/log.ts';
@@ -48,65 +48,70 @@ const written = (write: (log: ReturnType<typeof createLog>) => void): string => 
   return lines.join('');
 };
 
-test.each(errors)('an error %s is logged without the values it holds', (_, error) => {
-  const text = written((log) => {
-    log.error({ err: error });
-    log.error({ err: error }, 'said');
-    if (error instanceof Error) log.error(error);
-    log.error({ err: error, requestId: 'r' });
+describe('log', () => {
+  test.each(errors)('an error %s is logged without the values it holds', (_, error) => {
+    const text = written((log) => {
+      log.error({ err: error });
+      log.error({ err: error }, 'said');
+      if (error instanceof Error) log.error(error);
+      log.error({ err: error, requestId: 'r' });
+    });
+    expect(text).toContain('"msg":"said"');
+    expect(text).not.toContain(PLANTED);
+    expect(text).not.toContain(Buffer.from(PLANTED).join(','));
   });
-  expect(text).toContain('"msg":"said"');
-  expect(text).not.toContain(PLANTED);
-  expect(text).not.toContain(Buffer.from(PLANTED).join(','));
-});
 
-test('what remains says what it was, and where', () => {
-  expect(describeError(new QueryFailedError('SELECT 1', [PLANTED], duplicate))).toEqual({
-    type: 'QueryFailedError',
-    code: 'ER_DUP_ENTRY',
-    errno: 1062,
-    sqlState: '23000',
-    stack: expect.stringMatching(/^ {4}at .*log\.test\.ts:\d+/),
-    cause: {
-      type: 'Error',
+  test('what remains says what it was, and where', () => {
+    expect(describeError(new QueryFailedError('SELECT 1', [PLANTED], duplicate))).toEqual({
+      type: 'QueryFailedError',
       code: 'ER_DUP_ENTRY',
       errno: 1062,
       sqlState: '23000',
-      stack: expect.stringMatching(/^ {4}at serverError /),
-    },
+      stack: expect.stringMatching(/^ {4}at .*log\.test\.ts:\d+/),
+      cause: {
+        type: 'Error',
+        code: 'ER_DUP_ENTRY',
+        errno: 1062,
+        sqlState: '23000',
+        stack: expect.stringMatching(/^ {4}at serverError /),
+      },
+    });
+    const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED', port: 1 });
+    expect(describeError(new AppError('DATABASE_UNAVAILABLE', { cause: refused }))).toMatchObject({
+      type: 'AppError',
+      message: 'DATABASE_UNAVAILABLE',
+      reason: 'DATABASE_UNAVAILABLE',
+      cause: { type: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1', code: 'ECONNREFUSED', port: 1 },
+    });
+    expect(describeError(new TypeError("Can't read 'a' of 'b' at all"))).toMatchObject({
+      message: `Can't read "…" at all`,
+    });
   });
-  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED', port: 1 });
-  expect(describeError(new AppError('DATABASE_UNAVAILABLE', { cause: refused }))).toMatchObject({
-    type: 'AppError',
-    message: 'DATABASE_UNAVAILABLE',
-    reason: 'DATABASE_UNAVAILABLE',
-    cause: { type: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1', code: 'ECONNREFUSED', port: 1 },
-  });
-  expect(describeError(new TypeError("Can't read 'a' of 'b' at all"))).toMatchObject({
-    message: `Can't read "…" at all`,
-  });
-});
 
-test('where it was thrown is whole, whatever it says', () => {
-  for (const message of ['', 'a', 'at', 'log.test.ts', 'Error', 'x\n    at y (z.ts:1:1)']) {
-    const { stack } = describeError(new Error(message)) as { stack: string };
-    expect([message, stack.split('\n', 1)]).toEqual([message, [expect.stringMatching(/^ {4}at .*log\.test\.ts:\d+/)]]);
-    expect(stack.split('\n').length).toBeGreaterThan(5);
-  }
-  const renamed = new Error(PLANTED);
-  renamed.message = 'another';
-  expect(JSON.stringify(describeError(renamed))).not.toContain(PLANTED);
-});
-
-test('errors of Node.js itself are errors, too', async () => {
-  const refused = await readFile('/no/such/file').catch((error: unknown) => error);
-  expect(describeError(refused)).toMatchObject({ type: 'Error', code: 'ENOENT', syscall: 'open' });
-});
-
-test('other lines are as they are told', () => {
-  const text = written((log) => {
-    log.info({ requestId: 'r' }, 'request');
-    log.warn('a warning');
+  test('where it was thrown is whole, whatever it says', () => {
+    for (const message of ['', 'a', 'at', 'log.test.ts', 'Error', 'x\n    at y (z.ts:1:1)']) {
+      const { stack } = describeError(new Error(message)) as { stack: string };
+      expect([message, stack.split('\n', 1)]).toEqual([
+        message,
+        [expect.stringMatching(/^ {4}at .*log\.test\.ts:\d+/)],
+      ]);
+      expect(stack.split('\n').length).toBeGreaterThan(5);
+    }
+    const renamed = new Error(PLANTED);
+    renamed.message = 'another';
+    expect(JSON.stringify(describeError(renamed))).not.toContain(PLANTED);
   });
-  expect(text).toMatch(/"requestId":"r","msg":"request"\}\n.*"msg":"a warning"\}\n$/);
+
+  test('errors of Node.js itself are errors, too', async () => {
+    const refused = await readFile('/no/such/file').catch((error: unknown) => error);
+    expect(describeError(refused)).toMatchObject({ type: 'Error', code: 'ENOENT', syscall: 'open' });
+  });
+
+  test('other lines are as they are told', () => {
+    const text = written((log) => {
+      log.info({ requestId: 'r' }, 'request');
+      log.warn('a warning');
+    });
+    expect(text).toMatch(/"requestId":"r","msg":"request"\}\n.*"msg":"a warning"\}\n$/);
+  });
 });

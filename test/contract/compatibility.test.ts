@@ -33,160 +33,162 @@ interface Document {
 
 const RELEASED = 'openapi/released/openapi.json';
 const folder = mkdtempSync(join(tmpdir(), 'content-gateway-compatibility-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+describe('compatibility check', () => {
+  afterAll(() => rmSync(folder, { recursive: true }));
 
-const schemaOf = ({ components }: Document, name: string): Schema => {
-  const schema = components.schemas[name];
-  if (!schema) throw new Error(`the document has no ${name}`);
-  return schema;
-};
-
-/** What the check says to a changed document and the changelog that comes with it. */
-const check = (change: (document: Document) => void, entries = ''): { status: number | null; stderr: string } => {
-  const document = JSON.parse(readFileSync(RELEASED, 'utf8')) as Document;
-  change(document);
-  const [current, changelog] = [join(folder, 'openapi.json'), join(folder, 'CHANGELOG.md')];
-  writeFileSync(current, JSON.stringify(document));
-  writeFileSync(
-    changelog,
-    `# Changelog\n\n${entries}\n\n## 1.0.0\n\n- \`language\`, \`region\` and \`game.random\`.\n`,
-  );
-  const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, RELEASED, current, changelog];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  return { status, stderr };
-};
-
-const passed = { status: 0, stderr: '' };
-const refused = (...texts: string[]) => ({
-  status: 1,
-  stderr: expect.stringMatching(new RegExp(texts.map((text) => text.replaceAll('.', String.raw`\.`)).join('[^]*'))),
-});
-
-const removeMember = (document: Document): void => {
-  const { properties, required } = schemaOf(document, 'GameSummary');
-  delete properties['viewCount'];
-  required.splice(required.indexOf('viewCount'), 1);
-};
-const requireInput = (document: Document): void => {
-  const { properties, required } = schemaOf(document, 'GameListInput');
-  properties['region'] = { type: 'string' } as Schema;
-  required.push('region');
-};
-const addMember = (document: Document): void => {
-  schemaOf(document, 'GameSummary').properties['language'] = { type: 'string' } as Schema;
-};
-const addOperation = ({ paths }: Document): void => {
-  const [, path] = Object.entries(paths)[0]!;
-  paths['/api/trpc/game.random'] = { post: { ...path.post, operationId: 'game.random' } };
-};
-const moveMajor = ({ info }: Document): void => {
-  info.version = '2.0.0';
-};
-
-test('the released document passes as it is', () => {
-  expect(check(() => undefined)).toEqual(passed);
-});
-
-describe('what breaks callers', () => {
-  test('is refused: a member that is gone', () => {
-    const told = '## Unreleased\n\n- `viewCount` is gone.';
-    expect(check(removeMember, told)).toEqual(
-      refused('breaks callers', 'game.list', 'result/data/json/items/items/viewCount'),
-    );
-  });
-
-  test('is refused: an input that is demanded', () => {
-    const told = '## Unreleased\n\n- `region` is needed.';
-    expect(check(requireInput, told)).toEqual(refused('breaks callers', 'game.list', 'json/region'));
-  });
-
-  test('is refused: an operation that is gone', () => {
-    const told = '## Unreleased\n\n- `game.list` is gone.';
-    expect(
-      check(({ paths }) => {
-        delete paths['/api/trpc/game.list'];
-      }, told),
-    ).toEqual(refused('breaks callers', 'game.list'));
-  });
-
-  test.each(['Unreleased', '2.0.0'])('may come with a new major version, told under %s', (title) => {
-    const change = (document: Document): void => {
-      removeMember(document);
-      moveMajor(document);
-    };
-    expect(check(change, `## ${title}\n\n- \`viewCount\` is gone.`)).toEqual(passed);
-    expect(check(change)).toEqual(refused('CHANGELOG.md must tell what changed'));
-  });
-});
-
-describe('a pattern that refuses what was taken', () => {
-  const narrow = (document: Document): void => {
-    schemaOf(document, 'GameInput').properties['title']!.pattern = '^[a-z]*$';
-    schemaOf(document, 'SocialLinksInput').additionalProperties.pattern = '^[a-z]*$';
+  const schemaOf = ({ components }: Document, name: string): Schema => {
+    const schema = components.schemas[name];
+    if (!schema) throw new Error(`the document has no ${name}`);
+    return schema;
   };
 
-  test('is refused when the changelog does not tell it as a matter of security', () => {
-    expect(check(narrow, '## Unreleased\n\n- `title` and `socialLinks` are stricter.')).toEqual(
-      refused('breaks callers', 'game.create', 'json/title', 'breaks callers', 'json/socialLinks'),
+  /** What the check says to a changed document and the changelog that comes with it. */
+  const check = (change: (document: Document) => void, entries = ''): { status: number | null; stderr: string } => {
+    const document = JSON.parse(readFileSync(RELEASED, 'utf8')) as Document;
+    change(document);
+    const [current, changelog] = [join(folder, 'openapi.json'), join(folder, 'CHANGELOG.md')];
+    writeFileSync(current, JSON.stringify(document));
+    writeFileSync(
+      changelog,
+      `# Changelog\n\n${entries}\n\n## 1.0.0\n\n- \`language\`, \`region\` and \`game.random\`.\n`,
     );
-    expect(check(narrow, '## Unreleased\n\n- `title`.\n\n### Security\n\n- `socialLinks` take no script.')).toEqual(
-      refused('breaks callers', 'game.create', 'json/title'),
-    );
+    const args = ['dist/openapi/compare.js', globalThis.TEST_OASDIFF, RELEASED, current, changelog];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    return { status, stderr };
+  };
+
+  const passed = { status: 0, stderr: '' };
+  const refused = (...texts: string[]) => ({
+    status: 1,
+    stderr: expect.stringMatching(new RegExp(texts.map((text) => text.replaceAll('.', String.raw`\.`)).join('[^]*'))),
   });
 
-  test('passes when it does', () => {
-    expect(check(narrow, '## Unreleased\n\n### Security\n\n- `title` and `socialLinks` take no script.')).toEqual(
-      passed,
-    );
+  const removeMember = (document: Document): void => {
+    const { properties, required } = schemaOf(document, 'GameSummary');
+    delete properties['viewCount'];
+    required.splice(required.indexOf('viewCount'), 1);
+  };
+  const requireInput = (document: Document): void => {
+    const { properties, required } = schemaOf(document, 'GameListInput');
+    properties['region'] = { type: 'string' } as Schema;
+    required.push('region');
+  };
+  const addMember = (document: Document): void => {
+    schemaOf(document, 'GameSummary').properties['language'] = { type: 'string' } as Schema;
+  };
+  const addOperation = ({ paths }: Document): void => {
+    const [, path] = Object.entries(paths)[0]!;
+    paths['/api/trpc/game.random'] = { post: { ...path.post, operationId: 'game.random' } };
+  };
+  const moveMajor = ({ info }: Document): void => {
+    info.version = '2.0.0';
+  };
+
+  test('the released document passes as it is', () => {
+    expect(check(() => undefined)).toEqual(passed);
   });
 
-  test('excuses nothing else', () => {
-    const told = '## Unreleased\n\n### Security\n\n- `title`, `region` and `viewCount`.';
-    const shorten = (document: Document): void => {
-      schemaOf(document, 'GameInput').properties['title']!.maxLength = 10;
-    };
-    for (const change of [shorten, requireInput, removeMember]) {
-      expect(check(change, told)).toEqual(refused('breaks callers'));
-    }
-  });
-});
+  describe('what breaks callers', () => {
+    test('is refused: a member that is gone', () => {
+      const told = '## Unreleased\n\n- `viewCount` is gone.';
+      expect(check(removeMember, told)).toEqual(
+        refused('breaks callers', 'game.list', 'result/data/json/items/items/viewCount'),
+      );
+    });
 
-describe('what is added', () => {
-  test('is refused when the changelog has nothing unreleased', () => {
-    expect(check(addMember)).toEqual(refused('CHANGELOG.md must tell what changed'));
-    expect(check(addMember, '## Unreleased\n')).toEqual(refused('CHANGELOG.md must tell what changed'));
-  });
+    test('is refused: an input that is demanded', () => {
+      const told = '## Unreleased\n\n- `region` is needed.';
+      expect(check(requireInput, told)).toEqual(refused('breaks callers', 'game.list', 'json/region'));
+    });
 
-  test('is refused when the changelog tells of something else', () => {
-    const told = '## Unreleased\n\n- Other languages.';
-    expect(check(addMember, told)).toEqual(refused('must name `language`', 'game.list'));
-    expect(check(addOperation, told)).toEqual(refused('must name `game.random`'));
-  });
+    test('is refused: an operation that is gone', () => {
+      const told = '## Unreleased\n\n- `game.list` is gone.';
+      expect(
+        check(({ paths }) => {
+          delete paths['/api/trpc/game.list'];
+        }, told),
+      ).toEqual(refused('breaks callers', 'game.list'));
+    });
 
-  test('passes when the changelog names it', () => {
-    expect(check(addMember, '## Unreleased\n\n- Games have a `language`.')).toEqual(passed);
-    expect(check(addMember, '## Unreleased\n\n- New member `GameSummary.language`.')).toEqual(passed);
-    expect(check(addOperation, '## Unreleased\n\n- `game.random` reads any game.')).toEqual(passed);
-  });
-
-  test('is as well a header of replies, whose name has no case', () => {
-    const addHeader = ({ paths }: Document): void => {
-      const { responses } = paths['/api/trpc/game.list']!.post as unknown as {
-        responses: Record<string, { headers: Record<string, object> }>;
+    test.each(['Unreleased', '2.0.0'])('may come with a new major version, told under %s', (title) => {
+      const change = (document: Document): void => {
+        removeMember(document);
+        moveMajor(document);
       };
-      responses['200']!.headers['Content-Age'] = { schema: { type: 'integer' } };
-    };
-    expect(check(addHeader, '## Unreleased\n\n- `game.list` tells its age.')).toEqual(
-      refused('must name `content-age`'),
-    );
-    expect(check(addHeader, '## Unreleased\n\n- `Content-Age` tells the age.')).toEqual(passed);
+      expect(check(change, `## ${title}\n\n- \`viewCount\` is gone.`)).toEqual(passed);
+      expect(check(change)).toEqual(refused('CHANGELOG.md must tell what changed'));
+    });
   });
 
-  test('is as well what allows more than before', () => {
-    const relax = (document: Document): void => {
-      schemaOf(document, 'GameInput').properties['title']!.maxLength = 300;
+  describe('a pattern that refuses what was taken', () => {
+    const narrow = (document: Document): void => {
+      schemaOf(document, 'GameInput').properties['title']!.pattern = '^[a-z]*$';
+      schemaOf(document, 'SocialLinksInput').additionalProperties.pattern = '^[a-z]*$';
     };
-    expect(check(relax, '## Unreleased\n\n- Longer texts.')).toEqual(refused('must name `title`', 'game.create'));
-    expect(check(relax, '## Unreleased\n\n- A `title` may have 300 characters.')).toEqual(passed);
+
+    test('is refused when the changelog does not tell it as a matter of security', () => {
+      expect(check(narrow, '## Unreleased\n\n- `title` and `socialLinks` are stricter.')).toEqual(
+        refused('breaks callers', 'game.create', 'json/title', 'breaks callers', 'json/socialLinks'),
+      );
+      expect(check(narrow, '## Unreleased\n\n- `title`.\n\n### Security\n\n- `socialLinks` take no script.')).toEqual(
+        refused('breaks callers', 'game.create', 'json/title'),
+      );
+    });
+
+    test('passes when it does', () => {
+      expect(check(narrow, '## Unreleased\n\n### Security\n\n- `title` and `socialLinks` take no script.')).toEqual(
+        passed,
+      );
+    });
+
+    test('excuses nothing else', () => {
+      const told = '## Unreleased\n\n### Security\n\n- `title`, `region` and `viewCount`.';
+      const shorten = (document: Document): void => {
+        schemaOf(document, 'GameInput').properties['title']!.maxLength = 10;
+      };
+      for (const change of [shorten, requireInput, removeMember]) {
+        expect(check(change, told)).toEqual(refused('breaks callers'));
+      }
+    });
+  });
+
+  describe('what is added', () => {
+    test('is refused when the changelog has nothing unreleased', () => {
+      expect(check(addMember)).toEqual(refused('CHANGELOG.md must tell what changed'));
+      expect(check(addMember, '## Unreleased\n')).toEqual(refused('CHANGELOG.md must tell what changed'));
+    });
+
+    test('is refused when the changelog tells of something else', () => {
+      const told = '## Unreleased\n\n- Other languages.';
+      expect(check(addMember, told)).toEqual(refused('must name `language`', 'game.list'));
+      expect(check(addOperation, told)).toEqual(refused('must name `game.random`'));
+    });
+
+    test('passes when the changelog names it', () => {
+      expect(check(addMember, '## Unreleased\n\n- Games have a `language`.')).toEqual(passed);
+      expect(check(addMember, '## Unreleased\n\n- New member `GameSummary.language`.')).toEqual(passed);
+      expect(check(addOperation, '## Unreleased\n\n- `game.random` reads any game.')).toEqual(passed);
+    });
+
+    test('is as well a header of replies, whose name has no case', () => {
+      const addHeader = ({ paths }: Document): void => {
+        const { responses } = paths['/api/trpc/game.list']!.post as unknown as {
+          responses: Record<string, { headers: Record<string, object> }>;
+        };
+        responses['200']!.headers['Content-Age'] = { schema: { type: 'integer' } };
+      };
+      expect(check(addHeader, '## Unreleased\n\n- `game.list` tells its age.')).toEqual(
+        refused('must name `content-age`'),
+      );
+      expect(check(addHeader, '## Unreleased\n\n- `Content-Age` tells the age.')).toEqual(passed);
+    });
+
+    test('is as well what allows more than before', () => {
+      const relax = (document: Document): void => {
+        schemaOf(document, 'GameInput').properties['title']!.maxLength = 300;
+      };
+      expect(check(relax, '## Unreleased\n\n- Longer texts.')).toEqual(refused('must name `title`', 'game.create'));
+      expect(check(relax, '## Unreleased\n\n- A `title` may have 300 characters.')).toEqual(passed);
+    });
   });
 });

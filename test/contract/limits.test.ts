@@ -2,7 +2,7 @@
  * @engines none
  * @tier fast
  */
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { exampleGameSummary, exampleImagePostSummary, exampleUser, singlePage } from '../../contract/examples.ts';
 import {
   ANSWER_LIMIT,
@@ -44,11 +44,13 @@ const game = {
 };
 const page = (item: object) => ({ ...singlePage(item), items: many(MAX_PAGE_SIZE, item), nextCursor: text(1000) });
 
-test.each([
-  ['image posts', page(post)],
-  ['games', page(game)],
-  ['users', { items: many(MAX_FOUND_USERS, author) }],
-  ['types', { items: many(MAX_COUNTED_TYPES, { gameType: text(lengths.gameType), count: Number.MAX_SAFE_INTEGER }) }],
-])('the largest page of %s is smaller than a batch may be', (_, json) => {
-  expect(Buffer.byteLength(JSON.stringify({ result: { data: { json } } }))).toBeLessThan(ANSWER_LIMIT);
+describe('limits of the contract', () => {
+  test.each([
+    ['image posts', page(post)],
+    ['games', page(game)],
+    ['users', { items: many(MAX_FOUND_USERS, author) }],
+    ['types', { items: many(MAX_COUNTED_TYPES, { gameType: text(lengths.gameType), count: Number.MAX_SAFE_INTEGER }) }],
+  ])('the largest page of %s is smaller than a batch may be', (_, json) => {
+    expect(Buffer.byteLength(JSON.stringify({ result: { data: { json } } }))).toBeLessThan(ANSWER_LIMIT);
+  });
 });

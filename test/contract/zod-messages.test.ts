@@ -114,47 +114,49 @@ const wrong: readonly unknown[] = [
 
 const seen = new Set<string>();
 
-describe.each(procedures)('$id', (procedure) => {
-  test('says in the same voice what is wrong, whatever and wherever it is', () => {
-    const full = fullOf(procedure.route.body);
-    for (const path of pathsOf(full)) {
-      for (const value of wrong) {
-        for (const issue of issuesOf(procedure, withAt(full, path, value))) {
-          expectVoice(issue);
-          seen.add(issue.code);
+describe('zod messages', () => {
+  describe.each(procedures)('$id', (procedure) => {
+    test('says in the same voice what is wrong, whatever and wherever it is', () => {
+      const full = fullOf(procedure.route.body);
+      for (const path of pathsOf(full)) {
+        for (const value of wrong) {
+          for (const issue of issuesOf(procedure, withAt(full, path, value))) {
+            expectVoice(issue);
+            seen.add(issue.code);
+          }
         }
       }
-    }
+    });
+
+    test('keeps its messages short, whatever is sent', () => {
+      const unit = fc.constantFrom(MARK, MARK, 'a', '"', '\\', '\u0001', '/', '~');
+      const string = fc.oneof(fc.string({ unit, maxLength: 300 }), fc.constantFrom(KEY, `x${KEY}`, 'json', 'titel'));
+      const value = fc.letrec((tie) => ({
+        any: fc.oneof({ maxDepth: 4 }, string, fc.integer(), fc.constant(null), tie('list'), tie('members')),
+        list: fc.array(tie('any'), { maxLength: 4 }),
+        members: fc.dictionary(string, tie('any'), { maxKeys: 4 }),
+      })).any;
+      assertProperty(
+        fc.property(value, fc.boolean(), (sent, isWrapped) => {
+          for (const issue of issuesOf(procedure, isWrapped ? { json: sent } : sent)) expectVoice(issue);
+        }),
+      );
+    });
   });
 
-  test('keeps its messages short, whatever is sent', () => {
-    const unit = fc.constantFrom(MARK, MARK, 'a', '"', '\\', '\u0001', '/', '~');
-    const string = fc.oneof(fc.string({ unit, maxLength: 300 }), fc.constantFrom(KEY, `x${KEY}`, 'json', 'titel'));
-    const value = fc.letrec((tie) => ({
-      any: fc.oneof({ maxDepth: 4 }, string, fc.integer(), fc.constant(null), tie('list'), tie('members')),
-      list: fc.array(tie('any'), { maxLength: 4 }),
-      members: fc.dictionary(string, tie('any'), { maxKeys: 4 }),
-    })).any;
-    assertProperty(
-      fc.property(value, fc.boolean(), (sent, isWrapped) => {
-        for (const issue of issuesOf(procedure, isWrapped ? { json: sent } : sent)) expectVoice(issue);
-      }),
-    );
+  test('all kinds of faults were seen', () => {
+    expect([...seen].toSorted()).toEqual([
+      'blank',
+      'control_character',
+      'invalid_format',
+      'invalid_key',
+      'invalid_type',
+      'invalid_value',
+      'lone_surrogate',
+      'null_character',
+      'too_big',
+      'too_small',
+      'unrecognized_keys',
+    ]);
   });
-});
-
-test('all kinds of faults were seen', () => {
-  expect([...seen].toSorted()).toEqual([
-    'blank',
-    'control_character',
-    'invalid_format',
-    'invalid_key',
-    'invalid_type',
-    'invalid_value',
-    'lone_surrogate',
-    'null_character',
-    'too_big',
-    'too_small',
-    'unrecognized_keys',
-  ]);
 });

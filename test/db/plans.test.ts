@@ -71,166 +71,171 @@ const statements = (author: string): string[] => [
   "REPLACE INTO counters (name, n) SELECT CONCAT('games:', game_type), COUNT(*) FROM games GROUP BY game_type",
 ];
 
-beforeAll(async () => {
-  app = await startApp({ now: () => new Date(NOW) });
-  const { id: userId } = await app.aUser();
-  const author = `${isSqlite ? 'unhex' : 'UNHEX'}('${userId.replaceAll('-', '')}')`;
-  const { dataSource } = app.context.db;
-  for (const sql of statements(author)) await dataSource.query(sql);
-  if (isSqlite) return;
-  await dataSource.query('ANALYZE TABLE games, game_tags, tags, counters');
-  connection = await createConnection(connectionOptions(new URL(app.databaseUrl)));
-}, 120_000);
-afterAll(async () => {
-  await connection?.end();
-  await app.stop();
-});
-
-interface Statement {
-  sql: string;
-  parameters: Parameter[];
-}
-
-/** The statements that `work` runs the second time, when what it remembers is there. */
-const statementsOf = async (work: () => Promise<unknown>): Promise<Statement[]> => {
-  await work();
-  const seen: Statement[] = [];
-  const restore = interceptReads(app.context.db, (read) => (...statement) => {
-    const [sql, parameters] = statement;
-    seen.push({ sql, parameters: [...(parameters ?? [])] });
-    return read(...statement);
-  });
-  try {
-    await work();
-  } finally {
-    restore();
-  }
-  return seen;
-};
-
-/** How many rows and entries of indexes a server reads for a statement. */
-const rowsRead = async ({ sql, parameters }: Statement): Promise<number> => {
-  await connection!.query('FLUSH STATUS');
-  await connection!.execute(sql, parameters);
-  const [rows] = await connection!.query("SHOW SESSION STATUS LIKE 'Handler_read%'");
-  return (rows as { Value: string }[]).reduce((sum, { Value }) => sum + Number(Value), 0);
-};
-
-/** What SQLite reads without an index. */
-const scans = async ({ sql, parameters }: Statement): Promise<string[]> => {
-  const plan = await app.context.db.read<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
-  return plan
-    .map(({ detail }) => detail)
-    .filter(
-      (detail) => /^SCAN (?!p\b|c\d*\b|scored\b|tier\d\b|m\b|g\b|\()/.test(detail) && !/USING.*INDEX/.test(detail),
-    );
-};
-
-const expectRows = async (most: number, work: () => Promise<unknown>, trips = 1): Promise<void> => {
-  const seen = await statementsOf(work);
-  expect(seen).toHaveLength(trips);
-  for (const statement of seen) {
-    if (isSqlite) expect(await scans(statement)).toEqual([]);
-    else expect(await rowsRead(statement)).toBeLessThanOrEqual(most);
-  }
-};
-
-type Input = Partial<Parameters<typeof listGames>[1]>;
-
-const list = (input: Input) => () =>
-  listGames(
-    app.context.routers.game,
-    { limit: 20, page: 1, sortBy: 'latest', timeRange: 'all', ...input },
-    anonymousCall(),
-  );
-
-const sorts = ['latest', 'oldest', 'views', 'likes', 'favorites'] as const;
-const crossed = <S extends string, T extends unknown[]>(names: readonly S[], cases: readonly T[]) =>
-  names.flatMap((name) => cases.map((one): [S, ...T] => [name, ...one]));
-
-describe('a page', () => {
-  test.each(
-    crossed(sorts, [
-      // Each game, its author, and, of those without tags, that no link is there.
-      ['all', {}, 150],
-      ['a type', { gameType: 'RPG' }, 400],
-      ['a rare type', { gameType: 'RARE' }, 5000],
-      ['a popular tag', { tagSlugs: [POPULAR] }, 400],
-      ['a tag that 1 % have', { tagSlugs: [MIDDLE] }, 8000],
-      ['a tag that 0.5 % have', { tagSlugs: [UNCOMMON] }, 12_000],
-      ['a rare tag', { tagSlugs: [RARE] }, 300],
-      ['the day', { timeRange: 'day' }, 800],
-      ['the week', { timeRange: 'week' }, 4500],
-      // Of the following most is counting, which ends at 10 000.
-      ['the month', { timeRange: 'month' }, 11_000],
-      ['the year', { timeRange: 'year' }, 21_000],
-    ] satisfies [string, Input, number][]),
-  )('by %s of %s', (sortBy, _, filter, most) => expectRows(most, list({ ...filter, sortBy })));
-
-  test.each(
-    crossed(['latest', 'views', 'likes'] as const, [
-      ['a popular tag and a type', { tagSlugs: [POPULAR], gameType: 'RPG' }, 900],
-      ['a tag that 1 % have and a type', { tagSlugs: [MIDDLE], gameType: 'RPG' }, 7000],
-      ['two popular tags', { tagSlugs: [POPULAR, COMMON] }, 1200],
-      ['a popular tag and one that 1 % have', { tagSlugs: [POPULAR, MIDDLE] }, 20_000],
-      ['two tags that few have', { tagSlugs: [MIDDLE, UNCOMMON] }, 5000],
-      ['a popular tag of the month', { tagSlugs: [POPULAR], timeRange: 'month' }, 6000],
-      ['a rare tag of the year', { tagSlugs: [RARE], timeRange: 'year' }, 300],
-      ['a type of the month', { gameType: 'RPG', timeRange: 'month' }, 6000],
-      ['a rare type of the week', { gameType: 'RARE', timeRange: 'week' }, 300],
-    ] satisfies [string, Input, number][]),
-  )('by %s of %s', (sortBy, _, filter, most) => expectRows(most, list({ ...filter, sortBy })));
-
-  test.each([
-    ['all', {}, 10_200],
-    ['all by views', { sortBy: 'views' }, 10_200],
-    ['a type', { gameType: 'RPG' }, 10_200],
-    ['a type by likes', { gameType: 'RPG', sortBy: 'likes' }, 90_000],
-    ['a popular tag', { tagSlugs: [POPULAR] }, 10_200],
-    ['a popular tag by favorites', { tagSlugs: [POPULAR], sortBy: 'favorites' }, 120_000],
-    ['the year', { timeRange: 'year' }, 31_000],
-    ['the year by likes', { timeRange: 'year', sortBy: 'likes' }, 60_000],
-  ] satisfies [string, Input, number][])('500 of %s', (_, filter, most) =>
-    expectRows(most, list({ ...filter, page: 500 })),
-  );
-
-  test.each(
-    crossed(sorts, [
-      ['all', {}, 200],
-      ['a type', { gameType: 'RPG' }, 600],
-      ['a popular tag', { tagSlugs: [POPULAR] }, 700],
-    ] satisfies [string, Input, number][]),
-  )('by %s of %s from a cursor in the middle', async (sortBy, _, filter, most) => {
-    const { nextCursor } = await list({ ...filter, sortBy, page: 400 })();
-    await expectRows(most, list({ ...filter, sortBy, cursor: nextCursor! }));
-  });
-});
-
-test('a count is made anew only when it may have changed', async () => {
-  const query = list({ tagSlugs: [COMMON, MIDDLE] });
-  expect(await query()).toMatchObject({ total: Math.ceil(GAMES / (5 * 97)), totalRelation: 'eq' });
-  await expectRows(1000, query);
-  await app.aGame({ tagNames: ['every 5', 'every 97'] });
-  expect(await query()).toMatchObject({ total: Math.ceil(GAMES / (5 * 97)) + 1, totalRelation: 'eq' });
-});
-
-describe('one game', () => {
+describe('query plans', () => {
   beforeAll(async () => {
-    ({ id: newest } = await app.aGame({ tagNames: ['every 3', 'every 5', 'every 97', 'every 4999'], gameType: 'RPG' }));
+    app = await startApp({ now: () => new Date(NOW) });
+    const { id: userId } = await app.aUser();
+    const author = `${isSqlite ? 'unhex' : 'UNHEX'}('${userId.replaceAll('-', '')}')`;
+    const { dataSource } = app.context.db;
+    for (const sql of statements(author)) await dataSource.query(sql);
+    if (isSqlite) return;
+    await dataSource.query('ANALYZE TABLE games, game_tags, tags, counters');
+    connection = await createConnection(connectionOptions(new URL(app.databaseUrl)));
+  }, 120_000);
+  afterAll(async () => {
+    await connection?.end();
+    await app.stop();
   });
 
-  test('is read by its key', () => expectRows(4, () => getGame(app.context.routers.game, newest, anonymousCall())));
+  interface Statement {
+    sql: string;
+    parameters: Parameter[];
+  }
 
-  test('finds the related ones among the newest of each tag', () =>
-    expectRows(6000, () => relatedGames(app.context.routers.game, newest, 6, anonymousCall()), 2));
+  /** The statements that `work` runs the second time, when what it remembers is there. */
+  const statementsOf = async (work: () => Promise<unknown>): Promise<Statement[]> => {
+    await work();
+    const seen: Statement[] = [];
+    const restore = interceptReads(app.context.db, (read) => (...statement) => {
+      const [sql, parameters] = statement;
+      seen.push({ sql, parameters: [...(parameters ?? [])] });
+      return read(...statement);
+    });
+    try {
+      await work();
+    } finally {
+      restore();
+    }
+    return seen;
+  };
 
-  test('without tags finds the latest of its type', async () => {
-    const { id: plain } = await app.aGame({ gameType: 'RPG', extraInfo: { originalAuthor: 'author 11' } });
-    await expectRows(1500, () => relatedGames(app.context.routers.game, plain, 6, anonymousCall()), 2);
+  /** How many rows and entries of indexes a server reads for a statement. */
+  const rowsRead = async ({ sql, parameters }: Statement): Promise<number> => {
+    await connection!.query('FLUSH STATUS');
+    await connection!.execute(sql, parameters);
+    const [rows] = await connection!.query("SHOW SESSION STATUS LIKE 'Handler_read%'");
+    return (rows as { Value: string }[]).reduce((sum, { Value }) => sum + Number(Value), 0);
+  };
+
+  /** What SQLite reads without an index. */
+  const scans = async ({ sql, parameters }: Statement): Promise<string[]> => {
+    const plan = await app.context.db.read<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+    return plan
+      .map(({ detail }) => detail)
+      .filter(
+        (detail) => /^SCAN (?!p\b|c\d*\b|scored\b|tier\d\b|m\b|g\b|\()/.test(detail) && !/USING.*INDEX/.test(detail),
+      );
+  };
+
+  const expectRows = async (most: number, work: () => Promise<unknown>, trips = 1): Promise<void> => {
+    const seen = await statementsOf(work);
+    expect(seen).toHaveLength(trips);
+    for (const statement of seen) {
+      if (isSqlite) expect(await scans(statement)).toEqual([]);
+      else expect(await rowsRead(statement)).toBeLessThanOrEqual(most);
+    }
+  };
+
+  type Input = Partial<Parameters<typeof listGames>[1]>;
+
+  const list = (input: Input) => () =>
+    listGames(
+      app.context.routers.game,
+      { limit: 20, page: 1, sortBy: 'latest', timeRange: 'all', ...input },
+      anonymousCall(),
+    );
+
+  const sorts = ['latest', 'oldest', 'views', 'likes', 'favorites'] as const;
+  const crossed = <S extends string, T extends unknown[]>(names: readonly S[], cases: readonly T[]) =>
+    names.flatMap((name) => cases.map((one): [S, ...T] => [name, ...one]));
+
+  describe('a page', () => {
+    test.each(
+      crossed(sorts, [
+        // Each game, its author, and, of those without tags, that no link is there.
+        ['all', {}, 150],
+        ['a type', { gameType: 'RPG' }, 400],
+        ['a rare type', { gameType: 'RARE' }, 5000],
+        ['a popular tag', { tagSlugs: [POPULAR] }, 400],
+        ['a tag that 1 % have', { tagSlugs: [MIDDLE] }, 8000],
+        ['a tag that 0.5 % have', { tagSlugs: [UNCOMMON] }, 12_000],
+        ['a rare tag', { tagSlugs: [RARE] }, 300],
+        ['the day', { timeRange: 'day' }, 800],
+        ['the week', { timeRange: 'week' }, 4500],
+        // Of the following most is counting, which ends at 10 000.
+        ['the month', { timeRange: 'month' }, 11_000],
+        ['the year', { timeRange: 'year' }, 21_000],
+      ] satisfies [string, Input, number][]),
+    )('by %s of %s', (sortBy, _, filter, most) => expectRows(most, list({ ...filter, sortBy })));
+
+    test.each(
+      crossed(['latest', 'views', 'likes'] as const, [
+        ['a popular tag and a type', { tagSlugs: [POPULAR], gameType: 'RPG' }, 900],
+        ['a tag that 1 % have and a type', { tagSlugs: [MIDDLE], gameType: 'RPG' }, 7000],
+        ['two popular tags', { tagSlugs: [POPULAR, COMMON] }, 1200],
+        ['a popular tag and one that 1 % have', { tagSlugs: [POPULAR, MIDDLE] }, 20_000],
+        ['two tags that few have', { tagSlugs: [MIDDLE, UNCOMMON] }, 5000],
+        ['a popular tag of the month', { tagSlugs: [POPULAR], timeRange: 'month' }, 6000],
+        ['a rare tag of the year', { tagSlugs: [RARE], timeRange: 'year' }, 300],
+        ['a type of the month', { gameType: 'RPG', timeRange: 'month' }, 6000],
+        ['a rare type of the week', { gameType: 'RARE', timeRange: 'week' }, 300],
+      ] satisfies [string, Input, number][]),
+    )('by %s of %s', (sortBy, _, filter, most) => expectRows(most, list({ ...filter, sortBy })));
+
+    test.each([
+      ['all', {}, 10_200],
+      ['all by views', { sortBy: 'views' }, 10_200],
+      ['a type', { gameType: 'RPG' }, 10_200],
+      ['a type by likes', { gameType: 'RPG', sortBy: 'likes' }, 90_000],
+      ['a popular tag', { tagSlugs: [POPULAR] }, 10_200],
+      ['a popular tag by favorites', { tagSlugs: [POPULAR], sortBy: 'favorites' }, 120_000],
+      ['the year', { timeRange: 'year' }, 31_000],
+      ['the year by likes', { timeRange: 'year', sortBy: 'likes' }, 60_000],
+    ] satisfies [string, Input, number][])('500 of %s', (_, filter, most) =>
+      expectRows(most, list({ ...filter, page: 500 })),
+    );
+
+    test.each(
+      crossed(sorts, [
+        ['all', {}, 200],
+        ['a type', { gameType: 'RPG' }, 600],
+        ['a popular tag', { tagSlugs: [POPULAR] }, 700],
+      ] satisfies [string, Input, number][]),
+    )('by %s of %s from a cursor in the middle', async (sortBy, _, filter, most) => {
+      const { nextCursor } = await list({ ...filter, sortBy, page: 400 })();
+      await expectRows(most, list({ ...filter, sortBy, cursor: nextCursor! }));
+    });
   });
+
+  test('a count is made anew only when it may have changed', async () => {
+    const query = list({ tagSlugs: [COMMON, MIDDLE] });
+    expect(await query()).toMatchObject({ total: Math.ceil(GAMES / (5 * 97)), totalRelation: 'eq' });
+    await expectRows(1000, query);
+    await app.aGame({ tagNames: ['every 5', 'every 97'] });
+    expect(await query()).toMatchObject({ total: Math.ceil(GAMES / (5 * 97)) + 1, totalRelation: 'eq' });
+  });
+
+  describe('one game', () => {
+    beforeAll(async () => {
+      ({ id: newest } = await app.aGame({
+        tagNames: ['every 3', 'every 5', 'every 97', 'every 4999'],
+        gameType: 'RPG',
+      }));
+    });
+
+    test('is read by its key', () => expectRows(4, () => getGame(app.context.routers.game, newest, anonymousCall())));
+
+    test('finds the related ones among the newest of each tag', () =>
+      expectRows(6000, () => relatedGames(app.context.routers.game, newest, 6, anonymousCall()), 2));
+
+    test('without tags finds the latest of its type', async () => {
+      const { id: plain } = await app.aGame({ gameType: 'RPG', extraInfo: { originalAuthor: 'author 11' } });
+      await expectRows(1500, () => relatedGames(app.context.routers.game, plain, 6, anonymousCall()), 2);
+    });
+  });
+
+  test('types are counted by their counters', () =>
+    expectRows(30, () => countTypes(app.context.routers.game, anonymousCall())));
+
+  test('a slug that no tag has costs one look', () => expectRows(5, list({ tagSlugs: [POPULAR, 'no such tag'] })));
 });
-
-test('types are counted by their counters', () =>
-  expectRows(30, () => countTypes(app.context.routers.game, anonymousCall())));
-
-test('a slug that no tag has costs one look', () => expectRows(5, list({ tagSlugs: [POPULAR, 'no such tag'] })));

@@ -1,7 +1,7 @@
 /**
  * @engines all second-server
  * @tier long
- * @skipOnVitess the guide for servers: The tests of a server with other settings start one of their own and set it
+ * @skipOnVitess backup guide the guide for servers: The tests of a server with other settings start one of their own and set it
  *   up with SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { spawn } from 'node:child_process';
@@ -27,168 +27,172 @@ const guide = await readFile('docs/backup.md', 'utf8');
 
 let folder: string;
 let backups: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'content-gateway-backups-'));
-  backups = join(folder, 'backups');
-});
-afterAll(() => rm(folder, { recursive: true }));
-
-/** The blocks of a language in a section. */
-const blocksIn = (heading: string, language: string): string[] => {
-  const [, section = ''] = guide.split(`\n${heading}\n`);
-  return blocksOf(section.split(/^## /m, 1).join(''))
-    .filter((block) => block.language === language)
-    .map(({ text }) => text);
-};
-
-interface Ran {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-const runShell = async (script: string, env: NodeJS.ProcessEnv): Promise<Ran> => {
-  const child = spawn('sh', ['-ec', script], { cwd: resolve('.'), env: { ...process.env, ...env } });
-  const ran = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.stderr += text));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, ...ran };
-};
-
-const [, introduction = ''] = guide.split(/^# .*$/m);
-const FIRST = blocksOf(introduction.split(/^## /m, 1).join('')).map(({ text }) => text);
-
-test('every command of the guide is in a section that is run here', () => {
-  const sections = [
-    'SQLite: back up',
-    'SQLite: restore',
-    'SQLite: copies of the file',
-    'MySQL and MariaDB: back up',
-    'MySQL and MariaDB: restore',
-  ];
-  const found = sections.map((name) => blocksIn(`## ${name}`, 'sh').length);
-  expect(found).toEqual([1, 2, 1, 1, 1]);
-  expect(found.reduce((sum, n) => sum + n, FIRST.length)).toBe(
-    blocksOf(guide).filter(({ language }) => language === 'sh').length,
-  );
-});
-
-/** Runs `work` while two clients publish games, and resolves to the ids of those answered before, and how many there were. */
-const whileWriting = async (served: ServeProcess, key: string, work: () => Promise<void>) => {
-  const load = startLoad(served.base, key, 2);
-  await load.reached(50);
-  const before = load.published();
-  await work();
-  load.stop();
-  await load.done;
-  return { before, all: load.published() };
-};
-
-/** A key that publishes. This process would keep the file open until its memory is cleared, and it is to be replaced. */
-const keyByCommand = async (url: string): Promise<string> => {
-  const env = { DATABASE_URL: url };
-  const user = (await runCli(['users', 'create', '--nickname', 'Ada'], { env })).stdout.trim();
-  const key = await runCli(['keys', 'create', '--user', user, '--scopes', 'content:write', '--name', 'guide'], { env });
-  return key.stdout.trim();
-};
-
-const ofSqlite = (): void => {
-  let database: TestDatabase;
+describe('backup guide', () => {
   beforeAll(async () => {
-    database = await createDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'content-gateway-backups-'));
+    backups = join(folder, 'backups');
   });
-  afterAll(() => database.drop());
+  afterAll(() => rm(folder, { recursive: true }));
 
-  const here = (script: string): string =>
-    script
-      .replaceAll('/var/backups/content', backups)
-      .replaceAll('data/content.db', database.url.slice('sqlite:'.length));
-  const run = async (...scripts: string[]): Promise<Ran> => {
-    const ran = await runShell([...FIRST, ...scripts].map(here).join('\n'), { DATABASE_URL: database.url });
-    expect(ran).toEqual({ ...ran, code: 0 });
-    return ran;
+  /** The blocks of a language in a section. */
+  const blocksIn = (heading: string, language: string): string[] => {
+    const [, section = ''] = guide.split(`\n${heading}\n`);
+    return blocksOf(section.split(/^## /m, 1).join(''))
+      .filter((block) => block.language === language)
+      .map(({ text }) => text);
   };
 
-  test('backs up while the service writes, and restores', async () => {
-    const served = await startServe({ url: database.url });
-    const key = await keyByCommand(database.url);
-    const { before, all } = await whileWriting(served, key, async () => {
-      await run(...blocksIn('## SQLite: back up', 'sh'));
-    });
-    expect(await readdir(backups)).toEqual([expect.stringMatching(/^content-\d{4}-\d\d-\d\d\.db$/)]);
-    expect(await served.stop()).toBe(0);
+  interface Ran {
+    code: number;
+    stdout: string;
+    stderr: string;
+  }
 
-    const { stdout } = await run(...blocksIn('## SQLite: restore', 'sh'));
-    expect(stdout).toMatch(/Everything is right\.\n$/);
-    const stored = await storedGames(database.url);
-    expect(before.filter((id) => !stored.has(id))).toEqual([]);
-    expect(stored.size).toBeLessThan(all.length);
-  });
-
-  test('has a plain copy checked', async () => {
-    await run(...blocksIn('## SQLite: copies of the file', 'sh'));
-  });
-};
-if (engine === 'sqlite') describe('the guide for SQLite', ofSqlite);
-
-const { name: engineName, server: program } = TEST_ENGINE;
-/** A server with an account that is like the guide's: only one of our own has a name to give away. */
-const own =
-  engineName !== 'sqlite' && engineName !== 'vitess' && 'binary' in program ? { engineName, program } : undefined;
-
-const ofServers = (): void => {
-  let server: ThrowawayServer;
-  let env: NodeJS.ProcessEnv;
-  let port: string;
-  const urlOf = (name: string): string => `${server.url}/${name}`;
-
-  beforeAll(async () => {
-    server = await startServer(own!.engineName, own!.program);
-    ({ port } = new URL(server.url));
-    const { database: _, ...account } = connectionOptions(new URL(server.url));
-    const admin = await createConnection(account);
-    await admin.query('CREATE DATABASE content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin');
-    await admin.query("CREATE USER gateway IDENTIFIED BY 'secret'");
-    await admin.query('GRANT ALL ON content.* TO gateway');
-    await admin.query('GRANT ALL ON content_restored.* TO gateway');
-    await admin.end();
-    const home = join(folder, 'home');
-    await mkdir(home);
-    const [account_ = ''] = blocksIn('## MySQL and MariaDB: back up', 'ini');
-    await writeFile(join(home, '.my.cnf'), account_.replace('3306', port), { mode: 0o600 });
-    env = { HOME: home, XDG_CACHE_HOME: join(home, '.cache') };
-  });
-  afterAll(() => server.stop());
-
-  const run = async (...scripts: string[]): Promise<Ran> => {
-    const here = [...FIRST, ...scripts]
-      .join('\n')
-      .replaceAll('/var/backups/content', backups)
-      .replaceAll(':3306/', `:${port}/`);
-    const ran = await runShell(here, env);
-    expect(ran).toMatchObject({ code: 0 });
-    return ran;
+  const runShell = async (script: string, env: NodeJS.ProcessEnv): Promise<Ran> => {
+    const child = spawn('sh', ['-ec', script], { cwd: resolve('.'), env: { ...process.env, ...env } });
+    const ran = { stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.stderr += text));
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, ...ran };
   };
 
-  test('dumps while the service writes, and restores into an empty database', async () => {
-    const key = await aKey(urlOf('content'));
-    const served = await startServe({ url: urlOf('content') });
-    const { before, all } = await whileWriting(served, key, async () => {
-      const { stdout } = await run(...blocksIn('## MySQL and MariaDB: back up', 'sh'));
-      expect(stdout).toMatch(/^-- Dump completed/);
-    });
-    expect(await served.stop()).toBe(0);
-    const { stdout } = await run(...blocksIn('## MySQL and MariaDB: restore', 'sh'));
-    expect(stdout).toMatch(/Everything is right\.\n$/);
+  const [, introduction = ''] = guide.split(/^# .*$/m);
+  const FIRST = blocksOf(introduction.split(/^## /m, 1).join('')).map(({ text }) => text);
 
-    const stored = await storedGames(urlOf('content_restored'));
-    expect(before.filter((id) => !stored.has(id))).toEqual([]);
-    expect(stored.size).toBeLessThan(all.length);
-    await withDatabase(urlOf('content_restored'), expectExactCounts);
-    // The very same bytes, wherever they are not text.
-    const kept = new Set(await storedGames(urlOf('content')));
-    expect([...stored].filter((id) => !kept.has(id))).toEqual([]);
+  test('every command of the guide is in a section that is run here', () => {
+    const sections = [
+      'SQLite: back up',
+      'SQLite: restore',
+      'SQLite: copies of the file',
+      'MySQL and MariaDB: back up',
+      'MySQL and MariaDB: restore',
+    ];
+    const found = sections.map((name) => blocksIn(`## ${name}`, 'sh').length);
+    expect(found).toEqual([1, 2, 1, 1, 1]);
+    expect(found.reduce((sum, n) => sum + n, FIRST.length)).toBe(
+      blocksOf(guide).filter(({ language }) => language === 'sh').length,
+    );
   });
-};
-if (own) describe('the guide for servers', ofServers);
+
+  /** Runs `work` while two clients publish games, and resolves to the ids of those answered before, and how many there were. */
+  const whileWriting = async (served: ServeProcess, key: string, work: () => Promise<void>) => {
+    const load = startLoad(served.base, key, 2);
+    await load.reached(50);
+    const before = load.published();
+    await work();
+    load.stop();
+    await load.done;
+    return { before, all: load.published() };
+  };
+
+  /** A key that publishes. This process would keep the file open until its memory is cleared, and it is to be replaced. */
+  const keyByCommand = async (url: string): Promise<string> => {
+    const env = { DATABASE_URL: url };
+    const user = (await runCli(['users', 'create', '--nickname', 'Ada'], { env })).stdout.trim();
+    const key = await runCli(['keys', 'create', '--user', user, '--scopes', 'content:write', '--name', 'guide'], {
+      env,
+    });
+    return key.stdout.trim();
+  };
+
+  const ofSqlite = (): void => {
+    let database: TestDatabase;
+    beforeAll(async () => {
+      database = await createDatabase();
+    });
+    afterAll(() => database.drop());
+
+    const here = (script: string): string =>
+      script
+        .replaceAll('/var/backups/content', backups)
+        .replaceAll('data/content.db', database.url.slice('sqlite:'.length));
+    const run = async (...scripts: string[]): Promise<Ran> => {
+      const ran = await runShell([...FIRST, ...scripts].map(here).join('\n'), { DATABASE_URL: database.url });
+      expect(ran).toEqual({ ...ran, code: 0 });
+      return ran;
+    };
+
+    test('backs up while the service writes, and restores', async () => {
+      const served = await startServe({ url: database.url });
+      const key = await keyByCommand(database.url);
+      const { before, all } = await whileWriting(served, key, async () => {
+        await run(...blocksIn('## SQLite: back up', 'sh'));
+      });
+      expect(await readdir(backups)).toEqual([expect.stringMatching(/^content-\d{4}-\d\d-\d\d\.db$/)]);
+      expect(await served.stop()).toBe(0);
+
+      const { stdout } = await run(...blocksIn('## SQLite: restore', 'sh'));
+      expect(stdout).toMatch(/Everything is right\.\n$/);
+      const stored = await storedGames(database.url);
+      expect(before.filter((id) => !stored.has(id))).toEqual([]);
+      expect(stored.size).toBeLessThan(all.length);
+    });
+
+    test('has a plain copy checked', async () => {
+      await run(...blocksIn('## SQLite: copies of the file', 'sh'));
+    });
+  };
+  if (engine === 'sqlite') describe('the guide for SQLite', ofSqlite);
+
+  const { name: engineName, server: program } = TEST_ENGINE;
+  /** A server with an account that is like the guide's: only one of our own has a name to give away. */
+  const own =
+    engineName !== 'sqlite' && engineName !== 'vitess' && 'binary' in program ? { engineName, program } : undefined;
+
+  const ofServers = (): void => {
+    let server: ThrowawayServer;
+    let env: NodeJS.ProcessEnv;
+    let port: string;
+    const urlOf = (name: string): string => `${server.url}/${name}`;
+
+    beforeAll(async () => {
+      server = await startServer(own!.engineName, own!.program);
+      ({ port } = new URL(server.url));
+      const { database: _, ...account } = connectionOptions(new URL(server.url));
+      const admin = await createConnection(account);
+      await admin.query('CREATE DATABASE content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin');
+      await admin.query("CREATE USER gateway IDENTIFIED BY 'secret'");
+      await admin.query('GRANT ALL ON content.* TO gateway');
+      await admin.query('GRANT ALL ON content_restored.* TO gateway');
+      await admin.end();
+      const home = join(folder, 'home');
+      await mkdir(home);
+      const [account_ = ''] = blocksIn('## MySQL and MariaDB: back up', 'ini');
+      await writeFile(join(home, '.my.cnf'), account_.replace('3306', port), { mode: 0o600 });
+      env = { HOME: home, XDG_CACHE_HOME: join(home, '.cache') };
+    });
+    afterAll(() => server.stop());
+
+    const run = async (...scripts: string[]): Promise<Ran> => {
+      const here = [...FIRST, ...scripts]
+        .join('\n')
+        .replaceAll('/var/backups/content', backups)
+        .replaceAll(':3306/', `:${port}/`);
+      const ran = await runShell(here, env);
+      expect(ran).toMatchObject({ code: 0 });
+      return ran;
+    };
+
+    test('dumps while the service writes, and restores into an empty database', async () => {
+      const key = await aKey(urlOf('content'));
+      const served = await startServe({ url: urlOf('content') });
+      const { before, all } = await whileWriting(served, key, async () => {
+        const { stdout } = await run(...blocksIn('## MySQL and MariaDB: back up', 'sh'));
+        expect(stdout).toMatch(/^-- Dump completed/);
+      });
+      expect(await served.stop()).toBe(0);
+      const { stdout } = await run(...blocksIn('## MySQL and MariaDB: restore', 'sh'));
+      expect(stdout).toMatch(/Everything is right\.\n$/);
+
+      const stored = await storedGames(urlOf('content_restored'));
+      expect(before.filter((id) => !stored.has(id))).toEqual([]);
+      expect(stored.size).toBeLessThan(all.length);
+      await withDatabase(urlOf('content_restored'), expectExactCounts);
+      // The very same bytes, wherever they are not text.
+      const kept = new Set(await storedGames(urlOf('content')));
+      expect([...stored].filter((id) => !kept.has(id))).toEqual([]);
+    });
+  };
+  if (own) describe('the guide for servers', ofServers);
+});

@@ -16,162 +16,164 @@ import { guideMarkdown, guidePage, renderedGuides } from '../../src/site/guides/
 const BRAND = { name: 'Example & Co', color: '#2457d6', logo: undefined, contact: undefined, terms: undefined };
 const render = (markdown: string) => renderMarkdown(markdown, (url) => ({ kind: 'outside', url }), '../');
 
-test('what the guides say of the contract, README and the SDKs is up to date', async () => {
-  const stale = (await filledGuides()).filter(([path, text]) => readFileSync(path, 'utf8') !== text);
-  expect(stale.map(([path]) => `${path}: npm run -s openapi`)).toEqual([]);
-});
-
-describe('the Markdown of the guides', () => {
-  test.each(guides.map(({ file }) => [file]))('%s begins with its title and a sentence about it', (file) => {
-    const [title, , sentence] = sourceOf(guides.find((guide) => guide.file === file) as never).split('\n');
-    expect(title).toMatch(/^# \S/);
-    expect(sentence).toMatch(/^[A-Z].+/);
+describe('guides', () => {
+  test('what the guides say of the contract, README and the SDKs is up to date', async () => {
+    const stale = (await filledGuides()).filter(([path, text]) => readFileSync(path, 'utf8') !== text);
+    expect(stale.map(([path]) => `${path}: npm run -s openapi`)).toEqual([]);
   });
 
-  test.each(guides.map(({ file }) => [file]))(
-    '%s begins no line of text with a comment, which would end the paragraph',
-    (file) => {
-      const lines = readFileSync(file, 'utf8').split('\n');
-      expect(lines.filter((line) => /^\s*(?:[-*] |\d+\. )?<!--.*?-->./.test(line))).toEqual([]);
-    },
-  );
+  describe('the Markdown of the guides', () => {
+    test.each(guides.map(({ file }) => [file]))('%s begins with its title and a sentence about it', (file) => {
+      const [title, , sentence] = sourceOf(guides.find((guide) => guide.file === file) as never).split('\n');
+      expect(title).toMatch(/^# \S/);
+      expect(sentence).toMatch(/^[A-Z].+/);
+    });
 
-  test('leads to files that are there, and to anchors on guides that are there', () => {
-    const anchors = new Map(
-      renderedGuides().map(({ guide, rendered }) => [guide.file, rendered.headings.map(({ id }) => id)]),
+    test.each(guides.map(({ file }) => [file]))(
+      '%s begins no line of text with a comment, which would end the paragraph',
+      (file) => {
+        const lines = readFileSync(file, 'utf8').split('\n');
+        expect(lines.filter((line) => /^\s*(?:[-*] |\d+\. )?<!--.*?-->./.test(line))).toEqual([]);
+      },
     );
-    const broken = guides.flatMap((guide) =>
-      [...sourceOf(guide).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, href = '']) => {
-        if (/^[a-z]+:/.test(href)) return [];
-        const [path = '', fragment] = href.split('#', 2);
-        const file = path === '' ? guide.file : posix.join(posix.dirname(guide.file), path);
-        const known = anchors.get(file);
-        try {
-          readFileSync(file);
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== 'EISDIR') return [`${guide.file}: ${href}`];
-        }
-        return known === undefined || fragment === undefined || known.includes(fragment)
-          ? []
-          : [`${guide.file}: ${href}`];
-      }),
-    );
-    expect(broken).toEqual([]);
-  });
-});
 
-describe('a link', () => {
-  const guide = { file: 'docs/keys.md', isLocal: false };
-
-  test.each([
-    ['paging.md#cursors', { kind: 'page', path: 'guides/paging#cursors' }],
-    ['#scopes', { kind: 'page', path: '#scopes' }],
-    ['../CHANGELOG.md', { kind: 'page', path: 'guides/changelog' }],
-    ['../openapi/openapi.json', { kind: 'page', path: 'openapi.json' }],
-    ['http://localhost:3000/errors#KEY_MISSING', { kind: 'page', path: 'errors#KEY_MISSING' }],
-    ['https://llmstxt.org', { kind: 'outside', url: 'https://llmstxt.org' }],
-    ['../README.md#rates', { kind: 'file', path: 'README.md' }],
-  ])('%s', (href, target) => {
-    expect(targetOf(href, guide)).toEqual(target);
-  });
-
-  test('of the changelog starts from the root of the repository', () => {
-    expect(targetOf('docs/keys.md', { file: 'CHANGELOG.md', isLocal: false })).toEqual({
-      kind: 'page',
-      path: 'guides/keys',
+    test('leads to files that are there, and to anchors on guides that are there', () => {
+      const anchors = new Map(
+        renderedGuides().map(({ guide, rendered }) => [guide.file, rendered.headings.map(({ id }) => id)]),
+      );
+      const broken = guides.flatMap((guide) =>
+        [...sourceOf(guide).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, href = '']) => {
+          if (/^[a-z]+:/.test(href)) return [];
+          const [path = '', fragment] = href.split('#', 2);
+          const file = path === '' ? guide.file : posix.join(posix.dirname(guide.file), path);
+          const known = anchors.get(file);
+          try {
+            readFileSync(file);
+          } catch (error) {
+            if ((error as NodeJS.ErrnoException).code !== 'EISDIR') return [`${guide.file}: ${href}`];
+          }
+          return known === undefined || fragment === undefined || known.includes(fragment)
+            ? []
+            : [`${guide.file}: ${href}`];
+        }),
+      );
+      expect(broken).toEqual([]);
     });
   });
 
-  test('to the reader’s own machine stays', () => {
-    const url = 'http://localhost:3000/docs';
-    expect(targetOf(url, { file: 'docs/sandbox.md', isLocal: true })).toEqual({ kind: 'outside', url });
-  });
-});
+  describe('a link', () => {
+    const guide = { file: 'docs/keys.md', isLocal: false };
 
-describe('rendering', () => {
-  test('shows HTML as text', () => {
-    const { html } = render('# T\n\n<script>alert(1)</script>\n\nAn <b onclick="x()">inline</b> one.');
-    expect(html).not.toMatch(/<(script|b)\b/);
-    expect(html).toContain('&lt;script&gt;');
-  });
+    test.each([
+      ['paging.md#cursors', { kind: 'page', path: 'guides/paging#cursors' }],
+      ['#scopes', { kind: 'page', path: '#scopes' }],
+      ['../CHANGELOG.md', { kind: 'page', path: 'guides/changelog' }],
+      ['../openapi/openapi.json', { kind: 'page', path: 'openapi.json' }],
+      ['http://localhost:3000/errors#KEY_MISSING', { kind: 'page', path: 'errors#KEY_MISSING' }],
+      ['https://llmstxt.org', { kind: 'outside', url: 'https://llmstxt.org' }],
+      ['../README.md#rates', { kind: 'file', path: 'README.md' }],
+    ])('%s', (href, target) => {
+      expect(targetOf(href, guide)).toEqual(target);
+    });
 
-  test('makes anchors as code hosts do, each once', () => {
-    const { headings } = render('# T\n\n## What `data.reason` means, 海\n\n## Again\n\n### Again\n');
-    expect(headings.map(({ id }) => id)).toEqual(['what-datareason-means-海', 'again', 'again-1']);
-  });
+    test('of the changelog starts from the root of the repository', () => {
+      expect(targetOf('docs/keys.md', { file: 'CHANGELOG.md', isLocal: false })).toEqual({
+        kind: 'page',
+        path: 'guides/keys',
+      });
+    });
 
-  test('takes title and first sentence for what leads to the page', () => {
-    expect(render('# `A` & b\n\nIt says *something*. And more.')).toMatchObject({
-      title: 'A & b',
-      description: 'It says something.',
+    test('to the reader’s own machine stays', () => {
+      const url = 'http://localhost:3000/docs';
+      expect(targetOf(url, { file: 'docs/sandbox.md', isLocal: true })).toEqual({ kind: 'outside', url });
     });
   });
-});
 
-describe('examples', () => {
-  const page = (name: string, address: string): string =>
-    guidePage(guides.find((guide) => guide.name === name) as never, BRAND, address);
+  describe('rendering', () => {
+    test('shows HTML as text', () => {
+      const { html } = render('# T\n\n<script>alert(1)</script>\n\nAn <b onclick="x()">inline</b> one.');
+      expect(html).not.toMatch(/<(script|b)\b/);
+      expect(html).toContain('&lt;script&gt;');
+    });
 
-  test('call the service that publishes them', () => {
-    const start = page('start', 'https://api.example.com');
-    expect(start).toContain('curl https://api.example.com/api/trpc/game.list');
-    expect(start).not.toContain('localhost');
+    test('makes anchors as code hosts do, each once', () => {
+      const { headings } = render('# T\n\n## What `data.reason` means, 海\n\n## Again\n\n### Again\n');
+      expect(headings.map(({ id }) => id)).toEqual(['what-datareason-means-海', 'again', 'again-1']);
+    });
+
+    test('takes title and first sentence for what leads to the page', () => {
+      expect(render('# `A` & b\n\nIt says *something*. And more.')).toMatchObject({
+        title: 'A & b',
+        description: 'It says something.',
+      });
+    });
   });
 
-  test('of the sandbox call the reader’s own machine', () => {
-    expect(page('sandbox', 'https://api.example.com')).toContain('curl http://localhost:3000/sandbox');
+  describe('examples', () => {
+    const page = (name: string, address: string): string =>
+      guidePage(guides.find((guide) => guide.name === name) as never, BRAND, address);
+
+    test('call the service that publishes them', () => {
+      const start = page('start', 'https://api.example.com');
+      expect(start).toContain('curl https://api.example.com/api/trpc/game.list');
+      expect(start).not.toContain('localhost');
+    });
+
+    test('of the sandbox call the reader’s own machine', () => {
+      expect(page('sandbox', 'https://api.example.com')).toContain('curl http://localhost:3000/sandbox');
+    });
+
+    test('cannot break out of the page by the host that they name', () => {
+      expect(page('start', "http://a'<b>&c")).not.toMatch(/<b>|'</);
+    });
+
+    test('are in the Markdown too, whose links lead to the service', () => {
+      const [start] = guides;
+      const text = guideMarkdown(start as never, 'https://api.example.com/content');
+      expect(text).toContain('curl https://api.example.com/content/api/trpc/game.list');
+      expect(text).toContain('(https://api.example.com/content/guides/keys)');
+      expect(text).toContain('(https://api.example.com/content/reference/)');
+      expect(text).not.toMatch(/localhost|<!--/);
+    });
   });
 
-  test('cannot break out of the page by the host that they name', () => {
-    expect(page('start', "http://a'<b>&c")).not.toMatch(/<b>|'</);
-  });
+  describe('what language models read', () => {
+    const address = 'https://api.example.com';
+    const full = llmsFullText(BRAND, address);
 
-  test('are in the Markdown too, whose links lead to the service', () => {
-    const [start] = guides;
-    const text = guideMarkdown(start as never, 'https://api.example.com/content');
-    expect(text).toContain('curl https://api.example.com/content/api/trpc/game.list');
-    expect(text).toContain('(https://api.example.com/content/guides/keys)');
-    expect(text).toContain('(https://api.example.com/content/reference/)');
-    expect(text).not.toMatch(/localhost|<!--/);
-  });
-});
+    test('/llms.txt has a title, a summary and sections of links, as llmstxt.org wants it', () => {
+      const [title, , summary, , ...rest] = llmsText(BRAND, address).trimEnd().split('\n');
+      expect(title).toBe('# Example & Co');
+      expect(summary).toMatch(/^> \S/);
+      const sections = rest.join('\n').split(/^## /m).slice(1);
+      expect(sections.map((section) => section.split('\n', 1)[0])).toEqual(['Guides', 'Reference', 'Optional']);
+      for (const section of sections) {
+        const [, , ...links] = section.trimEnd().split('\n');
+        for (const link of links) expect(link).toMatch(/^- \[[^\]]+\]\(https:\/\/api\.example\.com\/\S+\): \S/);
+      }
+    });
 
-describe('what language models read', () => {
-  const address = 'https://api.example.com';
-  const full = llmsFullText(BRAND, address);
+    test('/llms-full.txt tells of each operation its input, output, errors of its own, and a call', () => {
+      for (const { id, reasons } of procedures) {
+        const [, text = ''] = full.split(`\n### ${id}\n`);
+        const [about = ''] = text.split('\n### ');
+        expect(about).toMatch(/- Input: `.+`[^]*- Output: `.+`[^]*curl https:\/\/api\.example\.com\/api\/trpc\//);
+        for (const reason of reasons) expect(full).toContain(reason);
+      }
+    });
 
-  test('/llms.txt has a title, a summary and sections of links, as llmstxt.org wants it', () => {
-    const [title, , summary, , ...rest] = llmsText(BRAND, address).trimEnd().split('\n');
-    expect(title).toBe('# Example & Co');
-    expect(summary).toMatch(/^> \S/);
-    const sections = rest.join('\n').split(/^## /m).slice(1);
-    expect(sections.map((section) => section.split('\n', 1)[0])).toEqual(['Guides', 'Reference', 'Optional']);
-    for (const section of sections) {
-      const [, , ...links] = section.trimEnd().split('\n');
-      for (const link of links) expect(link).toMatch(/^- \[[^\]]+\]\(https:\/\/api\.example\.com\/\S+\): \S/);
-    }
-  });
+    test('it names every type that it refers to, and no other address', () => {
+      const operations = full.slice(full.indexOf('\n## Operations\n'));
+      const types = [...operations.matchAll(/^- `(\w+)`: `/gm)].map(([, name]) => name);
+      const used = [...operations.matchAll(/^- (?:(?:Input|Output): |`\w+`: )`(.+)`/gm)].flatMap(([, text = '']) =>
+        [...text.replaceAll(/"[^"]*"|\/\^.*?\$\//g, '').matchAll(/\b[A-Z]\w+/g)].map(([name]) => name),
+      );
+      expect(new Set(types)).toEqual(new Set(used));
+      expect(operations).not.toContain('localhost');
+    });
 
-  test('/llms-full.txt tells of each operation its input, output, errors of its own, and a call', () => {
-    for (const { id, reasons } of procedures) {
-      const [, text = ''] = full.split(`\n### ${id}\n`);
-      const [about = ''] = text.split('\n### ');
-      expect(about).toMatch(/- Input: `.+`[^]*- Output: `.+`[^]*curl https:\/\/api\.example\.com\/api\/trpc\//);
-      for (const reason of reasons) expect(full).toContain(reason);
-    }
-  });
-
-  test('it names every type that it refers to, and no other address', () => {
-    const operations = full.slice(full.indexOf('\n## Operations\n'));
-    const types = [...operations.matchAll(/^- `(\w+)`: `/gm)].map(([, name]) => name);
-    const used = [...operations.matchAll(/^- (?:(?:Input|Output): |`\w+`: )`(.+)`/gm)].flatMap(([, text = '']) =>
-      [...text.replaceAll(/"[^"]*"|\/\^.*?\$\//g, '').matchAll(/\b[A-Z]\w+/g)].map(([name]) => name),
-    );
-    expect(new Set(types)).toEqual(new Set(used));
-    expect(operations).not.toContain('localhost');
-  });
-
-  test('it is small enough to be read whole', () => {
-    expect(full.length).toBeLessThan(80_000);
+    test('it is small enough to be read whole', () => {
+      expect(full.length).toBeLessThan(80_000);
+    });
   });
 });

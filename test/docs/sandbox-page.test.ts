@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { format } from 'prettier';
 import { readConfig, sandboxOf } from '../../src/config/config.ts';
@@ -120,20 +120,22 @@ const pageOf = (found: Catalogue): string => {
   ].join('\n\n');
 };
 
-test('the page about the sandbox, and README, are as the data', async () => {
-  const catalogue = await readCatalogue();
-  const { games, imagePosts } = catalogue.counts;
-  expect(readFileSync('README.md', 'utf8')).toContain(
-    `serves ${games} games and ${imagePosts} image posts from memory`,
-  );
-  for (const [path, text] of [
-    [PAGE, pageOf(catalogue)],
-    [GUIDE, guideOf(catalogue)],
-  ] as const) {
-    const page = await format(text, { parser: 'markdown', printWidth: 120 });
-    if (process.env['UPDATE_SANDBOX'] === 'true') writeFileSync(path, page);
-    // As a text, it would be shown whole.
-    const isUpToDate = readFileSync(path, 'utf8') === page;
-    expect(isUpToDate ? '' : `${path} differs from the data. Mend it with: ${UPDATE}`).toBe('');
-  }
+describe('sandbox page', () => {
+  test('the page about the sandbox, and README, are as the data', async () => {
+    const catalogue = await readCatalogue();
+    const { games, imagePosts } = catalogue.counts;
+    expect(readFileSync('README.md', 'utf8')).toContain(
+      `serves ${games} games and ${imagePosts} image posts from memory`,
+    );
+    for (const [path, text] of [
+      [PAGE, pageOf(catalogue)],
+      [GUIDE, guideOf(catalogue)],
+    ] as const) {
+      const page = await format(text, { parser: 'markdown', printWidth: 120 });
+      if (process.env['UPDATE_SANDBOX'] === 'true') writeFileSync(path, page);
+      // As a text, it would be shown whole.
+      const isUpToDate = readFileSync(path, 'utf8') === page;
+      expect(isUpToDate ? '' : `${path} differs from the data. Mend it with: ${UPDATE}`).toBe('');
+    }
+  });
 });

@@ -5,29 +5,31 @@
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createDatabase } from '../harness/app/database.ts';
 import { runGuide } from '../harness/documents/guide.ts';
 
 // What docs/scaling.md tells operators to do. Its balancer is tried in test/fault/haproxy-instances.test.ts.
 
-test('the commands of the guide run on this database', async () => {
-  const database = await createDatabase();
-  const folder = await mkdtemp(resolve('dist/guides-'));
-  try {
-    const env = { ...process.env, DATABASE_URL: database.url };
-    const { ran, mismatches } = await runGuide('docs/scaling.md', { address: '', folder, env });
-    expect({ ran, mismatches }).toEqual({ ran: 1, mismatches: [] });
-  } finally {
-    await rm(folder, { recursive: true });
-    await database.drop();
-  }
-}, 120_000);
+describe('scaling guide', () => {
+  test('the commands of the guide run on this database', async () => {
+    const database = await createDatabase();
+    const folder = await mkdtemp(resolve('dist/guides-'));
+    try {
+      const env = { ...process.env, DATABASE_URL: database.url };
+      const { ran, mismatches } = await runGuide('docs/scaling.md', { address: '', folder, env });
+      expect({ ran, mismatches }).toEqual({ ran: 1, mismatches: [] });
+    } finally {
+      await rm(folder, { recursive: true });
+      await database.drop();
+    }
+  }, 120_000);
 
-test('the settings that the guide names are there', () => {
-  const guide = readFileSync('docs/scaling.md', 'utf8');
-  const known = readFileSync('.env.example', 'utf8');
-  const named = new Set([...guide.matchAll(/`([A-Z]+(?:_[A-Z]+)*)(?:=[^`]*)?`/g)].map(([, name = '']) => name));
-  expect(named.size).toBeGreaterThan(4);
-  expect([...named].filter((name) => !known.includes(name))).toEqual([]);
+  test('the settings that the guide names are there', () => {
+    const guide = readFileSync('docs/scaling.md', 'utf8');
+    const known = readFileSync('.env.example', 'utf8');
+    const named = new Set([...guide.matchAll(/`([A-Z]+(?:_[A-Z]+)*)(?:=[^`]*)?`/g)].map(([, name = '']) => name));
+    expect(named.size).toBeGreaterThan(4);
+    expect([...named].filter((name) => !known.includes(name))).toEqual([]);
+  });
 });

@@ -4,7 +4,7 @@
  * @needs haproxy
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { freePorts } from '../harness/free-ports.mjs';
@@ -35,119 +35,121 @@ const start = (port: number): Promise<ServeProcess> =>
     env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', SHUTDOWN_DELAY_MS, PORT: String(port) },
   });
 
-beforeEach(async () => {
-  database = await createDatabase();
-  key = await aKey(database.url);
-  ports = await freePorts(4);
-  served = await Promise.all(ports.map(start));
-  balancer = await startHaproxy(ports);
-}, PATIENCE_MS);
-afterEach(async () => {
-  await balancer.close();
-  await Promise.all(served.map((one) => one.stop('SIGKILL')));
-  await database.drop();
-});
+describe('instances behind HAProxy', () => {
+  beforeEach(async () => {
+    database = await createDatabase();
+    key = await aKey(database.url);
+    ports = await freePorts(4);
+    served = await Promise.all(ports.map(start));
+    balancer = await startHaproxy(ports);
+  }, PATIENCE_MS);
+  afterEach(async () => {
+    await balancer.close();
+    await Promise.all(served.map((one) => one.stop('SIGKILL')));
+    await database.drop();
+  });
 
-/** Each has one request under way. */
-const CALLERS = 10;
-const LOAD = '4 writers, 2 togglers, 4 readers';
+  /** Each has one request under way. */
+  const CALLERS = 10;
+  const LOAD = '4 writers, 2 togglers, 4 readers';
 
-/** Callers that repeat nothing, so that whatever fails is seen. */
-const startCallers = async () => {
-  const writers = startWriters(balancer.url, key, { count: 4, obedient: false });
-  const togglers = await startTogglers(balancer.url, key, { count: 2, obedient: false });
-  const readers = startReaders(
-    balancer.url,
-    [
-      { procedure: 'game.list', input: { limit: 20, page: 1 } },
-      { procedure: 'game.list', input: { limit: 20, page: 1 }, key },
-      { procedure: 'user.me', input: {}, key },
-      { procedure: 'user.search', input: { query: 'a', limit: 1 }, key },
-    ],
-    { restMs: 1 },
-  );
-  return {
-    writers,
-    togglers,
-    stop: async (): Promise<Attempt[]> => {
-      await Promise.all([writers.stop(), togglers.stop(), readers.stop()]);
-      return [...writers.attempts, ...togglers.attempts, ...readers.attempts];
-    },
+  /** Callers that repeat nothing, so that whatever fails is seen. */
+  const startCallers = async () => {
+    const writers = startWriters(balancer.url, key, { count: 4, obedient: false });
+    const togglers = await startTogglers(balancer.url, key, { count: 2, obedient: false });
+    const readers = startReaders(
+      balancer.url,
+      [
+        { procedure: 'game.list', input: { limit: 20, page: 1 } },
+        { procedure: 'game.list', input: { limit: 20, page: 1 }, key },
+        { procedure: 'user.me', input: {}, key },
+        { procedure: 'user.search', input: { query: 'a', limit: 1 }, key },
+      ],
+      { restMs: 1 },
+    );
+    return {
+      writers,
+      togglers,
+      stop: async (): Promise<Attempt[]> => {
+        await Promise.all([writers.stop(), togglers.stop(), readers.stop()]);
+        return [...writers.attempts, ...togglers.attempts, ...readers.attempts];
+      },
+    };
   };
-};
 
-/** Those that did not succeed, in words. */
-const failuresOf = (attempts: readonly Attempt[]): string[] =>
-  attempts
-    .filter(({ outcome }) => outcome !== 'ok')
-    .map(({ procedure, outcome, at, ms }) => `${procedure} ${outcome}, ${Math.round(at)}–${Math.round(at + ms)} ms`);
+  /** Those that did not succeed, in words. */
+  const failuresOf = (attempts: readonly Attempt[]): string[] =>
+    attempts
+      .filter(({ outcome }) => outcome !== 'ok')
+      .map(({ procedure, outcome, at, ms }) => `${procedure} ${outcome}, ${Math.round(at)}–${Math.round(at + ms)} ms`);
 
-test(
-  'when one of four instances is killed, no request fails but those in flight on it',
-  async () => {
-    const callers = await startCallers();
-    const kills: { from: number; to: number }[] = [];
-    for (const [index, port] of ports.slice(0, 2).entries()) {
+  test(
+    'when one of four instances is killed, no request fails but those in flight on it',
+    async () => {
+      const callers = await startCallers();
+      const kills: { from: number; to: number }[] = [];
+      for (const [index, port] of ports.slice(0, 2).entries()) {
+        await callers.writers.succeeded(30);
+        const from = performance.now();
+        await served[index]!.stop('SIGKILL');
+        kills.push({ from, to: performance.now() });
+        await callers.writers.succeeded(30);
+        served[index] = await start(port);
+      }
       await callers.writers.succeeded(30);
-      const from = performance.now();
-      await served[index]!.stop('SIGKILL');
-      kills.push({ from, to: performance.now() });
-      await callers.writers.succeeded(30);
-      served[index] = await start(port);
-    }
-    await callers.writers.succeeded(30);
-    const attempts = await callers.stop();
+      const attempts = await callers.stop();
 
-    const failed = attempts.filter(({ outcome }) => outcome !== 'ok');
-    const inFlight = (attempt: Attempt): boolean =>
-      kills.some(({ from, to }) => attempt.at <= to && attempt.at + attempt.ms >= from);
-    const checked = await audit(database.url, callers.writers, callers.togglers);
-    const { duplicated, ...stored } = checked;
-    noteResult({
-      fault: 'one of four instances is killed (kill -9), behind HAProxy',
-      rounds: kills.length,
-      load: LOAD,
-      ...checked,
-      // A toggle that was done, and whose answer was lost, shows as one too many: it is counted among the failed.
-      duplicated: 0,
-      seen: `${attempts.length} requests: ${outcomesInWords(attempts)}`,
-    });
-    expect(failuresOf(failed.filter((attempt) => !inFlight(attempt)))).toEqual([]);
-    expect(failed.length).toBeLessThanOrEqual(kills.length * CALLERS);
-    expect(stored).toMatchObject({ lost: 0 });
-    // What was stored without an answer, or toggled unseen, is no more than what failed.
-    expect(checked.unacknowledged + duplicated).toBeLessThanOrEqual(failed.length);
-    await withDatabase(database.url, expectExactCounts);
-  },
-  PATIENCE_MS,
-);
+      const failed = attempts.filter(({ outcome }) => outcome !== 'ok');
+      const inFlight = (attempt: Attempt): boolean =>
+        kills.some(({ from, to }) => attempt.at <= to && attempt.at + attempt.ms >= from);
+      const checked = await audit(database.url, callers.writers, callers.togglers);
+      const { duplicated, ...stored } = checked;
+      noteResult({
+        fault: 'one of four instances is killed (kill -9), behind HAProxy',
+        rounds: kills.length,
+        load: LOAD,
+        ...checked,
+        // A toggle that was done, and whose answer was lost, shows as one too many: it is counted among the failed.
+        duplicated: 0,
+        seen: `${attempts.length} requests: ${outcomesInWords(attempts)}`,
+      });
+      expect(failuresOf(failed.filter((attempt) => !inFlight(attempt)))).toEqual([]);
+      expect(failed.length).toBeLessThanOrEqual(kills.length * CALLERS);
+      expect(stored).toMatchObject({ lost: 0 });
+      // What was stored without an answer, or toggled unseen, is no more than what failed.
+      expect(checked.unacknowledged + duplicated).toBeLessThanOrEqual(failed.length);
+      await withDatabase(database.url, expectExactCounts);
+    },
+    PATIENCE_MS,
+  );
 
-test(
-  'a rolling restart of four instances fails no request',
-  async () => {
-    const callers = await startCallers();
-    for (const [index, port] of ports.entries()) {
+  test(
+    'a rolling restart of four instances fails no request',
+    async () => {
+      const callers = await startCallers();
+      for (const [index, port] of ports.entries()) {
+        await callers.writers.succeeded(20);
+        expect(await served[index]!.stop('SIGTERM')).toBe(0);
+        await callers.writers.succeeded(20);
+        served[index] = await start(port);
+        // Until the balancer has looked.
+        await sleep(1500);
+      }
       await callers.writers.succeeded(20);
-      expect(await served[index]!.stop('SIGTERM')).toBe(0);
-      await callers.writers.succeeded(20);
-      served[index] = await start(port);
-      // Until the balancer has looked.
-      await sleep(1500);
-    }
-    await callers.writers.succeeded(20);
-    const attempts = await callers.stop();
+      const attempts = await callers.stop();
 
-    const checked = await audit(database.url, callers.writers, callers.togglers);
-    noteResult({
-      fault: 'rolling restart of four instances (SIGTERM), behind HAProxy',
-      rounds: ports.length,
-      load: LOAD,
-      ...checked,
-      seen: `${attempts.length} requests`,
-    });
-    expect(failuresOf(attempts)).toEqual([]);
-    expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
-    await withDatabase(database.url, expectExactCounts);
-  },
-  PATIENCE_MS,
-);
+      const checked = await audit(database.url, callers.writers, callers.togglers);
+      noteResult({
+        fault: 'rolling restart of four instances (SIGTERM), behind HAProxy',
+        rounds: ports.length,
+        load: LOAD,
+        ...checked,
+        seen: `${attempts.length} requests`,
+      });
+      expect(failuresOf(attempts)).toEqual([]);
+      expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
+      await withDatabase(database.url, expectExactCounts);
+    },
+    PATIENCE_MS,
+  );
+});

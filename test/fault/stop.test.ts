@@ -17,84 +17,86 @@ let database: TestDatabase;
 let key: string;
 let served: ServeProcess;
 
-beforeEach(async () => {
-  database = await createDatabase();
-  key = await aKey(database.url);
-});
-afterEach(async () => {
-  await served.stop('SIGKILL');
-  await database.drop();
-});
+describe('shutdown under load', () => {
+  beforeEach(async () => {
+    database = await createDatabase();
+    key = await aKey(database.url);
+  });
+  afterEach(async () => {
+    await served.stop('SIGKILL');
+    await database.drop();
+  });
 
-const start = async (env: Environment = {}): Promise<ServeProcess> => {
-  served = await startServe({ url: database.url, env: { LOG_LEVEL: 'info', ...env } });
-  return served;
-};
+  const start = async (env: Environment = {}): Promise<ServeProcess> => {
+    served = await startServe({ url: database.url, env: { LOG_LEVEL: 'info', ...env } });
+    return served;
+  };
 
-describe('SIGTERM', () => {
-  test('under load breaks no request, and loses nothing that was answered', async () => {
+  describe('SIGTERM', () => {
+    test('under load breaks no request, and loses nothing that was answered', async () => {
+      const { base, stop } = await start();
+      const load = startLoad(base, key, CLIENTS);
+      await load.reached(10 * CLIENTS);
+      const asked = performance.now();
+      expect(await stop()).toBe(0);
+      expect(performance.now() - asked).toBeLessThan(5000);
+      await load.done;
+
+      // Whoever calls again after the answer that was the last finds nobody listening.
+      const endings = load.endings.filter((ending) => ending.kind !== 'refused');
+      expect(endings.filter((ending) => ending.kind !== 'answered' || ending.status !== 200)).toEqual([]);
+      expect(load.endings.length - endings.length).toBe(CLIENTS);
+
+      await start();
+      const stored = await storedGames(database.url);
+      expect([...stored].toSorted()).toEqual(load.published().toSorted());
+      await withDatabase(database.url, expectExactCounts);
+    });
+
+    test('stores the views and key uses in memory', async () => {
+      const { base, stop } = await start();
+      const client = openClient(base, key);
+      const id = await publish(client);
+      for (let view = 0; view < 20; view += 1) await client.call('game.getById', { id });
+      client.close();
+      expect(await stop()).toBe(0);
+      await withDatabase(database.url, async (db) => {
+        expect(await db.read('SELECT view_count FROM games')).toEqual([{ view_count: 20 }]);
+        expect(await db.read('SELECT 1 FROM api_keys WHERE last_used_at IS NULL')).toEqual([]);
+      });
+    });
+  });
+
+  test('kill -9 under load loses nothing that was answered, and leaves every count exact', async () => {
     const { base, stop } = await start();
+    const client = openClient(base, key);
+    const hot = await publish(client);
+    client.close();
     const load = startLoad(base, key, CLIENTS);
+    const fan = toggleUntilRefused(base, hot);
     await load.reached(10 * CLIENTS);
-    const asked = performance.now();
-    expect(await stop()).toBe(0);
-    expect(performance.now() - asked).toBeLessThan(5000);
-    await load.done;
-
-    // Whoever calls again after the answer that was the last finds nobody listening.
-    const endings = load.endings.filter((ending) => ending.kind !== 'refused');
-    expect(endings.filter((ending) => ending.kind !== 'answered' || ending.status !== 200)).toEqual([]);
-    expect(load.endings.length - endings.length).toBe(CLIENTS);
+    await stop('SIGKILL');
+    await Promise.all([load.done, fan]);
 
     await start();
     const stored = await storedGames(database.url);
-    expect([...stored].toSorted()).toEqual(load.published().toSorted());
+    const lost = load.published().filter((id) => !stored.has(id));
+    expect(lost).toEqual([]);
+    // Whatever was stored without an answer, each client can have had only one of it.
+    expect(stored.size - 1 - load.published().length).toBeLessThanOrEqual(CLIENTS);
     await withDatabase(database.url, expectExactCounts);
   });
 
-  test('stores the views and key uses in memory', async () => {
-    const { base, stop } = await start();
+  const publish = async (client: Client): Promise<string> => {
+    const ending = await client.call('game.create', { title: 'hot' });
+    if (ending.kind !== 'answered' || ending.status !== 200) throw new Error(JSON.stringify(ending));
+    return (JSON.parse(ending.text) as { result: { data: { json: { id: string } } } }).result.data.json.id;
+  };
+
+  const toggleUntilRefused = async (base: string, gameId: string): Promise<void> => {
     const client = openClient(base, key);
-    const id = await publish(client);
-    for (let view = 0; view < 20; view += 1) await client.call('game.getById', { id });
+    let kind = '';
+    while (kind !== 'refused') ({ kind } = await client.call('game.toggleFavorite', { gameId }));
     client.close();
-    expect(await stop()).toBe(0);
-    await withDatabase(database.url, async (db) => {
-      expect(await db.read('SELECT view_count FROM games')).toEqual([{ view_count: 20 }]);
-      expect(await db.read('SELECT 1 FROM api_keys WHERE last_used_at IS NULL')).toEqual([]);
-    });
-  });
+  };
 });
-
-test('kill -9 under load loses nothing that was answered, and leaves every count exact', async () => {
-  const { base, stop } = await start();
-  const client = openClient(base, key);
-  const hot = await publish(client);
-  client.close();
-  const load = startLoad(base, key, CLIENTS);
-  const fan = toggleUntilRefused(base, hot);
-  await load.reached(10 * CLIENTS);
-  await stop('SIGKILL');
-  await Promise.all([load.done, fan]);
-
-  await start();
-  const stored = await storedGames(database.url);
-  const lost = load.published().filter((id) => !stored.has(id));
-  expect(lost).toEqual([]);
-  // Whatever was stored without an answer, each client can have had only one of it.
-  expect(stored.size - 1 - load.published().length).toBeLessThanOrEqual(CLIENTS);
-  await withDatabase(database.url, expectExactCounts);
-});
-
-const publish = async (client: Client): Promise<string> => {
-  const ending = await client.call('game.create', { title: 'hot' });
-  if (ending.kind !== 'answered' || ending.status !== 200) throw new Error(JSON.stringify(ending));
-  return (JSON.parse(ending.text) as { result: { data: { json: { id: string } } } }).result.data.json.id;
-};
-
-const toggleUntilRefused = async (base: string, gameId: string): Promise<void> => {
-  const client = openClient(base, key);
-  let kind = '';
-  while (kind !== 'refused') ({ kind } = await client.call('game.toggleFavorite', { gameId }));
-  client.close();
-};

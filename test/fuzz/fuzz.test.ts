@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { demoKeyIn } from '../harness/app/demo.ts';
 import { createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { withDatabase } from '../harness/http/load.ts';
@@ -22,58 +22,67 @@ let database: TestDatabase;
 let served: ServeProcess;
 let key: string;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  key = await withDatabase(database.url, async (db) => {
-    await db.migrate();
-    return demoKeyIn(db);
+describe('fuzzing', () => {
+  beforeAll(async () => {
+    database = await createDatabase();
+    key = await withDatabase(database.url, async (db) => {
+      await db.migrate();
+      return demoKeyIn(db);
+    });
+    served = await startServe({ url: database.url, env: { LOG_LEVEL: 'error' } });
+  }, 60_000);
+
+  afterAll(async () => {
+    await served.stop();
+    await database.drop();
   });
-  served = await startServe({ url: database.url, env: { LOG_LEVEL: 'error' } });
-}, 60_000);
 
-afterAll(async () => {
-  await served.stop();
-  await database.drop();
-});
-
-/** Runs Schemathesis to its end, with all it prints. */
-const fuzz = async (): Promise<{ code: number; output: string }> => {
-  if (!SCHEMATHESIS) throw new Error('SCHEMATHESIS must name the program `st`: run this by `npm run fuzz`');
-  const settings = join(process.cwd(), 'test/fuzz');
-  const document = join(process.cwd(), 'openapi/openapi.json');
-  // It keeps notes where it runs.
-  const cwd = join('build/fuzz', engine);
-  mkdirSync(cwd, { recursive: true });
-  const examples = FUZZ_EXAMPLES ? ['--max-examples', FUZZ_EXAMPLES] : [];
-  const child = spawn(
-    SCHEMATHESIS,
-    ['--no-color', `--config-file=${settings}/schemathesis.toml`, 'run', document, `--url=${served.base}`, ...examples],
-    {
-      cwd,
-      env: {
-        ...process.env,
-        API_KEY: key,
-        SCHEMATHESIS_HOOKS: join(settings, 'hooks.py'),
-        PYTHONDONTWRITEBYTECODE: '1',
+  /** Runs Schemathesis to its end, with all it prints. */
+  const fuzz = async (): Promise<{ code: number; output: string }> => {
+    if (!SCHEMATHESIS) throw new Error('SCHEMATHESIS must name the program `st`: run this by `npm run fuzz`');
+    const settings = join(process.cwd(), 'test/fuzz');
+    const document = join(process.cwd(), 'openapi/openapi.json');
+    // It keeps notes where it runs.
+    const cwd = join('build/fuzz', engine);
+    mkdirSync(cwd, { recursive: true });
+    const examples = FUZZ_EXAMPLES ? ['--max-examples', FUZZ_EXAMPLES] : [];
+    const child = spawn(
+      SCHEMATHESIS,
+      [
+        '--no-color',
+        `--config-file=${settings}/schemathesis.toml`,
+        'run',
+        document,
+        `--url=${served.base}`,
+        ...examples,
+      ],
+      {
+        cwd,
+        env: {
+          ...process.env,
+          API_KEY: key,
+          SCHEMATHESIS_HOOKS: join(settings, 'hooks.py'),
+          PYTHONDONTWRITEBYTECODE: '1',
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  }
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, output };
-};
+    );
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    }
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, output };
+  };
 
-test(
-  'every reply to whatever can be made from the document is as it says',
-  async () => {
-    const { code, output } = await fuzz();
-    process.stdout.write(`\nSchemathesis on ${engine}:\n${output}\n`);
-    expect(code).toBe(0);
-    expect(served.output()).not.toMatch(/"level":[56]0/);
-  },
-  TIMEOUT_MS,
-);
+  test(
+    'every reply to whatever can be made from the document is as it says',
+    async () => {
+      const { code, output } = await fuzz();
+      process.stdout.write(`\nSchemathesis on ${engine}:\n${output}\n`);
+      expect(code).toBe(0);
+      expect(served.output()).not.toMatch(/"level":[56]0/);
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exampleUser } from '../../contract/examples.ts';
 import { procedures } from '../../contract/index.ts';
 import { createDemo } from '../../src/testkit/sandbox/records.ts';
@@ -36,146 +36,148 @@ const HEALTH_LIMIT_MS = 10_000;
 let database: TestDatabase;
 let served: ServeProcess;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  const past = new Date('2026-01-01T00:00:00.000Z');
-  await withDatabase(database.url, async (db) => {
-    await db.migrate();
-    await createDemo(db, past, { withKey: false });
-    await db.transaction(async (tx) => {
-      for (const { key, name, scopes, ended } of sandboxKeys) {
-        const expiresAt = ended ? past : null;
-        await insertKey(tx, { name, scopes, userId: exampleUser.id, expiresAt }, past, key);
-      }
-    });
-  });
-  // Of what is slow on a busy machine, the log would warn.
-  served = await startServe({ url: database.url, env: { LOG_LEVEL: 'warn', SLOW_REQUEST_MS: '0' } });
-}, 60_000);
-
-afterAll(async () => {
-  await served.stop('SIGKILL');
-  await database.drop();
-});
-
-/** A cursor that the service gave. */
-const realCursor = async (): Promise<string> => {
-  const response = await fetch(`${served.base}/api/trpc/game.list`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: '{"json":{"limit":1,"page":1}}',
-  });
-  const body = (await response.json()) as { result: { data: { json: { nextCursor: string } } } };
-  return body.result.data.json.nextCursor;
-};
-
-/** How long `/healthz` takes, on a connection of its own. @throws Error when it is not answered well */
-const askHealth = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const began = performance.now();
-    const asked = request(`${served.base}/healthz`, { agent: false, timeout: HEALTH_LIMIT_MS }, (response) => {
-      response.resume();
-      response.once('end', () => {
-        if (response.statusCode === 200) resolve(performance.now() - began);
-        else reject(new Error(`/healthz answers ${response.statusCode}`));
+describe('fuzzing of the socket', () => {
+  beforeAll(async () => {
+    database = await createDatabase();
+    const past = new Date('2026-01-01T00:00:00.000Z');
+    await withDatabase(database.url, async (db) => {
+      await db.migrate();
+      await createDemo(db, past, { withKey: false });
+      await db.transaction(async (tx) => {
+        for (const { key, name, scopes, ended } of sandboxKeys) {
+          const expiresAt = ended ? past : null;
+          await insertKey(tx, { name, scopes, userId: exampleUser.id, expiresAt }, past, key);
+        }
       });
     });
-    asked.once('timeout', () => asked.destroy(new Error(`/healthz takes more than ${HEALTH_LIMIT_MS} ms`)));
-    asked.once('error', reject);
-    asked.end();
+    // Of what is slow on a busy machine, the log would warn.
+    served = await startServe({ url: database.url, env: { LOG_LEVEL: 'warn', SLOW_REQUEST_MS: '0' } });
+  }, 60_000);
+
+  afterAll(async () => {
+    await served.stop('SIGKILL');
+    await database.drop();
   });
 
-/** Asks for health again and again until `work` is done. Returns the slowest answer too. */
-const besideHealth = async <T>(work: Promise<T>): Promise<[done: T, slowestMs: number]> => {
-  let isDone = false;
-  let slowest = 0;
-  const watch = async (): Promise<void> => {
-    while (!isDone) {
-      slowest = Math.max(slowest, await askHealth());
-      await sleep(100);
-    }
-  };
-  const finish = async (): Promise<T> => {
-    try {
-      return await work;
-    } finally {
-      isDone = true;
-    }
-  };
-  const [done] = await Promise.all([finish(), watch()]);
-  return [done, slowest];
-};
-
-function* conversations(cursor: string): Generator<Conversation> {
-  if (FUZZ_CONVERSATION !== undefined) {
-    yield aConversation(seed, Number(FUZZ_CONVERSATION), cursor);
-    return;
-  }
-  for (let number = 0; ; number += 1) yield aConversation(seed, number, cursor);
-}
-
-/** What was wrong, in words, with a file that holds what was sent. */
-const told = ({ conversation: { number, asked, wild }, what, at }: Fault): string => {
-  const folder = join('build/fuzz', engine);
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${seed}-${number}.http`);
-  writeFileSync(file, Buffer.concat([...asked.map(({ bytes }) => bytes), ...(wild ? [wild] : [])]));
-  return `conversation ${number}, sent again by FUZZ_SEED=${seed} FUZZ_CONVERSATION=${number}, in ${file}: ${what}\nat ${at}`;
-};
-
-const report = ({ requests, connections, abandoned, seen, slowestMs }: Tally, more: readonly string[]): string => {
-  const counted = [...seen].filter(([what]) => /^(status|[0-9])/.test(what)).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return [
-    `Sockets on ${engine}, FUZZ_SEED=${seed}: ${requests} requests on ${connections} connections, ${abandoned} abandoned`,
-    ...counted.map(([what, count]) => `  ${what.padEnd(32)}${String(count).padStart(8)}`),
-    `  slowest end of a connection: ${Math.round(slowestMs)} ms`,
-    ...more.map((line) => `  ${line}`),
-    '',
-  ].join('\n');
-};
-
-test(
-  'whatever is written to its sockets, the service answers as documented, and lives',
-  async () => {
-    const cursor = await realCursor();
-    const began = performance.now();
-    const [tally, slowestHealth] = await besideHealth(
-      converse(Number(new URL(served.base).port), conversations(cursor), {
-        connections: CONNECTIONS,
-        requests: Number(FUZZ_REQUESTS),
-      }),
-    );
-    const seconds = (performance.now() - began) / 1000;
-    const usage = await usageOf(served.child.pid ?? 0);
-    process.stdout.write(
-      `\n${report(tally, [
-        `slowest /healthz: ${Math.round(slowestHealth)} ms`,
-        usage
-          ? `the service: ${Math.round(usage.peakMebibytes)} MiB at its most, ${Math.round(usage.seconds)} s of a processor`
-          : 'what the service used is unknown on this system',
-        `${seconds.toFixed(1)} s, ${Math.round(tally.requests / seconds)} requests a second`,
-      ])}`,
-    );
-
-    expect(tally.faults.map(told)).toEqual([]);
-    if (FUZZ_CONVERSATION !== undefined) return;
-    const unseen = procedures.filter(({ id }) => !tally.seen.has(`${id} 200`)).map(({ id }) => id);
-    expect(unseen).toEqual([]);
-    if (usage) expect(usage.peakMebibytes).toBeLessThan(MOST_MEMORY_MIB);
-
-    expect(await served.stop()).toBe(0);
-    // What comes at once may be more than there is room for; and the server is one that is thrown away.
-    const expected = /"msg":"(overloaded|a power loss may lose .*)"\}$/;
-    const output = served
-      .output()
-      .split('\n')
-      .filter((line) => !expected.test(line));
-    expect(output.join('\n')).not.toMatch(/"level":[4-6]0|Warning|^ +at /m);
-    expect(await runCli(['reconcile'], { env: { DATABASE_URL: database.url } })).toEqual({
-      code: 0,
-      stdout: 'Everything is right.\n',
-      stderr: '',
+  /** A cursor that the service gave. */
+  const realCursor = async (): Promise<string> => {
+    const response = await fetch(`${served.base}/api/trpc/game.list`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"json":{"limit":1,"page":1}}',
     });
-  },
-  TIMEOUT_MS,
-);
+    const body = (await response.json()) as { result: { data: { json: { nextCursor: string } } } };
+    return body.result.data.json.nextCursor;
+  };
+
+  /** How long `/healthz` takes, on a connection of its own. @throws Error when it is not answered well */
+  const askHealth = (): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const began = performance.now();
+      const asked = request(`${served.base}/healthz`, { agent: false, timeout: HEALTH_LIMIT_MS }, (response) => {
+        response.resume();
+        response.once('end', () => {
+          if (response.statusCode === 200) resolve(performance.now() - began);
+          else reject(new Error(`/healthz answers ${response.statusCode}`));
+        });
+      });
+      asked.once('timeout', () => asked.destroy(new Error(`/healthz takes more than ${HEALTH_LIMIT_MS} ms`)));
+      asked.once('error', reject);
+      asked.end();
+    });
+
+  /** Asks for health again and again until `work` is done. Returns the slowest answer too. */
+  const besideHealth = async <T>(work: Promise<T>): Promise<[done: T, slowestMs: number]> => {
+    let isDone = false;
+    let slowest = 0;
+    const watch = async (): Promise<void> => {
+      while (!isDone) {
+        slowest = Math.max(slowest, await askHealth());
+        await sleep(100);
+      }
+    };
+    const finish = async (): Promise<T> => {
+      try {
+        return await work;
+      } finally {
+        isDone = true;
+      }
+    };
+    const [done] = await Promise.all([finish(), watch()]);
+    return [done, slowest];
+  };
+
+  function* conversations(cursor: string): Generator<Conversation> {
+    if (FUZZ_CONVERSATION !== undefined) {
+      yield aConversation(seed, Number(FUZZ_CONVERSATION), cursor);
+      return;
+    }
+    for (let number = 0; ; number += 1) yield aConversation(seed, number, cursor);
+  }
+
+  /** What was wrong, in words, with a file that holds what was sent. */
+  const told = ({ conversation: { number, asked, wild }, what, at }: Fault): string => {
+    const folder = join('build/fuzz', engine);
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, `${seed}-${number}.http`);
+    writeFileSync(file, Buffer.concat([...asked.map(({ bytes }) => bytes), ...(wild ? [wild] : [])]));
+    return `conversation ${number}, sent again by FUZZ_SEED=${seed} FUZZ_CONVERSATION=${number}, in ${file}: ${what}\nat ${at}`;
+  };
+
+  const report = ({ requests, connections, abandoned, seen, slowestMs }: Tally, more: readonly string[]): string => {
+    const counted = [...seen].filter(([what]) => /^(status|[0-9])/.test(what)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return [
+      `Sockets on ${engine}, FUZZ_SEED=${seed}: ${requests} requests on ${connections} connections, ${abandoned} abandoned`,
+      ...counted.map(([what, count]) => `  ${what.padEnd(32)}${String(count).padStart(8)}`),
+      `  slowest end of a connection: ${Math.round(slowestMs)} ms`,
+      ...more.map((line) => `  ${line}`),
+      '',
+    ].join('\n');
+  };
+
+  test(
+    'whatever is written to its sockets, the service answers as documented, and lives',
+    async () => {
+      const cursor = await realCursor();
+      const began = performance.now();
+      const [tally, slowestHealth] = await besideHealth(
+        converse(Number(new URL(served.base).port), conversations(cursor), {
+          connections: CONNECTIONS,
+          requests: Number(FUZZ_REQUESTS),
+        }),
+      );
+      const seconds = (performance.now() - began) / 1000;
+      const usage = await usageOf(served.child.pid ?? 0);
+      process.stdout.write(
+        `\n${report(tally, [
+          `slowest /healthz: ${Math.round(slowestHealth)} ms`,
+          usage
+            ? `the service: ${Math.round(usage.peakMebibytes)} MiB at its most, ${Math.round(usage.seconds)} s of a processor`
+            : 'what the service used is unknown on this system',
+          `${seconds.toFixed(1)} s, ${Math.round(tally.requests / seconds)} requests a second`,
+        ])}`,
+      );
+
+      expect(tally.faults.map(told)).toEqual([]);
+      if (FUZZ_CONVERSATION !== undefined) return;
+      const unseen = procedures.filter(({ id }) => !tally.seen.has(`${id} 200`)).map(({ id }) => id);
+      expect(unseen).toEqual([]);
+      if (usage) expect(usage.peakMebibytes).toBeLessThan(MOST_MEMORY_MIB);
+
+      expect(await served.stop()).toBe(0);
+      // What comes at once may be more than there is room for; and the server is one that is thrown away.
+      const expected = /"msg":"(overloaded|a power loss may lose .*)"\}$/;
+      const output = served
+        .output()
+        .split('\n')
+        .filter((line) => !expected.test(line));
+      expect(output.join('\n')).not.toMatch(/"level":[4-6]0|Warning|^ +at /m);
+      expect(await runCli(['reconcile'], { env: { DATABASE_URL: database.url } })).toEqual({
+        code: 0,
+        stdout: 'Everything is right.\n',
+        stderr: '',
+      });
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { deflateSync, gzipSync } from 'node:zlib';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../src/errors.ts';
 import { Inflater } from '../../src/http/message/inflate.ts';
 
@@ -23,28 +23,30 @@ const inflateAtOnce = async (inflater: Inflater, count: number, packed: Buffer, 
   return { inflated, refused: count - inflated };
 };
 
-test.each([
-  ['large ones, by what they weigh', randomBytes(MIB - 1024), 32],
-  ['small ones, by their number', Buffer.from('{}'), 512],
-])('refuses bodies beyond those that may wait: %s', async (_, body, room) => {
-  const inflater = new Inflater();
-  const packed = gzipSync(body);
-  for (const when of ['at first', 'again, when these are done']) {
-    const counts = await inflateAtOnce(inflater, room + 10, packed, body.length);
-    expect({ when, ...counts }).toEqual({ when, inflated: room, refused: 10 });
-  }
-});
+describe('compressed bodies', () => {
+  test.each([
+    ['large ones, by what they weigh', randomBytes(MIB - 1024), 32],
+    ['small ones, by their number', Buffer.from('{}'), 512],
+  ])('refuses bodies beyond those that may wait: %s', async (_, body, room) => {
+    const inflater = new Inflater();
+    const packed = gzipSync(body);
+    for (const when of ['at first', 'again, when these are done']) {
+      const counts = await inflateAtOnce(inflater, room + 10, packed, body.length);
+      expect({ when, ...counts }).toEqual({ when, inflated: room, refused: 10 });
+    }
+  });
 
-test('goes on after one that is broken, or too large', async () => {
-  const inflater = new Inflater();
-  const broken = Array.from({ length: 5 }, () => inflater.inflate(Buffer.from('no zlib'), 'deflate', MIB));
-  const large = inflater.inflate(deflateSync(Buffer.alloc(MIB + 1)), 'deflate', MIB);
-  const whole = inflater.inflate(deflateSync(Buffer.alloc(MIB)), 'deflate', MIB);
-  for (const one of broken) await expect(one).rejects.toMatchObject({ reason: 'MALFORMED_JSON' });
-  await expect(large).rejects.toMatchObject({ reason: 'PAYLOAD_TOO_LARGE' });
-  expect(await whole).toHaveLength(MIB);
-});
+  test('goes on after one that is broken, or too large', async () => {
+    const inflater = new Inflater();
+    const broken = Array.from({ length: 5 }, () => inflater.inflate(Buffer.from('no zlib'), 'deflate', MIB));
+    const large = inflater.inflate(deflateSync(Buffer.alloc(MIB + 1)), 'deflate', MIB);
+    const whole = inflater.inflate(deflateSync(Buffer.alloc(MIB)), 'deflate', MIB);
+    for (const one of broken) await expect(one).rejects.toMatchObject({ reason: 'MALFORMED_JSON' });
+    await expect(large).rejects.toMatchObject({ reason: 'PAYLOAD_TOO_LARGE' });
+    expect(await whole).toHaveLength(MIB);
+  });
 
-test('takes no content for no content', async () => {
-  expect(await new Inflater().inflate(Buffer.alloc(0), 'deflate', MIB)).toHaveLength(0);
+  test('takes no content for no content', async () => {
+    expect(await new Inflater().inflate(Buffer.alloc(0), 'deflate', MIB)).toHaveLength(0);
+  });
 });

@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openClient } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { aKey } from '../harness/http/load.ts';
@@ -14,73 +14,75 @@ import { PLANTED } from '../harness/documents/secrets.ts';
 
 let database: TestDatabase;
 let served: ServeProcess;
-beforeEach(async () => {
-  database = await createDatabase();
-});
-afterEach(async () => {
-  await served.stop('SIGKILL');
-  await database.drop();
-});
+describe('request log', () => {
+  beforeEach(async () => {
+    database = await createDatabase();
+  });
+  afterEach(async () => {
+    await served.stop('SIGKILL');
+    await database.drop();
+  });
 
-interface Slow {
-  msg: string;
-  procedure?: string;
-  requestId: string;
-  ms: number;
-  sqlCount: number;
-  sqlMs: number;
-  statements: { ms: number; text: string }[];
-}
-const slowLines = (): Slow[] =>
-  served
-    .log()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Slow)
-    .filter(({ msg }) => msg === 'slow request');
-
-test('as LOG_FORMAT=pretty, it is lines for people, without colors where no terminal shows them', async () => {
-  served = await startServe({ url: database.url, env: { LOG_FORMAT: 'pretty' } });
-  await fetch(`${served.base}/healthz`, { headers: { 'X-Request-Id': 'readable' } });
-  expect(await served.stop()).toBe(0);
-  const lines = served.log().trimEnd().split('\n');
-  expect(lines.filter((line) => !/^\[\d\d:\d\d:\d\d\.\d{3}\] (INFO|WARN): \S/.test(line))).toEqual([]);
-  expect(lines).toContainEqual(expect.stringMatching(/INFO: request \{.*"requestId":"readable".*"status":200/));
-  expect(lines.at(-1)).toMatch(/INFO: stopped$/);
-});
-
-test('a slow request is told with its statements and their times, and none of their values', async () => {
-  const key = await aKey(database.url);
-  served = await startServe({ url: database.url, env: { SLOW_REQUEST_MS: '1' } });
-  const client = openClient(served.base, key);
-  const wanted = ['game.create', 'game.list', 'user.me'] as const;
-  const isTold = (id: string): boolean =>
-    slowLines().some(({ procedure, sqlCount }) => procedure === id && sqlCount > 0);
-  // One may take less than a millisecond.
-  for (let n = 0; !wanted.every(isTold); n += 1) {
-    await client.call('game.create', { title: `${PLANTED} ${n}`, tagNames: [`${PLANTED}-${n}`] });
-    await client.call('game.list', { limit: 1 + (n % 50), page: 1, search: `${PLANTED} ${n}` });
-    await client.call('user.me', {});
-    await sleep(250);
+  interface Slow {
+    msg: string;
+    procedure?: string;
+    requestId: string;
+    ms: number;
+    sqlCount: number;
+    sqlMs: number;
+    statements: { ms: number; text: string }[];
   }
-  client.close();
-  const lines = slowLines();
-  for (const { ms, requestId, statements: sql, sqlCount } of lines) {
-    expect(ms).toBeGreaterThanOrEqual(1);
-    expect(requestId).not.toBe('');
-    expect(sql.length).toBeLessThanOrEqual(Math.min(sqlCount, 10));
-    expect(sql.map((one) => one.ms)).toEqual(sql.map((one) => one.ms).toSorted((a, b) => b - a));
-  }
-  const texts = lines.flatMap(({ statements }) => statements.map(({ text }) => text));
-  expect(texts).toContainEqual(expect.stringMatching(/^SELECT .* FROM /));
-  expect(texts).toContainEqual(expect.stringMatching(/^INSERT .*INTO games /));
-  // Nor does any line hold a value: `stop` looks for it.
-  expect(await served.stop()).toBe(0);
-});
+  const slowLines = (): Slow[] =>
+    served
+      .log()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Slow)
+      .filter(({ msg }) => msg === 'slow request');
 
-test('SLOW_REQUEST_MS=0 tells of none', async () => {
-  served = await startServe({ url: database.url, env: { SLOW_REQUEST_MS: '0' } });
-  await fetch(`${served.base}/docs/`);
-  expect(await served.stop()).toBe(0);
-  expect(slowLines()).toEqual([]);
+  test('as LOG_FORMAT=pretty, it is lines for people, without colors where no terminal shows them', async () => {
+    served = await startServe({ url: database.url, env: { LOG_FORMAT: 'pretty' } });
+    await fetch(`${served.base}/healthz`, { headers: { 'X-Request-Id': 'readable' } });
+    expect(await served.stop()).toBe(0);
+    const lines = served.log().trimEnd().split('\n');
+    expect(lines.filter((line) => !/^\[\d\d:\d\d:\d\d\.\d{3}\] (INFO|WARN): \S/.test(line))).toEqual([]);
+    expect(lines).toContainEqual(expect.stringMatching(/INFO: request \{.*"requestId":"readable".*"status":200/));
+    expect(lines.at(-1)).toMatch(/INFO: stopped$/);
+  });
+
+  test('a slow request is told with its statements and their times, and none of their values', async () => {
+    const key = await aKey(database.url);
+    served = await startServe({ url: database.url, env: { SLOW_REQUEST_MS: '1' } });
+    const client = openClient(served.base, key);
+    const wanted = ['game.create', 'game.list', 'user.me'] as const;
+    const isTold = (id: string): boolean =>
+      slowLines().some(({ procedure, sqlCount }) => procedure === id && sqlCount > 0);
+    // One may take less than a millisecond.
+    for (let n = 0; !wanted.every(isTold); n += 1) {
+      await client.call('game.create', { title: `${PLANTED} ${n}`, tagNames: [`${PLANTED}-${n}`] });
+      await client.call('game.list', { limit: 1 + (n % 50), page: 1, search: `${PLANTED} ${n}` });
+      await client.call('user.me', {});
+      await sleep(250);
+    }
+    client.close();
+    const lines = slowLines();
+    for (const { ms, requestId, statements: sql, sqlCount } of lines) {
+      expect(ms).toBeGreaterThanOrEqual(1);
+      expect(requestId).not.toBe('');
+      expect(sql.length).toBeLessThanOrEqual(Math.min(sqlCount, 10));
+      expect(sql.map((one) => one.ms)).toEqual(sql.map((one) => one.ms).toSorted((a, b) => b - a));
+    }
+    const texts = lines.flatMap(({ statements }) => statements.map(({ text }) => text));
+    expect(texts).toContainEqual(expect.stringMatching(/^SELECT .* FROM /));
+    expect(texts).toContainEqual(expect.stringMatching(/^INSERT .*INTO games /));
+    // Nor does any line hold a value: `stop` looks for it.
+    expect(await served.stop()).toBe(0);
+  });
+
+  test('SLOW_REQUEST_MS=0 tells of none', async () => {
+    served = await startServe({ url: database.url, env: { SLOW_REQUEST_MS: '0' } });
+    await fetch(`${served.base}/docs/`);
+    expect(await served.stop()).toBe(0);
+    expect(slowLines()).toEqual([]);
+  });
 });

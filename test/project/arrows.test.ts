@@ -29,359 +29,363 @@ const broken = (advice: string, isBroken: (arrow: Arrow) => boolean): string[] =
 const isNamed = (file: string, ...names: string[]): boolean => names.includes(posix.basename(file, '.ts'));
 const isFile = (file: string, ...paths: string[]): boolean => paths.includes(file);
 
-test('the imports are all seen', () => {
-  expect(arrows).toContainEqual({
-    importer: 'src/game/handlers.ts',
-    imported: 'src/game/service.ts',
-    isOurs: true,
-    isTypeOnly: false,
-  });
-  expect(arrows).toContainEqual({
-    importer: 'src/game/handlers.ts',
-    imported: 'contract/index.ts',
-    isOurs: true,
-    isTypeOnly: true,
-  });
-  const unknown = arrows.filter(
-    ({ imported, isOurs }) => isOurs && !files.includes(imported) && !isTypedScript(imported),
-  );
-  expect(unknown).toEqual([]);
-  for (const file of files) {
-    const statements =
-      withoutComments(readFileSync(file, 'utf8')).match(/^(?:import|export [{*]).* from '|^\} from '|\bimport\('/gm) ??
-      [];
-    expect([file, arrowsOf(file).length]).toEqual([file, statements.length]);
-  }
-});
-
-describe('the scripts', () => {
-  const BUILT = /dist\/((?:src|contract|migrations)\/[\w/.-]+)\.js/g;
-
-  test('run only what the build makes of a file that is there', () => {
-    const built = scripts.flatMap((script) =>
-      [...readFileSync(script, 'utf8').matchAll(BUILT)].map(([, path]) => ({ script, source: `${path}.ts` })),
+describe('imports', () => {
+  test('the imports are all seen', () => {
+    expect(arrows).toContainEqual({
+      importer: 'src/game/handlers.ts',
+      imported: 'src/game/service.ts',
+      isOurs: true,
+      isTypeOnly: false,
+    });
+    expect(arrows).toContainEqual({
+      importer: 'src/game/handlers.ts',
+      imported: 'contract/index.ts',
+      isOurs: true,
+      isTypeOnly: true,
+    });
+    const unknown = arrows.filter(
+      ({ imported, isOurs }) => isOurs && !files.includes(imported) && !isTypedScript(imported),
     );
-    expect(built.length).toBeGreaterThan(0);
-    expect(built.filter(({ source }) => !files.includes(source))).toEqual([]);
-  });
-
-  test('name it whole, so that the test above sees it', () => {
-    expect(scripts.filter((script) => readFileSync(script, 'utf8').includes('dist/src/${'))).toEqual([]);
-  });
-});
-
-describe('the contract', () => {
-  test('imports zod and @ts-rest/core, and nothing of ours', () => {
-    const allowed = ['zod', '@ts-rest/core'];
-    expect(
-      broken(
-        'the contract is what everything else is derived from; move what it needs into contract/.',
-        ({ importer, imported, isOurs }) =>
-          isIn(importer, 'contract') && !(isOurs ? isIn(imported, 'contract') : allowed.includes(packageOf(imported))),
-      ),
-    ).toEqual([]);
-  });
-
-  test('is all that the document is made from', () => {
-    expect(
-      broken(
-        'the document is made without the server; only contract/ may be imported.',
-        ({ importer, imported, isOurs }) =>
-          isIn(importer, 'openapi') && isOurs && !isIn(imported, 'contract') && !isIn(imported, 'openapi'),
-      ),
-    ).toEqual([]);
-  });
-});
-
-describe('the document', () => {
-  test('is read, not made, by the service', () => {
-    expect(
-      broken(
-        'openapi/ makes the documents with packages that the service lacks; read openapi/*.json.',
-        ({ importer, imported, isTypeOnly }) => isIn(importer, 'src') && isIn(imported, 'openapi') && !isTypeOnly,
-      ),
-    ).toEqual([]);
-  });
-});
-
-describe('HTTP', () => {
-  test('is known to the rooms that answer requests', () => {
-    const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
-    expect(
-      broken(
-        `only ${EXPRESS.join(', ')} know Express and ts-rest; throw an AppError, or move this there.`,
-        ({ importer, imported, isOurs }) =>
-          isIn(importer, 'src') && !isIn(importer, ...EXPRESS) && !isOurs && packages.includes(packageOf(imported)),
-      ),
-    ).toEqual([]);
-  });
-
-  test('has transports of which none imports another', () => {
-    const transports = ['src/rpc/trpc', 'src/rpc/mcp'];
-    expect(
-      broken(
-        'what both transports need belongs in src/rpc/ or src/http/.',
-        ({ importer, imported }) =>
-          isIn(importer, 'src/rpc') &&
-          transports.some((transport) => isIn(imported, transport) && !isIn(importer, transport)),
-      ),
-    ).toEqual([]);
-  });
-
-  test('has the SDK of the Model Context Protocol in one room, and loads it when it is needed', () => {
-    const loaders = ['src/rpc/mcp/http.ts', 'src/app/mcp-stdio.ts'];
-    expect(
-      broken(
-        'only src/rpc/mcp/ knows the SDK, which takes a while to load: `await import` it where it is needed.',
-        ({ importer, imported, isTypeOnly }) =>
-          isIn(importer, 'src') &&
-          !isTypeOnly &&
-          imported.startsWith('@modelcontextprotocol/') &&
-          !isIn(importer, 'src/rpc/mcp'),
-      ),
-    ).toEqual([]);
-    for (const loader of loaders) {
-      const source = readFileSync(loader, 'utf8');
-      expect([loader, source.match(/^import (?!type).*mcp\/(streamable-http|server|stdio)\.ts'/gm)]).toEqual([
-        loader,
-        null,
-      ]);
+    expect(unknown).toEqual([]);
+    for (const file of files) {
+      const statements =
+        withoutComments(readFileSync(file, 'utf8')).match(
+          /^(?:import|export [{*]).* from '|^\} from '|\bimport\('/gm,
+        ) ?? [];
+      expect([file, arrowsOf(file).length]).toEqual([file, statements.length]);
     }
   });
 
-  test('reaches the records through handlers', () => {
-    const folders = [...FEATURES, 'content', 'search'].map((folder) => `src/${folder}`);
-    expect(
-      broken(
-        'src/rpc/ calls handlers, which translate; what decides or stores is theirs to call.',
-        ({ importer, imported }) =>
-          isIn(importer, 'src/http', 'src/rpc', 'src/site') &&
-          isIn(imported, ...folders) &&
-          !isNamed(imported, 'handlers'),
-      ),
-    ).toEqual([]);
-  });
-});
+  describe('the scripts', () => {
+    const BUILT = /dist\/((?:src|contract|migrations)\/[\w/.-]+)\.js/g;
 
-describe('a router’s folder', () => {
-  test('has handlers that translate with services and views', () => {
-    const allowed = ['src/procedure.ts', 'src/content/view.ts', 'contract/index.ts'];
-    expect(
-      broken(
-        'a handler takes the input to a service and its answer to a view; move what decides into the service.',
-        ({ importer, imported }) =>
-          isNamed(importer, 'handlers') && !allowed.includes(imported) && !isNamed(imported, 'service', 'view'),
-      ),
-    ).toEqual([]);
+    test('run only what the build makes of a file that is there', () => {
+      const built = scripts.flatMap((script) =>
+        [...readFileSync(script, 'utf8').matchAll(BUILT)].map(([, path]) => ({ script, source: `${path}.ts` })),
+      );
+      expect(built.length).toBeGreaterThan(0);
+      expect(built.filter(({ source }) => !files.includes(source))).toEqual([]);
+    });
+
+    test('name it whole, so that the test above sees it', () => {
+      expect(scripts.filter((script) => readFileSync(script, 'utf8').includes('dist/src/${'))).toEqual([]);
+    });
   });
 
-  test('has handlers that only calls reach', () => {
-    expect(
-      broken(
-        'handlers are for src/rpc/; share through a service instead.',
-        ({ importer, imported }) =>
-          isIn(importer, 'src') && isNamed(imported, 'handlers') && !isIn(importer, 'src/rpc'),
-      ),
-    ).toEqual([]);
-  });
-
-  test('has views that query nothing', () => {
-    expect(
-      broken(
-        'a view turns what was read into the wire shape; reading is the service’s.',
-        ({ importer, imported, isTypeOnly }) =>
-          isIn(importer, 'src') &&
-          isNamed(importer, 'view') &&
-          !isTypeOnly &&
-          isNamed(imported, 'service', 'database', 'entity', 'handlers'),
-      ),
-    ).toEqual([]);
-  });
-});
-
-describe('the rest', () => {
-  test('only the database layer, entities and migrations know TypeORM and the drivers', () => {
-    const packages = ['typeorm', 'mysql2', '@photostructure/sqlite'];
-    expect(
-      broken(
-        'go through Database and Transaction of src/db/database.ts.',
-        ({ importer, imported, isOurs }) =>
-          (isIn(importer, 'src') || isIn(importer, 'contract')) &&
-          !isOurs &&
-          packages.includes(packageOf(imported)) &&
-          !isIn(importer, 'src/db') &&
-          !isNamed(importer, 'entity') &&
-          importer !== 'src/content/write/counters.ts',
-      ),
-    ).toEqual([]);
-  });
-
-  test('overload protection and limits know neither HTTP nor the tables', () => {
-    expect(
-      broken(
-        'src/overload/ and src/rate-limit/ go by what they are told; hand them what they need as a parameter.',
-        ({ importer, imported, isOurs, isTypeOnly }) =>
-          isIn(importer, 'src/overload', 'src/rate-limit') &&
-          isOurs &&
-          !isTypeOnly &&
-          !isIn(imported, 'src/overload', 'src/rate-limit', 'contract') &&
-          !isFile(imported, 'src/errors.ts', 'src/deadline.ts'),
-      ),
-    ).toEqual([]);
-  });
-
-  test('the conformance kit stands on the contract alone', () => {
-    expect(
-      broken(
-        'src/testkit/conformance/ proves deployments from outside and must not share what it proves; only contract/ may be imported.',
-        ({ importer, imported, isOurs }) =>
-          isIn(importer, 'src/testkit/conformance') &&
-          isOurs &&
-          !isIn(imported, 'src/testkit/conformance') &&
-          !isIn(imported, 'contract'),
-      ),
-    ).toEqual([]);
-  });
-
-  test('migrations stand on nothing of the service', () => {
-    expect(
-      broken(
-        'an applied migration must not change when the code does; write out what it needs.',
-        ({ importer, imported, isOurs }) => isIn(importer, 'migrations') && isOurs && !isIn(imported, 'migrations'),
-      ),
-    ).toEqual([]);
-  });
-
-  test('only config.ts reads the environment', () => {
-    // Code samples show how somebody else's program reads its own.
-    const readers = files.filter(
-      (file) =>
-        !isIn(file, 'test', 'openapi/samples') &&
-        /\bprocess\.env\b|\benv\b.*from 'node:process'/.test(readFileSync(file, 'utf8')),
-    );
-    expect(
-      readers
-        .filter((file) => file !== 'src/config/config.ts')
-        .map(
-          (file) =>
-            `${file} reads process.env: add a variable to src/config/variables.ts, which checks and describes it.`,
+  describe('the contract', () => {
+    test('imports zod and @ts-rest/core, and nothing of ours', () => {
+      const allowed = ['zod', '@ts-rest/core'];
+      expect(
+        broken(
+          'the contract is what everything else is derived from; move what it needs into contract/.',
+          ({ importer, imported, isOurs }) =>
+            isIn(importer, 'contract') &&
+            !(isOurs ? isIn(imported, 'contract') : allowed.includes(packageOf(imported))),
         ),
-    ).toEqual([]);
+      ).toEqual([]);
+    });
+
+    test('is all that the document is made from', () => {
+      expect(
+        broken(
+          'the document is made without the server; only contract/ may be imported.',
+          ({ importer, imported, isOurs }) =>
+            isIn(importer, 'openapi') && isOurs && !isIn(imported, 'contract') && !isIn(imported, 'openapi'),
+        ),
+      ).toEqual([]);
+    });
   });
 
-  test('nothing imports a test', () => {
-    expect(
-      broken(
-        'a program must run without its tests.',
-        ({ importer, imported }) => !isIn(importer, 'test') && isIn(imported, 'test'),
-      ),
-    ).toEqual([]);
+  describe('the document', () => {
+    test('is read, not made, by the service', () => {
+      expect(
+        broken(
+          'openapi/ makes the documents with packages that the service lacks; read openapi/*.json.',
+          ({ importer, imported, isTypeOnly }) => isIn(importer, 'src') && isIn(imported, 'openapi') && !isTypeOnly,
+        ),
+      ).toEqual([]);
+    });
   });
 
-  test('every package is declared', () => {
-    const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
-      'dependencies' | 'devDependencies',
-      Record<string, string>
-    >;
-    const isForDevelopers = ({ importer, isTypeOnly }: Arrow): boolean =>
-      isTypeOnly || isIn(importer, 'test') || isIn(importer, 'openapi');
-    const isDeclared = (name: string, arrow: Arrow): boolean =>
-      name in dependencies || (isForDevelopers(arrow) && name in devDependencies);
-    expect(
-      broken(
-        'add it to package.json, to `dependencies` unless only tests, types or the making of the document need it.',
-        (arrow) =>
-          !arrow.isOurs &&
-          !arrow.imported.startsWith('#') &&
-          !isBuiltin(arrow.imported) &&
-          !isDeclared(packageOf(arrow.imported), arrow),
-      ),
-    ).toEqual([]);
-  });
-});
+  describe('HTTP', () => {
+    test('is known to the rooms that answer requests', () => {
+      const packages = ['express', '@ts-rest/express', '@ts-rest/core'];
+      expect(
+        broken(
+          `only ${EXPRESS.join(', ')} know Express and ts-rest; throw an AppError, or move this there.`,
+          ({ importer, imported, isOurs }) =>
+            isIn(importer, 'src') && !isIn(importer, ...EXPRESS) && !isOurs && packages.includes(packageOf(imported)),
+        ),
+      ).toEqual([]);
+    });
 
-/** The rooms at one level of `src/`: its files and folders, by the folder that holds them. */
-const levels = new Map<string, Set<string>>();
-for (const file of files.filter((one) => isIn(one, 'src'))) {
-  for (let entry = file; entry !== 'src'; entry = dirname(entry)) {
-    const rooms = levels.get(dirname(entry)) ?? new Set();
-    levels.set(dirname(entry), rooms.add(entry));
+    test('has transports of which none imports another', () => {
+      const transports = ['src/rpc/trpc', 'src/rpc/mcp'];
+      expect(
+        broken(
+          'what both transports need belongs in src/rpc/ or src/http/.',
+          ({ importer, imported }) =>
+            isIn(importer, 'src/rpc') &&
+            transports.some((transport) => isIn(imported, transport) && !isIn(importer, transport)),
+        ),
+      ).toEqual([]);
+    });
+
+    test('has the SDK of the Model Context Protocol in one room, and loads it when it is needed', () => {
+      const loaders = ['src/rpc/mcp/http.ts', 'src/app/mcp-stdio.ts'];
+      expect(
+        broken(
+          'only src/rpc/mcp/ knows the SDK, which takes a while to load: `await import` it where it is needed.',
+          ({ importer, imported, isTypeOnly }) =>
+            isIn(importer, 'src') &&
+            !isTypeOnly &&
+            imported.startsWith('@modelcontextprotocol/') &&
+            !isIn(importer, 'src/rpc/mcp'),
+        ),
+      ).toEqual([]);
+      for (const loader of loaders) {
+        const source = readFileSync(loader, 'utf8');
+        expect([loader, source.match(/^import (?!type).*mcp\/(streamable-http|server|stdio)\.ts'/gm)]).toEqual([
+          loader,
+          null,
+        ]);
+      }
+    });
+
+    test('reaches the records through handlers', () => {
+      const folders = [...FEATURES, 'content', 'search'].map((folder) => `src/${folder}`);
+      expect(
+        broken(
+          'src/rpc/ calls handlers, which translate; what decides or stores is theirs to call.',
+          ({ importer, imported }) =>
+            isIn(importer, 'src/http', 'src/rpc', 'src/site') &&
+            isIn(imported, ...folders) &&
+            !isNamed(imported, 'handlers'),
+        ),
+      ).toEqual([]);
+    });
+  });
+
+  describe('a router’s folder', () => {
+    test('has handlers that translate with services and views', () => {
+      const allowed = ['src/procedure.ts', 'src/content/view.ts', 'contract/index.ts'];
+      expect(
+        broken(
+          'a handler takes the input to a service and its answer to a view; move what decides into the service.',
+          ({ importer, imported }) =>
+            isNamed(importer, 'handlers') && !allowed.includes(imported) && !isNamed(imported, 'service', 'view'),
+        ),
+      ).toEqual([]);
+    });
+
+    test('has handlers that only calls reach', () => {
+      expect(
+        broken(
+          'handlers are for src/rpc/; share through a service instead.',
+          ({ importer, imported }) =>
+            isIn(importer, 'src') && isNamed(imported, 'handlers') && !isIn(importer, 'src/rpc'),
+        ),
+      ).toEqual([]);
+    });
+
+    test('has views that query nothing', () => {
+      expect(
+        broken(
+          'a view turns what was read into the wire shape; reading is the service’s.',
+          ({ importer, imported, isTypeOnly }) =>
+            isIn(importer, 'src') &&
+            isNamed(importer, 'view') &&
+            !isTypeOnly &&
+            isNamed(imported, 'service', 'database', 'entity', 'handlers'),
+        ),
+      ).toEqual([]);
+    });
+  });
+
+  describe('the rest', () => {
+    test('only the database layer, entities and migrations know TypeORM and the drivers', () => {
+      const packages = ['typeorm', 'mysql2', '@photostructure/sqlite'];
+      expect(
+        broken(
+          'go through Database and Transaction of src/db/database.ts.',
+          ({ importer, imported, isOurs }) =>
+            (isIn(importer, 'src') || isIn(importer, 'contract')) &&
+            !isOurs &&
+            packages.includes(packageOf(imported)) &&
+            !isIn(importer, 'src/db') &&
+            !isNamed(importer, 'entity') &&
+            importer !== 'src/content/write/counters.ts',
+        ),
+      ).toEqual([]);
+    });
+
+    test('overload protection and limits know neither HTTP nor the tables', () => {
+      expect(
+        broken(
+          'src/overload/ and src/rate-limit/ go by what they are told; hand them what they need as a parameter.',
+          ({ importer, imported, isOurs, isTypeOnly }) =>
+            isIn(importer, 'src/overload', 'src/rate-limit') &&
+            isOurs &&
+            !isTypeOnly &&
+            !isIn(imported, 'src/overload', 'src/rate-limit', 'contract') &&
+            !isFile(imported, 'src/errors.ts', 'src/deadline.ts'),
+        ),
+      ).toEqual([]);
+    });
+
+    test('the conformance kit stands on the contract alone', () => {
+      expect(
+        broken(
+          'src/testkit/conformance/ proves deployments from outside and must not share what it proves; only contract/ may be imported.',
+          ({ importer, imported, isOurs }) =>
+            isIn(importer, 'src/testkit/conformance') &&
+            isOurs &&
+            !isIn(imported, 'src/testkit/conformance') &&
+            !isIn(imported, 'contract'),
+        ),
+      ).toEqual([]);
+    });
+
+    test('migrations stand on nothing of the service', () => {
+      expect(
+        broken(
+          'an applied migration must not change when the code does; write out what it needs.',
+          ({ importer, imported, isOurs }) => isIn(importer, 'migrations') && isOurs && !isIn(imported, 'migrations'),
+        ),
+      ).toEqual([]);
+    });
+
+    test('only config.ts reads the environment', () => {
+      // Code samples show how somebody else's program reads its own.
+      const readers = files.filter(
+        (file) =>
+          !isIn(file, 'test', 'openapi/samples') &&
+          /\bprocess\.env\b|\benv\b.*from 'node:process'/.test(readFileSync(file, 'utf8')),
+      );
+      expect(
+        readers
+          .filter((file) => file !== 'src/config/config.ts')
+          .map(
+            (file) =>
+              `${file} reads process.env: add a variable to src/config/variables.ts, which checks and describes it.`,
+          ),
+      ).toEqual([]);
+    });
+
+    test('nothing imports a test', () => {
+      expect(
+        broken(
+          'a program must run without its tests.',
+          ({ importer, imported }) => !isIn(importer, 'test') && isIn(imported, 'test'),
+        ),
+      ).toEqual([]);
+    });
+
+    test('every package is declared', () => {
+      const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+        'dependencies' | 'devDependencies',
+        Record<string, string>
+      >;
+      const isForDevelopers = ({ importer, isTypeOnly }: Arrow): boolean =>
+        isTypeOnly || isIn(importer, 'test') || isIn(importer, 'openapi');
+      const isDeclared = (name: string, arrow: Arrow): boolean =>
+        name in dependencies || (isForDevelopers(arrow) && name in devDependencies);
+      expect(
+        broken(
+          'add it to package.json, to `dependencies` unless only tests, types or the making of the document need it.',
+          (arrow) =>
+            !arrow.isOurs &&
+            !arrow.imported.startsWith('#') &&
+            !isBuiltin(arrow.imported) &&
+            !isDeclared(packageOf(arrow.imported), arrow),
+        ),
+      ).toEqual([]);
+    });
+  });
+
+  /** The rooms at one level of `src/`: its files and folders, by the folder that holds them. */
+  const levels = new Map<string, Set<string>>();
+  for (const file of files.filter((one) => isIn(one, 'src'))) {
+    for (let entry = file; entry !== 'src'; entry = dirname(entry)) {
+      const rooms = levels.get(dirname(entry)) ?? new Set();
+      levels.set(dirname(entry), rooms.add(entry));
+    }
   }
-}
 
-/** A way along `targets` that ends where it began, for each one found. */
-const circlesIn = (targets: ReadonlyMap<string, ReadonlySet<string>>): string[] => {
-  const done = new Set<string>();
-  const circles: string[] = [];
-  const visit = (room: string, path: readonly string[]): void => {
-    if (path.includes(room)) circles.push([...path.slice(path.indexOf(room)), room].join(' → '));
-    else if (!done.has(room)) {
-      for (const target of targets.get(room) ?? []) visit(target, [...path, room]);
-      done.add(room);
-    }
+  /** A way along `targets` that ends where it began, for each one found. */
+  const circlesIn = (targets: ReadonlyMap<string, ReadonlySet<string>>): string[] => {
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (room: string, path: readonly string[]): void => {
+      if (path.includes(room)) circles.push([...path.slice(path.indexOf(room)), room].join(' → '));
+      else if (!done.has(room)) {
+        for (const target of targets.get(room) ?? []) visit(target, [...path, room]);
+        done.add(room);
+      }
+    };
+    for (const room of targets.keys()) visit(room, []);
+    return circles;
   };
-  for (const room of targets.keys()) visit(room, []);
-  return circles;
-};
 
-describe('circles, be they only of types,', () => {
-  const ADVICE = 'move what both ends need a floor down, or hand it over as a parameter.';
+  describe('circles, be they only of types,', () => {
+    const ADVICE = 'move what both ends need a floor down, or hand it over as a parameter.';
 
-  test('are closed by no files', () => {
-    const targets = new Map(
-      files.map((file) => [
-        file,
-        new Set(arrows.filter(({ importer }) => importer === file).map(({ imported }) => imported)),
-      ]),
-    );
-    expect(circlesIn(targets).map((circle) => `${circle}: ${ADVICE}`)).toEqual([]);
+    test('are closed by no files', () => {
+      const targets = new Map(
+        files.map((file) => [
+          file,
+          new Set(arrows.filter(({ importer }) => importer === file).map(({ imported }) => imported)),
+        ]),
+      );
+      expect(circlesIn(targets).map((circle) => `${circle}: ${ADVICE}`)).toEqual([]);
+    });
+
+    test.each([...levels.keys()])('are closed by no rooms of %s', (folder) => {
+      const targets = new Map<string, Set<string>>();
+      for (const { importer, imported } of arrows) {
+        const [from, to] = [roomOf(importer, folder), roomOf(imported, folder)];
+        if (from !== undefined && to !== undefined && from !== to)
+          targets.set(from, (targets.get(from) ?? new Set()).add(to));
+      }
+      expect(circlesIn(targets).map((circle) => `${circle}: ${ADVICE}`)).toEqual([]);
+    });
   });
 
-  test.each([...levels.keys()])('are closed by no rooms of %s', (folder) => {
-    const targets = new Map<string, Set<string>>();
-    for (const { importer, imported } of arrows) {
-      const [from, to] = [roomOf(importer, folder), roomOf(imported, folder)];
-      if (from !== undefined && to !== undefined && from !== to)
-        targets.set(from, (targets.get(from) ?? new Set()).add(to));
-    }
-    expect(circlesIn(targets).map((circle) => `${circle}: ${ADVICE}`)).toEqual([]);
-  });
-});
+  describe('rooms', () => {
+    const floorOf = (path: string): number => floors.findIndex((floor) => floor.includes(path.split('/')[1] ?? ''));
 
-describe('rooms', () => {
-  const floorOf = (path: string): number => floors.findIndex((floor) => floor.includes(path.split('/')[1] ?? ''));
+    test('stand on the floors of floors.ts, each on one', () => {
+      const rooms = [...(levels.get('src') ?? [])].map((room) => room.slice('src/'.length));
+      expect(floors.flat().toSorted()).toEqual(rooms.toSorted());
+    });
 
-  test('stand on the floors of floors.ts, each on one', () => {
-    const rooms = [...(levels.get('src') ?? [])].map((room) => room.slice('src/'.length));
-    expect(floors.flat().toSorted()).toEqual(rooms.toSorted());
-  });
+    test('import from floors below their own only', () => {
+      expect(
+        broken(
+          'a room imports from floors below its own; see floors.ts.',
+          ({ importer, imported, isOurs }) =>
+            isOurs &&
+            isIn(importer, 'src') &&
+            isIn(imported, 'src') &&
+            roomOf(importer, 'src') !== roomOf(imported, 'src') &&
+            floorOf(importer) >= floorOf(imported),
+        ),
+      ).toEqual([]);
+    });
 
-  test('import from floors below their own only', () => {
-    expect(
-      broken(
-        'a room imports from floors below its own; see floors.ts.',
-        ({ importer, imported, isOurs }) =>
-          isOurs &&
-          isIn(importer, 'src') &&
-          isIn(imported, 'src') &&
-          roomOf(importer, 'src') !== roomOf(imported, 'src') &&
-          floorOf(importer) >= floorOf(imported),
-      ),
-    ).toEqual([]);
-  });
+    test('are few enough to see at once', () => {
+      const isFolder = (room: string): boolean => !room.endsWith('.ts');
+      expect(floors.flat().filter(isFolder).length).toBeLessThanOrEqual(20);
+      expect(floors.length).toBeLessThanOrEqual(14);
+      const crowded = [...levels].filter(([, rooms]) => ![...rooms].some(isFolder) && rooms.size > MOST_FILES);
+      expect(crowded.map(([folder, { size }]) => `${folder} has ${size} files: give it rooms of its own.`)).toEqual([]);
+    });
 
-  test('are few enough to see at once', () => {
-    const isFolder = (room: string): boolean => !room.endsWith('.ts');
-    expect(floors.flat().filter(isFolder).length).toBeLessThanOrEqual(20);
-    expect(floors.length).toBeLessThanOrEqual(14);
-    const crowded = [...levels].filter(([, rooms]) => ![...rooms].some(isFolder) && rooms.size > MOST_FILES);
-    expect(crowded.map(([folder, { size }]) => `${folder} has ${size} files: give it rooms of its own.`)).toEqual([]);
-  });
-
-  test('are drawn in docs/architecture.svg', () => {
-    const drawing = drawingOf(arrows);
-    if (process.env['UPDATE_PICTURE'] === 'true') writeFileSync(PICTURE, drawing);
-    // Else `UPDATE_PICTURE=true npm test -- arrows` draws it anew.
-    expect(readFileSync(PICTURE, 'utf8') === drawing).toBe(true);
+    test('are drawn in docs/architecture.svg', () => {
+      const drawing = drawingOf(arrows);
+      if (process.env['UPDATE_PICTURE'] === 'true') writeFileSync(PICTURE, drawing);
+      // Else `UPDATE_PICTURE=true npm test -- arrows` draws it anew.
+      expect(readFileSync(PICTURE, 'utf8') === drawing).toBe(true);
+    });
   });
 });

@@ -34,154 +34,158 @@ const missingOf = (named: ReturnType<typeof testsOf>): (string | undefined)[] =>
     })
     .map((one) => (typeof one === 'string' ? one : one[0]));
 
-describe('the ledger of SECURITY.md', () => {
-  const rows = [...ledger.matchAll(/^\| ((?:API|CWE-)\d[^|]*?) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)].map(
-    ([, weakness = '', holds = '', shown = '']) => ({ weakness, holds, shown }),
-  );
+describe('security', () => {
+  describe('the ledger of SECURITY.md', () => {
+    const rows = [...ledger.matchAll(/^\| ((?:API|CWE-)\d[^|]*?) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)].map(
+      ([, weakness = '', holds = '', shown = '']) => ({ weakness, holds, shown }),
+    );
 
-  test('has the whole top ten, and no weakness twice', () => {
-    const names = rows.flatMap(({ weakness }) => weakness.match(/\b(API|CWE-)\d+/g) ?? []);
-    expect(names.filter((name) => name.startsWith('API'))).toEqual(Array.from({ length: 10 }, (_, n) => `API${n + 1}`));
-    expect(names.length).toBeGreaterThan(50);
-    expect(names.length).toBe(new Set(names).size);
-    expect(ledger.match(/^\| (?!---|Weakness)/gm)?.length).toBe(rows.length);
+    test('has the whole top ten, and no weakness twice', () => {
+      const names = rows.flatMap(({ weakness }) => weakness.match(/\b(API|CWE-)\d+/g) ?? []);
+      expect(names.filter((name) => name.startsWith('API'))).toEqual(
+        Array.from({ length: 10 }, (_, n) => `API${n + 1}`),
+      );
+      expect(names.length).toBeGreaterThan(50);
+      expect(names.length).toBe(new Set(names).size);
+      expect(ledger.match(/^\| (?!---|Weakness)/gm)?.length).toBe(rows.length);
+    });
+
+    test('names tests that there are', () => {
+      const named = rows.flatMap(({ shown }) => (shown === 'none' ? [] : testsOf(shown)));
+      expect(missingOf(named)).toEqual([]);
+      expect(named.length).toBeGreaterThan(60);
+    });
+
+    test('says so where no test shows anything', () => {
+      expect(rows.filter(({ shown, holds }) => shown === 'none' && !/\*\*Not held\*\*|^See /.test(holds))).toEqual([]);
+    });
   });
 
-  test('names tests that there are', () => {
-    const named = rows.flatMap(({ shown }) => (shown === 'none' ? [] : testsOf(shown)));
-    expect(missingOf(named)).toEqual([]);
-    expect(named.length).toBeGreaterThan(60);
+  test('each attack that worked once has tests', () => {
+    const rows = [...attacks.matchAll(/^\| (?!---|Attack ).*\| ([^|]+?) +\|$/gm)].map(([, shown = '']) => shown);
+    expect(rows.length).toBeGreaterThan(10);
+    expect(missingOf(rows.flatMap(testsOf))).toEqual([]);
   });
 
-  test('says so where no test shows anything', () => {
-    expect(rows.filter(({ shown, holds }) => shown === 'none' && !/\*\*Not held\*\*|^See /.test(holds))).toEqual([]);
-  });
-});
+  describe('the expression for secret scanners', () => {
+    const [, source = ''] = /^```\n(.*cgk_.*)\n```$/m.exec(page) ?? [];
+    const expression = new RegExp(source);
 
-test('each attack that worked once has tests', () => {
-  const rows = [...attacks.matchAll(/^\| (?!---|Attack ).*\| ([^|]+?) +\|$/gm)].map(([, shown = '']) => shown);
-  expect(rows.length).toBeGreaterThan(10);
-  expect(missingOf(rows.flatMap(testsOf))).toEqual([]);
-});
-
-describe('the expression for secret scanners', () => {
-  const [, source = ''] = /^```\n(.*cgk_.*)\n```$/m.exec(page) ?? [];
-  const expression = new RegExp(source);
-
-  test('finds keys, wherever they stand', () => {
-    for (const key of Array.from({ length: 20 }, generateKey)) {
-      for (const text of [key, `key=${key}`, `"${key}"`, `Bearer ${key}\n`, `https://x/?k=${key}&y`]) {
-        expect(expression.exec(text)?.[0]).toBe(key);
+    test('finds keys, wherever they stand', () => {
+      for (const key of Array.from({ length: 20 }, generateKey)) {
+        for (const text of [key, `key=${key}`, `"${key}"`, `Bearer ${key}\n`, `https://x/?k=${key}&y`]) {
+          expect(expression.exec(text)?.[0]).toBe(key);
+        }
       }
-    }
+    });
+
+    test.each([
+      ['one character less', (key: string) => key.slice(0, -1)],
+      ['one character more', (key: string) => `${key}0`],
+      ['another prefix', (key: string) => `x${key}`],
+      ['an underscore behind', (key: string) => `${key}_`],
+      ['capitals', (key: string) => key.replace('cgk', 'CGK')],
+      ['a dash within', (key: string) => `${key.slice(0, 20)}-${key.slice(21)}`],
+      ['the first 12 characters', (key: string) => key.slice(0, 12)],
+    ])('does not take for a key what has %s', (_, change) => {
+      expect(expression.test(change(generateKey()))).toBe(false);
+    });
+
+    test('the only keys in the sources are those of the sandbox and of examples', () => {
+      const files = [
+        ...filesIn('src', 'contract', 'openapi', 'migrations'),
+        'README.md',
+        'docs/sandbox.md',
+        'openapi/openapi.json',
+      ];
+      const found = files.flatMap((file) => readFileSync(file, 'utf8').match(new RegExp(source, 'g')) ?? []);
+      const known = new Set(sandboxKeys.map(({ key }) => key));
+      expect(found.filter((key) => isWellFormedKey(key) && !known.has(key))).toEqual([]);
+      expect(found.length).toBeGreaterThanOrEqual(known.size);
+    });
   });
 
-  test.each([
-    ['one character less', (key: string) => key.slice(0, -1)],
-    ['one character more', (key: string) => `${key}0`],
-    ['another prefix', (key: string) => `x${key}`],
-    ['an underscore behind', (key: string) => `${key}_`],
-    ['capitals', (key: string) => key.replace('cgk', 'CGK')],
-    ['a dash within', (key: string) => `${key.slice(0, 20)}-${key.slice(21)}`],
-    ['the first 12 characters', (key: string) => key.slice(0, 12)],
-  ])('does not take for a key what has %s', (_, change) => {
-    expect(expression.test(change(generateKey()))).toBe(false);
+  describe('what the sources never do', () => {
+    /** The lines of the service that hold something. */
+    const linesWith = (pattern: RegExp): string[] =>
+      filesIn('src', 'contract', 'migrations').flatMap((file) =>
+        readFileSync(file, 'utf8')
+          .split('\n')
+          .filter((line) => pattern.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
+      );
+
+    test('the service calls nobody: only the conformance kit and the server of faults have a client', () => {
+      const clients = linesWith(
+        /\bfetch\(|\b(request|get|connect|createConnection)\b.*'node:(https?|http2|net|tls)'|'undici'/,
+      );
+      expect(clients.filter((line) => !/^src\/testkit\/(conformance|mock-server)\//.test(line))).toEqual([]);
+      expect(clients).not.toEqual([]);
+    });
+
+    test('nothing is evaluated, and no shell is called', () => {
+      const evaluated = linesWith(/\beval\(|\bFunction\(|\beval: true|'node:(vm|child_process)'|setTimeout\('/);
+      // From the names of columns, which are those of our own statements.
+      expect(evaluated.toSorted()).toEqual([
+        // For the command line that whoever runs `verify` hands it to clean up.
+        expect.stringMatching(/^src\/admin\/commands\/testing\/verify\.ts: import \{ spawn \}/),
+        expect.stringMatching(/^src\/db\/sqlite\/binding\/binding\.ts: return new Function\('values', /),
+        // A thread that blocks while it listens.
+        'src/testkit/mock-server/silence.ts: const worker = new Worker(PROGRAM, { eval: true });',
+      ]);
+    });
   });
 
-  test('the only keys in the sources are those of the sandbox and of examples', () => {
-    const files = [
-      ...filesIn('src', 'contract', 'openapi', 'migrations'),
-      'README.md',
-      'docs/sandbox.md',
-      'openapi/openapi.json',
+  /** Whether an expression is done with a text soon. It takes some 50 µs; a machine may be busy once, but not thrice. */
+  const isQuick = (expression: RegExp, text: string): boolean =>
+    [1, 2, 3].some(() => {
+      const began = performance.now();
+      expression.test(text);
+      return performance.now() - began < 250;
+    });
+
+  test('no pattern of an input takes long, whatever the text', () => {
+    const patterns = new Set<string>();
+    JSON.parse(readFileSync('openapi/openapi.json', 'utf8'), (name, value: unknown) => {
+      if (name === 'pattern' && typeof value === 'string') patterns.add(value);
+      return value;
+    });
+    expect(patterns.size).toBeGreaterThan(5);
+    const beginnings = ['', 'https://', 'https://a', 'magnet:?', '/', 'Ver1'];
+    const middles = [
+      'a',
+      'a.',
+      '-',
+      'a-',
+      '_',
+      '.',
+      '/',
+      '/.',
+      '/..',
+      '../unit/',
+      '%41',
+      '/%41',
+      'a ',
+      ' ',
+      '1',
+      '.1',
+      '?',
+      '👾',
     ];
-    const found = files.flatMap((file) => readFileSync(file, 'utf8').match(new RegExp(source, 'g')) ?? []);
-    const known = new Set(sandboxKeys.map(({ key }) => key));
-    expect(found.filter((key) => isWellFormedKey(key) && !known.has(key))).toEqual([]);
-    expect(found.length).toBeGreaterThanOrEqual(known.size);
-  });
-});
-
-describe('what the sources never do', () => {
-  /** The lines of the service that hold something. */
-  const linesWith = (pattern: RegExp): string[] =>
-    filesIn('src', 'contract', 'migrations').flatMap((file) =>
-      readFileSync(file, 'utf8')
-        .split('\n')
-        .filter((line) => pattern.test(line))
-        .map((line) => `${file}: ${line.trim()}`),
-    );
-
-  test('the service calls nobody: only the conformance kit and the server of faults have a client', () => {
-    const clients = linesWith(
-      /\bfetch\(|\b(request|get|connect|createConnection)\b.*'node:(https?|http2|net|tls)'|'undici'/,
-    );
-    expect(clients.filter((line) => !/^src\/testkit\/(conformance|mock-server)\//.test(line))).toEqual([]);
-    expect(clients).not.toEqual([]);
-  });
-
-  test('nothing is evaluated, and no shell is called', () => {
-    const evaluated = linesWith(/\beval\(|\bFunction\(|\beval: true|'node:(vm|child_process)'|setTimeout\('/);
-    // From the names of columns, which are those of our own statements.
-    expect(evaluated.toSorted()).toEqual([
-      // For the command line that whoever runs `verify` hands it to clean up.
-      expect.stringMatching(/^src\/admin\/commands\/testing\/verify\.ts: import \{ spawn \}/),
-      expect.stringMatching(/^src\/db\/sqlite\/binding\/binding\.ts: return new Function\('values', /),
-      // A thread that blocks while it listens.
-      'src/testkit/mock-server/silence.ts: const worker = new Worker(PROGRAM, { eval: true });',
-    ]);
-  });
-});
-
-/** Whether an expression is done with a text soon. It takes some 50 µs; a machine may be busy once, but not thrice. */
-const isQuick = (expression: RegExp, text: string): boolean =>
-  [1, 2, 3].some(() => {
-    const began = performance.now();
-    expression.test(text);
-    return performance.now() - began < 250;
-  });
-
-test('no pattern of an input takes long, whatever the text', () => {
-  const patterns = new Set<string>();
-  JSON.parse(readFileSync('openapi/openapi.json', 'utf8'), (name, value: unknown) => {
-    if (name === 'pattern' && typeof value === 'string') patterns.add(value);
-    return value;
-  });
-  expect(patterns.size).toBeGreaterThan(5);
-  const beginnings = ['', 'https://', 'https://a', 'magnet:?', '/', 'Ver1'];
-  const middles = [
-    'a',
-    'a.',
-    '-',
-    'a-',
-    '_',
-    '.',
-    '/',
-    '/.',
-    '/..',
-    '../unit/',
-    '%41',
-    '/%41',
-    'a ',
-    ' ',
-    '1',
-    '.1',
-    '?',
-    '👾',
-  ];
-  const ends = ['', '!', '"', '\n', ' ', '%', '%2e', '/..', '//'];
-  for (const pattern of patterns) {
-    const expression = new RegExp(pattern);
-    for (const begin of beginnings) {
-      for (const middle of middles) {
-        for (const end of ends) {
-          for (const length of [25, 300, 1000, 5000]) {
-            const text = begin + middle.repeat(length / middle.length) + end;
-            if (!isQuick(expression, text)) throw new Error(`${pattern} takes long for ${JSON.stringify(text)}`);
+    const ends = ['', '!', '"', '\n', ' ', '%', '%2e', '/..', '//'];
+    for (const pattern of patterns) {
+      const expression = new RegExp(pattern);
+      for (const begin of beginnings) {
+        for (const middle of middles) {
+          for (const end of ends) {
+            for (const length of [25, 300, 1000, 5000]) {
+              const text = begin + middle.repeat(length / middle.length) + end;
+              if (!isQuick(expression, text)) throw new Error(`${pattern} takes long for ${JSON.stringify(text)}`);
+            }
           }
         }
       }
     }
-  }
-  // A dozen seconds of the processor, which others may be using.
-}, 120_000);
+    // A dozen seconds of the processor, which others may be using.
+  }, 120_000);
+});

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config/variables.ts';
 
 const UNIT = 'deploy/systemd/content-gateway.service';
@@ -16,19 +16,21 @@ const analyze = (...args: string[]) => {
   return { status, said: `${stdout}${stderr}` };
 };
 
-test('systemd understands the unit', () => {
-  expect(analyze('verify', '--man=no')).toEqual({ status: 0, said: '' });
-});
+describe('systemd unit', () => {
+  test('is valid', () => {
+    expect(analyze('verify', '--man=no')).toEqual({ status: 0, said: '' });
+  });
 
-test('it gives the service little more than it needs', () => {
-  // From 0 to 10, times ten.
-  expect(analyze('security', '--offline=true', '--threshold=20', '--no-pager').status).toBe(0);
-});
+  test('gives the service little more than it needs', () => {
+    // From 0 to 10, times ten.
+    expect(analyze('security', '--offline=true', '--threshold=20', '--no-pager').status).toBe(0);
+  });
 
-test('it starts what a release holds, with settings that there are', () => {
-  const [, program = ''] = /^ExecStart=\/usr\/bin\/env node dist\/(\S+)\.js serve$/m.exec(unit) ?? [];
-  expect(existsSync(`${program}.ts`)).toBe(true);
-  const [, environment = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
-  const names = environment.split(' ').map((one) => one.split('=', 1)[0]);
-  expect(names.filter((name) => name !== 'NODE_ENV' && !variableNames.includes(name ?? ''))).toEqual([]);
+  test('starts a program of the release, with settings that exist', () => {
+    const [, program = ''] = /^ExecStart=\/usr\/bin\/env node dist\/(\S+)\.js serve$/m.exec(unit) ?? [];
+    expect(existsSync(`${program}.ts`)).toBe(true);
+    const [, environment = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
+    const names = environment.split(' ').map((one) => one.split('=', 1)[0]);
+    expect(names.filter((name) => name !== 'NODE_ENV' && !variableNames.includes(name ?? ''))).toEqual([]);
+  });
 });

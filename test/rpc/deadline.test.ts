@@ -3,71 +3,73 @@
  * @tier fast
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Deadline } from '../../src/deadline.ts';
 import { AppError } from '../../src/errors.ts';
 
 const timeout = expect.objectContaining({ reason: 'TIMEOUT' });
 
-test('it ends after its time, and tells who listens, once', async () => {
-  const deadline = new Deadline(10);
-  const heard: unknown[] = [];
-  deadline.onEnd((error) => heard.push(error));
-  const forget = deadline.onEnd(() => heard.push('who does not listen any more'));
-  forget();
-  deadline.assert();
-  await sleep(30);
-  deadline.end(new AppError('INTERNAL'));
-  expect(heard).toEqual([timeout]);
-  expect(deadline.error).toEqual(timeout);
-  expect(() => deadline.assert()).toThrow('TIMEOUT');
-  deadline.onEnd((error) => heard.push(error));
-  expect(heard).toEqual([timeout, timeout]);
-});
+describe('deadline', () => {
+  test('ends after its time, and calls each listener once', async () => {
+    const deadline = new Deadline(10);
+    const heard: unknown[] = [];
+    deadline.onEnd((error) => heard.push(error));
+    const forget = deadline.onEnd(() => heard.push('who does not listen any more'));
+    forget();
+    deadline.assert();
+    await sleep(30);
+    deadline.end(new AppError('INTERNAL'));
+    expect(heard).toEqual([timeout]);
+    expect(deadline.error).toEqual(timeout);
+    expect(() => deadline.assert()).toThrow('TIMEOUT');
+    deadline.onEnd((error) => heard.push(error));
+    expect(heard).toEqual([timeout, timeout]);
+  });
 
-test('work that is done in time comes to its result; at the end it is given up', async () => {
-  const deadline = new Deadline(20);
-  expect(await deadline.race(Promise.resolve(1))).toBe(1);
-  await expect(deadline.race(Promise.reject(new Error('fault')))).rejects.toThrow('fault');
-  const began = performance.now();
-  await expect(deadline.race(sleep(5000, undefined, { ref: false }))).rejects.toEqual(timeout);
-  expect(performance.now() - began).toBeLessThan(1000);
-  await expect(deadline.race(Promise.resolve(1))).rejects.toEqual(timeout);
-});
+  test('returns the result of work done in time, and abandons other work', async () => {
+    const deadline = new Deadline(20);
+    expect(await deadline.race(Promise.resolve(1))).toBe(1);
+    await expect(deadline.race(Promise.reject(new Error('fault')))).rejects.toThrow('fault');
+    const began = performance.now();
+    await expect(deadline.race(sleep(5000, undefined, { ref: false }))).rejects.toEqual(timeout);
+    expect(performance.now() - began).toBeLessThan(1000);
+    await expect(deadline.race(Promise.resolve(1))).rejects.toEqual(timeout);
+  });
 
-test('restarted, it counts from then on; closed, it never ends', async () => {
-  const [restarted, closed] = [new Deadline(40), new Deadline(20)];
-  closed.close();
-  await sleep(25);
-  restarted.restart();
-  await sleep(25);
-  expect(restarted.error).toBeUndefined();
-  await sleep(40);
-  expect([restarted.error, closed.error]).toEqual([timeout, undefined]);
-});
+  test('counts anew when it is restarted, and never ends when it is closed', async () => {
+    const [restarted, closed] = [new Deadline(40), new Deadline(20)];
+    closed.close();
+    await sleep(25);
+    restarted.restart();
+    await sleep(25);
+    expect(restarted.error).toBeUndefined();
+    await sleep(40);
+    expect([restarted.error, closed.error]).toEqual([timeout, undefined]);
+  });
 
-test('several together end with the last of them', () => {
-  const deadlines = [new Deadline(), new Deadline(), new Deadline()];
-  const all = Deadline.ofAll(deadlines)!;
-  const [first, second, third] = deadlines;
-  second!.end();
-  first!.end();
-  expect(all.error).toBeUndefined();
-  third!.end(new AppError('OVERLOADED'));
-  expect(all.error).toMatchObject({ reason: 'OVERLOADED' });
-  expect(Deadline.ofAll(deadlines)!.error).toBeDefined();
-});
+  test('of several ends with the last of them', () => {
+    const deadlines = [new Deadline(), new Deadline(), new Deadline()];
+    const all = Deadline.ofAll(deadlines)!;
+    const [first, second, third] = deadlines;
+    second!.end();
+    first!.end();
+    expect(all.error).toBeUndefined();
+    third!.end(new AppError('OVERLOADED'));
+    expect(all.error).toMatchObject({ reason: 'OVERLOADED' });
+    expect(Deadline.ofAll(deadlines)!.error).toBeDefined();
+  });
 
-test('several of which one has all the time there is never end; one alone is itself', () => {
-  const one = new Deadline();
-  expect(Deadline.ofAll([one, undefined])).toBeUndefined();
-  expect(Deadline.ofAll([one])).toBe(one);
-});
+  test('of several never ends if one of them never does; of one is that one', () => {
+    const one = new Deadline();
+    expect(Deadline.ofAll([one, undefined])).toBeUndefined();
+    expect(Deadline.ofAll([one])).toBe(one);
+  });
 
-test('several together that are closed listen no more', () => {
-  const deadlines = [new Deadline(), new Deadline()];
-  const all = Deadline.ofAll(deadlines)!;
-  all.close();
-  for (const deadline of deadlines) deadline.end();
-  expect(all.error).toBeUndefined();
+  test('of several stops listening when it is closed', () => {
+    const deadlines = [new Deadline(), new Deadline()];
+    const all = Deadline.ofAll(deadlines)!;
+    all.close();
+    for (const deadline of deadlines) deadline.end();
+    expect(all.error).toBeUndefined();
+  });
 });

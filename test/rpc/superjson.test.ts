@@ -87,7 +87,7 @@ describe('everything else is left alone', () => {
     expect(received(body)).toEqual(JSON.parse(body));
   });
 
-  test('prototypes too', () => {
+  test('changes to prototypes are ignored', () => {
     const names = ['__proto__.toString', 'constructor.prototype.toString', 'toString', '__proto__', 'hasOwnProperty'];
     for (const name of names) {
       for (const input of ['{"a":null}', '{"__proto__":{"toString":null}}', '[]']) {

@@ -2,20 +2,22 @@
  * @engines none
  * @tier fast
  */
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { procedures } from '../../contract/index.ts';
 import type { Procedure } from '../../src/rpc/procedures.ts';
 import type { Call } from '../../src/procedure.ts';
 import { validatedHandler } from '../../src/rpc/validated-handler.ts';
 
-test('a fault while an input is explained is one of that call, and does not end the process', async () => {
-  const known = procedures.find(({ id }) => id === 'game.getById') as Procedure;
-  const procedure = { ...known, handle: () => Promise.resolve({}) };
-  Object.defineProperty(procedure, 'inputOptional', {
-    get: () => {
-      throw new Error('planted');
-    },
+describe('validated handler', () => {
+  test('a fault while an input is explained is one of that call, and does not end the process', async () => {
+    const known = procedures.find(({ id }) => id === 'game.getById') as Procedure;
+    const procedure = { ...known, handle: () => Promise.resolve({}) };
+    Object.defineProperty(procedure, 'inputOptional', {
+      get: () => {
+        throw new Error('planted');
+      },
+    });
+    const frame = validatedHandler(new Map([[procedure.id, procedure]]));
+    await expect(frame(procedure, {}, {} as Call)).rejects.toThrow('planted');
   });
-  const frame = validatedHandler(new Map([[procedure.id, procedure]]));
-  await expect(frame(procedure, {}, {} as Call)).rejects.toThrow('planted');
 });

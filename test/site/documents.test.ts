@@ -2,7 +2,7 @@
  * @engines sqlite
  * @tier fast
  */
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import supertest from 'supertest';
 import { parse } from 'yaml';
 import { procedures } from '../../contract/index.ts';
@@ -13,57 +13,59 @@ import { startApp } from '../harness/app/app.ts';
 // The published documents as an operator's service serves them.
 
 const app = await startApp();
-afterAll(() => app.stop());
+describe('published documents', () => {
+  afterAll(() => app.stop());
 
-const documents = ['/openapi.json', '/openapi-3.0.json'];
-const inYaml = (path: string): string => path.replace('.json', '.yaml');
+  const documents = ['/openapi.json', '/openapi-3.0.json'];
+  const inYaml = (path: string): string => path.replace('.json', '.yaml');
 
-/** The service of an operator who set what differs from the defaults. */
-const serviceOf = (settings: Partial<Config>) =>
-  supertest(createApp({ ...app.context, config: { ...app.context.config, ...settings } }));
+  /** The service of an operator who set what differs from the defaults. */
+  const serviceOf = (settings: Partial<Config>) =>
+    supertest(createApp({ ...app.context, config: { ...app.context.config, ...settings } }));
 
-const brand = {
-  name: 'Game Shelf: no. 1 \u202e',
-  color: '#aa3311',
-  logo: undefined,
-  contact: 'mailto:api@example.com',
-  terms: 'https://example.com/terms',
-};
+  const brand = {
+    name: 'Game Shelf: no. 1 \u202e',
+    color: '#aa3311',
+    logo: undefined,
+    contact: 'mailto:api@example.com',
+    terms: 'https://example.com/terms',
+  };
 
-test.each(documents)('%s has its operations in the order of the contract', async (path) => {
-  const { body } = await app.http.get(path);
-  expect(Object.keys(body.paths as object)).toEqual(procedures.map(({ route }) => route.path));
-});
-
-test.each(documents)('%s is the same document as YAML, whichever YAML the reader knows', async (path) => {
-  const reply = await app.http.get(inYaml(path)).buffer(true);
-  expect(reply.headers['content-type']).toBe('application/yaml');
-  const { body: json } = await app.http.get(path);
-  for (const version of ['1.2', '1.1'] as const) {
-    expect(parse(reply.text, { version })).toEqual(json);
-  }
-  expect(reply.text).toMatch(/^openapi: /);
-  const etag = String(reply.headers['etag']);
-  const again = await app.http.get(inYaml(path)).set('If-None-Match', etag);
-  expect({ status: again.status, etag: again.headers['etag'] }).toEqual({ status: 304, etag });
-  expect(await app.http.post(inYaml(path))).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
-});
-
-test.each(documents)('%s is published under the name, contact, terms and address of the operator', async (path) => {
-  const http = serviceOf({ brand, publicUrl: 'https://api.example.com/v1' });
-  const { body } = await http.get(path);
-  expect(body).toMatchObject({
-    info: { title: brand.name, contact: { email: 'api@example.com' }, termsOfService: 'https://example.com/terms' },
-    servers: [{ url: 'https://api.example.com/v1' }],
-    externalDocs: { url: 'https://api.example.com/v1/guides/' },
+  test.each(documents)('%s has its operations in the order of the contract', async (path) => {
+    const { body } = await app.http.get(path);
+    expect(Object.keys(body.paths as object)).toEqual(procedures.map(({ route }) => route.path));
   });
-  const { text } = await http.get(inYaml(path)).buffer(true);
-  expect(text).not.toContain('\u202e');
-  expect(parse(text)).toEqual(body);
-});
 
-test('a contact that is a page is published as such, and without an address of its own the document names none', async () => {
-  const { body } = await serviceOf({ brand: { ...brand, contact: 'https://example.com/help' } }).get('/openapi.json');
-  expect(body.info.contact).toEqual({ url: 'https://example.com/help' });
-  expect(body.externalDocs).toBeUndefined();
+  test.each(documents)('%s is the same document as YAML, whichever YAML the reader knows', async (path) => {
+    const reply = await app.http.get(inYaml(path)).buffer(true);
+    expect(reply.headers['content-type']).toBe('application/yaml');
+    const { body: json } = await app.http.get(path);
+    for (const version of ['1.2', '1.1'] as const) {
+      expect(parse(reply.text, { version })).toEqual(json);
+    }
+    expect(reply.text).toMatch(/^openapi: /);
+    const etag = String(reply.headers['etag']);
+    const again = await app.http.get(inYaml(path)).set('If-None-Match', etag);
+    expect({ status: again.status, etag: again.headers['etag'] }).toEqual({ status: 304, etag });
+    expect(await app.http.post(inYaml(path))).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+
+  test.each(documents)('%s is published under the name, contact, terms and address of the operator', async (path) => {
+    const http = serviceOf({ brand, publicUrl: 'https://api.example.com/v1' });
+    const { body } = await http.get(path);
+    expect(body).toMatchObject({
+      info: { title: brand.name, contact: { email: 'api@example.com' }, termsOfService: 'https://example.com/terms' },
+      servers: [{ url: 'https://api.example.com/v1' }],
+      externalDocs: { url: 'https://api.example.com/v1/guides/' },
+    });
+    const { text } = await http.get(inYaml(path)).buffer(true);
+    expect(text).not.toContain('\u202e');
+    expect(parse(text)).toEqual(body);
+  });
+
+  test('a contact that is a page is published as such, and without an address of its own the document names none', async () => {
+    const { body } = await serviceOf({ brand: { ...brand, contact: 'https://example.com/help' } }).get('/openapi.json');
+    expect(body.info.contact).toEqual({ url: 'https://example.com/help' });
+    expect(body.externalDocs).toBeUndefined();
+  });
 });

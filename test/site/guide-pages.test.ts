@@ -12,75 +12,77 @@ import { sendRaw } from '../harness/http/raw-http.ts';
 // The guides as they are served, and what language models read.
 
 const app = await startApp();
-afterAll(() => app.stop());
+describe('guide pages', () => {
+  afterAll(() => app.stop());
 
-const page = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-  sendRaw(app.url, path, { method, headers });
+  const page = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    sendRaw(app.url, path, { method, headers });
 
-const names = guides.map(({ name }) => name);
-const PAGES = ['/guides/', ...names.map((name) => `/guides/${name}`)];
-const TEXTS = [...names.map((name) => `/guides/${name}.md`), '/llms.txt', '/llms-full.txt'];
+  const names = guides.map(({ name }) => name);
+  const PAGES = ['/guides/', ...names.map((name) => `/guides/${name}`)];
+  const TEXTS = [...names.map((name) => `/guides/${name}.md`), '/llms.txt', '/llms-full.txt'];
 
-test.each(PAGES)('%s is a page that may reach nothing but this service', async (path) => {
-  const { status, headers, body } = await page(path);
-  expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'text/html; charset=utf-8' });
-  expect(headers['content-security-policy']).toMatch(/^default-src 'none';script-src 'self';style-src 'self';/);
-  expect(body).toMatch(/<h1>[^<]+<\/h1>/);
-  expect(body).not.toMatch(/ style="| on\w+="|<script(?! src)/);
-});
+  test.each(PAGES)('%s is a page that may reach nothing but this service', async (path) => {
+    const { status, headers, body } = await page(path);
+    expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'text/html; charset=utf-8' });
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none';script-src 'self';style-src 'self';/);
+    expect(body).toMatch(/<h1>[^<]+<\/h1>/);
+    expect(body).not.toMatch(/ style="| on\w+="|<script(?! src)/);
+  });
 
-test.each([...PAGES, ...TEXTS])('%s is sent once, and can only be read', async (path) => {
-  const { headers } = await page(path);
-  const again = await page(path, { 'If-None-Match': String(headers.etag) });
-  expect(again).toMatchObject({ status: 304, body: '' });
-  expect(await page(path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
-  expect(await page(path, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
-});
+  test.each([...PAGES, ...TEXTS])('%s is sent once, and can only be read', async (path) => {
+    const { headers } = await page(path);
+    const again = await page(path, { 'If-None-Match': String(headers.etag) });
+    expect(again).toMatchObject({ status: 304, body: '' });
+    expect(await page(path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
+    expect(await page(path, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
 
-test('/guides leads to the list, and the texts are texts', async () => {
-  const { status, headers } = await page('/guides');
-  expect({ status, to: headers.location }).toEqual({ status: 302, to: 'guides/' });
-  expect((await page('/guides/start.md')).headers['content-type']).toBe('text/markdown; charset=utf-8');
-  expect((await page('/llms.txt')).headers['content-type']).toBe('text/plain; charset=utf-8');
-});
+  test('/guides leads to the list, and the texts are texts', async () => {
+    const { status, headers } = await page('/guides');
+    expect({ status, to: headers.location }).toEqual({ status: 302, to: 'guides/' });
+    expect((await page('/guides/start.md')).headers['content-type']).toBe('text/markdown; charset=utf-8');
+    expect((await page('/llms.txt')).headers['content-type']).toBe('text/plain; charset=utf-8');
+  });
 
-test.each(['/guides/nothing', '/guides/Start', '/guides/start/', '/guides/..%2fpackage', '/guides/dependencies.md'])(
-  '%s is not there',
-  async (path) => {
-    expect(await page(path)).toMatchObject({
-      status: 404,
-      body: { error: { json: { data: { reason: 'ROUTE_NOT_FOUND' } } } },
-    });
-  },
-);
-
-describe('examples call', () => {
-  test.each(['/guides/start', '/guides/start.md', '/llms-full.txt'])(
-    'the host that the request names: %s',
+  test.each(['/guides/nothing', '/guides/Start', '/guides/start/', '/guides/..%2fpackage', '/guides/dependencies.md'])(
+    '%s is not there',
     async (path) => {
-      const first = await page(path, { Host: 'a.example.com' });
-      expect(first.body).toContain('curl http://a.example.com/api/trpc/game.list');
-      const second = await page(path, { Host: 'b.example.com' });
-      expect(second.body).toContain('curl http://b.example.com/api/trpc/game.list');
-      expect(second.body).not.toContain('a.example.com');
-      expect(first.headers.etag).not.toBe(second.headers.etag);
+      expect(await page(path)).toMatchObject({
+        status: 404,
+        body: { error: { json: { data: { reason: 'ROUTE_NOT_FOUND' } } } },
+      });
     },
   );
 
-  test.each(['/guides/start', '/guides/start.md', '/llms.txt', '/llms-full.txt'])(
-    'the public address, where one is configured: %s',
-    async (path) => {
-      const { context } = app;
-      const config = { ...context.config, publicUrl: 'https://api.example.com/content?a&b' };
-      const { text } = await supertest(createApp({ ...context, config }))
-        .get(path)
-        .set('Host', 'inside:3000');
-      expect(text).toContain(
-        path === '/guides/start'
-          ? 'https://api.example.com/content?a&amp;b/api'
-          : 'https://api.example.com/content?a&b/',
-      );
-      expect(text).not.toMatch(/inside:3000|address\.invalid/);
-    },
-  );
+  describe('examples call', () => {
+    test.each(['/guides/start', '/guides/start.md', '/llms-full.txt'])(
+      'the host that the request names: %s',
+      async (path) => {
+        const first = await page(path, { Host: 'a.example.com' });
+        expect(first.body).toContain('curl http://a.example.com/api/trpc/game.list');
+        const second = await page(path, { Host: 'b.example.com' });
+        expect(second.body).toContain('curl http://b.example.com/api/trpc/game.list');
+        expect(second.body).not.toContain('a.example.com');
+        expect(first.headers.etag).not.toBe(second.headers.etag);
+      },
+    );
+
+    test.each(['/guides/start', '/guides/start.md', '/llms.txt', '/llms-full.txt'])(
+      'the public address, where one is configured: %s',
+      async (path) => {
+        const { context } = app;
+        const config = { ...context.config, publicUrl: 'https://api.example.com/content?a&b' };
+        const { text } = await supertest(createApp({ ...context, config }))
+          .get(path)
+          .set('Host', 'inside:3000');
+        expect(text).toContain(
+          path === '/guides/start'
+            ? 'https://api.example.com/content?a&amp;b/api'
+            : 'https://api.example.com/content?a&b/',
+        );
+        expect(text).not.toMatch(/inside:3000|address\.invalid/);
+      },
+    );
+  });
 });

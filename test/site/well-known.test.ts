@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { createRequire } from 'node:module';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { startApp } from '../harness/app/app.ts';
 
 const { version } = createRequire(import.meta.url)('#package') as { version: string };
@@ -12,30 +12,32 @@ const app = await startApp({
   settings: { SECURITY_CONTACT: 'mailto:security@example.com', BRAND_NAME: 'Game Shelf' },
 });
 const silent = await startApp();
-afterAll(async () => {
-  await Promise.all([app.stop(), silent.stop()]);
-});
+describe('well-known addresses', () => {
+  afterAll(async () => {
+    await Promise.all([app.stop(), silent.stop()]);
+  });
 
-test('/version names the service and its version', async () => {
-  const response = await fetch(`${app.url}/version`);
-  expect([response.status, await response.json()]).toEqual([200, { name: 'Game Shelf', version }]);
-});
+  test('/version names the service and its version', async () => {
+    const response = await fetch(`${app.url}/version`);
+    expect([response.status, await response.json()]).toEqual([200, { name: 'Game Shelf', version }]);
+  });
 
-test('/.well-known/security.txt says where to report, and until when this holds', async () => {
-  const response = await fetch(`${app.url}/.well-known/security.txt`);
-  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
-  const text = await response.text();
-  expect(text).toContain('Contact: mailto:security@example.com\n');
-  const [, expires = ''] = /^Expires: (.*)$/m.exec(text) ?? [];
-  const days = (Date.parse(expires) - app.context.now().getTime()) / 86_400_000;
-  expect(days).toBeGreaterThan(80);
-  expect(days).toBeLessThan(365);
-});
+  test('/.well-known/security.txt says where to report, and until when this holds', async () => {
+    const response = await fetch(`${app.url}/.well-known/security.txt`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const text = await response.text();
+    expect(text).toContain('Contact: mailto:security@example.com\n');
+    const [, expires = ''] = /^Expires: (.*)$/m.exec(text) ?? [];
+    const days = (Date.parse(expires) - app.context.now().getTime()) / 86_400_000;
+    expect(days).toBeGreaterThan(80);
+    expect(days).toBeLessThan(365);
+  });
 
-test('it is not there when nobody is named', async () => {
-  const response = await fetch(`${silent.url}/.well-known/security.txt`);
-  expect([response.status, await response.json()]).toMatchObject([
-    404,
-    { error: { json: { data: { reason: 'ROUTE_NOT_FOUND' } } } },
-  ]);
+  test('security.txt is missing without SECURITY_CONTACT', async () => {
+    const response = await fetch(`${silent.url}/.well-known/security.txt`);
+    expect([response.status, await response.json()]).toMatchObject([
+      404,
+      { error: { json: { data: { reason: 'ROUTE_NOT_FOUND' } } } },
+    ]);
+  });
 });

@@ -19,103 +19,105 @@ const namesIn = (text: string): string[] =>
     name in catalogue ? name : name.replace(/_(bucket|sum|count)$/, ''),
   );
 
-describe('docs/monitoring.md', () => {
-  test('lists every metric as it is', () => {
-    const [, table = ''] = /<!-- begin: the metrics -->([^]*?)<!-- end -->/.exec(guide) ?? [];
-    const rows = [...table.matchAll(/^\| (`.+?) +\| (\w+) +\| (.*?) +\| (.+?) +\|$/gm)];
-    expect(rows.map(([, name, type, labels, help]) => [name, type, labels, help])).toEqual(
-      definitions.map(([name, { type, labels, help }]) => [
-        `\`${name}\``,
-        type,
-        labels.map((label) => `\`${label}\``).join(', '),
-        help,
-      ]),
-    );
+describe('metrics', () => {
+  describe('docs/monitoring.md', () => {
+    test('lists every metric as it is', () => {
+      const [, table = ''] = /<!-- begin: the metrics -->([^]*?)<!-- end -->/.exec(guide) ?? [];
+      const rows = [...table.matchAll(/^\| (`.+?) +\| (\w+) +\| (.*?) +\| (.+?) +\|$/gm)];
+      expect(rows.map(([, name, type, labels, help]) => [name, type, labels, help])).toEqual(
+        definitions.map(([name, { type, labels, help }]) => [
+          `\`${name}\``,
+          type,
+          labels.map((label) => `\`${label}\``).join(', '),
+          help,
+        ]),
+      );
+    });
+
+    test('tells of every label', () => {
+      const labels = new Set(definitions.flatMap(([, one]) => one.labels));
+      const [, told = ''] = /^## What the labels mean$([^]*?)^## /m.exec(guide) ?? [];
+      const missing = [...labels].filter((label) => !told.includes(`\`${label}\``));
+      // Those of build_info say what they are.
+      expect(missing).toEqual(['version', 'node', 'engine']);
+    });
+
+    test('tells of every alert', () => {
+      const { groups } = parse(readFileSync('deploy/prometheus/alerts.yaml', 'utf8')) as {
+        groups: { rules: { alert: string }[] }[];
+      };
+      const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+      const [, table = ''] = /^## Alerts$([^]*?)^## /m.exec(guide) ?? [];
+      expect([...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name)).toEqual(alerts);
+      const tests = readFileSync('deploy/prometheus/alerts.test.yaml', 'utf8');
+      // Each fires, and each does not.
+      for (const alert of alerts) {
+        const all = [...tests.matchAll(new RegExp(`alertname: ${alert}\\b(,? *exp_alerts: \\[\\])?`, 'g'))];
+        expect([alert, new Set(all.map(([, none]) => none === undefined))]).toEqual([alert, new Set([true, false])]);
+      }
+    });
   });
 
-  test('tells of every label', () => {
-    const labels = new Set(definitions.flatMap(([, one]) => one.labels));
-    const [, told = ''] = /^## What the labels mean$([^]*?)^## /m.exec(guide) ?? [];
-    const missing = [...labels].filter((label) => !told.includes(`\`${label}\``));
-    // Those of build_info say what they are.
-    expect(missing).toEqual(['version', 'node', 'engine']);
-  });
+  test.each(['docs/monitoring.md', 'deploy/prometheus/alerts.yaml', 'deploy/prometheus/alerts.test.yaml'])(
+    '%s names only metrics that there are',
+    (file) => {
+      const names = namesIn(readFileSync(file, 'utf8'));
+      expect(names.filter((name) => !(name in catalogue))).toEqual([]);
+    },
+  );
 
-  test('tells of every alert', () => {
-    const { groups } = parse(readFileSync('deploy/prometheus/alerts.yaml', 'utf8')) as {
-      groups: { rules: { alert: string }[] }[];
-    };
-    const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
-    const [, table = ''] = /^## Alerts$([^]*?)^## /m.exec(guide) ?? [];
-    expect([...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name)).toEqual(alerts);
-    const tests = readFileSync('deploy/prometheus/alerts.test.yaml', 'utf8');
-    // Each fires, and each does not.
-    for (const alert of alerts) {
-      const all = [...tests.matchAll(new RegExp(`alertname: ${alert}\\b(,? *exp_alerts: \\[\\])?`, 'g'))];
-      expect([alert, new Set(all.map(([, none]) => none === undefined))]).toEqual([alert, new Set([true, false])]);
+  test('names, units and helps are by the conventions of Prometheus', () => {
+    for (const [name, { type, help, labels }] of definitions) {
+      expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
+      if (type === 'histogram') expect(name).toMatch(/_(seconds|bytes)$/);
+      expect(name).not.toMatch(/_(ms|milliseconds|kb|kilobytes|minutes|percent|bucket|sum|count)(_|$)/);
+      expect(`${PREFIX}${name}`).toMatch(/^[a-z]+(_[a-z]+)*$/);
+      for (const label of labels) expect(label).toMatch(/^[a-z]+$/);
+      expect(help).toMatch(/^[A-Z].*\.$/);
     }
   });
-});
 
-test.each(['docs/monitoring.md', 'deploy/prometheus/alerts.yaml', 'deploy/prometheus/alerts.test.yaml'])(
-  '%s names only metrics that there are',
-  (file) => {
-    const names = namesIn(readFileSync(file, 'utf8'));
-    expect(names.filter((name) => !(name in catalogue))).toEqual([]);
-  },
-);
+  test('what a process exposes from the start is all that the catalogue has, but for what a service knows', async () => {
+    const text = await new Metrics().text();
+    const exposed = new Set([...text.matchAll(/^# TYPE content_gateway_(\w+)/gm)].map(([, name = '']) => name));
+    const later = ['build_info', 'cache_lookups_total', 'buffered_changes', 'buffered_changes_lost_total'];
+    expect(
+      Object.keys(catalogue)
+        .filter((name) => !exposed.has(name))
+        .toSorted(),
+    ).toEqual([...later, 'buffer_failures_total'].toSorted());
+    // Half of them have names of counters and are none.
+    expect(text).not.toMatch(/nodejs_active/);
+  });
 
-test('names, units and helps are by the conventions of Prometheus', () => {
-  for (const [name, { type, help, labels }] of definitions) {
-    expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
-    if (type === 'histogram') expect(name).toMatch(/_(seconds|bytes)$/);
-    expect(name).not.toMatch(/_(ms|milliseconds|kb|kilobytes|minutes|percent|bucket|sum|count)(_|$)/);
-    expect(`${PREFIX}${name}`).toMatch(/^[a-z]+(_[a-z]+)*$/);
-    for (const label of labels) expect(label).toMatch(/^[a-z]+$/);
-    expect(help).toMatch(/^[A-Z].*\.$/);
-  }
-});
+  test('failures of ours are there before they happen, so that alerts see them rise', async () => {
+    const samples = samplesOf(await new Metrics().text());
+    const reasons = samples
+      .filter(({ name, labels }) => name === 'content_gateway_calls_total' && labels['procedure'] === 'game.list')
+      .map(({ labels: { status, reason }, value }) => `${status} ${reason} ${value}`);
+    expect(reasons).toEqual(expect.arrayContaining(['200  0', '500 INTERNAL 0', '503 DATABASE_UNAVAILABLE 0']));
+  });
 
-test('what a process exposes from the start is all that the catalogue has, but for what a service knows', async () => {
-  const text = await new Metrics().text();
-  const exposed = new Set([...text.matchAll(/^# TYPE content_gateway_(\w+)/gm)].map(([, name = '']) => name));
-  const later = ['build_info', 'cache_lookups_total', 'buffered_changes', 'buffered_changes_lost_total'];
-  expect(
-    Object.keys(catalogue)
-      .filter((name) => !exposed.has(name))
-      .toSorted(),
-  ).toEqual([...later, 'buffer_failures_total'].toSorted());
-  // Half of them have names of counters and are none.
-  expect(text).not.toMatch(/nodejs_active/);
-});
+  test('a histogram counts what is at most its bounds', async () => {
+    const histograms = new Histograms('call_duration_seconds');
+    const cell = histograms.at('game.list');
+    for (const seconds of [0, 2 ** -12, 0.3, 0.5, 16, 17]) cell.observe(seconds);
+    const { values } = await histograms.get();
+    const at = (le: number | string): number | undefined => values.find(({ labels }) => labels['le'] === le)?.value;
+    expect([2 ** -12, 0.25, 0.5, 1, 8, 16, '+Inf'].map(at)).toEqual([2, 2, 4, 4, 4, 5, 6]);
+    const [sum, count] = values.slice(-2);
+    expect(sum).toMatchObject({ metricName: 'content_gateway_call_duration_seconds_sum', value: 33.8 + 2 ** -12 });
+    expect(count).toMatchObject({ metricName: 'content_gateway_call_duration_seconds_count', value: 6 });
+  });
 
-test('failures of ours are there before they happen, so that alerts see them rise', async () => {
-  const samples = samplesOf(await new Metrics().text());
-  const reasons = samples
-    .filter(({ name, labels }) => name === 'content_gateway_calls_total' && labels['procedure'] === 'game.list')
-    .map(({ labels: { status, reason }, value }) => `${status} ${reason} ${value}`);
-  expect(reasons).toEqual(expect.arrayContaining(['200  0', '500 INTERNAL 0', '503 DATABASE_UNAVAILABLE 0']));
-});
-
-test('a histogram counts what is at most its bounds', async () => {
-  const histograms = new Histograms('call_duration_seconds');
-  const cell = histograms.at('game.list');
-  for (const seconds of [0, 2 ** -12, 0.3, 0.5, 16, 17]) cell.observe(seconds);
-  const { values } = await histograms.get();
-  const at = (le: number | string): number | undefined => values.find(({ labels }) => labels['le'] === le)?.value;
-  expect([2 ** -12, 0.25, 0.5, 1, 8, 16, '+Inf'].map(at)).toEqual([2, 2, 4, 4, 4, 5, 6]);
-  const [sum, count] = values.slice(-2);
-  expect(sum).toMatchObject({ metricName: 'content_gateway_call_duration_seconds_sum', value: 33.8 + 2 ** -12 });
-  expect(count).toMatchObject({ metricName: 'content_gateway_call_duration_seconds_count', value: 6 });
-});
-
-test('a counter has one cell for the same labels', async () => {
-  const counters = new Counters('calls_total');
-  counters.at('game.list', '200', '').n += 1;
-  counters.at('game.list', '200', '').n += 1;
-  counters.at('game.list', '500', 'INTERNAL').n += 1;
-  expect((await counters.get()).values).toEqual([
-    { labels: { procedure: 'game.list', status: '200', reason: '' }, value: 2 },
-    { labels: { procedure: 'game.list', status: '500', reason: 'INTERNAL' }, value: 1 },
-  ]);
+  test('a counter has one cell for the same labels', async () => {
+    const counters = new Counters('calls_total');
+    counters.at('game.list', '200', '').n += 1;
+    counters.at('game.list', '200', '').n += 1;
+    counters.at('game.list', '500', 'INTERNAL').n += 1;
+    expect((await counters.get()).values).toEqual([
+      { labels: { procedure: 'game.list', status: '200', reason: '' }, value: 2 },
+      { labels: { procedure: 'game.list', status: '500', reason: 'INTERNAL' }, value: 1 },
+    ]);
+  });
 });

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import * as conventions from '@opentelemetry/semantic-conventions';
 import { type Client, openClient } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
@@ -118,100 +118,102 @@ const callAll = async (key: string): Promise<void> => {
   author.close();
 };
 
-beforeAll(async () => {
-  database = await createDatabase();
-  const key = await aKey(database.url);
-  collector = await startCollector();
-  redis = await startRedis({ password: PASSWORD });
-  proxy = await startProxy(redis.url);
-  served = await startServe({
-    url: database.url,
-    env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      RATE_LIMIT: 'on',
-      REDIS_URL: `${proxy.url}/3`,
-      REDIS_TIMEOUT_MS: String(PATIENCE_MS),
-      LOG_LEVEL: 'warn',
-    },
+describe('Redis traces', () => {
+  beforeAll(async () => {
+    database = await createDatabase();
+    const key = await aKey(database.url);
+    collector = await startCollector();
+    redis = await startRedis({ password: PASSWORD });
+    proxy = await startProxy(redis.url);
+    served = await startServe({
+      url: database.url,
+      env: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        RATE_LIMIT: 'on',
+        REDIS_URL: `${proxy.url}/3`,
+        REDIS_TIMEOUT_MS: String(PATIENCE_MS),
+        LOG_LEVEL: 'warn',
+      },
+    });
+    await callAll(key);
+    // What is left is sent before it ends.
+    expect(await served.stop()).toBe(0);
   });
-  await callAll(key);
-  // What is left is sent before it ends.
-  expect(await served.stop()).toBe(0);
-});
-afterAll(async () => {
-  await served.stop('SIGKILL');
-  await proxy.close();
-  await redis.kill();
-  await collector.close();
-  await database.drop();
-});
+  afterAll(async () => {
+    await served.stop('SIGKILL');
+    await proxy.close();
+    await redis.kill();
+    await collector.close();
+    await database.drop();
+  });
 
-test('each round trip to Redis is one span below its call', () => {
-  const { hostname, port } = new URL(proxy.url);
-  const attributes = {
-    'db.system.name': 'redis',
-    'db.namespace': '3',
-    'server.address': hostname,
-    'server.port': Number(port),
-  };
-  // At first, Redis does not know the script.
-  expect(asked(places.first)).toMatchObject([
-    {
-      name: 'EVALSHA',
-      kind: 'client',
-      status: 'error',
-      attributes: { 'error.type': 'NOSCRIPT', 'db.response.status_code': 'NOSCRIPT' },
-    },
-    { name: 'SCRIPT LOAD', status: 'unset' },
-    { name: 'EVALSHA', status: 'unset' },
-  ]);
-  const [one, ...others] = asked(places.second);
-  expect(others).toEqual([]);
-  expect(one).toMatchObject({ name: 'EVALSHA', kind: 'client', status: 'unset', events: [] });
-  expect(one?.attributes).toEqual({ ...attributes, 'db.operation.name': 'EVALSHA' });
-  // Whose key it is, is charged by its address until the key is known; then the key pays.
-  expect(namesOf(asked(places.create))).toEqual(['EVALSHA', 'EVALSHA']);
-  expect(namesOf(asked(places.view))).toEqual(['EVALSHA', 'SET']);
-});
+  test('each round trip to Redis is one span below its call', () => {
+    const { hostname, port } = new URL(proxy.url);
+    const attributes = {
+      'db.system.name': 'redis',
+      'db.namespace': '3',
+      'server.address': hostname,
+      'server.port': Number(port),
+    };
+    // At first, Redis does not know the script.
+    expect(asked(places.first)).toMatchObject([
+      {
+        name: 'EVALSHA',
+        kind: 'client',
+        status: 'error',
+        attributes: { 'error.type': 'NOSCRIPT', 'db.response.status_code': 'NOSCRIPT' },
+      },
+      { name: 'SCRIPT LOAD', status: 'unset' },
+      { name: 'EVALSHA', status: 'unset' },
+    ]);
+    const [one, ...others] = asked(places.second);
+    expect(others).toEqual([]);
+    expect(one).toMatchObject({ name: 'EVALSHA', kind: 'client', status: 'unset', events: [] });
+    expect(one?.attributes).toEqual({ ...attributes, 'db.operation.name': 'EVALSHA' });
+    // Whose key it is, is charged by its address until the key is known; then the key pays.
+    expect(namesOf(asked(places.create))).toEqual(['EVALSHA', 'EVALSHA']);
+    expect(namesOf(asked(places.view))).toEqual(['EVALSHA', 'SET']);
+  });
 
-test('in a crowd, each belongs to the call that waits for it', () => {
-  for (const place of crowd) expect(namesOf(asked(place))).toEqual(['EVALSHA']);
-});
+  test('in a crowd, each belongs to the call that waits for it', () => {
+    for (const place of crowd) expect(namesOf(asked(place))).toEqual(['EVALSHA']);
+  });
 
-test('what is told Redis in the background belongs to no call', () => {
-  const search = asked(places.search);
-  expect(namesOf(search)).toEqual(['EVALSHA', 'EVALSHA']);
-  // Long enough for what was charged meanwhile to go out.
-  for (const span of search) expect(msOf(span)).toBeGreaterThanOrEqual(DELAY_MS);
-});
+  test('what is told Redis in the background belongs to no call', () => {
+    const search = asked(places.search);
+    expect(namesOf(search)).toEqual(['EVALSHA', 'EVALSHA']);
+    // Long enough for what was charged meanwhile to go out.
+    for (const span of search) expect(msOf(span)).toBeGreaterThanOrEqual(DELAY_MS);
+  });
 
-test('one that is not answered in time fails when time is up, and then there are none', () => {
-  const late = asked(places.late);
-  expect(late).toMatchObject([{ name: 'EVALSHA', status: 'error', attributes: { 'error.type': 'TIMEOUT' } }]);
-  expect(late[0]?.attributes).not.toHaveProperty(['db.response.status_code']);
-  expect(msOf(late[0]!)).toBeGreaterThanOrEqual(PATIENCE_MS - 5);
-  expect(asked(places.without)).toEqual([]);
-});
+  test('a command without an answer in time fails at the timeout, and none is sent while Redis is away', () => {
+    const late = asked(places.late);
+    expect(late).toMatchObject([{ name: 'EVALSHA', status: 'error', attributes: { 'error.type': 'TIMEOUT' } }]);
+    expect(late[0]?.attributes).not.toHaveProperty(['db.response.status_code']);
+    expect(msOf(late[0]!)).toBeGreaterThanOrEqual(PATIENCE_MS - 5);
+    expect(asked(places.without)).toEqual([]);
+  });
 
-test('one that Redis refuses fails with its word for why, one that breaks off with that of the client', () => {
-  expect(asked(places.refused)).toMatchObject([
-    { name: 'EVALSHA', status: 'error', attributes: { 'error.type': 'OOM', 'db.response.status_code': 'OOM' } },
-  ]);
-  const broken = asked(places.broken);
-  expect(broken).toMatchObject([
-    { name: 'EVALSHA', status: 'error', attributes: { 'error.type': 'SocketClosedUnexpectedlyError' } },
-  ]);
-  expect(msOf(broken[0]!)).toBeLessThan(PATIENCE_MS);
-});
+  test('a command that Redis refuses fails with its code, one whose connection breaks with that of the client', () => {
+    expect(asked(places.refused)).toMatchObject([
+      { name: 'EVALSHA', status: 'error', attributes: { 'error.type': 'OOM', 'db.response.status_code': 'OOM' } },
+    ]);
+    const broken = asked(places.broken);
+    expect(broken).toMatchObject([
+      { name: 'EVALSHA', status: 'error', attributes: { 'error.type': 'SocketClosedUnexpectedlyError' } },
+    ]);
+    expect(msOf(broken[0]!)).toBeLessThan(PATIENCE_MS);
+  });
 
-test('attributes are those of the stable conventions, and nothing that is sent holds a password, key or value', () => {
-  const known = new Set<unknown>(Object.values(conventions).filter((one) => typeof one === 'string'));
-  const spans = collector.spans.filter(({ attributes }) => attributes['db.system.name'] === 'redis');
-  expect(spans.length).toBeGreaterThan(crowd.length);
-  const names = new Set(spans.flatMap(({ attributes }) => Object.keys(attributes)));
-  expect([...names].filter((name) => !known.has(name))).toEqual([]);
-  expect(spans.filter(({ statusMessage }) => statusMessage !== '')).toEqual([]);
-  const sent = Buffer.concat(collector.bodies).toString('latin1');
-  for (const secret of [PASSWORD, 'content-gateway:{', 'maxmemory'])
-    expect([secret, sent.includes(secret)]).toEqual([secret, false]);
+  test('attributes are those of the stable conventions, and nothing that is sent holds a password, key or value', () => {
+    const known = new Set<unknown>(Object.values(conventions).filter((one) => typeof one === 'string'));
+    const spans = collector.spans.filter(({ attributes }) => attributes['db.system.name'] === 'redis');
+    expect(spans.length).toBeGreaterThan(crowd.length);
+    const names = new Set(spans.flatMap(({ attributes }) => Object.keys(attributes)));
+    expect([...names].filter((name) => !known.has(name))).toEqual([]);
+    expect(spans.filter(({ statusMessage }) => statusMessage !== '')).toEqual([]);
+    const sent = Buffer.concat(collector.bodies).toString('latin1');
+    for (const secret of [PASSWORD, 'content-gateway:{', 'maxmemory'])
+      expect([secret, sent.includes(secret)]).toEqual([secret, false]);
+  });
 });

@@ -9,7 +9,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../src/errors.ts';
 import { overloadTraces } from '../../src/telemetry/tracing/overload.ts';
 import { databaseTraces } from '../../src/telemetry/tracing/database.ts';
@@ -28,25 +28,27 @@ const unasked = (): never => {
   throw new Error('nobody asks');
 };
 
-test.each([
-  [undefined, SpanStatusCode.UNSET, undefined],
-  [null, SpanStatusCode.UNSET, undefined],
-  [new AppError('TIMEOUT'), SpanStatusCode.ERROR, 'TIMEOUT'],
-  [Object.assign(new Error('Duplicate entry'), { code: 'ER_DUP_ENTRY' }), SpanStatusCode.ERROR, 'ER_DUP_ENTRY'],
-  [new TypeError('no'), SpanStatusCode.ERROR, 'TypeError'],
-])('a statement that ends with %p says why, in no words of the database', (error, code, type) => {
-  const [span] = traced((scope) => {
-    databaseTraces(scope, { attributes: {} }).pool('reads', unasked).statement('SELECT 1 FROM games').end(error);
+describe('tracing', () => {
+  test.each([
+    [undefined, SpanStatusCode.UNSET, undefined],
+    [null, SpanStatusCode.UNSET, undefined],
+    [new AppError('TIMEOUT'), SpanStatusCode.ERROR, 'TIMEOUT'],
+    [Object.assign(new Error('Duplicate entry'), { code: 'ER_DUP_ENTRY' }), SpanStatusCode.ERROR, 'ER_DUP_ENTRY'],
+    [new TypeError('no'), SpanStatusCode.ERROR, 'TypeError'],
+  ])('a statement that ends with %p says why, in no words of the database', (error, code, type) => {
+    const [span] = traced((scope) => {
+      databaseTraces(scope, { attributes: {} }).pool('reads', unasked).statement('SELECT 1 FROM games').end(error);
+    });
+    expect(span).toMatchObject({ name: 'SELECT games', status: { code } });
+    expect(span?.status.message).toBeUndefined();
+    expect(span?.attributes['error.type']).toBe(type);
   });
-  expect(span).toMatchObject({ name: 'SELECT games', status: { code } });
-  expect(span?.status.message).toBeUndefined();
-  expect(span?.attributes['error.type']).toBe(type);
-});
 
-test.each([
-  [0, {}],
-  [12.34, { 'content_gateway.waited_ms': 12.3 }],
-])('a call that waited %d ms in the queue', (ms, attributes) => {
-  const [call] = traced((scope) => overloadTraces(scope).limiter('game.write', unasked).began(ms));
-  expect(call?.attributes).toEqual(attributes);
+  test.each([
+    [0, {}],
+    [12.34, { 'content_gateway.waited_ms': 12.3 }],
+  ])('a call that waited %d ms in the queue', (ms, attributes) => {
+    const [call] = traced((scope) => overloadTraces(scope).limiter('game.write', unasked).began(ms));
+    expect(call?.attributes).toEqual(attributes);
+  });
 });

@@ -43,131 +43,137 @@ const vectors = parseVectors({
 });
 
 let server: MockServer;
-beforeAll(async () => {
-  server = await startMockServer(vectors, 0);
-});
-afterAll(() => server.stop());
-
-/** Lets the command run until it has said something, or has ended by itself. Resolves with its output and exit status. */
-const runUntilReady = async (args: string[], env: Environment = {}) => {
-  const child = startCli(['mock-server', ...args], env);
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (text: string) => {
-    said.stdout += text;
-    child.kill();
+describe('mock server', () => {
+  beforeAll(async () => {
+    server = await startMockServer(vectors, 0);
   });
-  child.stderr.on('data', (text: string) => (said.stderr += text));
-  const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
-  const [code] = (await once(child, 'close')) as [number | null];
-  clearTimeout(late);
-  return { code, ...said };
-};
+  afterAll(() => server.stop());
 
-describe('the command', () => {
-  test('starts where FORCE_COLOR colors what programs print', async () => {
-    expect(await runUntilReady(['--port', '0'], { FORCE_COLOR: '1' })).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/^\d+ vectors at http:\/\/127\.0\.0\.1:\d+\/vectors\n$/),
-      stderr: '',
+  /** Lets the command run until it has said something, or has ended by itself. Resolves with its output and exit status. */
+  const runUntilReady = async (args: string[], env: Environment = {}) => {
+    const child = startCli(['mock-server', ...args], env);
+    const said = { stdout: '', stderr: '' };
+    child.stdout.on('data', (text: string) => {
+      said.stdout += text;
+      child.kill();
+    });
+    child.stderr.on('data', (text: string) => (said.stderr += text));
+    const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    const [code] = (await once(child, 'close')) as [number | null];
+    clearTimeout(late);
+    return { code, ...said };
+  };
+
+  describe('the command', () => {
+    test('starts where FORCE_COLOR colors what programs print', async () => {
+      expect(await runUntilReady(['--port', '0'], { FORCE_COLOR: '1' })).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/^\d+ vectors at http:\/\/127\.0\.0\.1:\d+\/vectors\n$/),
+        stderr: '',
+      });
+    });
+
+    test('ends with an error, and leaves no process behind, where the port is taken', async () => {
+      const { port } = new URL(server.url);
+      expect(await runUntilReady(['--port', port])).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `error: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+      });
     });
   });
 
-  test('ends with an error, and leaves no process behind, where the port is taken', async () => {
-    const { port } = new URL(server.url);
-    expect(await runUntilReady(['--port', port])).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `error: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+  interface Told {
+    name: string;
+    baseUrl: string;
+    key: string | null;
+  }
+
+  const told = async (run: string): Promise<Told[]> =>
+    (await (await fetch(`${server.url}/vectors?run=${run}`)).json()) as Told[];
+  const seen = async (run: string): Promise<Record<string, { method: string; path: string; body: string }[]>> =>
+    (await (await fetch(`${server.url}/seen?run=${run}`)).json()) as never;
+
+  const call = async (name: string, run = 'test', options: RequestInit = {}): Promise<Response> => {
+    const { baseUrl = '' } = (await told(run)).find((one) => one.name === name) ?? {};
+    return fetch(`${baseUrl}/api/trpc/game.getById`, { method: 'POST', body: '{}', redirect: 'manual', ...options });
+  };
+
+  test('our own exchanges are at least sixty, and each has a reply for every attempt that it wants', () => {
+    expect(ours.length).toBeGreaterThanOrEqual(60);
+    const without = ours.filter(
+      ({ connect, expect: { attempts }, replies }) => !connect && replies.length !== attempts,
+    );
+    expect(without.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('replies come as they are scripted', async () => {
+    const output = (await (await call('output')).json()) as { result: { data: { json: Record<string, unknown> } } };
+    expect(output.result.data.json).toMatchObject({ id: 'mine', gameType: 'RPG' });
+    expect(output.result.data.json).not.toHaveProperty('title');
+
+    const failure = await call('failure');
+    expect(failure.status).toBe(503);
+    expect(await failure.json()).toMatchObject({
+      error: { json: { data: { reason: 'OVERLOADED', path: 'game.getById', requestId: 'request-1' } } },
+    });
+    const wait = Date.parse(failure.headers.get('retry-after') ?? '') - Date.parse(failure.headers.get('date') ?? '');
+    expect(wait / 1000).toBeGreaterThanOrEqual(29);
+    expect(wait / 1000).toBeLessThanOrEqual(31);
+
+    const page = await call('text');
+    expect(page.headers.get('content-type')).toBe('text/html');
+    expect(page.headers.get('location')).toBe(`${server.url.replace('127.0.0.1', 'localhost')}/trap`);
+    expect(await page.text()).toBe('<p>');
+    expect((await call('undated')).headers.get('date')).toBeNull();
+  });
+
+  describe('connections', () => {
+    test.each(['reset', 'reset-body', 'short', 'cut'])('end by %s', async (name) => {
+      await expect(call(name).then((response) => response.text())).rejects.toThrow(
+        /fetch failed|terminated|other side/,
+      );
+    });
+
+    test('are refused, or never made', async () => {
+      await expect(call('nobody')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+      await expect(call('silent', 'test', { signal: AbortSignal.timeout(300) })).rejects.toThrow(/timeout/);
+    });
+
+    test('wait before the first byte, or between two', async () => {
+      for (const name of ['slow', 'halves']) {
+        const began = performance.now();
+        const response = await call(name);
+        const headers = performance.now() - began;
+        await response.text();
+        const whole = performance.now() - began;
+        expect(name === 'slow' ? headers : whole).toBeGreaterThanOrEqual(290);
+        if (name === 'halves') expect(whole - headers).toBeGreaterThanOrEqual(200);
+      }
     });
   });
-});
 
-interface Told {
-  name: string;
-  baseUrl: string;
-  key: string | null;
-}
-
-const told = async (run: string): Promise<Told[]> =>
-  (await (await fetch(`${server.url}/vectors?run=${run}`)).json()) as Told[];
-const seen = async (run: string): Promise<Record<string, { method: string; path: string; body: string }[]>> =>
-  (await (await fetch(`${server.url}/seen?run=${run}`)).json()) as never;
-
-const call = async (name: string, run = 'test', options: RequestInit = {}): Promise<Response> => {
-  const { baseUrl = '' } = (await told(run)).find((one) => one.name === name) ?? {};
-  return fetch(`${baseUrl}/api/trpc/game.getById`, { method: 'POST', body: '{}', redirect: 'manual', ...options });
-};
-
-test('our own exchanges are at least sixty, and each has a reply for every attempt that it wants', () => {
-  expect(ours.length).toBeGreaterThanOrEqual(60);
-  const without = ours.filter(({ connect, expect: { attempts }, replies }) => !connect && replies.length !== attempts);
-  expect(without.map(({ name }) => name)).toEqual([]);
-});
-
-test('replies come as they are scripted', async () => {
-  const output = (await (await call('output')).json()) as { result: { data: { json: Record<string, unknown> } } };
-  expect(output.result.data.json).toMatchObject({ id: 'mine', gameType: 'RPG' });
-  expect(output.result.data.json).not.toHaveProperty('title');
-
-  const failure = await call('failure');
-  expect(failure.status).toBe(503);
-  expect(await failure.json()).toMatchObject({
-    error: { json: { data: { reason: 'OVERLOADED', path: 'game.getById', requestId: 'request-1' } } },
-  });
-  const wait = Date.parse(failure.headers.get('retry-after') ?? '') - Date.parse(failure.headers.get('date') ?? '');
-  expect(wait / 1000).toBeGreaterThanOrEqual(29);
-  expect(wait / 1000).toBeLessThanOrEqual(31);
-
-  const page = await call('text');
-  expect(page.headers.get('content-type')).toBe('text/html');
-  expect(page.headers.get('location')).toBe(`${server.url.replace('127.0.0.1', 'localhost')}/trap`);
-  expect(await page.text()).toBe('<p>');
-  expect((await call('undated')).headers.get('date')).toBeNull();
-});
-
-describe('connections', () => {
-  test.each(['reset', 'reset-body', 'short', 'cut'])('end by %s', async (name) => {
-    await expect(call(name).then((response) => response.text())).rejects.toThrow(/fetch failed|terminated|other side/);
+  test('runs are apart, and what came is told', async () => {
+    await Promise.all([call('output', 'one'), call('output', 'two')]);
+    const again = await call('output', 'one');
+    expect(again.status).toBe(500);
+    const { output = [] } = await seen('one');
+    expect(output).toHaveLength(2);
+    expect(output[0]).toMatchObject({ method: 'POST', path: '/api/trpc/game.getById', body: '{}' });
+    expect(output[1]).toMatchObject({ reply: null });
+    expect((await seen('two'))['output']).toHaveLength(1);
+    expect((await fetch(`${server.url}/one/nothing/api/trpc/game.list`, { method: 'POST' })).status).toBe(404);
   });
 
-  test('are refused, or never made', async () => {
-    await expect(call('nobody')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
-    await expect(call('silent', 'test', { signal: AbortSignal.timeout(300) })).rejects.toThrow(/timeout/);
+  test('a caller that leaves does no harm', async () => {
+    await expect(call('slow', 'left', { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/);
+    await sleep(350);
+    expect((await call('output', 'left')).status).toBe(200);
   });
 
-  test('wait before the first byte, or between two', async () => {
-    for (const name of ['slow', 'halves']) {
-      const began = performance.now();
-      const response = await call(name);
-      const headers = performance.now() - began;
-      await response.text();
-      const whole = performance.now() - began;
-      expect(name === 'slow' ? headers : whole).toBeGreaterThanOrEqual(290);
-      if (name === 'halves') expect(whole - headers).toBeGreaterThanOrEqual(200);
-    }
+  test('a file of another form is refused by what is wrong', () => {
+    expect(() => parseVectors({ vectors: [script('a b', [])] })).toThrow(/name/);
+    expect(() => parseVectors({ vectors: [script('twice', []), script('twice', [])] })).toThrow(/Two vectors/);
+    expect(() => parseVectors({ vectors: [script('typo', [{ statuss: 500 }])] })).toThrow(/statuss/);
   });
-});
-
-test('runs are apart, and what came is told', async () => {
-  await Promise.all([call('output', 'one'), call('output', 'two')]);
-  const again = await call('output', 'one');
-  expect(again.status).toBe(500);
-  const { output = [] } = await seen('one');
-  expect(output).toHaveLength(2);
-  expect(output[0]).toMatchObject({ method: 'POST', path: '/api/trpc/game.getById', body: '{}' });
-  expect(output[1]).toMatchObject({ reply: null });
-  expect((await seen('two'))['output']).toHaveLength(1);
-  expect((await fetch(`${server.url}/one/nothing/api/trpc/game.list`, { method: 'POST' })).status).toBe(404);
-});
-
-test('a caller that leaves does no harm', async () => {
-  await expect(call('slow', 'left', { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/);
-  await sleep(350);
-  expect((await call('output', 'left')).status).toBe(200);
-});
-
-test('a file of another form is refused by what is wrong', () => {
-  expect(() => parseVectors({ vectors: [script('a b', [])] })).toThrow(/name/);
-  expect(() => parseVectors({ vectors: [script('twice', []), script('twice', [])] })).toThrow(/Two vectors/);
-  expect(() => parseVectors({ vectors: [script('typo', [{ statuss: 500 }])] })).toThrow(/statuss/);
 });

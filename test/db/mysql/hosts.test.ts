@@ -1,7 +1,7 @@
 /**
  * @engines all second-server
  * @tier long
- * @skipOnVitess hosts: The tests of a server with other settings start one of their own and set it up with SET
+ * @skipOnVitess failover between hosts: The tests of a server with other settings start one of their own and set it up with SET
  *   GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -121,8 +121,10 @@ const { name, server } = globalThis.TEST_ENGINE;
 if (name !== 'sqlite' && name !== 'vitess' && 'binary' in server)
   describe('hosts', () => onPrivateServers(name, server));
 
-test('a host that is named twice stands in for nobody', async () => {
-  await expect(Database.open('mysql://user:password@one,one:3306/content', schema)).rejects.toThrow(
-    'names a host twice',
-  );
+describe('failover between', () => {
+  test('a host that is named twice stands in for nobody', async () => {
+    await expect(Database.open('mysql://user:password@one,one:3306/content', schema)).rejects.toThrow(
+      'names a host twice',
+    );
+  });
 });

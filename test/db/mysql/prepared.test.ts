@@ -1,8 +1,8 @@
 /**
  * @engines all second-server
  * @tier long
- * @skipOnVitess a server: The tests of a server with other settings start one of their own and set it up with SET
- *   GLOBAL: those of MySQL below Vitess are its operator’s.
+ * @skipOnVitess prepared statements a server: The tests of a server with other settings start one of their own and set it up
+ *   with SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -154,17 +154,21 @@ const onPrivateServer = (name: 'mariadb' | 'mysql', program: ServerProgram): voi
 const { name, server: spec } = globalThis.TEST_ENGINE;
 if (name !== 'sqlite' && name !== 'vitess' && 'binary' in spec) describe('a server', () => onPrivateServer(name, spec));
 
-test('statements of more texts than are kept prepared all work, again and again', async () => {
-  const database = await createDatabase();
-  const db = await Database.open(database.url, schema);
-  try {
-    const numbers = Array.from({ length: 400 }, (_, index) => index);
-    const inTurn = numbers.map((n) => () => db.read(`SELECT ${n} + ? AS sum`, [1]));
-    for (const run of [...inTurn, ...inTurn]) expect(await run()).toHaveLength(1);
-    const sums = await db.transaction((tx) => Promise.all(numbers.map((n) => tx.read(`SELECT ${n} + ? AS sum`, [1]))));
-    expect(sums).toEqual(numbers.map((n) => [{ sum: n + 1 }]));
-  } finally {
-    await db.close();
-    await database.drop();
-  }
+describe('prepared statements', () => {
+  test('statements of more texts than are kept prepared all work, again and again', async () => {
+    const database = await createDatabase();
+    const db = await Database.open(database.url, schema);
+    try {
+      const numbers = Array.from({ length: 400 }, (_, index) => index);
+      const inTurn = numbers.map((n) => () => db.read(`SELECT ${n} + ? AS sum`, [1]));
+      for (const run of [...inTurn, ...inTurn]) expect(await run()).toHaveLength(1);
+      const sums = await db.transaction((tx) =>
+        Promise.all(numbers.map((n) => tx.read(`SELECT ${n} + ? AS sum`, [1]))),
+      );
+      expect(sums).toEqual(numbers.map((n) => [{ sum: n + 1 }]));
+    } finally {
+      await db.close();
+      await database.drop();
+    }
+  });
 });

@@ -2,7 +2,7 @@
  * @engines none
  * @tier fast
  */
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mysql2';
 import { isBroken, isRefusedCommit, isUnfit, isUnreachable } from '../../../src/db/mysql/errors.ts';
 import { applySettings, backstopSettings, type Setting } from '../../../src/db/mysql/settings.ts';
@@ -24,55 +24,57 @@ const away: [number, string][] = [
   [2013, `${tablet} Canceled desc = EOF (errno 2013) (sqlstate HY000)`],
 ];
 
-test.each(away)(
-  'an error %d that the database behind is away may pass, and leaves the connection',
-  (errno, message) => {
+describe('errors of proxies', () => {
+  test.each(away)(
+    'an error %d that the database behind is away may pass, and leaves the connection',
+    (errno, message) => {
+      const error = Object.assign(new Error(message), { errno });
+      expect(isUnreachable(error)).toBe(true);
+      expect([isBroken(error), isUnfit(error)]).toEqual([false, false]);
+      // Of a COMMIT nobody knows.
+      expect(isRefusedCommit(error)).toBe(false);
+    },
+  );
+
+  test.each([
+    [1105, 'VT12001: unsupported: cross-shard query'],
+    [1062, "Duplicate entry 'no healthy tablet available' for key 'tags.slug'"],
+  ])('any other error %d does not', (errno, message) => {
     const error = Object.assign(new Error(message), { errno });
-    expect(isUnreachable(error)).toBe(true);
-    expect([isBroken(error), isUnfit(error)]).toEqual([false, false]);
-    // Of a COMMIT nobody knows.
-    expect(isRefusedCommit(error)).toBe(false);
-  },
-);
-
-test.each([
-  [1105, 'VT12001: unsupported: cross-shard query'],
-  [1062, "Duplicate entry 'no healthy tablet available' for key 'tags.slug'"],
-])('any other error %d does not', (errno, message) => {
-  const error = Object.assign(new Error(message), { errno });
-  expect([isUnreachable(error), isRefusedCommit(error)]).toEqual([false, true]);
-});
-
-/** What a server of this version is sent, where it refuses statements that match with this error. */
-const sent = (serverVersion: string, settings: readonly Setting[], refused?: RegExp, errno?: number) => {
-  const statements: string[] = [];
-  const query = (sql: string, done: (error: Error | null) => void): void => {
-    statements.push(sql);
-    done(refused?.test(sql) ? Object.assign(new Error('refused'), { errno }) : null);
-  };
-  const connection = { _handshakePacket: { serverVersion }, query, destroy: () => undefined };
-  let outcome: Error | null | undefined;
-  applySettings(connection as unknown as Connection, settings, (error) => (outcome = error));
-  return { statements: statements.join('; '), outcome };
-};
-
-const backstops = backstopSettings({ statementMs: 2000, engine: 'mysql' });
-
-test('Vitess is told limits of its own, and MySQL its', () => {
-  const onVitess = sent('8.4.6-Vitess', backstops);
-  expect(onVitess).toMatchObject({ outcome: null });
-  expect(onVitess.statements).toMatch(/query_timeout = 3000; SET SESSION transaction_timeout = 3000;/);
-  expect(onVitess.statements).not.toContain('max_execution_time');
-  const onMysql = sent('9.7.4', backstops);
-  expect(onMysql.statements).toContain('max_execution_time = 3000');
-  expect(onMysql.statements).not.toMatch(/query_timeout|transaction_timeout/);
-});
-
-test('an older Vitess is used without what it does not know, and without nothing else', () => {
-  expect(sent('8.0.40-Vitess', backstops, /transaction_timeout/, 1193)).toMatchObject({
-    outcome: null,
-    statements: expect.stringContaining('innodb_lock_wait_timeout'),
+    expect([isUnreachable(error), isRefusedCommit(error)]).toEqual([false, true]);
   });
-  expect(sent('8.4.6-Vitess', backstops, /transaction_timeout/, 1064).outcome).toBeInstanceOf(Error);
-  expect(sent('9.7.4', backstops, /max_execution_time/, 1193).outcome).toBeInstanceOf(Error);
+
+  /** What a server of this version is sent, where it refuses statements that match with this error. */
+  const sent = (serverVersion: string, settings: readonly Setting[], refused?: RegExp, errno?: number) => {
+    const statements: string[] = [];
+    const query = (sql: string, done: (error: Error | null) => void): void => {
+      statements.push(sql);
+      done(refused?.test(sql) ? Object.assign(new Error('refused'), { errno }) : null);
+    };
+    const connection = { _handshakePacket: { serverVersion }, query, destroy: () => undefined };
+    let outcome: Error | null | undefined;
+    applySettings(connection as unknown as Connection, settings, (error) => (outcome = error));
+    return { statements: statements.join('; '), outcome };
+  };
+
+  const backstops = backstopSettings({ statementMs: 2000, engine: 'mysql' });
+
+  test('Vitess is told limits of its own, and MySQL its', () => {
+    const onVitess = sent('8.4.6-Vitess', backstops);
+    expect(onVitess).toMatchObject({ outcome: null });
+    expect(onVitess.statements).toMatch(/query_timeout = 3000; SET SESSION transaction_timeout = 3000;/);
+    expect(onVitess.statements).not.toContain('max_execution_time');
+    const onMysql = sent('9.7.4', backstops);
+    expect(onMysql.statements).toContain('max_execution_time = 3000');
+    expect(onMysql.statements).not.toMatch(/query_timeout|transaction_timeout/);
+  });
+
+  test('an older Vitess is used without what it does not know, and without nothing else', () => {
+    expect(sent('8.0.40-Vitess', backstops, /transaction_timeout/, 1193)).toMatchObject({
+      outcome: null,
+      statements: expect.stringContaining('innodb_lock_wait_timeout'),
+    });
+    expect(sent('8.4.6-Vitess', backstops, /transaction_timeout/, 1064).outcome).toBeInstanceOf(Error);
+    expect(sent('9.7.4', backstops, /max_execution_time/, 1193).outcome).toBeInstanceOf(Error);
+  });
 });

@@ -1,7 +1,7 @@
 /**
  * @engines all second-server
  * @tier long
- * @skipOnVitess a connection: The tests of a server with other settings start one of their own and set it up with
+ * @skipOnVitess TLS a connection: The tests of a server with other settings start one of their own and set it up with
  *   SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { copyFile } from 'node:fs/promises';
@@ -174,7 +174,7 @@ const onPrivateServers = (name: 'mariadb' | 'mysql', program: ServerProgram): vo
     );
   });
 
-  test('commands are as strict', async () => {
+  test('commands refuse the same parameters and servers as the service', async () => {
     const migrate = (url: string, env = {}) => runCli(['migrate'], { env: { DATABASE_URL: url, ...env } });
     const required = { 'ssl-mode': 'REQUIRED' };
     // Without ssl-ca, those authorities count that Node.js trusts.
@@ -212,8 +212,10 @@ const { name, server } = globalThis.TEST_ENGINE;
 if (name !== 'sqlite' && name !== 'vitess' && 'binary' in server)
   describe('a connection', () => onPrivateServers(name, server));
 
-test('an SQLite file has no parameters', async () => {
-  await expect(Database.open('sqlite:no/such/folder.db?ssl-mode=REQUIRED', schema)).rejects.toThrow(
-    'takes no parameters',
-  );
+describe('TLS', () => {
+  test('an SQLite file has no parameters', async () => {
+    await expect(Database.open('sqlite:no/such/folder.db?ssl-mode=REQUIRED', schema)).rejects.toThrow(
+      'takes no parameters',
+    );
+  });
 });

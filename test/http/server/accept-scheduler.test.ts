@@ -30,160 +30,162 @@ const aServer = async (work = () => {}) => {
 
 const answerOf = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0]);
 
-test('accepts a crowd before it serves any of it, and then all of it', async () => {
-  const { server, seen, port } = await aServer();
-  const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
-  for (const socket of sockets) socket.write(REQUEST);
-  const answers = await Promise.all(sockets.map(answerOf));
-  expect(answers.every((answer) => answer.endsWith('answer'))).toBe(true);
-  expect(seen).toMatchObject({ connections: CALLERS, requests: CALLERS });
-  // Less than all where the machine is slow: nobody is held for long.
-  expect(seen.atFirstRequest).toBeGreaterThan(CALLERS / 4);
-  for (const socket of sockets) socket.destroy();
-  server.close();
-});
-
-test('reads first from the connections accepted last', async () => {
-  const { server, port } = await aServer(() => {
-    const until = performance.now() + 1;
-    while (performance.now() < until);
-  });
-  const order: number[] = [];
-  const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
-  for (const socket of sockets) socket.write(REQUEST);
-  await Promise.all(sockets.map(async (socket, index) => (await answerOf(socket), order.push(index))));
-  expect(order.indexOf(CALLERS - 1)).toBeLessThan(CALLERS / 2);
-  expect(order.indexOf(0)).toBeGreaterThan(CALLERS / 2);
-  for (const socket of sockets) socket.destroy();
-  server.close();
-});
-
-test('is idle once all connections are accepted', async () => {
-  const { server, scheduler, seen, port } = await aServer();
-  const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
-  for (const socket of sockets) socket.write(REQUEST);
-  const answers = Promise.all(sockets.map(answerOf));
-  await scheduler.whenIdle(10_000);
-  expect(seen.connections).toBe(CALLERS);
-  // Nobody is reset who came before.
-  NetServer.prototype.close.call(server);
-  expect(await answers).toHaveLength(CALLERS);
-  for (const socket of sockets) socket.destroy();
-});
-
-test('serves later requests of a connection, and survives callers that leave', async () => {
-  const { server, seen, port } = await aServer();
-  const left = connect(port, '127.0.0.1');
-  await once(left, 'connect');
-  left.destroy();
-  const socket = connect(port, '127.0.0.1');
-  for (let request = 0; request < 3; request += 1) {
-    socket.write(REQUEST);
-    expect(await answerOf(socket)).toContain('200 OK');
-  }
-  expect(seen.requests).toBe(3);
-  socket.destroy();
-  server.close();
-  await once(server, 'close');
-});
-
-describe('requests that come all at once', () => {
-  const lone = () => 'lone';
-
-  test('begin some at each turn, in their order', async () => {
-    const scheduler = new AcceptScheduler(new NetServer());
-    const begun: number[] = [];
-    for (let index = 0; index < 1000; index += 1) scheduler.schedule(lone, () => begun.push(index));
-    const share = begun.length;
-    expect(share).toBeGreaterThan(10);
-    expect(share).toBeLessThan(500);
-    while (begun.length < 1000) {
-      const before = begun.length;
-      await turn();
-      expect(begun.length - before).toBeLessThanOrEqual(share);
-    }
-    expect(begun).toEqual(begun.map((_, index) => index));
-    // All is as before.
-    await turn();
-    scheduler.schedule(lone, () => begun.push(1000));
-    expect(begun).toHaveLength(1001);
+describe('accept scheduler', () => {
+  test('accepts a crowd before it serves any of it, and then all of it', async () => {
+    const { server, seen, port } = await aServer();
+    const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
+    for (const socket of sockets) socket.write(REQUEST);
+    const answers = await Promise.all(sockets.map(answerOf));
+    expect(answers.every((answer) => answer.endsWith('answer'))).toBe(true);
+    expect(seen).toMatchObject({ connections: CALLERS, requests: CALLERS });
+    // Less than all where the machine is slow: nobody is held for long.
+    expect(seen.atFirstRequest).toBeGreaterThan(CALLERS / 4);
+    for (const socket of sockets) socket.destroy();
+    server.close();
   });
 
-  test('begin in turns of their callers', async () => {
-    const scheduler = new AcceptScheduler(new NetServer());
-    let before: number | undefined;
-    let begun = 0;
-    for (let index = 0; index < 1000; index += 1)
-      scheduler.schedule(
-        () => 'greedy',
-        () => (begun += 1),
-      );
-    const atOnce = begun;
-    scheduler.schedule(lone, () => (before = begun));
-    while (begun < 1000) await turn();
-    expect(before).toBeLessThanOrEqual(atOnce + 1);
-  });
-
-  test('begin for some milliseconds at each turn, however dear they are', async () => {
-    const scheduler = new AcceptScheduler(new NetServer());
-    let begun = 0;
-    const dear = (): void => {
-      const until = performance.now() + 3;
+  test('reads first from the connections accepted last', async () => {
+    const { server, port } = await aServer(() => {
+      const until = performance.now() + 1;
       while (performance.now() < until);
-      begun += 1;
-    };
-    for (let index = 0; index < 20; index += 1) scheduler.schedule(lone, dear);
-    expect(begun).toBeLessThanOrEqual(4);
-    for (let before = begun; begun < 20; before = begun) {
-      await turn();
-      expect(begun - before).toBeLessThanOrEqual(4);
-    }
+    });
+    const order: number[] = [];
+    const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
+    for (const socket of sockets) socket.write(REQUEST);
+    await Promise.all(sockets.map(async (socket, index) => (await answerOf(socket), order.push(index))));
+    expect(order.indexOf(CALLERS - 1)).toBeLessThan(CALLERS / 2);
+    expect(order.indexOf(0)).toBeGreaterThan(CALLERS / 2);
+    for (const socket of sockets) socket.destroy();
+    server.close();
   });
 
-  test('are told how long they would wait, by what waits before them and how fast it begins', async () => {
-    const scheduler = new AcceptScheduler(new NetServer());
-    const greedy = () => 'greedy';
-    let begun = 0;
-    const add = (): void =>
-      scheduler.schedule(greedy, () => {
-        const until = performance.now() + 1;
+  test('is idle once all connections are accepted', async () => {
+    const { server, scheduler, seen, port } = await aServer();
+    const sockets = Array.from({ length: CALLERS }, () => connect(port, '127.0.0.1'));
+    for (const socket of sockets) socket.write(REQUEST);
+    const answers = Promise.all(sockets.map(answerOf));
+    await scheduler.whenIdle(10_000);
+    expect(seen.connections).toBe(CALLERS);
+    // Nobody is reset who came before.
+    NetServer.prototype.close.call(server);
+    expect(await answers).toHaveLength(CALLERS);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('serves later requests of a connection, and survives callers that leave', async () => {
+    const { server, seen, port } = await aServer();
+    const left = connect(port, '127.0.0.1');
+    await once(left, 'connect');
+    left.destroy();
+    const socket = connect(port, '127.0.0.1');
+    for (let request = 0; request < 3; request += 1) {
+      socket.write(REQUEST);
+      expect(await answerOf(socket)).toContain('200 OK');
+    }
+    expect(seen.requests).toBe(3);
+    socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+
+  describe('requests that come all at once', () => {
+    const lone = () => 'lone';
+
+    test('begin some at each turn, in their order', async () => {
+      const scheduler = new AcceptScheduler(new NetServer());
+      const begun: number[] = [];
+      for (let index = 0; index < 1000; index += 1) scheduler.schedule(lone, () => begun.push(index));
+      const share = begun.length;
+      expect(share).toBeGreaterThan(10);
+      expect(share).toBeLessThan(500);
+      while (begun.length < 1000) {
+        const before = begun.length;
+        await turn();
+        expect(begun.length - before).toBeLessThanOrEqual(share);
+      }
+      expect(begun).toEqual(begun.map((_, index) => index));
+      // All is as before.
+      await turn();
+      scheduler.schedule(lone, () => begun.push(1000));
+      expect(begun).toHaveLength(1001);
+    });
+
+    test('begin in turns of their callers', async () => {
+      const scheduler = new AcceptScheduler(new NetServer());
+      let before: number | undefined;
+      let begun = 0;
+      for (let index = 0; index < 1000; index += 1)
+        scheduler.schedule(
+          () => 'greedy',
+          () => (begun += 1),
+        );
+      const atOnce = begun;
+      scheduler.schedule(lone, () => (before = begun));
+      while (begun < 1000) await turn();
+      expect(before).toBeLessThanOrEqual(atOnce + 1);
+    });
+
+    test('begin for some milliseconds at each turn, however dear they are', async () => {
+      const scheduler = new AcceptScheduler(new NetServer());
+      let begun = 0;
+      const dear = (): void => {
+        const until = performance.now() + 3;
         while (performance.now() < until);
         begun += 1;
-      });
-    for (let index = 0; index < 600; index += 1) add();
-    // Nothing is known of the rate yet.
-    expect(scheduler.waitMs(greedy)).toBe(0);
-    while (begun < 300) await turn();
-    const [waitMs, since, left] = [scheduler.waitMs(greedy), performance.now(), 600 - begun];
-    expect(scheduler.waitMs(lone)).toBeLessThan(waitMs / 10);
-    while (begun < 600) await turn();
-    const tookMs = performance.now() - since;
-    expect(left).toBeGreaterThan(200);
-    // The machine may do something else meanwhile.
-    expect(waitMs).toBeGreaterThan(tookMs / 10);
-    expect(waitMs).toBeLessThan(tookMs * 10);
-    expect(scheduler.waitMs(greedy)).toBe(0);
-  });
+      };
+      for (let index = 0; index < 20; index += 1) scheduler.schedule(lone, dear);
+      expect(begun).toBeLessThanOrEqual(4);
+      for (let before = begun; begun < 20; before = begun) {
+        await turn();
+        expect(begun - before).toBeLessThanOrEqual(4);
+      }
+    });
 
-  test('wait while connections are accepted, but not for all of them, nor for long', async () => {
-    const server = new NetServer();
-    const scheduler = new AcceptScheduler(server);
-    let isBegun = false;
-    const began = performance.now();
-    let accepted = 0;
-    const accept = (): void => {
-      accepted += 1;
-      server.emit('connection', { resume: () => undefined });
-    };
-    accept();
-    scheduler.schedule(lone, () => (isBegun = true));
-    expect(isBegun).toBe(false);
-    while (!isBegun) {
+    test('are told how long they would wait, by what waits before them and how fast it begins', async () => {
+      const scheduler = new AcceptScheduler(new NetServer());
+      const greedy = () => 'greedy';
+      let begun = 0;
+      const add = (): void =>
+        scheduler.schedule(greedy, () => {
+          const until = performance.now() + 1;
+          while (performance.now() < until);
+          begun += 1;
+        });
+      for (let index = 0; index < 600; index += 1) add();
+      // Nothing is known of the rate yet.
+      expect(scheduler.waitMs(greedy)).toBe(0);
+      while (begun < 300) await turn();
+      const [waitMs, since, left] = [scheduler.waitMs(greedy), performance.now(), 600 - begun];
+      expect(scheduler.waitMs(lone)).toBeLessThan(waitMs / 10);
+      while (begun < 600) await turn();
+      const tookMs = performance.now() - since;
+      expect(left).toBeGreaterThan(200);
+      // The machine may do something else meanwhile.
+      expect(waitMs).toBeGreaterThan(tookMs / 10);
+      expect(waitMs).toBeLessThan(tookMs * 10);
+      expect(scheduler.waitMs(greedy)).toBe(0);
+    });
+
+    test('wait while connections are accepted, but not for all of them, nor for long', async () => {
+      const server = new NetServer();
+      const scheduler = new AcceptScheduler(server);
+      let isBegun = false;
+      const began = performance.now();
+      let accepted = 0;
+      const accept = (): void => {
+        accepted += 1;
+        server.emit('connection', { resume: () => undefined });
+      };
       accept();
-      await turn();
-    }
-    expect(accepted).toBeGreaterThan(10);
-    expect(accepted).toBeLessThan(1000);
-    expect(performance.now() - began).toBeLessThan(1000);
+      scheduler.schedule(lone, () => (isBegun = true));
+      expect(isBegun).toBe(false);
+      while (!isBegun) {
+        accept();
+        await turn();
+      }
+      expect(accepted).toBeGreaterThan(10);
+      expect(accepted).toBeLessThan(1000);
+      expect(performance.now() - began).toBeLessThan(1000);
+    });
   });
 });

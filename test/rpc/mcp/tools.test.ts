@@ -22,98 +22,102 @@ const schemasIn = (value: unknown): object[] => {
   return [value, ...Object.values(value).flatMap(schemasIn)];
 };
 
-test('each operation is a tool, in the order of the contract', () => {
-  expect(all.map(({ name }) => name)).toEqual(procedures.map(nameOf));
-  expect(all.map(({ name }) => idOf(name))).toEqual(procedures.map(({ id }) => id));
-  expect(nameOf({ id: 'game.getById' })).toBe('game_getById');
-  expect(idOf('game.getById')).toBeUndefined();
-});
-
-test('names are such as every client takes', () => {
-  for (const { name } of all) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-});
-
-test('a tool says what it is, in a title and in a line', () => {
-  for (const { name, title, description } of all) {
-    expect([name, title, description]).toEqual([
-      name,
-      expect.stringMatching(/^[A-Z].{3,60}$/),
-      expect.stringMatching(/^[A-Z].{10,400}\.$/),
-    ]);
-  }
-});
-
-test.each([[[]], ...scopes.map((scope) => [[scope]]), [[...scopes]]])(
-  'a key with %j sees what it may call',
-  (granted) => {
-    const allowed = procedures.filter(({ access }) => access === 'public' || granted.includes(access));
-    expect(toolsFor(granted).map(({ name }) => idOf(name))).toEqual(allowed.map(({ id }) => id));
-    expect(bodyLimitFor(granted)).toBe(Math.max(...allowed.map(({ bodyLimit }) => bodyLimit)));
-  },
-);
-
-test('lists are made once', () => {
-  expect(toolsFor(['user:read', 'content:write'])).toBe(toolsFor(['content:write', 'user:read']));
-});
-
-// Measured with o200k_base: 17 390 characters are 4275 tokens, 4.07 characters each. The tokens of no tokenizer in use
-// are shorter than three, on average over English and JSON.
-test('all of them take up less than 8000 tokens', () => {
-  expect(JSON.stringify({ tools: all }).length / 3).toBeLessThan(8000);
-});
-
-describe('the schema of an input', () => {
-  test.each(procedures.map(({ id, example }) => [id, example.input] as const))(
-    'of %s allows its example',
-    (id, input) => {
-      const isValid = new Ajv2020({ strict: false }).compile(toolOf(id).inputSchema);
-      expect([isValid(input), isValid.errors]).toEqual([true, null]);
-      expect(isValid({ ...(input as object), bogus: 1 })).toBe(false);
-    },
-  );
-
-  test.each(all.map(({ name, inputSchema }) => [name, inputSchema]))(
-    'of %s is one that every client takes',
-    (_, schema) => {
-      expect(schema).toMatchObject({ type: 'object', properties: expect.anything(), additionalProperties: false });
-      expect(Object.keys(schema)).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(anyOf|oneOf|allOf)$/)]));
-      for (const one of schemasIn(schema)) {
-        for (const keyword of ['$ref', '$defs', '$schema', '$id']) expect(one).not.toHaveProperty([keyword]);
-      }
-    },
-  );
-
-  test('keeps what tells how to call', () => {
-    expect(toolOf('game.list').inputSchema).toMatchObject({
-      properties: {
-        limit: { type: 'integer', minimum: 1, maximum: 100 },
-        sortBy: { enum: ['latest', 'oldest', 'views', 'likes', 'favorites'], default: 'latest' },
-      },
-      required: ['limit'],
-    });
-    expect(toolOf('user.updateProfile').inputSchema).toMatchObject({
-      properties: { bio: { type: ['string', 'null'] }, socialLinks: { additionalProperties: { type: 'string' } } },
-    });
-    expect(toolOf('game.create').inputSchema).toMatchObject({
-      properties: { version: { pattern: '^Ver[0-9]+(\\.[0-9]+)*$' } },
-    });
+describe('MCP tools', () => {
+  test('each operation is a tool, in the order of the contract', () => {
+    expect(all.map(({ name }) => name)).toEqual(procedures.map(nameOf));
+    expect(all.map(({ name }) => idOf(name))).toEqual(procedures.map(({ id }) => id));
+    expect(nameOf({ id: 'game.getById' })).toBe('game_getById');
+    expect(idOf('game.getById')).toBeUndefined();
   });
 
-  test('leaves out the patterns that nobody can read', () => {
-    for (const one of schemasIn(all)) {
-      const { pattern } = one as { pattern?: unknown };
-      if (typeof pattern === 'string') expect(pattern).toMatch(/^[ -~]{1,60}$/);
+  test('names are such as every client takes', () => {
+    for (const { name } of all) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  });
+
+  test('a tool says what it is, in a title and in a line', () => {
+    for (const { name, title, description } of all) {
+      expect([name, title, description]).toEqual([
+        name,
+        expect.stringMatching(/^[A-Z].{3,60}$/),
+        expect.stringMatching(/^[A-Z].{10,400}\.$/),
+      ]);
     }
   });
-});
 
-test('the hints follow what an operation does', () => {
-  const hints = (id: string) => toolOf(id).annotations;
-  for (const { id, effect } of procedures) {
-    expect([id, hints(id).readOnlyHint ?? false, hints(id).openWorldHint]).toEqual([id, effect === 'read', false]);
-  }
-  expect(hints('game.create')).toEqual({ destructiveHint: false, openWorldHint: false });
-  expect(hints('image.batchCreate')).toEqual({ destructiveHint: false, openWorldHint: false });
-  expect(hints('image.update')).toEqual({ idempotentHint: true, openWorldHint: false });
-  expect(hints('game.toggleFavorite')).toEqual({ openWorldHint: false });
+  test.each([[[]], ...scopes.map((scope) => [[scope]]), [[...scopes]]])(
+    'a key with %j sees what it may call',
+    (granted) => {
+      const allowed = procedures.filter(({ access }) => access === 'public' || granted.includes(access));
+      expect(toolsFor(granted).map(({ name }) => idOf(name))).toEqual(allowed.map(({ id }) => id));
+      expect(bodyLimitFor(granted)).toBe(Math.max(...allowed.map(({ bodyLimit }) => bodyLimit)));
+    },
+  );
+
+  test('lists are made once', () => {
+    expect(toolsFor(['user:read', 'content:write'])).toBe(toolsFor(['content:write', 'user:read']));
+  });
+
+  // Measured with o200k_base: 17 390 characters are 4275 tokens, 4.07 characters each. The tokens of no tokenizer in use
+  // are shorter than three, on average over English and JSON.
+  test('all of them take up less than 8000 tokens', () => {
+    expect(JSON.stringify({ tools: all }).length / 3).toBeLessThan(8000);
+  });
+
+  describe('the schema of an input', () => {
+    test.each(procedures.map(({ id, example }) => [id, example.input] as const))(
+      'of %s allows its example',
+      (id, input) => {
+        const isValid = new Ajv2020({ strict: false }).compile(toolOf(id).inputSchema);
+        expect([isValid(input), isValid.errors]).toEqual([true, null]);
+        expect(isValid({ ...(input as object), bogus: 1 })).toBe(false);
+      },
+    );
+
+    test.each(all.map(({ name, inputSchema }) => [name, inputSchema]))(
+      'of %s is one that every client takes',
+      (_, schema) => {
+        expect(schema).toMatchObject({ type: 'object', properties: expect.anything(), additionalProperties: false });
+        expect(Object.keys(schema)).not.toEqual(
+          expect.arrayContaining([expect.stringMatching(/^(anyOf|oneOf|allOf)$/)]),
+        );
+        for (const one of schemasIn(schema)) {
+          for (const keyword of ['$ref', '$defs', '$schema', '$id']) expect(one).not.toHaveProperty([keyword]);
+        }
+      },
+    );
+
+    test('keeps what tells how to call', () => {
+      expect(toolOf('game.list').inputSchema).toMatchObject({
+        properties: {
+          limit: { type: 'integer', minimum: 1, maximum: 100 },
+          sortBy: { enum: ['latest', 'oldest', 'views', 'likes', 'favorites'], default: 'latest' },
+        },
+        required: ['limit'],
+      });
+      expect(toolOf('user.updateProfile').inputSchema).toMatchObject({
+        properties: { bio: { type: ['string', 'null'] }, socialLinks: { additionalProperties: { type: 'string' } } },
+      });
+      expect(toolOf('game.create').inputSchema).toMatchObject({
+        properties: { version: { pattern: '^Ver[0-9]+(\\.[0-9]+)*$' } },
+      });
+    });
+
+    test('leaves out the patterns that nobody can read', () => {
+      for (const one of schemasIn(all)) {
+        const { pattern } = one as { pattern?: unknown };
+        if (typeof pattern === 'string') expect(pattern).toMatch(/^[ -~]{1,60}$/);
+      }
+    });
+  });
+
+  test('the hints follow what an operation does', () => {
+    const hints = (id: string) => toolOf(id).annotations;
+    for (const { id, effect } of procedures) {
+      expect([id, hints(id).readOnlyHint ?? false, hints(id).openWorldHint]).toEqual([id, effect === 'read', false]);
+    }
+    expect(hints('game.create')).toEqual({ destructiveHint: false, openWorldHint: false });
+    expect(hints('image.batchCreate')).toEqual({ destructiveHint: false, openWorldHint: false });
+    expect(hints('image.update')).toEqual({ idempotentHint: true, openWorldHint: false });
+    expect(hints('game.toggleFavorite')).toEqual({ openWorldHint: false });
+  });
 });

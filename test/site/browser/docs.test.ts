@@ -42,61 +42,62 @@ const watch = (watched: Page): Page =>
         foreign.push(request.url());
     });
 
-beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
-  context = await browser.newContext({ viewport: { width: 1280, height: 1600 }, reducedMotion: 'reduce' });
-  context.setDefaultTimeout(PATIENCE_MS);
-  page = watch(await context.newPage());
-});
+describe('Swagger UI in a browser', () => {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
+    context = await browser.newContext({ viewport: { width: 1280, height: 1600 }, reducedMotion: 'reduce' });
+    context.setDefaultTimeout(PATIENCE_MS);
+    page = watch(await context.newPage());
+  });
 
-afterAll(async () => {
-  await browser.close();
-  await app.stop();
-});
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
+  });
 
-const screenshot = async (name: string): Promise<void> => {
-  const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
-};
+  const screenshot = async (name: string): Promise<void> => {
+    const folder = process.env['SCREENSHOTS'];
+    if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+  };
 
-const block = (id: string, of = page): Locator =>
-  of.locator('.opblock', { has: of.locator(`[data-path="/api/trpc/${id}"]`) });
+  const block = (id: string, of = page): Locator =>
+    of.locator('.opblock', { has: of.locator(`[data-path="/api/trpc/${id}"]`) });
 
-/** The button that opens and closes an operation. */
-const control = (id: string, of = page): Locator => block(id, of).locator('.opblock-summary-control');
+  /** The button that opens and closes an operation. */
+  const control = (id: string, of = page): Locator => block(id, of).locator('.opblock-summary-control');
 
-/** Waits for the operations: until Swagger UI has come, a list without buttons stands in for them. */
-const shown = (of = page): Promise<void> => of.locator('.opblock-summary-control').first().waitFor();
+  /** Waits for the operations: until Swagger UI has come, a list without buttons stands in for them. */
+  const shown = (of = page): Promise<void> => of.locator('.opblock-summary-control').first().waitFor();
 
-const open = async (id: string, of = page): Promise<Locator> => {
-  await control(id, of).click();
-  await block(id, of).locator('.docs-failures').waitFor();
-  return block(id, of);
-};
+  const open = async (id: string, of = page): Promise<Locator> => {
+    await control(id, of).click();
+    await block(id, of).locator('.docs-failures').waitFor();
+    return block(id, of);
+  };
 
-/** The ids of the operations that the page shows, in its order. */
-const idsShown = async (): Promise<string[]> => {
-  const ids = await page.locator('.opblock .op-path').allInnerTexts();
-  return ids.map((path) => path.replace('/api/trpc/', ''));
-};
+  /** The ids of the operations that the page shows, in its order. */
+  const idsShown = async (): Promise<string[]> => {
+    const ids = await page.locator('.opblock .op-path').allInnerTexts();
+    return ids.map((path) => path.replace('/api/trpc/', ''));
+  };
 
-/** Runs an operation with the given body or its example, and answers what the page shows of the reply. */
-const run = async (id: string, body?: unknown): Promise<{ status: string; text: string; limits: string }> => {
-  const opened = await open(id);
-  if (body !== undefined) await opened.getByRole('textbox', { name: 'Request body' }).fill(JSON.stringify(body));
-  await opened.getByRole('button', { name: 'Execute' }).click();
-  const reply = opened.getByRole('region', { name: 'Reply' });
-  await reply.waitFor();
-  const status = (await reply.locator('.live-status').innerText()).trim();
-  const text = await reply.locator('.highlight-code').first().innerText();
-  const limits = await reply.locator('.live-limits').innerText();
-  await screenshot(id);
-  await control(id).click();
-  return { status, text, limits };
-};
+  /** Runs an operation with the given body or its example, and answers what the page shows of the reply. */
+  const run = async (id: string, body?: unknown): Promise<{ status: string; text: string; limits: string }> => {
+    const opened = await open(id);
+    if (body !== undefined) await opened.getByRole('textbox', { name: 'Request body' }).fill(JSON.stringify(body));
+    await opened.getByRole('button', { name: 'Execute' }).click();
+    const reply = opened.getByRole('region', { name: 'Reply' });
+    await reply.waitFor();
+    const status = (await reply.locator('.live-status').innerText()).trim();
+    const text = await reply.locator('.highlight-code').first().innerText();
+    const limits = await reply.locator('.live-limits').innerText();
+    await screenshot(id);
+    await control(id).click();
+    return { status, text, limits };
+  };
 
-/** What earlier versions of the page kept; by a frame, since the page itself sees the storage of the session only. */
-const leaveInLocalStorage = `(() => {
+  /** What earlier versions of the page kept; by a frame, since the page itself sees the storage of the session only. */
+  const leaveInLocalStorage = `(() => {
   const schema = { type: 'http', scheme: 'bearer' };
   const frame = document.body.appendChild(document.createElement('iframe'));
   frame.contentWindow.localStorage.setItem(
@@ -104,259 +105,260 @@ const leaveInLocalStorage = `(() => {
   frame.remove();
 })()`;
 
-test('the page shows every operation in the order of the contract, and who may call it', async () => {
-  await page.goto(`${app.url}/docs`);
-  await shown();
-  expect(page.url()).toBe(`${app.url}/docs/`);
-  expect(await idsShown()).toEqual(procedures.map(({ id }) => id));
-  const badges = procedures.map(({ access }) => (access === 'public' ? 'public' : `scope ${access}`));
-  expect(await page.locator('.opblock .op-badge').allInnerTexts()).toEqual(badges);
-  expect(await page.title()).toBe('Try it · Content Gateway');
-  await screenshot('overview');
-});
-
-test('the same operations stand there before the scripts have come, and without any', async () => {
-  const plain = await browser.newContext({ javaScriptEnabled: false });
-  try {
-    const bare = await plain.newPage();
-    await bare.goto(`${app.url}/docs/`);
-    const lines = await bare.locator('.opblock').allInnerTexts();
-    expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(procedures.map(({ id }) => id));
-    expect(lines[0]).toMatch(/public$/);
-    expect(await bare.locator('main').innerText()).toContain('Trying operations needs JavaScript.');
-  } finally {
-    await plain.close();
-  }
-});
-
-test.each([
-  ['the name', 'TYPESTATS', ['game.getTypeStats']],
-  ['the path', '/api/trpc/user.me', ['user.me']],
-  ['the summary', 'publish up to', ['game.batchCreate', 'image.batchCreate']],
-  ['the scope', 'user:read', ['user.me', 'user.search']],
-  ['the tag and a word', 'image list', ['image.list']],
-])('the filter finds operations by %s', async (_by, phrase, ids) => {
-  await page.getByRole('searchbox', { name: 'Find an operation' }).fill(phrase);
-  await page.getByText(`${ids.length} of ${procedures.length} operations`).waitFor();
-  expect(await idsShown()).toEqual(ids);
-});
-
-test('the filter says that nothing was found, and leads back to all', async () => {
-  const box = page.getByRole('searchbox', { name: 'Find an operation' });
-  await box.fill('game.destroy');
-  await page.getByText('Nothing found for “game.destroy”.').waitFor();
-  expect(await page.locator('.opblock').count()).toBe(0);
-  await screenshot('nothing-found');
-  await page.getByRole('button', { name: 'Show all operations' }).click();
-  await shown();
-  expect(await page.locator('.opblock').count()).toBe(procedures.length);
-  expect(await box.evaluate('document.activeElement.type')).toBe('search');
-});
-
-test.each(['game.create', 'game.list'])('%s is easy to survey: each failure has a line of reasons', async (id) => {
-  const opened = await open(id);
-  const { reasons } = procedures.find((one) => one.id === id) ?? { reasons: [] };
-  const lines = await opened.locator('.docs-failure').allInnerTexts();
-  const links = await opened
-    .locator('.docs-reasons a')
-    .evaluateAll((all: unknown) => (all as { href: string }[]).map(({ href }) => href));
-  expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(
-    [...new Set(reasons.map((reason) => String(errorOf(reason).status)))].toSorted(),
-  );
-  expect(links.toSorted()).toEqual([...new Set(reasons)].map((reason) => `${app.url}/errors#${reason}`).toSorted());
-  expect((await opened.boundingBox())?.height).toBeLessThan(2000);
-  await opened.getByRole('button', { name: 'Example of a reply 401' }).click();
-  await opened.getByRole('combobox', { name: 'Reply for' }).selectOption('KEY_EXPIRED');
-  await opened.getByText('"KEY_EXPIRED"').waitFor();
-  await screenshot(`${id}-errors`);
-  await control(id).click();
-});
-
-test('without a key a protected operation answers 401, whatever was kept earlier', async () => {
-  await page.evaluate(leaveInLocalStorage);
-  await page.reload();
-  await shown();
-  const { status, text } = await run('user.me');
-  expect(status).toMatch(/^401/);
-  expect(text).toContain('KEY_MISSING');
-});
-
-test.each([
-  ['cgk_short', 'A key has 42 characters. This has 9.'],
-  ['Bearer', 'There is no key in this.'],
-  ['Basic dXNlcjpwYXNzd29yZA==', 'A key has no white space in it.'],
-  ['sk_live_0123456789', 'A key begins with cgk_. This does not.'],
-  [`cgk_${'!'.repeat(38)}`, 'A key is made of letters and digits only. This has other characters in it.'],
-])('Authorize refuses %s', async (text, fault) => {
-  await page.getByRole('button', { name: 'Authorize' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Authorize' });
-  await dialog.getByText('38 letters and digits').waitFor();
-  await dialog.getByRole('textbox', { name: 'API key' }).fill(text);
-  await page.keyboard.press('Enter');
-  await dialog.getByRole('alert').getByText(fault).waitFor();
-  await page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'detached' });
-  expect(await page.evaluate('document.activeElement.innerText')).toBe('Authorize');
-  expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
-});
-
-test('a key given to Authorize, wrapped as it was copied, creates a game, which the list then shows', async () => {
-  await page.getByRole('button', { name: 'Authorize' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Authorize' });
-  await dialog.getByRole('textbox', { name: 'API key' }).fill(`  "Authorization: Bearer '${key}'" `);
-  await dialog.getByRole('button', { name: 'Use this key' }).click();
-  await dialog.getByText('A key is in use, in this tab alone.').waitFor();
-  await screenshot('authorize');
-  await dialog.getByRole('button', { name: 'Close' }).click();
-
-  const created = await run('game.create', { json: { title: '月夜の冒険', tagNames: ['RPG'] } });
-  expect(created.status).toBe('200');
-  expect(created.text).toContain('月夜の冒険');
-  expect(created.limits).toMatch(/^Limit “\w+”: \d+ of \d+ left, all back in \d+ seconds?\.$/);
-
-  const listed = await run('game.list', { json: { limit: 10, page: 1 } });
-  expect(listed.status).toBe('200');
-  expect(listed.text).toContain('月夜の冒険');
-});
-
-test('the request that was sent is shown as a command of each shell', async () => {
-  const opened = await open('user.me');
-  await opened.getByRole('button', { name: 'Execute' }).click();
-  await opened.getByText('This request by curl').click();
-  const tabs = opened.getByRole('tablist', { name: 'Shell' });
-  const shells = await tabs.getByRole('tab').allInnerTexts();
-  expect(shells).toHaveLength(3);
-  await tabs.getByRole('tab').first().focus();
-  await page.keyboard.press('ArrowLeft');
-  await tabs.getByRole('tab', { name: String(shells[2]), selected: true }).waitFor();
-  expect(await page.evaluate('document.activeElement.innerText')).toBe(shells[2]);
-  expect(await opened.locator('.docs-fold .docs-tabs').innerText()).toContain('curl');
-  await control('user.me').click();
-});
-
-test('code in six languages stands with each operation', async () => {
-  const opened = await open('game.list');
-  const tabs = opened.getByRole('tablist', { name: 'Language' });
-  expect(await tabs.getByRole('tab').allInnerTexts()).toEqual(['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust']);
-  await tabs.getByRole('tab', { name: 'Go' }).click();
-  await opened.getByText('package main').waitFor();
-  await screenshot('samples');
-  await control('game.list').click();
-});
-
-test('the key is still there after a reload, kept by the tab alone', async () => {
-  await page.reload();
-  await shown();
-  expect((await run('user.me')).status).toBe('200');
-
-  const { hostname } = new URL(app.url);
-  const { origins } = await context.storageState();
-  expect(origins.filter(({ origin }) => origin.includes(hostname))).toEqual([]);
-  expect(await page.locator('body').innerText()).toContain('forgotten when the tab is closed');
-});
-
-test('the language chosen last is shown for all operations, after a reload too', async () => {
-  const opened = await open('user.updateAvatar');
-  await opened.getByRole('tab', { name: 'Go', selected: true }).waitFor();
-  await opened.getByText('package main').waitFor();
-  await control('user.updateAvatar').click();
-});
-
-describe('a second tab', () => {
-  let another: Page;
-  beforeAll(async () => {
-    another = watch(await context.newPage());
-  });
-  afterAll(() => another.close());
-
-  test('opens the operation of its address, and follows the address', async () => {
-    await another.goto(`${app.url}/docs/#/game/game.list`);
-    await block('game.list', another).locator('.docs-failures').waitFor();
-    expect(await another.locator('.docs-failures').count()).toBe(1);
-    await another.getByRole('link', { name: 'Link to user.me' }).click();
-    await block('user.me', another).locator('.docs-failures').waitFor();
-    expect(another.url()).toBe(`${app.url}/docs/#/user/user.me`);
-    await control('game.list', another).click();
-    await block('game.list', another).locator('.docs-failures').waitFor({ state: 'detached' });
-    await another.goBack();
-    await another.goBack();
-    expect(another.url()).toBe(`${app.url}/docs/#/game/game.list`);
-    await block('game.list', another).locator('.docs-failures').waitFor();
+  test('the page shows every operation in the order of the contract, and who may call it', async () => {
+    await page.goto(`${app.url}/docs`);
+    await shown();
+    expect(page.url()).toBe(`${app.url}/docs/`);
+    expect(await idsShown()).toEqual(procedures.map(({ id }) => id));
+    const badges = procedures.map(({ access }) => (access === 'public' ? 'public' : `scope ${access}`));
+    expect(await page.locator('.opblock .op-badge').allInnerTexts()).toEqual(badges);
+    expect(await page.title()).toBe('Try it · Content Gateway');
+    await screenshot('overview');
   });
 
-  test('another tab has no key', async () => {
-    expect(await another.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('cgk_');
-    await another.getByRole('button', { name: 'Authorize' }).click();
-    await another.getByRole('textbox', { name: 'API key' }).waitFor();
-    await another.keyboard.press('Escape');
+  test('the same operations stand there before the scripts have come, and without any', async () => {
+    const plain = await browser.newContext({ javaScriptEnabled: false });
+    try {
+      const bare = await plain.newPage();
+      await bare.goto(`${app.url}/docs/`);
+      const lines = await bare.locator('.opblock').allInnerTexts();
+      expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(procedures.map(({ id }) => id));
+      expect(lines[0]).toMatch(/public$/);
+      expect(await bare.locator('main').innerText()).toContain('Trying operations needs JavaScript.');
+    } finally {
+      await plain.close();
+    }
   });
 
   test.each([
-    [390, 'dark'],
-    [1400, 'light'],
-  ] as const)('is for everybody at a width of %s in the %s scheme', async (width, colorScheme) => {
-    await another.setViewportSize({ width, height: 900 });
-    await another.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    const opened = await open('game.getTypeStats', another);
-    await opened.getByRole('button', { name: 'Execute' }).click();
-    await opened.getByRole('region', { name: 'Reply' }).waitFor();
-    await opened.getByRole('button', { name: 'Example of a reply 400' }).click();
-    await opened.getByRole('tab', { name: 'Schema' }).last().click();
-    await opened.locator('.json-schema-2020-12').first().waitFor();
-    await another.evaluate(AXE);
-    const { violations } = await another.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
-    const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-    expect(grave.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-    expect(await another.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-    const isDark = await another.evaluate(`document.documentElement.classList.contains('dark-mode')`);
-    expect(isDark).toBe(colorScheme === 'dark');
-    await control('game.getTypeStats', another).click();
+    ['the name', 'TYPESTATS', ['game.getTypeStats']],
+    ['the path', '/api/trpc/user.me', ['user.me']],
+    ['the summary', 'publish up to', ['game.batchCreate', 'image.batchCreate']],
+    ['the scope', 'user:read', ['user.me', 'user.search']],
+    ['the tag and a word', 'image list', ['image.list']],
+  ])('the filter finds operations by %s', async (_by, phrase, ids) => {
+    await page.getByRole('searchbox', { name: 'Find an operation' }).fill(phrase);
+    await page.getByText(`${ids.length} of ${procedures.length} operations`).waitFor();
+    expect(await idsShown()).toEqual(ids);
   });
-});
 
-/**
- * One operation of each shape of input: none, an id, several members, nested ones, a list of records. That the example of
- * every operation works is for `test/contract/walk.test.ts`; the page takes half a second of the processor to show one.
- */
-const ofEachShape = ['game.getTypeStats', 'image.getById', 'user.updateProfile', 'game.create', 'image.batchCreate'];
+  test('the filter says that nothing was found, and leads back to all', async () => {
+    const box = page.getByRole('searchbox', { name: 'Find an operation' });
+    await box.fill('game.destroy');
+    await page.getByText('Nothing found for “game.destroy”.').waitFor();
+    expect(await page.locator('.opblock').count()).toBe(0);
+    await screenshot('nothing-found');
+    await page.getByRole('button', { name: 'Show all operations' }).click();
+    await shown();
+    expect(await page.locator('.opblock').count()).toBe(procedures.length);
+    expect(await box.evaluate('document.activeElement.type')).toBe('search');
+  });
 
-test('Try it out works with the example of an operation as it stands', async () => {
-  const statuses = new Map<string, string>();
-  for (const id of ofEachShape) statuses.set(id, (await run(id)).status);
-  expect([...statuses].filter(([, status]) => !status.startsWith('200'))).toEqual([]);
-});
+  test.each(['game.create', 'game.list'])('%s is easy to survey: each failure has a line of reasons', async (id) => {
+    const opened = await open(id);
+    const { reasons } = procedures.find((one) => one.id === id) ?? { reasons: [] };
+    const lines = await opened.locator('.docs-failure').allInnerTexts();
+    const links = await opened
+      .locator('.docs-reasons a')
+      .evaluateAll((all: unknown) => (all as { href: string }[]).map(({ href }) => href));
+    expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(
+      [...new Set(reasons.map((reason) => String(errorOf(reason).status)))].toSorted(),
+    );
+    expect(links.toSorted()).toEqual([...new Set(reasons)].map((reason) => `${app.url}/errors#${reason}`).toSorted());
+    expect((await opened.boundingBox())?.height).toBeLessThan(2000);
+    await opened.getByRole('button', { name: 'Example of a reply 401' }).click();
+    await opened.getByRole('combobox', { name: 'Reply for' }).selectOption('KEY_EXPIRED');
+    await opened.getByText('"KEY_EXPIRED"').waitFor();
+    await screenshot(`${id}-errors`);
+    await control(id).click();
+  });
 
-test('the keyboard alone opens, tries and closes an operation, and the focus is seen', async () => {
-  await page.getByRole('searchbox', { name: 'Find an operation' }).fill('getTypeStats');
-  await page.getByText(`1 of ${procedures.length} operations`).waitFor();
-  const reach = async (name: RegExp): Promise<void> => {
-    for (let press = 0; press < 40; press += 1) {
-      await page.keyboard.press('Tab');
-      const { text, outline } = await page.evaluate<{ text: string; outline: number }>(`(() => {
+  test('without a key a protected operation answers 401, whatever was kept earlier', async () => {
+    await page.evaluate(leaveInLocalStorage);
+    await page.reload();
+    await shown();
+    const { status, text } = await run('user.me');
+    expect(status).toMatch(/^401/);
+    expect(text).toContain('KEY_MISSING');
+  });
+
+  test.each([
+    ['cgk_short', 'A key has 42 characters. This has 9.'],
+    ['Bearer', 'There is no key in this.'],
+    ['Basic dXNlcjpwYXNzd29yZA==', 'A key has no white space in it.'],
+    ['sk_live_0123456789', 'A key begins with cgk_. This does not.'],
+    [`cgk_${'!'.repeat(38)}`, 'A key is made of letters and digits only. This has other characters in it.'],
+  ])('Authorize refuses %s', async (text, fault) => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByText('38 letters and digits').waitFor();
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(text);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').getByText(fault).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Authorize');
+    expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
+  });
+
+  test('a key given to Authorize, wrapped as it was copied, creates a game, which the list then shows', async () => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(`  "Authorization: Bearer '${key}'" `);
+    await dialog.getByRole('button', { name: 'Use this key' }).click();
+    await dialog.getByText('A key is in use, in this tab alone.').waitFor();
+    await screenshot('authorize');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+
+    const created = await run('game.create', { json: { title: '月夜の冒険', tagNames: ['RPG'] } });
+    expect(created.status).toBe('200');
+    expect(created.text).toContain('月夜の冒険');
+    expect(created.limits).toMatch(/^Limit “\w+”: \d+ of \d+ left, all back in \d+ seconds?\.$/);
+
+    const listed = await run('game.list', { json: { limit: 10, page: 1 } });
+    expect(listed.status).toBe('200');
+    expect(listed.text).toContain('月夜の冒険');
+  });
+
+  test('the request that was sent is shown as a command of each shell', async () => {
+    const opened = await open('user.me');
+    await opened.getByRole('button', { name: 'Execute' }).click();
+    await opened.getByText('This request by curl').click();
+    const tabs = opened.getByRole('tablist', { name: 'Shell' });
+    const shells = await tabs.getByRole('tab').allInnerTexts();
+    expect(shells).toHaveLength(3);
+    await tabs.getByRole('tab').first().focus();
+    await page.keyboard.press('ArrowLeft');
+    await tabs.getByRole('tab', { name: String(shells[2]), selected: true }).waitFor();
+    expect(await page.evaluate('document.activeElement.innerText')).toBe(shells[2]);
+    expect(await opened.locator('.docs-fold .docs-tabs').innerText()).toContain('curl');
+    await control('user.me').click();
+  });
+
+  test('code in six languages stands with each operation', async () => {
+    const opened = await open('game.list');
+    const tabs = opened.getByRole('tablist', { name: 'Language' });
+    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual(['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust']);
+    await tabs.getByRole('tab', { name: 'Go' }).click();
+    await opened.getByText('package main').waitFor();
+    await screenshot('samples');
+    await control('game.list').click();
+  });
+
+  test('the key is still there after a reload, kept by the tab alone', async () => {
+    await page.reload();
+    await shown();
+    expect((await run('user.me')).status).toBe('200');
+
+    const { hostname } = new URL(app.url);
+    const { origins } = await context.storageState();
+    expect(origins.filter(({ origin }) => origin.includes(hostname))).toEqual([]);
+    expect(await page.locator('body').innerText()).toContain('forgotten when the tab is closed');
+  });
+
+  test('the language chosen last is shown for all operations, after a reload too', async () => {
+    const opened = await open('user.updateAvatar');
+    await opened.getByRole('tab', { name: 'Go', selected: true }).waitFor();
+    await opened.getByText('package main').waitFor();
+    await control('user.updateAvatar').click();
+  });
+
+  describe('a second tab', () => {
+    let another: Page;
+    beforeAll(async () => {
+      another = watch(await context.newPage());
+    });
+    afterAll(() => another.close());
+
+    test('opens the operation of its address, and follows the address', async () => {
+      await another.goto(`${app.url}/docs/#/game/game.list`);
+      await block('game.list', another).locator('.docs-failures').waitFor();
+      expect(await another.locator('.docs-failures').count()).toBe(1);
+      await another.getByRole('link', { name: 'Link to user.me' }).click();
+      await block('user.me', another).locator('.docs-failures').waitFor();
+      expect(another.url()).toBe(`${app.url}/docs/#/user/user.me`);
+      await control('game.list', another).click();
+      await block('game.list', another).locator('.docs-failures').waitFor({ state: 'detached' });
+      await another.goBack();
+      await another.goBack();
+      expect(another.url()).toBe(`${app.url}/docs/#/game/game.list`);
+      await block('game.list', another).locator('.docs-failures').waitFor();
+    });
+
+    test('another tab has no key', async () => {
+      expect(await another.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('cgk_');
+      await another.getByRole('button', { name: 'Authorize' }).click();
+      await another.getByRole('textbox', { name: 'API key' }).waitFor();
+      await another.keyboard.press('Escape');
+    });
+
+    test.each([
+      [390, 'dark'],
+      [1400, 'light'],
+    ] as const)('is for everybody at a width of %s in the %s scheme', async (width, colorScheme) => {
+      await another.setViewportSize({ width, height: 900 });
+      await another.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const opened = await open('game.getTypeStats', another);
+      await opened.getByRole('button', { name: 'Execute' }).click();
+      await opened.getByRole('region', { name: 'Reply' }).waitFor();
+      await opened.getByRole('button', { name: 'Example of a reply 400' }).click();
+      await opened.getByRole('tab', { name: 'Schema' }).last().click();
+      await opened.locator('.json-schema-2020-12').first().waitFor();
+      await another.evaluate(AXE);
+      const { violations } = await another.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
+      const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      expect(grave.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(await another.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      const isDark = await another.evaluate(`document.documentElement.classList.contains('dark-mode')`);
+      expect(isDark).toBe(colorScheme === 'dark');
+      await control('game.getTypeStats', another).click();
+    });
+  });
+
+  /**
+   * One operation of each shape of input: none, an id, several members, nested ones, a list of records. That the example of
+   * every operation works is for `test/contract/walk.test.ts`; the page takes half a second of the processor to show one.
+   */
+  const ofEachShape = ['game.getTypeStats', 'image.getById', 'user.updateProfile', 'game.create', 'image.batchCreate'];
+
+  test('Try it out works with the example of an operation as it stands', async () => {
+    const statuses = new Map<string, string>();
+    for (const id of ofEachShape) statuses.set(id, (await run(id)).status);
+    expect([...statuses].filter(([, status]) => !status.startsWith('200'))).toEqual([]);
+  });
+
+  test('the keyboard alone opens, tries and closes an operation, and the focus is seen', async () => {
+    await page.getByRole('searchbox', { name: 'Find an operation' }).fill('getTypeStats');
+    await page.getByText(`1 of ${procedures.length} operations`).waitFor();
+    const reach = async (name: RegExp): Promise<void> => {
+      for (let press = 0; press < 40; press += 1) {
+        await page.keyboard.press('Tab');
+        const { text, outline } = await page.evaluate<{ text: string; outline: number }>(`(() => {
         const { activeElement: { innerText, ariaLabel } } = document;
         const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
         return { text: ariaLabel ?? innerText, outline: outlineStyle === 'none' ? 0 : parseFloat(outlineWidth) };
       })()`);
-      expect([text, outline]).toEqual([text, expect.any(Number)]);
-      expect(outline).toBeGreaterThanOrEqual(2);
-      if (name.test(text)) return;
-    }
-    throw new Error(`no element ${String(name)} is reached`);
-  };
-  await reach(/game\.getTypeStats/);
-  await page.keyboard.press('Enter');
-  await block('game.getTypeStats').locator('.docs-failures').waitFor();
-  await reach(/^Execute$/);
-  await page.keyboard.press('Space');
-  await page.getByRole('region', { name: 'Reply' }).getByText('200').first().waitFor();
-  await control('game.getTypeStats').focus();
-  await page.keyboard.press('Space');
-  await block('game.getTypeStats').locator('.docs-failures').waitFor({ state: 'detached' });
-  await page.getByRole('searchbox', { name: 'Find an operation' }).fill('');
-});
+        expect([text, outline]).toEqual([text, expect.any(Number)]);
+        expect(outline).toBeGreaterThanOrEqual(2);
+        if (name.test(text)) return;
+      }
+      throw new Error(`no element ${String(name)} is reached`);
+    };
+    await reach(/game\.getTypeStats/);
+    await page.keyboard.press('Enter');
+    await block('game.getTypeStats').locator('.docs-failures').waitFor();
+    await reach(/^Execute$/);
+    await page.keyboard.press('Space');
+    await page.getByRole('region', { name: 'Reply' }).getByText('200').first().waitFor();
+    await control('game.getTypeStats').focus();
+    await page.keyboard.press('Space');
+    await block('game.getTypeStats').locator('.docs-failures').waitFor({ state: 'detached' });
+    await page.getByRole('searchbox', { name: 'Find an operation' }).fill('');
+  });
 
-test('nothing was asked of other hosts, and the browser had nothing to complain of', () => {
-  expect(foreign).toEqual([]);
-  // The reply 401 above is one that the browser notes by itself.
-  expect(complaints.filter((text) => !text.includes('the server responded with a status of 401'))).toEqual([]);
+  test('nothing was asked of other hosts, and the browser had nothing to complain of', () => {
+    expect(foreign).toEqual([]);
+    // The reply 401 above is one that the browser notes by itself.
+    expect(complaints.filter((text) => !text.includes('the server responded with a status of 401'))).toEqual([]);
+  });
 });

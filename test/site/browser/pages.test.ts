@@ -37,95 +37,98 @@ const site = await crawl(app.url, parser);
 const pages = [...site.values()].flatMap(({ status, page }) => (status === 200 && page ? [page] : []));
 const paths = pages.map(({ path }) => path).toSorted();
 
-afterAll(async () => {
-  await browser.close();
-  await app.stop();
-});
-
-/** What a page does that it should not. */
-const watch = (page: Page): string[] => {
-  const faults: string[] = [];
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) faults.push(`${message.type()}: ${message.text()}`);
+describe('pages in a browser', () => {
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
   });
-  page.on('pageerror', (error) => faults.push(`thrown: ${error.message}`));
-  page.on('request', (request) => {
-    const url = request.url();
-    if (!/^(data|blob):/.test(url) && new URL(url).origin !== app.url) faults.push(`asked another host: ${url}`);
-  });
-  page.on('response', (response) => {
-    if (response.status() >= 400) faults.push(`${response.status()} ${response.url()}`);
-  });
-  return faults;
-};
 
-/** Pages that a script fills: what is there when it has, and the ids of the elements that the fragments it reads lead to. */
-const FILLED: Record<string, { ready: string; idOf: (fragment: string) => string }> = {
-  '/docs/': {
-    ready: '.opblock-summary-control',
-    idOf: (fragment) => `operations${fragment.replaceAll('/', '-').replaceAll('.', '\\.')}`,
-  },
-  '/reference/': {
-    ready: 'redoc h1',
-    idOf: (fragment) => fragment.replace('/', ''),
-  },
-};
+  /** What a page does that it should not. */
+  const watch = (page: Page): string[] => {
+    const faults: string[] = [];
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) faults.push(`${message.type()}: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => faults.push(`thrown: ${error.message}`));
+    page.on('request', (request) => {
+      const url = request.url();
+      if (!/^(data|blob):/.test(url) && new URL(url).origin !== app.url) faults.push(`asked another host: ${url}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() >= 400) faults.push(`${response.status()} ${response.url()}`);
+    });
+    return faults;
+  };
 
-interface Opened {
-  page: Page;
-  /** What went wrong on it so far. */
-  faults: string[];
-  /** Its Content-Security-Policy. */
-  policy: string;
-}
+  /** Pages that a script fills: what is there when it has, and the ids of the elements that the fragments it reads lead to. */
+  const FILLED: Record<string, { ready: string; idOf: (fragment: string) => string }> = {
+    '/docs/': {
+      ready: '.opblock-summary-control',
+      idOf: (fragment) => `operations${fragment.replaceAll('/', '-').replaceAll('.', '\\.')}`,
+    },
+    '/reference/': {
+      ready: 'redoc h1',
+      idOf: (fragment) => fragment.replace('/', ''),
+    },
+  };
 
-const visit = async (context: BrowserContext, path: string): Promise<Opened> => {
-  const page = await context.newPage();
-  const faults = watch(page);
-  const response = await page.goto(app.url + path, { waitUntil: 'load' });
-  const filled = FILLED[path];
-  if (filled !== undefined) await page.locator(filled.ready).first().waitFor();
-  return { page, faults, policy: response?.headers()['content-security-policy'] ?? '' };
-};
+  interface Opened {
+    page: Page;
+    /** What went wrong on it so far. */
+    faults: string[];
+    /** Its Content-Security-Policy. */
+    policy: string;
+  }
 
-/** How long the page took to show anything, in milliseconds. */
-const firstPaint = (page: Page): Promise<number> =>
-  page.evaluate(`new Promise((resolve) => {
+  const visit = async (context: BrowserContext, path: string): Promise<Opened> => {
+    const page = await context.newPage();
+    const faults = watch(page);
+    const response = await page.goto(app.url + path, { waitUntil: 'load' });
+    const filled = FILLED[path];
+    if (filled !== undefined) await page.locator(filled.ready).first().waitFor();
+    return { page, faults, policy: response?.headers()['content-security-policy'] ?? '' };
+  };
+
+  /** How long the page took to show anything, in milliseconds. */
+  const firstPaint = (page: Page): Promise<number> =>
+    page.evaluate(`new Promise((resolve) => {
     new PerformanceObserver((list) => resolve(list.getEntries()[0].startTime)).observe({ type: 'paint', buffered: true });
   })`);
 
-const COLOR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
+  const COLOR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
 
-/**
- * What axe finds serious or critical, a line for each rule. Of the dark scheme it is asked for colors alone: all else is
- * as in the light one, but on pages that a script fills, which may differ.
- */
-const barriers = async (page: Page, scheme: 'light' | 'dark', isFilled: boolean): Promise<string[]> => {
-  const options = { resultTypes: ['violations'], ...(scheme === 'dark' && !isFilled && { runOnly: COLOR_RULES }) };
-  const { violations } = await page.evaluate<AxeResults>(`axe.run(${JSON.stringify(options)})`);
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, help, nodes }) => {
-      const places = nodes.slice(0, 3).map(({ html }) => `\n    ${html.slice(0, 200)}`);
-      return `${id}: ${help}, ${nodes.length} times:${places.join('')}`;
-    });
-};
+  /**
+   * What axe finds serious or critical, a line for each rule. Of the dark scheme it is asked for colors alone: all else is
+   * as in the light one, but on pages that a script fills, which may differ.
+   */
+  const barriers = async (page: Page, scheme: 'light' | 'dark', isFilled: boolean): Promise<string[]> => {
+    const options = { resultTypes: ['violations'], ...(scheme === 'dark' && !isFilled && { runOnly: COLOR_RULES }) };
+    const { violations } = await page.evaluate<AxeResults>(`axe.run(${JSON.stringify(options)})`);
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, help, nodes }) => {
+        const places = nodes.slice(0, 3).map(({ html }) => `\n    ${html.slice(0, 200)}`);
+        return `${id}: ${help}, ${nodes.length} times:${places.join('')}`;
+      });
+  };
 
-const screenshot = async (page: Page, name: string): Promise<void> => {
-  if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });
-};
+  const screenshot = async (page: Page, name: string): Promise<void> => {
+    if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });
+  };
 
-const slugOf = (path: string): string => path.replaceAll('/', '-').replace(/^-|-$/g, '') || 'landing';
+  const slugOf = (path: string): string => path.replaceAll('/', '-').replace(/^-|-$/g, '') || 'landing';
 
-const paints = new Map<string, number>();
+  const paints = new Map<string, number>();
 
-test('all parts of the site are found', () => {
-  expect(paths).toEqual(expect.arrayContaining(['/', '/docs/', '/errors', '/guides/', '/guides/start', '/reference/']));
-});
+  test('all parts of the site are found', () => {
+    expect(paths).toEqual(
+      expect.arrayContaining(['/', '/docs/', '/errors', '/guides/', '/guides/start', '/reference/']),
+    );
+  });
 
-/** The element that has the focus. */
-const focused = (page: Page) =>
-  page.evaluate<{ href: string | null; isSeen: boolean }>(`(() => {
+  /** The element that has the focus. */
+  const focused = (page: Page) =>
+    page.evaluate<{ href: string | null; isSeen: boolean }>(`(() => {
     const { activeElement } = document;
     const { outlineStyle, outlineWidth } = getComputedStyle(activeElement);
     const { width, height } = activeElement.getBoundingClientRect();
@@ -133,128 +136,131 @@ const focused = (page: Page) =>
     return { href: activeElement.getAttribute('href'), isSeen: isOutlined && width > 20 && height > 20 };
   })()`);
 
-describe.each(paths)('%s', (path) => {
-  const opened = new Map<string, Opened>();
-  const at = (width: string): Opened => opened.get(width) as Opened;
+  describe.each(paths)('%s', (path) => {
+    const opened = new Map<string, Opened>();
+    const at = (width: string): Opened => opened.get(width) as Opened;
 
-  beforeAll(async () => {
-    const open = async ([width, context]: [string, BrowserContext]) => opened.set(width, await visit(context, path));
-    await Promise.all(Object.entries(contexts).map(open));
-  }, PATIENCE_MS);
-  afterAll(async () => {
-    await Promise.all([...opened.values()].map(({ page }) => page.close()));
-  });
+    beforeAll(async () => {
+      const open = async ([width, context]: [string, BrowserContext]) => opened.set(width, await visit(context, path));
+      await Promise.all(Object.entries(contexts).map(open));
+    }, PATIENCE_MS);
+    afterAll(async () => {
+      await Promise.all([...opened.values()].map(({ page }) => page.close()));
+    });
 
-  test('may ask nothing of others, nor run what is not a file of ours', () => {
-    const { policy } = at('1400');
-    expect(policy).toMatch(/^default-src 'none';/);
-    expect(policy).not.toMatch(/unsafe-(inline|eval)|\*|https?:|strict-dynamic/);
-  });
+    test('may ask nothing of others, nor run what is not a file of ours', () => {
+      const { policy } = at('1400');
+      expect(policy).toMatch(/^default-src 'none';/);
+      expect(policy).not.toMatch(/unsafe-(inline|eval)|\*|https?:|strict-dynamic/);
+    });
 
-  test.each(Object.keys(contexts))(
-    'is for everybody at a width of %s',
-    async (width) => {
-      const { page } = at(width);
-      paints.set(`${path} at ${width}`, await firstPaint(page));
-      await page.evaluate(AXE);
-      for (const scheme of SCHEMES) {
-        await page.emulateMedia({ colorScheme: scheme });
-        await settled(page);
-        await screenshot(page, `${slugOf(path)}-${width}-${scheme}`);
-        expect([scheme, await barriers(page, scheme, path in FILLED)]).toEqual([scheme, []]);
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(Number(width));
-      }
-    },
-    PATIENCE_MS,
-  );
-
-  test('has a bar that the keyboard reaches, and skips', async () => {
-    const { page } = at('1400');
-    const links = await page
-      .locator('.bar a')
-      .evaluateAll((all: unknown) =>
-        (all as { getAttribute(name: string): string }[]).map((one) => one.getAttribute('href')),
-      );
-    expect(links).toHaveLength(5);
-    const reached = [];
-    for (let press = 0; press <= links.length; press += 1) {
-      await page.keyboard.press('Tab');
-      reached.push(await focused(page));
-    }
-    expect(reached).toEqual(['#main', ...links].map((href) => ({ href, isSeen: true })));
-
-    await page.locator('.skip').focus();
-    await page.keyboard.press('Enter');
-    await page.locator('#main:focus, #main :focus').waitFor();
-  });
-
-  test('gave the browser nothing to complain of', () => {
-    expect([...opened.values()].flatMap(({ faults }) => faults)).toEqual([]);
-  });
-});
-
-test('every page shows something at once', () => {
-  const slowest = [...paints].toSorted(([, a], [, b]) => b - a)[0];
-  process.stderr.write(`Slowest first paint of ${paints.size}: ${slowest?.[0]}, ${Math.round(slowest?.[1] ?? 0)} ms\n`);
-  expect(paints.size).toBe(2 * paths.length);
-  expect([...paints].filter(([, ms]) => ms > FIRST_PAINT_MS)).toEqual([]);
-});
-
-describe('links', () => {
-  test('lead to what is there', () => {
-    const broken = pages.flatMap((page) =>
-      placesOf(page, app.url)
-        .map(({ address }) => ({ address, status: site.get(address)?.status }))
-        .filter(({ status }) => status !== 200)
-        .map(
-          ({ address, status }) => `${page.path} leads to ${address.slice(app.url.length)}, which answers ${status}`,
-        ),
-    );
-    expect([...new Set(broken)]).toEqual([]);
-  });
-
-  test(
-    'lead to places that are there',
-    async () => {
-      const places = pages.flatMap((page) =>
-        placesOf(page, app.url)
-          .filter(({ fragment }) => fragment !== '')
-          .map((place) => ({ ...place, from: page.path })),
-      );
-      const broken = [];
-      const opened = new Map<string, Page>();
-      for (const { from, address, fragment } of places) {
-        const path = address.slice(app.url.length);
-        if (site.get(address)?.page?.anchors.includes(fragment)) continue;
-        const filled = FILLED[path];
-        if (filled !== undefined) {
-          const page = opened.get(path) ?? (await visit(contexts['1400'] as BrowserContext, path)).page;
-          opened.set(path, page);
-          if (await page.evaluate(`document.getElementById(${JSON.stringify(filled.idOf(fragment))}) !== null`))
-            continue;
+    test.each(Object.keys(contexts))(
+      'is for everybody at a width of %s',
+      async (width) => {
+        const { page } = at(width);
+        paints.set(`${path} at ${width}`, await firstPaint(page));
+        await page.evaluate(AXE);
+        for (const scheme of SCHEMES) {
+          await page.emulateMedia({ colorScheme: scheme });
+          await settled(page);
+          await screenshot(page, `${slugOf(path)}-${width}-${scheme}`);
+          expect([scheme, await barriers(page, scheme, path in FILLED)]).toEqual([scheme, []]);
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(Number(width));
         }
-        broken.push(`${from} leads to ${path}#${fragment}`);
-      }
-      await Promise.all([...opened.values()].map((page) => page.close()));
-      expect([...new Set(broken)]).toEqual([]);
-    },
-    PATIENCE_MS,
-  );
-
-  test('to other sites are https or mail, and nothing else is loaded from there', () => {
-    const odd = pages.flatMap((page) =>
-      page.links
-        .filter(({ address }) => !address.startsWith(`${app.url}/`))
-        .filter(({ element, address }) => element !== 'a' || !/^(https:\/\/[\w.-]+\/?|mailto:\S+@)/.test(address))
-        .map(({ element, address }) => `${page.path}: <${element}> ${address}`),
+      },
+      PATIENCE_MS,
     );
-    expect(odd).toEqual([]);
+
+    test('has a bar that the keyboard reaches, and skips', async () => {
+      const { page } = at('1400');
+      const links = await page
+        .locator('.bar a')
+        .evaluateAll((all: unknown) =>
+          (all as { getAttribute(name: string): string }[]).map((one) => one.getAttribute('href')),
+        );
+      expect(links).toHaveLength(5);
+      const reached = [];
+      for (let press = 0; press <= links.length; press += 1) {
+        await page.keyboard.press('Tab');
+        reached.push(await focused(page));
+      }
+      expect(reached).toEqual(['#main', ...links].map((href) => ({ href, isSeen: true })));
+
+      await page.locator('.skip').focus();
+      await page.keyboard.press('Enter');
+      await page.locator('#main:focus, #main :focus').waitFor();
+    });
+
+    test('gave the browser nothing to complain of', () => {
+      expect([...opened.values()].flatMap(({ faults }) => faults)).toEqual([]);
+    });
   });
 
-  test('are no two of one name on a page', () => {
-    const doubled = pages.flatMap(({ path, anchors }) =>
-      anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index).map((anchor) => `${path}#${anchor}`),
+  test('every page shows something at once', () => {
+    const slowest = [...paints].toSorted(([, a], [, b]) => b - a)[0];
+    process.stderr.write(
+      `Slowest first paint of ${paints.size}: ${slowest?.[0]}, ${Math.round(slowest?.[1] ?? 0)} ms\n`,
     );
-    expect(doubled).toEqual([]);
+    expect(paints.size).toBe(2 * paths.length);
+    expect([...paints].filter(([, ms]) => ms > FIRST_PAINT_MS)).toEqual([]);
+  });
+
+  describe('links', () => {
+    test('lead to what is there', () => {
+      const broken = pages.flatMap((page) =>
+        placesOf(page, app.url)
+          .map(({ address }) => ({ address, status: site.get(address)?.status }))
+          .filter(({ status }) => status !== 200)
+          .map(
+            ({ address, status }) => `${page.path} leads to ${address.slice(app.url.length)}, which answers ${status}`,
+          ),
+      );
+      expect([...new Set(broken)]).toEqual([]);
+    });
+
+    test(
+      'lead to places that are there',
+      async () => {
+        const places = pages.flatMap((page) =>
+          placesOf(page, app.url)
+            .filter(({ fragment }) => fragment !== '')
+            .map((place) => ({ ...place, from: page.path })),
+        );
+        const broken = [];
+        const opened = new Map<string, Page>();
+        for (const { from, address, fragment } of places) {
+          const path = address.slice(app.url.length);
+          if (site.get(address)?.page?.anchors.includes(fragment)) continue;
+          const filled = FILLED[path];
+          if (filled !== undefined) {
+            const page = opened.get(path) ?? (await visit(contexts['1400'] as BrowserContext, path)).page;
+            opened.set(path, page);
+            if (await page.evaluate(`document.getElementById(${JSON.stringify(filled.idOf(fragment))}) !== null`))
+              continue;
+          }
+          broken.push(`${from} leads to ${path}#${fragment}`);
+        }
+        await Promise.all([...opened.values()].map((page) => page.close()));
+        expect([...new Set(broken)]).toEqual([]);
+      },
+      PATIENCE_MS,
+    );
+
+    test('to other sites are https or mail, and nothing else is loaded from there', () => {
+      const odd = pages.flatMap((page) =>
+        page.links
+          .filter(({ address }) => !address.startsWith(`${app.url}/`))
+          .filter(({ element, address }) => element !== 'a' || !/^(https:\/\/[\w.-]+\/?|mailto:\S+@)/.test(address))
+          .map(({ element, address }) => `${page.path}: <${element}> ${address}`),
+      );
+      expect(odd).toEqual([]);
+    });
+
+    test('are no two of one name on a page', () => {
+      const doubled = pages.flatMap(({ path, anchors }) =>
+        anchors.filter((anchor, index) => anchors.indexOf(anchor) !== index).map((anchor) => `${path}#${anchor}`),
+      );
+      expect(doubled).toEqual([]);
+    });
   });
 });

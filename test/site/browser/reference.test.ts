@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { procedures } from '../../../contract/index.ts';
 import { startApp } from '../../harness/app/app.ts';
@@ -23,195 +23,198 @@ const foreign: string[] = [];
 let browser: Browser;
 let context: BrowserContext;
 
-beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
-});
-
-afterEach(async () => {
-  await context.close();
-});
-
-afterAll(async () => {
-  await browser.close();
-  await app.stop();
-});
-
-const WIDE = { width: 1400, height: 900 };
-const NARROW = { width: 390, height: 844 };
-
-/** Opens the reference at a fragment, and waits until it is drawn. */
-const open = async (fragment = '', options: BrowserContextOptions = {}): Promise<Page> => {
-  context = await browser.newContext({ viewport: WIDE, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+describe('reference in a browser', () => {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('request', (request) => {
-    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== app.url) foreign.push(request.url());
+
+  afterEach(async () => {
+    await context.close();
   });
-  await page.goto(`${app.url}/reference/${fragment}`);
-  await page.locator('redoc h1, redoc h2').first().waitFor();
-  return page;
-};
 
-const screenshot = async (page: Page, name: string): Promise<void> => {
-  const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/reference-${name}.png` });
-};
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
+  });
 
-/** The fragment that leads to an operation. */
-const fragmentOf = (router: string, id: string): string => `#/${router}/${id.toLowerCase()}`;
+  const WIDE = { width: 1400, height: 900 };
+  const NARROW = { width: 390, height: 844 };
 
-const FOUND = '[data-component-name="Search/SearchItem"]';
+  /** Opens the reference at a fragment, and waits until it is drawn. */
+  const open = async (fragment = '', options: BrowserContextOptions = {}): Promise<Page> => {
+    context = await browser.newContext({ viewport: WIDE, ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== app.url)
+        foreign.push(request.url());
+    });
+    await page.goto(`${app.url}/reference/${fragment}`);
+    await page.locator('redoc h1, redoc h2').first().waitFor();
+    return page;
+  };
 
-/** Takes the first of what the search finds. */
-const choose = async (page: Page, text: string): Promise<void> => {
-  await page.keyboard.type(text);
-  await page.locator(FOUND).first().waitFor();
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('Enter');
-};
+  const screenshot = async (page: Page, name: string): Promise<void> => {
+    const folder = process.env['SCREENSHOTS'];
+    if (folder) await page.screenshot({ path: `${folder}/reference-${name}.png` });
+  };
 
-const summaries = procedures.map(({ route }) => route.summary);
-const summaryOf = (id: string): string => procedures.find((procedure) => procedure.id === id)?.route.summary ?? '';
-const listGames = summaryOf('game.list');
-const readProfile = summaryOf('user.getProfile');
+  /** The fragment that leads to an operation. */
+  const fragmentOf = (router: string, id: string): string => `#/${router}/${id.toLowerCase()}`;
 
-/** A link of the page, as far as it is looked at. */
-interface HTMLLink {
-  hash: string;
-  innerText: string;
-}
+  const FOUND = '[data-component-name="Search/SearchItem"]';
 
-test('the navigation leads to all operations, in the order of the contract', async () => {
-  const page = await open();
-  const led: string[] = [];
-  const texts: string[] = [];
-  // Opening one group may close another.
-  for (const router of ['game', 'image', 'user']) {
-    const links = page.locator(`[data-component-name="Menu/MenuItem"] a[href*="#/${router}/"][href*="."]`);
-    await page.locator(`redoc a[href$="#/${router}"]`).first().click();
-    await links.first().waitFor();
-    const found = (await links.evaluateAll((all) =>
-      all.map((one) => [(one as unknown as HTMLLink).hash, (one as unknown as HTMLLink).innerText]),
-    )) as [string, string][];
-    led.push(...found.map(([hash]) => hash));
-    texts.push(...found.map(([, text]) => text.split('\n')[0]?.trim() ?? ''));
+  /** Takes the first of what the search finds. */
+  const choose = async (page: Page, text: string): Promise<void> => {
+    await page.keyboard.type(text);
+    await page.locator(FOUND).first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+  };
+
+  const summaries = procedures.map(({ route }) => route.summary);
+  const summaryOf = (id: string): string => procedures.find((procedure) => procedure.id === id)?.route.summary ?? '';
+  const listGames = summaryOf('game.list');
+  const readProfile = summaryOf('user.getProfile');
+
+  /** A link of the page, as far as it is looked at. */
+  interface HTMLLink {
+    hash: string;
+    innerText: string;
   }
-  expect(led).toEqual(procedures.map(({ router, id }) => fragmentOf(router, id)));
-  expect(texts).toEqual(summaries);
-});
 
-test('a fragment leads to its operation, which leads to the page that sends it', async () => {
-  const page = await open(fragmentOf('game', 'game.list'));
-  const heading = page.getByRole('heading', { name: listGames });
-  await heading.waitFor();
-  await expect(heading.isVisible()).resolves.toBe(true);
-  const section = page.locator('[id="game/game.list"]');
-  expect(await section.getByRole('link', { name: 'Try it' }).getAttribute('href')).toBe(
-    `${app.url}/docs/#/game/game.list`,
-  );
-});
+  test('the navigation leads to all operations, in the order of the contract', async () => {
+    const page = await open();
+    const led: string[] = [];
+    const texts: string[] = [];
+    // Opening one group may close another.
+    for (const router of ['game', 'image', 'user']) {
+      const links = page.locator(`[data-component-name="Menu/MenuItem"] a[href*="#/${router}/"][href*="."]`);
+      await page.locator(`redoc a[href$="#/${router}"]`).first().click();
+      await links.first().waitFor();
+      const found = (await links.evaluateAll((all) =>
+        all.map((one) => [(one as unknown as HTMLLink).hash, (one as unknown as HTMLLink).innerText]),
+      )) as [string, string][];
+      led.push(...found.map(([hash]) => hash));
+      texts.push(...found.map(([, text]) => text.split('\n')[0]?.trim() ?? ''));
+    }
+    expect(led).toEqual(procedures.map(({ router, id }) => fragmentOf(router, id)));
+    expect(texts).toEqual(summaries);
+  });
 
-test('the samples of an operation switch their language', async () => {
-  const page = await open(fragmentOf('game', 'game.list'));
-  const section = page.locator('[id="game/game.list"]');
-  const code = section.getByTestId('source-code').first();
-  const languages = section
-    .getByTestId('right-panel')
-    .filter({ has: page.getByTestId('source-code') })
-    .first()
-    .getByTestId('dropdown')
-    .last();
-  await code.filter({ hasText: 'curl' }).waitFor();
-  // By then all is drawn; before, a menu closes again.
-  await page.getByTestId('search-trigger').waitFor();
-  expect(await code.innerText()).toContain(`${app.url}/api/trpc/game.list`);
-  for (const [language, text] of [
-    ['TypeScript', 'await '],
-    ['Python', 'import '],
-    ['Go', ':= '],
-    ['Java', 'new '],
-    ['Rust', '.await'],
-  ] as const) {
-    const item = page.getByRole('menuitem').filter({ hasText: language, visible: true });
-    const isOpen = () =>
-      item.waitFor({ timeout: 1000 }).then(
-        () => true,
-        () => false,
-      );
-    do await languages.click();
-    while (!(await isOpen()));
-    await item.click();
-    await code.filter({ hasText: text }).waitFor();
-  }
-  await screenshot(page, 'rust');
-}, 60_000);
+  test('a fragment leads to its operation, which leads to the page that sends it', async () => {
+    const page = await open(fragmentOf('game', 'game.list'));
+    const heading = page.getByRole('heading', { name: listGames });
+    await heading.waitFor();
+    await expect(heading.isVisible()).resolves.toBe(true);
+    const section = page.locator('[id="game/game.list"]');
+    expect(await section.getByRole('link', { name: 'Try it' }).getAttribute('href')).toBe(
+      `${app.url}/docs/#/game/game.list`,
+    );
+  });
 
-test('the search finds an operation by its name', async () => {
-  const page = await open();
-  await page.getByTestId('search-trigger').click();
-  await choose(page, 'getRelated');
-  await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.getRelated')));
-});
+  test('the samples of an operation switch their language', async () => {
+    const page = await open(fragmentOf('game', 'game.list'));
+    const section = page.locator('[id="game/game.list"]');
+    const code = section.getByTestId('source-code').first();
+    const languages = section
+      .getByTestId('right-panel')
+      .filter({ has: page.getByTestId('source-code') })
+      .first()
+      .getByTestId('dropdown')
+      .last();
+    await code.filter({ hasText: 'curl' }).waitFor();
+    // By then all is drawn; before, a menu closes again.
+    await page.getByTestId('search-trigger').waitFor();
+    expect(await code.innerText()).toContain(`${app.url}/api/trpc/game.list`);
+    for (const [language, text] of [
+      ['TypeScript', 'await '],
+      ['Python', 'import '],
+      ['Go', ':= '],
+      ['Java', 'new '],
+      ['Rust', '.await'],
+    ] as const) {
+      const item = page.getByRole('menuitem').filter({ hasText: language, visible: true });
+      const isOpen = () =>
+        item.waitFor({ timeout: 1000 }).then(
+          () => true,
+          () => false,
+        );
+      do await languages.click();
+      while (!(await isOpen()));
+      await item.click();
+      await code.filter({ hasText: text }).waitFor();
+    }
+    await screenshot(page, 'rust');
+  }, 60_000);
 
-test('on a phone a menu leads to the operations', async () => {
-  const page = await open('', { viewport: NARROW });
-  const link = page.locator('redoc a[href$="#/user"]').first();
-  await expect(link.isVisible()).resolves.toBe(false);
-  await page.getByTestId('floating-button').click();
-  await link.click();
-  await page.getByRole('heading', { name: readProfile }).waitFor();
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW.width);
-  await screenshot(page, 'menu');
-});
+  test('the search finds an operation by its name', async () => {
+    const page = await open();
+    await page.getByTestId('search-trigger').click();
+    await choose(page, 'getRelated');
+    await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.getRelated')));
+  });
 
-// That of the overview is for `pages.test.ts`, as for all pages.
-test.each([
-  ['wide', WIDE],
-  ['narrow', NARROW],
-] as const)('axe finds nothing serious in an operation on a %s page', async (width, viewport) => {
-  const page = await open(fragmentOf('game', 'game.list'), { viewport });
-  await page.getByRole('heading', { name: listGames }).waitFor();
-  await page.evaluate(axe);
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await settled(page);
-    await screenshot(page, `operation-${width}-${colorScheme}`);
-    const found = await page.evaluate<
-      string[]
-    >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+  test('on a phone a menu leads to the operations', async () => {
+    const page = await open('', { viewport: NARROW });
+    const link = page.locator('redoc a[href$="#/user"]').first();
+    await expect(link.isVisible()).resolves.toBe(false);
+    await page.getByTestId('floating-button').click();
+    await link.click();
+    await page.getByRole('heading', { name: readProfile }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW.width);
+    await screenshot(page, 'menu');
+  });
+
+  // That of the overview is for `pages.test.ts`, as for all pages.
+  test.each([
+    ['wide', WIDE],
+    ['narrow', NARROW],
+  ] as const)('axe finds nothing serious in an operation on a %s page', async (width, viewport) => {
+    const page = await open(fragmentOf('game', 'game.list'), { viewport });
+    await page.getByRole('heading', { name: listGames }).waitFor();
+    await page.evaluate(axe);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await settled(page);
+      await screenshot(page, `operation-${width}-${colorScheme}`);
+      const found = await page.evaluate<
+        string[]
+      >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
       violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
-    expect([colorScheme, found]).toEqual([colorScheme, []]);
-  }
-});
+      expect([colorScheme, found]).toEqual([colorScheme, []]);
+    }
+  });
 
-const HAS_FOCUS = (element: unknown): boolean =>
-  element === (globalThis as unknown as { document: { activeElement: unknown } }).document.activeElement;
+  const HAS_FOCUS = (element: unknown): boolean =>
+    element === (globalThis as unknown as { document: { activeElement: unknown } }).document.activeElement;
 
-test('the keyboard alone reaches the content, the search and an operation', async () => {
-  const page = await open();
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  expect(await page.evaluate('document.activeElement.localName')).toMatch(/^h[12]$/);
-  const search = page.getByTestId('search-trigger');
-  for (let presses = 0; presses < 50 && !(await search.evaluate(HAS_FOCUS)); presses++) {
-    await page.keyboard.press('Shift+Tab');
-  }
-  await page.keyboard.press('Enter');
-  await page.getByRole('textbox', { name: 'Search' }).waitFor();
-  await choose(page, 'Publish a game');
-  await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.create')));
-});
+  test('the keyboard alone reaches the content, the search and an operation', async () => {
+    const page = await open();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.localName')).toMatch(/^h[12]$/);
+    const search = page.getByTestId('search-trigger');
+    for (let presses = 0; presses < 50 && !(await search.evaluate(HAS_FOCUS)); presses++) {
+      await page.keyboard.press('Shift+Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Search' }).waitFor();
+    await choose(page, 'Publish a game');
+    await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.create')));
+  });
 
-test('nothing was asked of other hosts, nor does the page lead to the services of others', async () => {
-  const page = await open(fragmentOf('user', 'user.me'));
-  await page.getByRole('heading', { name: summaryOf('user.me') }).waitFor();
-  const shown = page.locator('a[href*="redocly"], a[href*="chatgpt"], a[href*="claude"]').filter({ visible: true });
-  expect(await shown.count()).toBe(0);
-  expect(foreign).toEqual([]);
-  expect(complaints).toEqual([]);
+  test('nothing was asked of other hosts, nor does the page lead to the services of others', async () => {
+    const page = await open(fragmentOf('user', 'user.me'));
+    await page.getByRole('heading', { name: summaryOf('user.me') }).waitFor();
+    const shown = page.locator('a[href*="redocly"], a[href*="chatgpt"], a[href*="claude"]').filter({ visible: true });
+    expect(await shown.count()).toBe(0);
+    expect(foreign).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@
  * @tier long
  */
 import { readFileSync } from 'node:fs';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { procedures, scopes } from '../../../contract/index.ts';
 import { differenceOf } from '../../../src/testkit/conformance/findings/finding.ts';
 import { anySeed } from '../../../src/testkit/conformance/seed.ts';
@@ -12,32 +12,34 @@ import { generateKey } from '../../../src/auth/format.ts';
 import { startApp } from '../../harness/app/app.ts';
 
 const app = await startApp();
-afterAll(() => app.stop());
+describe('verify on all engines', () => {
+  afterAll(() => app.stop());
 
-// What the kit finds in services that are not as they should be, `test/testkit/conformance/http.test.ts` shows.
-test('the conformance kit finds nothing on this database', async () => {
-  const other = await app.aUser();
-  for (const title of ['one', 'two', 'three', 'four']) {
-    await app.aGame({ title }, other);
-    await app.anImagePost({ title }, other);
-  }
-  const { key } = await app.aUser();
-  const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as object;
-  const { results } = await verify({
-    baseUrl: app.url,
-    unknownKey: generateKey(),
-    origin: 'https://app.example.com',
-    document,
-    key,
-    seed: anySeed(),
-  });
-  expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
-  expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
-  expect([...new Set(results.map(({ subject }) => subject))]).toEqual(['service', ...procedures.map(({ id }) => id)]);
-  const skipped = results.filter(({ outcome }) => outcome === 'skipped');
-  // Nothing but what such a key cannot see.
-  expect([...new Set(skipped.map(({ reason }) => `${reason}`))].toSorted()).toEqual([
-    ...scopes.map((scope) => `it needs a key without ${scope}`),
-    'no 429 or 503 came',
-  ]);
-}, 120_000);
+  // What the kit finds in services that are not as they should be, `test/testkit/conformance/http.test.ts` shows.
+  test('the conformance kit finds nothing on this database', async () => {
+    const other = await app.aUser();
+    for (const title of ['one', 'two', 'three', 'four']) {
+      await app.aGame({ title }, other);
+      await app.anImagePost({ title }, other);
+    }
+    const { key } = await app.aUser();
+    const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as object;
+    const { results } = await verify({
+      baseUrl: app.url,
+      unknownKey: generateKey(),
+      origin: 'https://app.example.com',
+      document,
+      key,
+      seed: anySeed(),
+    });
+    expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
+    expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
+    expect([...new Set(results.map(({ subject }) => subject))]).toEqual(['service', ...procedures.map(({ id }) => id)]);
+    const skipped = results.filter(({ outcome }) => outcome === 'skipped');
+    // Nothing but what such a key cannot see.
+    expect([...new Set(skipped.map(({ reason }) => `${reason}`))].toSorted()).toEqual([
+      ...scopes.map((scope) => `it needs a key without ${scope}`),
+      'no 429 or 503 came',
+    ]);
+  }, 120_000);
+});

@@ -25,259 +25,269 @@ const meddler = await startMeddler(app.url);
 let user: TestUser;
 let folder: string;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'content-gateway-verify-'));
-  user = await app.aUser();
-  await app.aGame({ gameType: 'RPG', tagNames: ['a', 'b'] });
-  await app.anImagePost({ tagNames: ['a', 'b'] });
-});
-afterAll(async () => {
-  await meddler.stop();
-  await app.stop();
-  await rm(folder, { recursive: true });
-});
-afterEach(() => meddler.meddle(undefined));
-
-const verify = (base: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<Outcome> =>
-  runCli(['verify', base, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
-
-describe('what is no gateway', () => {
-  const server = createServer((_, response) => {
-    response.writeHead(404, { 'Content-Type': 'text/html; charset=utf-8' }).end('<html>');
-  });
+describe('verify command', () => {
   beforeAll(async () => {
-    await once(server.listen(0, '127.0.0.1'), 'listening');
+    folder = await mkdtemp(join(tmpdir(), 'content-gateway-verify-'));
+    user = await app.aUser();
+    await app.aGame({ gameType: 'RPG', tagNames: ['a', 'b'] });
+    await app.anImagePost({ tagNames: ['a', 'b'] });
   });
-  afterAll(() => void server.close());
+  afterAll(async () => {
+    await meddler.stop();
+    await app.stop();
+    await rm(folder, { recursive: true });
+  });
+  afterEach(() => meddler.meddle(undefined));
 
-  test('is told in one line, with status 3', async () => {
-    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    expect(await verify(`${base}/gw/`, ['--json'])).toEqual({
-      code: 3,
-      stdout: '',
-      stderr: `error: ${base}/gw is no content gateway: GET /gw/openapi.json answered 404 text/html.\n`,
+  const verify = (base: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<Outcome> =>
+    runCli(['verify', base, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
+
+  describe('what is no gateway', () => {
+    const server = createServer((_, response) => {
+      response.writeHead(404, { 'Content-Type': 'text/html; charset=utf-8' }).end('<html>');
+    });
+    beforeAll(async () => {
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+    });
+    afterAll(() => void server.close());
+
+    test('is told in one line, with status 3', async () => {
+      const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      expect(await verify(`${base}/gw/`, ['--json'])).toEqual({
+        code: 3,
+        stdout: '',
+        stderr: `error: ${base}/gw is no content gateway: GET /gw/openapi.json answered 404 text/html.\n`,
+      });
+    });
+
+    test('is told of a path of a gateway that is none of its pages', async () => {
+      const { code, stderr } = await verify(`${app.url}/elsewhere`);
+      const words = `GET /elsewhere/openapi.json answered 404 application/json.`;
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: `error: ${app.url}/elsewhere is no content gateway: ${words}\n`,
+      });
     });
   });
 
-  test('is told of a path of a gateway that is none of its pages', async () => {
-    const { code, stderr } = await verify(`${app.url}/elsewhere`);
-    const words = `GET /elsewhere/openapi.json answered 404 application/json.`;
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: `error: ${app.url}/elsewhere is no content gateway: ${words}\n`,
-    });
-  });
-});
-
-test.each(['/', '/docs', '/docs/', '/openapi.json', '/api/trpc', '/api/trpc/', '/api/trpc/game.list'])(
-  'the base is found from its %s',
-  async (path) => {
-    const { code, stdout, stderr } = await verify(app.url + path, ['--only', 'service', '--json']);
-    const told = path === '/' ? '' : `Taking ${app.url} for the base of ${app.url}${path.replace(/\/$/, '')}.\n`;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: told });
-    expect(JSON.parse(stdout)).toMatchObject({ baseUrl: app.url, failed: 0 });
-  },
-);
-
-test('a gateway whose document is hidden is verified all the same', async () => {
-  meddler.meddle(async (request, forward) =>
-    request.path === '/openapi.json' ? { status: 403, headers: {}, body: '' } : forward(request),
+  test.each(['/', '/docs', '/docs/', '/openapi.json', '/api/trpc', '/api/trpc/', '/api/trpc/game.list'])(
+    'the base is found from its %s',
+    async (path) => {
+      const { code, stdout, stderr } = await verify(app.url + path, ['--only', 'service', '--json']);
+      const told = path === '/' ? '' : `Taking ${app.url} for the base of ${app.url}${path.replace(/\/$/, '')}.\n`;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: told });
+      expect(JSON.parse(stdout)).toMatchObject({ baseUrl: app.url, failed: 0 });
+    },
   );
-  const { code, stdout } = await verify(meddler.url, ['--only', 'service']);
-  expect(code).toBe(1);
-  expect(stdout).toContain('expected an OpenAPI document at /openapi.json, came status 403');
-});
 
-describe('the key', () => {
-  test('is taken from GATEWAY_KEY, unless the option names another', async () => {
-    const only = ['--only', 'user.me', '--json'];
-    const withVariable = await verify(app.url, only, { GATEWAY_KEY: user.key });
-    expect(JSON.parse(withVariable.stdout)).toMatchObject({ failed: 0, skipped: 1 });
-    expect(await verify(app.url, only, { GATEWAY_KEY: generateKey() })).toMatchObject({ code: 2, stdout: '' });
-    const withBoth = await verify(app.url, [...only, '--key', user.key], { GATEWAY_KEY: generateKey() });
-    expect([withBoth.code, withBoth.stderr]).toEqual([0, '']);
+  test('a gateway whose document is hidden is verified all the same', async () => {
+    meddler.meddle(async (request, forward) =>
+      request.path === '/openapi.json' ? { status: 403, headers: {}, body: '' } : forward(request),
+    );
+    const { code, stdout } = await verify(meddler.url, ['--only', 'service']);
+    expect(code).toBe(1);
+    expect(stdout).toContain('expected an OpenAPI document at /openapi.json, came status 403');
   });
 
-  test('that is refused ends a run that would only read, too', async () => {
-    const { code, stderr } = await verify(app.url, ['--read-only', '--key', generateKey()]);
-    expect([code, stderr]).toEqual([2, 'error: The deployment refuses the key: status 401 "KEY_UNKNOWN".\n']);
-  });
-
-  test('is in nothing that is printed or written', async () => {
-    meddler.meddle(async (request, forward) => ({ ...(await forward(request)), status: 500 }));
-    const junit = join(folder, 'secret.xml');
-    const { stdout, stderr } = await verify(meddler.url, ['--only', 'user.me', '--junit', junit], {
-      GATEWAY_KEY: user.key,
+  describe('the key', () => {
+    test('is taken from GATEWAY_KEY, unless the option names another', async () => {
+      const only = ['--only', 'user.me', '--json'];
+      const withVariable = await verify(app.url, only, { GATEWAY_KEY: user.key });
+      expect(JSON.parse(withVariable.stdout)).toMatchObject({ failed: 0, skipped: 1 });
+      expect(await verify(app.url, only, { GATEWAY_KEY: generateKey() })).toMatchObject({ code: 2, stdout: '' });
+      const withBoth = await verify(app.url, [...only, '--key', user.key], { GATEWAY_KEY: generateKey() });
+      expect([withBoth.code, withBoth.stderr]).toEqual([0, '']);
     });
-    const json = await verify(meddler.url, ['--only', 'user.me', '--json'], { GATEWAY_KEY: user.key });
-    expect(stdout).toContain('"$GATEWAY_KEY"');
-    for (const text of [stdout, stderr, json.stdout, await readFile(junit, 'utf8')])
-      expect(text).not.toContain(user.key);
-  });
-});
 
-describe('what is skipped', () => {
-  test('is told by reason, and fails the run where it is more than it may be', async () => {
-    const args = ['--only', 'game.getTypeStats,user.me'];
-    const { stdout } = await verify(app.url, args);
-    const [, skipped = ''] = /, ([0-9]+) skipped, /.exec(stdout) ?? [];
-    const reasons = [...stdout.matchAll(/^SKIPPED ([0-9]+) of .*: it needs a key/gm)].map(([, n]) => Number(n));
-    expect(reasons.reduce((sum, n) => sum + n, 0)).toBe(Number(skipped));
-    expect(await verify(app.url, [...args, '--max-skipped', skipped])).toMatchObject({ code: 0, stderr: '' });
-    expect(await verify(app.url, [...args, '--max-skipped', String(Number(skipped) - 1)])).toMatchObject({
-      code: 1,
-      stderr: `${skipped} checks were skipped, ${Number(skipped) - 1} may be.\n`,
+    test('that is refused ends a run that would only read, too', async () => {
+      const { code, stderr } = await verify(app.url, ['--read-only', '--key', generateKey()]);
+      expect([code, stderr]).toEqual([2, 'error: The deployment refuses the key: status 401 "KEY_UNKNOWN".\n']);
+    });
+
+    test('is in nothing that is printed or written', async () => {
+      meddler.meddle(async (request, forward) => ({ ...(await forward(request)), status: 500 }));
+      const junit = join(folder, 'secret.xml');
+      const { stdout, stderr } = await verify(meddler.url, ['--only', 'user.me', '--junit', junit], {
+        GATEWAY_KEY: user.key,
+      });
+      const json = await verify(meddler.url, ['--only', 'user.me', '--json'], { GATEWAY_KEY: user.key });
+      expect(stdout).toContain('"$GATEWAY_KEY"');
+      for (const text of [stdout, stderr, json.stdout, await readFile(junit, 'utf8')])
+        expect(text).not.toContain(user.key);
     });
   });
-});
 
-describe('--json', () => {
-  test('prints one value, with all that was found', async () => {
+  describe('what is skipped', () => {
+    test('is told by reason, and fails the run where it is more than it may be', async () => {
+      const args = ['--only', 'game.getTypeStats,user.me'];
+      const { stdout } = await verify(app.url, args);
+      const [, skipped = ''] = /, ([0-9]+) skipped, /.exec(stdout) ?? [];
+      const reasons = [...stdout.matchAll(/^SKIPPED ([0-9]+) of .*: it needs a key/gm)].map(([, n]) => Number(n));
+      expect(reasons.reduce((sum, n) => sum + n, 0)).toBe(Number(skipped));
+      expect(await verify(app.url, [...args, '--max-skipped', skipped])).toMatchObject({ code: 0, stderr: '' });
+      expect(await verify(app.url, [...args, '--max-skipped', String(Number(skipped) - 1)])).toMatchObject({
+        code: 1,
+        stderr: `${skipped} checks were skipped, ${Number(skipped) - 1} may be.\n`,
+      });
+    });
+  });
+
+  describe('--json', () => {
+    test('prints one value, with all that was found', async () => {
+      meddler.meddle(async (request, forward) => {
+        const reply = await forward(request);
+        return request.path === '/api/trpc/game.getTypeStats' && reply.status === 200
+          ? { ...reply, status: 201 }
+          : reply;
+      });
+      const { code, stdout, stderr } = await verify(meddler.url, [
+        '--only',
+        'game.getTypeStats',
+        '--json',
+        '--seed',
+        '5',
+      ]);
+      expect([code, stderr, stdout.split('\n').length]).toEqual([1, '', 2]);
+      const report = JSON.parse(stdout);
+      const members =
+        'baseUrl seed run readOnly seconds checks passed failed skipped findings skips results changes records';
+      expect(Object.keys(report).join(' ')).toBe(members);
+      expect(report).toMatchObject({
+        baseUrl: meddler.url,
+        seed: 5,
+        readOnly: false,
+        findings: [
+          {
+            expected: 'status 200 with a result',
+            came: 'status 201 with a result',
+            at: null,
+            request: {
+              operation: 'game.getTypeStats',
+              method: 'POST',
+              url: `${meddler.url}/api/trpc/game.getTypeStats`,
+            },
+            shownBy: expect.arrayContaining([{ operation: 'game.getTypeStats', name: 'takes {}' }]),
+          },
+        ],
+        records: { made: 0, left: 0 },
+      });
+      expect(report.checks).toBe(report.passed + report.failed + report.skipped);
+      expect(report.results).toHaveLength(report.checks);
+      expect(report.skips.reduce((sum: number, { checks }: { checks: number }) => sum + checks, 0)).toBe(
+        report.skipped,
+      );
+    });
+  });
+
+  test('each fault has a command that shows it again', async () => {
     meddler.meddle(async (request, forward) => {
       const reply = await forward(request);
-      return request.path === '/api/trpc/game.getTypeStats' && reply.status === 200 ? { ...reply, status: 201 } : reply;
+      return request.path === '/api/trpc/user.me' && reply.status === 200 ? { ...reply, status: 202 } : reply;
     });
-    const { code, stdout, stderr } = await verify(meddler.url, [
-      '--only',
-      'game.getTypeStats',
-      '--json',
-      '--seed',
-      '5',
-    ]);
-    expect([code, stderr, stdout.split('\n').length]).toEqual([1, '', 2]);
-    const report = JSON.parse(stdout);
-    const members =
-      'baseUrl seed run readOnly seconds checks passed failed skipped findings skips results changes records';
-    expect(Object.keys(report).join(' ')).toBe(members);
-    expect(report).toMatchObject({
-      baseUrl: meddler.url,
-      seed: 5,
-      readOnly: false,
-      findings: [
-        {
-          expected: 'status 200 with a result',
-          came: 'status 201 with a result',
-          at: null,
-          request: { operation: 'game.getTypeStats', method: 'POST', url: `${meddler.url}/api/trpc/game.getTypeStats` },
-          shownBy: expect.arrayContaining([{ operation: 'game.getTypeStats', name: 'takes {}' }]),
-        },
-      ],
-      records: { made: 0, left: 0 },
+    const { stdout } = await verify(meddler.url, ['--only', 'user.me', '--json'], { GATEWAY_KEY: user.key });
+    const [{ replay, request }] = JSON.parse(stdout).findings;
+    const env = { PATH: process.env['PATH'], GATEWAY_KEY: user.key };
+    const replayed = await promisify(execFile)('sh', ['-c', replay], { env });
+    expect(replayed.stdout).toMatch(/^HTTP\/1\.1 202 /);
+    expect(replayed.stdout.toLowerCase()).toContain(`x-request-id: ${request.id}`);
+    expect(replayed.stdout).toContain(user.id);
+  });
+
+  describe('the records of a run', () => {
+    const count = async (run: string): Promise<number> =>
+      (await app.call('game.list', { search: run, limit: 1, page: 1 })).total;
+    const program = `'${process.execPath}' '${PROGRAM}'`;
+    const args = ['--only', 'game.getTypeStats', '--json'];
+
+    test('stay, and it says how to remove them', async () => {
+      const { stdout } = await verify(app.url, ['--only', 'game.getTypeStats'], { GATEWAY_KEY: user.key });
+      const [, n, run = ''] =
+        /^([0-9]+) records of it stay\. .* verify-cleanup --run ([0-9a-f]{12}) --yes$/m.exec(stdout) ?? [];
+      expect(Number(n)).toBeGreaterThan(0);
+      expect(await count(run)).toBe(Number(n));
+      const env = { DATABASE_URL: app.databaseUrl };
+      const { code } = await runCli(['verify-cleanup', '--run', run, '--yes'], { env });
+      expect([code, await count(run)]).toEqual([0, 0]);
     });
-    expect(report.checks).toBe(report.passed + report.failed + report.skipped);
-    expect(report.results).toHaveLength(report.checks);
-    expect(report.skips.reduce((sum: number, { checks }: { checks: number }) => sum + checks, 0)).toBe(report.skipped);
-  });
-});
 
-test('each fault has a command that shows it again', async () => {
-  meddler.meddle(async (request, forward) => {
-    const reply = await forward(request);
-    return request.path === '/api/trpc/user.me' && reply.status === 200 ? { ...reply, status: 202 } : reply;
-  });
-  const { stdout } = await verify(meddler.url, ['--only', 'user.me', '--json'], { GATEWAY_KEY: user.key });
-  const [{ replay, request }] = JSON.parse(stdout).findings;
-  const env = { PATH: process.env['PATH'], GATEWAY_KEY: user.key };
-  const replayed = await promisify(execFile)('sh', ['-c', replay], { env });
-  expect(replayed.stdout).toMatch(/^HTTP\/1\.1 202 /);
-  expect(replayed.stdout.toLowerCase()).toContain(`x-request-id: ${request.id}`);
-  expect(replayed.stdout).toContain(user.id);
-});
+    test('are removed by the command that is given', async () => {
+      const cleanup = `DATABASE_URL='${app.databaseUrl}' ${program} verify-cleanup --run $VERIFY_RUN --yes`;
+      const { code, stdout } = await verify(app.url, [...args, '--cleanup', cleanup], { GATEWAY_KEY: user.key });
+      const { run, records } = JSON.parse(stdout);
+      expect([code, records.left, await count(run)]).toEqual([0, 0, 0]);
+      expect(records.made).toBeGreaterThan(0);
+    });
 
-describe('the records of a run', () => {
-  const count = async (run: string): Promise<number> =>
-    (await app.call('game.list', { search: run, limit: 1, page: 1 })).total;
-  const program = `'${process.execPath}' '${PROGRAM}'`;
-  const args = ['--only', 'game.getTypeStats', '--json'];
-
-  test('stay, and it says how to remove them', async () => {
-    const { stdout } = await verify(app.url, ['--only', 'game.getTypeStats'], { GATEWAY_KEY: user.key });
-    const [, n, run = ''] =
-      /^([0-9]+) records of it stay\. .* verify-cleanup --run ([0-9a-f]{12}) --yes$/m.exec(stdout) ?? [];
-    expect(Number(n)).toBeGreaterThan(0);
-    expect(await count(run)).toBe(Number(n));
-    const env = { DATABASE_URL: app.databaseUrl };
-    const { code } = await runCli(['verify-cleanup', '--run', run, '--yes'], { env });
-    expect([code, await count(run)]).toEqual([0, 0]);
+    test('that a command leaves, or a command that fails, fail the run', async () => {
+      const lazy = await verify(app.url, [...args, '--cleanup', 'true'], { GATEWAY_KEY: user.key });
+      expect([lazy.code, lazy.stderr]).toEqual([
+        1,
+        expect.stringMatching(/^The cleanup left ([0-9]+) of \1 records\.\n$/),
+      ]);
+      const failed = await verify(app.url, [...args, '--cleanup', 'echo told; exit 4'], { GATEWAY_KEY: user.key });
+      expect([failed.code, failed.stderr]).toEqual([1, 'told\nThe cleanup ended with status 4.\n']);
+    });
   });
 
-  test('are removed by the command that is given', async () => {
-    const cleanup = `DATABASE_URL='${app.databaseUrl}' ${program} verify-cleanup --run $VERIFY_RUN --yes`;
-    const { code, stdout } = await verify(app.url, [...args, '--cleanup', cleanup], { GATEWAY_KEY: user.key });
-    const { run, records } = JSON.parse(stdout);
-    expect([code, records.left, await count(run)]).toEqual([0, 0, 0]);
-    expect(records.made).toBeGreaterThan(0);
-  });
+  describe('the document of a client', () => {
+    const released = async (): Promise<Json> => JSON.parse(await readFile('openapi/released/openapi.json', 'utf8'));
+    const withDocument = async (document: object): Promise<{ code: number | null; report: Json }> => {
+      const file = join(folder, 'client.json');
+      await writeFile(file, JSON.stringify(document));
+      const { code, stdout } = await verify(app.url, [
+        '--document',
+        file,
+        '--json',
+        '--only',
+        'game.list,game.getTypeStats',
+      ]);
+      return { code, report: JSON.parse(stdout) };
+    };
 
-  test('that a command leaves, or a command that fails, fail the run', async () => {
-    const lazy = await verify(app.url, [...args, '--cleanup', 'true'], { GATEWAY_KEY: user.key });
-    expect([lazy.code, lazy.stderr]).toEqual([
-      1,
-      expect.stringMatching(/^The cleanup left ([0-9]+) of \1 records\.\n$/),
-    ]);
-    const failed = await verify(app.url, [...args, '--cleanup', 'echo told; exit 4'], { GATEWAY_KEY: user.key });
-    expect([failed.code, failed.stderr]).toEqual([1, 'told\nThe cleanup ended with status 4.\n']);
-  });
-});
+    test('that was released is served as it says, and what is new is told', async () => {
+      const { code, report } = await withDocument(await released());
+      expect([code, report['findings']]).toEqual([0, []]);
+      expect(report['changes'].filter(({ breaks }: { breaks: boolean }) => breaks)).toEqual([]);
+      expect(report['results']).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({
+            operation: 'game.list',
+            name: 'answers what clients of client.json can read',
+            outcome: 'passed',
+          }),
+        ]),
+      );
+    });
 
-describe('the document of a client', () => {
-  const released = async (): Promise<Json> => JSON.parse(await readFile('openapi/released/openapi.json', 'utf8'));
-  const withDocument = async (document: object): Promise<{ code: number | null; report: Json }> => {
-    const file = join(folder, 'client.json');
-    await writeFile(file, JSON.stringify(document));
-    const { code, stdout } = await verify(app.url, [
-      '--document',
-      file,
-      '--json',
-      '--only',
-      'game.list,game.getTypeStats',
-    ]);
-    return { code, report: JSON.parse(stdout) };
-  };
+    test('that the service breaks fails the run', async () => {
+      const document = await released();
+      const { schemas } = document['components'];
+      schemas['GameSummary'].properties.likeCount = { type: 'string' };
+      schemas['GameTypeCount'].properties.share = { type: 'number' };
+      schemas['GameTypeCount'].required.push('share');
+      const { code, report } = await withDocument(document);
+      expect(code).toBe(1);
+      expect(report['findings'].map(({ at, expected }: Record<string, string>) => `${at}: ${expected}`)).toEqual(
+        expect.arrayContaining([
+          '200 /result/data/json/items/*/likeCount: no type "integer"',
+          '200 /result/data/json/items/*/share: the member',
+          expect.stringMatching(/^\/result\/data\/json\/items\/0\/likeCount: string$/),
+          expect.stringMatching(/^\/result\/data\/json\/items\/0\/share: number$/),
+        ]),
+      );
+    });
 
-  test('that was released is served as it says, and what is new is told', async () => {
-    const { code, report } = await withDocument(await released());
-    expect([code, report['findings']]).toEqual([0, []]);
-    expect(report['changes'].filter(({ breaks }: { breaks: boolean }) => breaks)).toEqual([]);
-    expect(report['results']).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({
-          operation: 'game.list',
-          name: 'answers what clients of client.json can read',
-          outcome: 'passed',
-        }),
-      ]),
-    );
-  });
-
-  test('that the service breaks fails the run', async () => {
-    const document = await released();
-    const { schemas } = document['components'];
-    schemas['GameSummary'].properties.likeCount = { type: 'string' };
-    schemas['GameTypeCount'].properties.share = { type: 'number' };
-    schemas['GameTypeCount'].required.push('share');
-    const { code, report } = await withDocument(document);
-    expect(code).toBe(1);
-    expect(report['findings'].map(({ at, expected }: Record<string, string>) => `${at}: ${expected}`)).toEqual(
-      expect.arrayContaining([
-        '200 /result/data/json/items/*/likeCount: no type "integer"',
-        '200 /result/data/json/items/*/share: the member',
-        expect.stringMatching(/^\/result\/data\/json\/items\/0\/likeCount: string$/),
-        expect.stringMatching(/^\/result\/data\/json\/items\/0\/share: number$/),
-      ]),
-    );
-  });
-
-  test.each([
-    ['no file', undefined, /^error: .*client\.json cannot be read: ENOENT/],
-    ['no JSON', 'openapi: 3.1.0', /^error: client\.json is no JSON: /],
-    ['no document', '{"swagger":"2.0"}', /^error: client\.json is no OpenAPI document of version 3\.0 or 3\.1\.$/m],
-    ['a document of nothing', '{"openapi":"3.1.0","paths":{}}', /^error: client\.json describes no operation /],
-  ])('that is %s cannot be used', async (_, text, fault) => {
-    const file = join(folder, 'client.json');
-    if (text === undefined) await rm(file, { force: true });
-    else await writeFile(file, text);
-    const { code, stderr } = await verify(app.url, ['--document', file]);
-    expect([code, stderr]).toEqual([2, expect.stringMatching(fault)]);
+    test.each([
+      ['no file', undefined, /^error: .*client\.json cannot be read: ENOENT/],
+      ['no JSON', 'openapi: 3.1.0', /^error: client\.json is no JSON: /],
+      ['no document', '{"swagger":"2.0"}', /^error: client\.json is no OpenAPI document of version 3\.0 or 3\.1\.$/m],
+      ['a document of nothing', '{"openapi":"3.1.0","paths":{}}', /^error: client\.json describes no operation /],
+    ])('that is %s cannot be used', async (_, text, fault) => {
+      const file = join(folder, 'client.json');
+      if (text === undefined) await rm(file, { force: true });
+      else await writeFile(file, text);
+      const { code, stderr } = await verify(app.url, ['--document', file]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(fault)]);
+    });
   });
 });

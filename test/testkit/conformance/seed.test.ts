@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
 import { runCli, startSandbox } from '../../harness/app/program.ts';
 
@@ -87,49 +87,51 @@ const told = (streams: readonly Buffer[]): string[] => {
 };
 
 let recorder: Awaited<ReturnType<typeof startRecorder>>;
-beforeAll(async () => {
-  recorder = await startRecorder();
-});
-afterAll(() => void recorder.stop());
+describe('seeded runs of verify', () => {
+  beforeAll(async () => {
+    recorder = await startRecorder();
+  });
+  afterAll(() => void recorder.stop());
 
-/** What a run with these options sends to a new sandbox. */
-const sent = async (...options: string[]): Promise<string[]> => {
-  const sandbox = await startSandbox();
-  recorder.record(sandbox.base);
-  const { code, stderr, stdout } = await runCli(['verify', recorder.url, '--key', KEY, ...options]);
-  await sandbox.stop();
-  expect({ code, stderr, stdout: code === 0 ? '' : stdout }).toEqual({ code: 0, stderr: '', stdout: '' });
-  return told(recorder.taken());
-};
-
-test(
-  'two runs with one seed send the same, and one with another seed does not',
-  async () => {
-    const [first, second] = [await sent('--seed', SEED), await sent('--seed', SEED)];
-    expect(first.length).toBeGreaterThan(1000);
-    // One difference says more than two thousand requests.
-    const differing = first.findIndex((request, index) => request !== second[index]);
-    expect([first[differing], first.length]).toEqual([second[differing], second.length]);
-    expect(differing).toBe(-1);
-
-    const other = await sent('--seed', '1', '--only', 'service');
-    expect(first).not.toContain(other.at(-1));
-  },
-  RUN_MS,
-);
-
-test(
-  'a seed that was used on a deployment is refused there',
-  async () => {
+  /** What a run with these options sends to a new sandbox. */
+  const sent = async (...options: string[]): Promise<string[]> => {
     const sandbox = await startSandbox();
-    const args = ['verify', sandbox.base, '--key', KEY, '--only', 'game.create', '--seed', '7'];
-    expect((await runCli(args)).code).toBe(0);
-    expect(await runCli(args)).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: 'error: A run with the seed 7 was made here within the last 24 hours: take another one.\n',
-    });
+    recorder.record(sandbox.base);
+    const { code, stderr, stdout } = await runCli(['verify', recorder.url, '--key', KEY, ...options]);
     await sandbox.stop();
-  },
-  RUN_MS,
-);
+    expect({ code, stderr, stdout: code === 0 ? '' : stdout }).toEqual({ code: 0, stderr: '', stdout: '' });
+    return told(recorder.taken());
+  };
+
+  test(
+    'two runs with one seed send the same, and one with another seed does not',
+    async () => {
+      const [first, second] = [await sent('--seed', SEED), await sent('--seed', SEED)];
+      expect(first.length).toBeGreaterThan(1000);
+      // One difference says more than two thousand requests.
+      const differing = first.findIndex((request, index) => request !== second[index]);
+      expect([first[differing], first.length]).toEqual([second[differing], second.length]);
+      expect(differing).toBe(-1);
+
+      const other = await sent('--seed', '1', '--only', 'service');
+      expect(first).not.toContain(other.at(-1));
+    },
+    RUN_MS,
+  );
+
+  test(
+    'a seed that was used on a deployment is refused there',
+    async () => {
+      const sandbox = await startSandbox();
+      const args = ['verify', sandbox.base, '--key', KEY, '--only', 'game.create', '--seed', '7'];
+      expect((await runCli(args)).code).toBe(0);
+      expect(await runCli(args)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'error: A run with the seed 7 was made here within the last 24 hours: take another one.\n',
+      });
+      await sandbox.stop();
+    },
+    RUN_MS,
+  );
+});

@@ -6,58 +6,60 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { startSandbox } from '../../harness/app/program.ts';
 
-describe('a service that is no sandbox', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.stop());
-
-  test.each([
-    ['GET', '/sandbox'],
-    ['POST', '/sandbox/reset'],
-  ])('knows no %s %s', async (method, path) => {
-    const response = await fetch(`${app.url}${path}`, { method });
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ error: { json: { data: { reason: 'ROUTE_NOT_FOUND' } } } });
-  });
-
-  test.each([
-    ['X-Sandbox-Delay', 'no number'],
-    ['X-Sandbox-Status', '503'],
-    ['X-Sandbox-Fault', 'before=503'],
-    ['X-Sandbox-Fault', 'after=reset'],
-    ['X-Sandbox-Fault', 'nonsense'],
-    ['X-Sandbox-Name', 'no name'],
-    ['X-Sandbox-Space', 'no name'],
-  ])('passes over %s: %s', async (name, value) => {
-    const { status } = await app.send('game.getTypeStats', {}, undefined, { [name]: value });
-    expect(status).toBe(200);
-  });
-
-  test('has one space', async () => {
-    await app.aGame({ title: 'for all' });
-    const { body } = await app.send('game.list', { limit: 1, page: 1, search: 'for all' }, undefined, {
-      'X-Sandbox-Space': 'other',
+describe('sandbox over HTTP', () => {
+  describe('a service that is no sandbox', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await startApp();
     });
-    expect(body.result.data.json.total).toBe(1);
-  });
-});
+    afterAll(() => app.stop());
 
-test('the sandbox as a program has its spaces, and leaves them when it is told to stop', async () => {
-  const sandbox = await startSandbox();
-  const totals: number[] = [];
-  for (const space of [undefined, 'one', 'two']) {
-    const response = await fetch(`${sandbox.base}/api/trpc/game.list`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', ...(space !== undefined && { 'X-Sandbox-Space': space }) },
-      body: '{"json":{"limit":1,"page":1}}',
+    test.each([
+      ['GET', '/sandbox'],
+      ['POST', '/sandbox/reset'],
+    ])('knows no %s %s', async (method, path) => {
+      const response = await fetch(`${app.url}${path}`, { method });
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { json: { data: { reason: 'ROUTE_NOT_FOUND' } } } });
     });
-    const body = (await response.json()) as { result: { data: { json: { total: number } } } };
-    totals.push(body.result.data.json.total);
-  }
-  expect(new Set(totals).size).toBe(1);
-  expect((await fetch(`${sandbox.base}/sandbox/reset`, { method: 'POST' })).status).toBe(204);
-  expect(await sandbox.stop()).toBe(0);
-  expect(sandbox.log()).not.toMatch(/"level":[4-6]0(?!.*"slow request")/);
+
+    test.each([
+      ['X-Sandbox-Delay', 'no number'],
+      ['X-Sandbox-Status', '503'],
+      ['X-Sandbox-Fault', 'before=503'],
+      ['X-Sandbox-Fault', 'after=reset'],
+      ['X-Sandbox-Fault', 'nonsense'],
+      ['X-Sandbox-Name', 'no name'],
+      ['X-Sandbox-Space', 'no name'],
+    ])('passes over %s: %s', async (name, value) => {
+      const { status } = await app.send('game.getTypeStats', {}, undefined, { [name]: value });
+      expect(status).toBe(200);
+    });
+
+    test('has one space', async () => {
+      await app.aGame({ title: 'for all' });
+      const { body } = await app.send('game.list', { limit: 1, page: 1, search: 'for all' }, undefined, {
+        'X-Sandbox-Space': 'other',
+      });
+      expect(body.result.data.json.total).toBe(1);
+    });
+  });
+
+  test('the sandbox as a program has its spaces, and leaves them when it is told to stop', async () => {
+    const sandbox = await startSandbox();
+    const totals: number[] = [];
+    for (const space of [undefined, 'one', 'two']) {
+      const response = await fetch(`${sandbox.base}/api/trpc/game.list`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...(space !== undefined && { 'X-Sandbox-Space': space }) },
+        body: '{"json":{"limit":1,"page":1}}',
+      });
+      const body = (await response.json()) as { result: { data: { json: { total: number } } } };
+      totals.push(body.result.data.json.total);
+    }
+    expect(new Set(totals).size).toBe(1);
+    expect((await fetch(`${sandbox.base}/sandbox/reset`, { method: 'POST' })).status).toBe(204);
+    expect(await sandbox.stop()).toBe(0);
+    expect(sandbox.log()).not.toMatch(/"level":[4-6]0(?!.*"slow request")/);
+  });
 });
