@@ -12,27 +12,27 @@ export interface PoolUsage {
 export interface StatementObservation {
   /** The statement has a connection and is sent, to this server if there are several. */
   sent: (server?: { host: string; port: number }) => void;
-  /** It is answered, or given up. */
+  /** The statement was answered or cancelled. */
   end: (error?: unknown) => void;
 }
 
-/** Watches the connections of one purpose. */
+/** Observes the connections of one pool. */
 export interface PoolObserver {
-  /** Somebody has waited for a connection for so many milliseconds, 0 where there was one, and has it, or has given up. */
+  /** A call got a connection, or gave up, after waiting this long; 0 if one was idle. */
   waited: (ms: number) => void;
-  /** A statement is asked for, in whose turn it is by then: it may be sent in that of another. */
+  /** Begins to observe a statement, in the context of its caller: it may be sent in that of another call. */
   statement: (sql: string) => StatementObservation;
 }
 
-/** Why something is run again: it lost to others, or the database was out of reach. */
+/** Why a read or transaction is retried: it lost a conflict, or the database was unreachable. */
 export type RetryCause = 'conflict' | 'unreachable';
 
-/** Watches what the database is asked, and how long that takes. */
+/** Observes statements, connections and retries of a database. */
 export interface DatabaseObserver {
-  /** There is a pool from now on; `usage` tells how it stands. */
+  /** Registers a pool; `usage` returns its current figures. */
   pool: (name: string, usage: () => PoolUsage) => PoolObserver;
-  /** A read or a transaction is run again. */
+  /** A read or a transaction is retried. */
   retried: (cause: RetryCause) => void;
-  /** Returns what is to hear how many reads with this name each run answers. */
+  /** Returns a function to call with the number of requests that each batch of these reads answers. */
   coalesced: (reads: string) => (requests: number) => void;
 }

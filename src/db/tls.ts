@@ -3,7 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { AddressError } from '../errors.ts';
 
-/** What the driver has to know. */
+/** The TLS options of the driver. */
 export interface Tls {
   /** Certificates of the authorities that are trusted, in PEM; without, those that Node.js trusts. */
   ca?: string;
@@ -15,8 +15,8 @@ export interface Tls {
 }
 
 /**
- * Without PREFERRED, which falls back to an open connection: whoever sits between could always have it fall back. MySQL's
- * clients take it for the default; ours is DISABLED, which is plain about it.
+ * PREFERRED is left out: it falls back to an unencrypted connection, which an attacker in between can always force. MySQL's
+ * clients use it by default; the default here is DISABLED.
  */
 const MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
 const VERIFYING = ['VERIFY_CA', 'VERIFY_IDENTITY'];
@@ -82,7 +82,7 @@ const modeOf = (parameters: ReadonlyMap<string, string>, isIpAddress: boolean): 
   if (mode === 'VERIFY_CA' && !parameters.has('ssl-ca')) {
     throw new AddressError('has ssl-mode VERIFY_CA, which needs ssl-ca');
   }
-  // Given an address, the driver compares the certificate with `localhost`, whoever has it.
+  // For an IP address, the driver would compare the certificate with `localhost`.
   if (mode === 'VERIFY_IDENTITY' && isIpAddress) {
     throw new AddressError('has ssl-mode VERIFY_IDENTITY, which needs a host name; use VERIFY_CA for an IP address');
   }

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
-/** How long a database that took a write is believed to take others, and how long one that did not is not tried again. */
+/** How long a successful trial counts, and how long a failed one. */
 const WRITABLE_MS = 3000;
 const UNWRITABLE_MS = 1000;
-/** How long whoever asks waits for a trial. What it comes to later is for those who ask then. */
+/** How long a check waits for the trial. A late result serves later checks. */
 const PATIENCE_MS = 500;
 /** How long a trial may take: a server whose disk is full may wait for room instead of saying so. */
 const TRIAL_MS = 10_000;
 
 /**
- * Knows whether a database takes writes: by a trial now and then, one at a time, and only while somebody asks. A database
- * answers reads just as well when its disk is full, or when it was told to take no writes.
+ * Knows whether a database takes writes, by a trial write now and then: one at a time, and only when a check asks for it.
+ * A database with a full disk, or in read-only mode, still answers reads.
  */
 export class WriteProbe {
   readonly #trial: (deadline: Deadline) => Promise<unknown>;
@@ -20,12 +20,12 @@ export class WriteProbe {
   #knownUntil = 0;
   #trying: Promise<void> | undefined;
 
-  /** `trial` stores something. @throws AppError OVERLOADED where others keep it from doing so, which says nothing */
+  /** `trial` writes something. Its AppError OVERLOADED leaves the last result as it was. */
   constructor(trial: (deadline: Deadline) => Promise<unknown>) {
     this.#trial = trial;
   }
 
-  /** @throws AppError DATABASE_UNAVAILABLE when it takes none, as far as is known */
+  /** @throws AppError DATABASE_UNAVAILABLE when the last trial failed */
   async assert(): Promise<void> {
     if (performance.now() > this.#knownUntil) {
       this.#trying ??= this.#try().finally(() => (this.#trying = undefined));

@@ -9,7 +9,7 @@ interface BatchLoaderOptions<Request, Result> {
   maxRunning?: number;
   /** Requests in a batch. */
   maxBatch?: number;
-  /** Hears how many requests each batch has. */
+  /** Is called with the number of requests of each batch. */
   note?: ((requests: number) => void) | undefined;
 }
 
@@ -24,10 +24,10 @@ interface WaitingLoad<Request, Result> {
 
 const MAX_RUNNING = 2;
 const MAX_BATCH = 64;
-/** Beyond, requests are refused, so that memory has a bound: a deadline ends what waits when its turn comes. */
+/** More requests are refused, which bounds the memory: a request past its deadline leaves only when its turn comes. */
 const MAX_WAITING = 5000;
 
-/** Whoever fails because of another's query gets an error that nobody else adds to. */
+/** A copy of a shared query's error: each caller gets its own, to which it may add. */
 const ownError = (error: unknown): unknown => {
   if (error instanceof AppError) return new AppError(error.reason, { ...error.details, cause: error });
   return error instanceof Error ? new Error(error.message, { cause: error }) : error;

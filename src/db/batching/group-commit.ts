@@ -84,14 +84,14 @@ export class GroupCommit<Call, Result> {
   }
 
   /**
-   * Does a call that concerns `key`. One whose deadline ends while it waits is not done.
-   * @throws AppError TIMEOUT, OUTCOME_UNKNOWN when the deadline ends while others are served together with it, OVERLOADED
-   * when too many wait, and whatever doing it throws
+   * Runs a call that concerns `key`. A call whose deadline ends while it waits is not run.
+   * @throws AppError TIMEOUT, OUTCOME_UNKNOWN when the deadline ends while its group runs, OVERLOADED when too many wait,
+   * and the errors of the call itself
    */
   do(key: string, call: Call, deadline: Deadline): Promise<Result> {
     return new Promise((resolve, reject) => {
       const forget = deadline.onEnd((error) => {
-        // What is done alone has this deadline, and finds out whether it is stored.
+        // A call that runs alone has this deadline in its transaction, which learns the outcome.
         if (member.running !== 'alone') reject(member.running ? new AppError('OUTCOME_UNKNOWN') : error);
       });
       const member: WaitingWrite<Call, Result> = {
@@ -126,7 +126,7 @@ export class GroupCommit<Call, Result> {
     const { overtakeMs, isPipelined = false } = this.#options;
     for (let group = [first]; group.length > 0; group = this.#take(queue)) {
       const members = group.filter(({ deadline }) => !deadline.error);
-      // What is done together belongs to the call that has waited longest.
+      // The statements of a group are traced below the call that has waited longest.
       let onCommit: () => void = ignore;
       const commits = new Promise<void>((resolve) => (onCommit = resolve));
       const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members, onCommit));

@@ -15,17 +15,17 @@ interface WriteBufferOptions<V> {
   log: Logger;
 }
 
-/** Keys that are stored together: few enough that nobody waits long for what this locks. */
+/** Keys per transaction: few enough that other writes wait only briefly for its locks. */
 export const BATCH_KEYS = 256;
-/** From here on nobody waits for the delay. */
+/** With this many keys, the buffer is stored without delay. */
 export const FULL_KEYS = 4096;
-/** No more keys than these are kept while nothing can be stored. */
+/** The maximum number of keys kept while the database is unavailable. */
 export const MAX_KEYS = 65_536;
 
-/** How long it takes at most to store a batch. Later ones wait for it. */
+/** The time limit for storing a batch. Later batches wait for it. */
 const WRITE_TIMEOUT_MS = 5000;
 
-/** Collects small changes in memory and stores them together, for what may be lost in a crash. */
+/** Collects small changes in memory and stores them together. A crash loses at most the collected changes. */
 export class WriteBuffer<V> {
   readonly #options: WriteBufferOptions<V>;
   /** The oldest first. */

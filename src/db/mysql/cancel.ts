@@ -5,17 +5,17 @@ import { INTERRUPTED } from './errors.ts';
 import type { Canceller, SessionPool } from './pool.ts';
 import type { MysqlSession } from './session.ts';
 
-/** How long a server may take to give up a statement, before the connection is closed. */
+/** How long a server may take to cancel a statement, before the connection is closed. */
 const CANCEL_MS = 1000;
-/** After how long without a word the other connections to it are looked at, too. */
+/** After how long without an answer the other connections to the server are checked, too. */
 const SILENT_MS = 300;
-/** How long a server is told to close a connection that was given up, and the pause between two attempts. */
+/** For how long closing an abandoned connection at the server is attempted, and the pause between two attempts. */
 const CLOSE_FOR_MS = 60_000;
 const CLOSE_AGAIN_MS = 500;
-/** For a connection of its own to be made, and an answer. */
+/** The time limit of one attempt: connecting, and an answer. */
 const CLOSE_MS = 3000;
 
-/** A session on which a server can be told about another one: elsewhere the number is that of somebody else. */
+/** A control session on the same server as the target: on another one, the connection's number names a stranger's. */
 const controlOf = async (
   control: SessionPool,
   { node, server }: MysqlSession,
@@ -28,8 +28,8 @@ const controlOf = async (
 };
 
 /**
- * Tells a server, on a connection of its own, to give up what a session runs. Calls back when it has heard; when it has
- * not, the session is closed in a moment.
+ * Cancels the running statement of a session with `KILL QUERY` on a control connection. Calls back when the server has
+ * answered; otherwise the session is closed shortly after.
  */
 const kill = async (control: SessionPool, target: MysqlSession, heard: () => void): Promise<void> => {
   const deadline = new Deadline(CANCEL_MS);
@@ -47,7 +47,7 @@ const kill = async (control: SessionPool, target: MysqlSession, heard: () => voi
   });
 };
 
-/** A word that comes late would hit whatever the session runs next: this takes it instead. */
+/** Absorbs a late `KILL QUERY`, which would cancel the next statement of the session. */
 const absorb = (session: MysqlSession, done: (isFree: boolean) => void): void => {
   session.query('DO 0', (error: QueryError | null) => {
     if (error?.errno === INTERRUPTED) absorb(session, done);
@@ -56,12 +56,12 @@ const absorb = (session: MysqlSession, done: (isFree: boolean) => void): void =>
 };
 
 /**
- * Has servers close, at their end, the connections that were closed here without a word: where the network forgot them, a
- * server would keep them for hours, and all that their transactions have locked.
+ * Closes abandoned connections at the server as well: if the network lost them, the server would keep them, and the locks
+ * of their transactions, for hours.
  */
 class Closer {
   readonly #control: SessionPool;
-  /** Until when it is tried, as `performance.now()` counts. */
+  /** Sessions to close, and until when that is attempted, by `performance.now()`. */
   readonly #targets = new Map<MysqlSession, number>();
   #isAtWork = false;
 
@@ -113,7 +113,7 @@ class Closer {
           resolve(false);
           return;
         }
-        // One that was started again since then numbers its connections anew.
+        // A server restarted since then numbers its connections anew.
         if (Number(rows[0]?.['Value']) < Math.floor(target.ageMs / 1000)) resolve(true);
         else session.query(`KILL ${target.connection.threadId}`, () => resolve(!session.isBroken));
       });
@@ -122,8 +122,8 @@ class Closer {
 }
 
 /**
- * Has statements given up by `KILL QUERY`. Nobody may use the session before both the statement and the word to kill it are
- * answered, since the next statement could be hit by it.
+ * Cancels statements by `KILL QUERY`. A session is free only when both the statement and the `KILL QUERY` are answered:
+ * a late one would cancel the next statement.
  */
 export const createCanceller = (control: SessionPool): Canceller => {
   const closer = new Closer(control);

@@ -20,8 +20,8 @@ export const FORMAT = {
 export const socketOf = (connection: object): Socket => (connection as { stream: Socket }).stream;
 
 /**
- * Closes a connection without a word. What it was sent fails with this error; the driver's own `destroy` leaves it without
- * an answer, and waits for a server that may be gone.
+ * Closes a connection without telling the server. Pending statements fail with this error; the driver's own `destroy`
+ * never settles them, and waits for a server that may be gone.
  */
 export const breakConnection = (connection: Connection, error: Error): void => {
   socketOf(connection).destroy(error);
@@ -38,7 +38,7 @@ export const connect = (
 ): Promise<Connection> =>
   new Promise((resolve, reject) => {
     const connection = mysql.createConnection({ ...address, ...FORMAT, connectTimeout: 0, enableKeepAlive: true });
-    // Whatever runs on it hears of its errors by itself.
+    // Running statements get the connection's errors by themselves.
     connection.on('error', () => undefined);
     const fail = (error: Error): void => {
       clearTimeout(timer);

@@ -4,7 +4,7 @@
 export const TOO_MANY_STATEMENTS = 1461;
 const TRANSIENT = new Set([1205, 1213, 1020, TOO_MANY_STATEMENTS]);
 
-/** Broken off by the server: for want of time (MariaDB, MySQL), or because somebody asked for it. */
+/** The server interrupted the statement: at its time limit (MariaDB, MySQL), or by `KILL QUERY`. */
 export const INTERRUPTED = 1317;
 const OUT_OF_TIME = new Set([1969, 3024, INTERRUPTED]);
 
@@ -45,7 +45,7 @@ const UNREACHABLE = new Set([
   'PROTOCOL_SEQUENCE_TIMEOUT',
 ]);
 
-/** A foreign key that finds no row: to those who may see its table, and to others. */
+/** A foreign key without its row: for accounts that may see its table, and for others. */
 const ORPHANED = new Set([1452, 1216]);
 
 interface MysqlDriverError {

@@ -23,8 +23,8 @@ import { backstopSettings, connectionSettings, withSettings } from './settings.t
 import { transactionOn } from './transaction.ts';
 
 /**
- * Connections of each lane, at most. What one lane waits for, be it a locked table, keeps the others from nothing. Twice as
- * many readers would not be served faster; these are so many since some of them may wait.
+ * The maximum number of connections of each workload. A workload that waits, for a locked table for example, does not block
+ * the others. Twice as many readers were no faster; there are spare ones since some may wait.
  */
 const CONNECTIONS = {
   calls: { reads: 24, writes: 16 },
@@ -32,23 +32,23 @@ const CONNECTIONS = {
   background: { reads: 1, writes: 2 },
   health: { reads: 1, writes: 1 },
 } satisfies Record<Exclude<Workload, 'anonymous'>, { reads: number; writes: number }>;
-/** What tells the server to give statements up. */
+/** Connections that cancel statements. */
 const CONTROL_CONNECTIONS = 1;
 /** A server allows 16 382 to all who connect to it, unless told otherwise. */
 const MAX_PREPARED_STATEMENTS = 1500;
 /** Those of TypeORM: one that holds the lock, one that migrates. */
 const MIGRATING_CONNECTIONS = 2;
-/** For those who only ask: a table that somebody has locked, for a backup say, tells them nothing. */
+/** Health checks wait only 1 s for a lock: a table locked for a backup, for example, does not make the database unhealthy. */
 const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';
 const OPEN_TIMEOUT_MS = 10_000;
 const CLOSE_GRACE_MS = 100;
 const MIGRATION_LOCK_WAIT_S = 120;
-/** How long reads that may go to a replica go elsewhere when none was there. */
+/** How long reads use the primary after no replica was reachable. */
 const REPLICA_PAUSE_MS = 1000;
 
 type ServerEngine = 'mysql' | 'mariadb';
 
-/** Watches a pool that nobody uses. */
+/** The observer of a pool that is never used. */
 const unused: PoolObserver = {
   waited: () => undefined,
   statement: () => ({ sent: () => undefined, end: () => undefined }),

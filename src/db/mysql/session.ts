@@ -72,7 +72,7 @@ interface Prepared {
   lastRun: number;
 }
 
-/** What the driver asks a parameter's definition for. */
+/** The part of a parameter's definition that the driver reads. */
 interface StatementDefinition {
   columnType: number;
   flags: number;
@@ -164,12 +164,12 @@ export class MysqlSession {
     this.connection.query(sql, (error: QueryError | null) => callback(error));
   }
 
-  /** Hears of an error that something met on it. */
+  /** Takes note of an error on this session. */
   note(error: unknown): void {
     if (isBroken(error)) this.destroy();
   }
 
-  /** Closes the connection, which nobody else may get. What runs on it fails. */
+  /** Closes the connection at once. Its running statements fail. */
   destroy(): void {
     if (!socketOf(this.connection).destroyed) {
       breakConnection(this.connection, connectionError('PROTOCOL_CONNECTION_LOST', 'the connection was given up'));
@@ -184,7 +184,7 @@ export class MysqlSession {
     setTimeout(() => this.destroy(), CLOSE_GRACE_MS).unref();
   }
 
-  /** Closes all but the n statements used last. What was sent to the others before is answered. */
+  /** Closes all but the n prepared statements used last. Executions that were already sent are answered. */
   closeStatements(n: number): void {
     if (this.#statements.size <= n) return;
     const oldest = [...this.#statements].toSorted(([, a], [, b]) => a.lastRun - b.lastRun);

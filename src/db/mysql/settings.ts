@@ -34,7 +34,7 @@ const NO_SELECT_LIMIT: Setting = {
   others: 'SET SESSION sql_select_limit = 18446744073709551615',
 };
 
-/** What a server said of itself when it was connected to, which the driver's types leave out. */
+/** Whether the handshake names Vitess; the driver's types leave the handshake out. */
 const isVitess = (connection: object): boolean =>
   /vitess/i.test(
     // oxlint-disable-next-line no-underscore-dangle -- the driver shows it nowhere else
@@ -53,15 +53,15 @@ export const connectionSettings = (autocommit: 0 | 1): Setting[] => [
   NO_SELECT_LIMIT,
 ];
 
-/** Added to the time of the one who waits, who is to end it in the ordinary case. */
+/** Added to the caller's time limit, since ordinarily the caller cancels first. */
 const BACKSTOP_MORE_MS = 1000;
 
-/** How long a server keeps a connection, at least, of which it hears nothing: longer than they are kept here unused. */
+/** The least `wait_timeout`, in seconds: longer than a pool keeps idle connections. */
 const SILENCE_S = 120;
 
 /**
- * What ends statements and waits for locks when nobody is there any more to do it. MySQL's limit is for SELECT only.
- * A server does not see that the machine at the other end is gone, and would keep its locks for eight hours.
+ * The server's own time limits for statements and locks, in case this process is gone: a server does not notice that, and
+ * would keep the locks for eight hours. MySQL's limit is for SELECT only.
  */
 export const backstopSettings = ({ statementMs, engine }: Backstops): Setting[] => {
   const ms = statementMs + BACKSTOP_MORE_MS;
@@ -71,7 +71,7 @@ export const backstopSettings = ({ statementMs, engine }: Backstops): Setting[] 
       vitess: `SET SESSION query_timeout = ${ms}`,
       others: `SET SESSION ${engine === 'mariadb' ? `max_statement_time = ${ms / 1000}` : `max_execution_time = ${ms}`}`,
     },
-    // It closes no connection that says nothing, even when told to, and keeps its transaction.
+    // Vitess never closes an idle connection, whatever its settings, and keeps its transaction.
     { vitess: `SET SESSION transaction_timeout = ${ms}`, others: undefined },
     `SET SESSION innodb_lock_wait_timeout = ${seconds}, wait_timeout = ${Math.max(SILENCE_S, seconds)}`,
     ...(engine === 'mariadb' ? [`SET SESSION idle_transaction_timeout = ${seconds}`] : []),

@@ -6,7 +6,7 @@ import { connectionError, isRefusedCommit } from './errors.ts';
 import type { MysqlSession } from './session.ts';
 import type { SessionPool } from './pool.ts';
 
-/** How long a server may take to roll back, or to say what came of a COMMIT that nobody waits for any more. */
+/** How long a server may take to roll back, or to answer a COMMIT after the deadline. */
 const END_MS = 1000;
 
 const rowsOf = <Row>(result: unknown): Row[] => result as Row[];
@@ -88,9 +88,9 @@ class Attempt {
     return this.#deadline?.error ?? new Error('the transaction has ended');
   }
 
-  /** At the deadline. Returns what the caller is to hear. */
+  /** Abandons the transaction at the deadline. Returns the caller's error. */
   #giveUp(error: AppError): AppError {
-    // Its outcome is the server's to say, which nobody may interrupt in it.
+    // A COMMIT must not be interrupted: only the server knows its outcome.
     if (this.#state === 'committing') {
       setTimeout(() => this.#state === 'committing' && this.#pool.abandon(this.#session), END_MS).unref();
       return this.#hasWritten ? new AppError('OUTCOME_UNKNOWN', { cause: error }) : error;
@@ -102,7 +102,7 @@ class Attempt {
     return error;
   }
 
-  /** Has the database give up what runs, roll back, and takes the session back. What cannot be is closed, as good. */
+  /** Cancels the running statement, rolls back and releases the session. If that fails, closes it, which rolls back as well. */
   async #undo(): Promise<void> {
     if (this.#running > 0 && !this.#session.isBroken) {
       await new Promise<void>((resolve) => {
@@ -138,7 +138,7 @@ class Attempt {
   }
 }
 
-/** Rolls back, or closes the connection: nobody else may get what is left of the transaction. */
+/** Rolls back, or else closes the connection: no other call may get a session with an open transaction. */
 const rollBack = (pool: SessionPool, session: MysqlSession): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(() => pool.abandon(session), END_MS).unref();

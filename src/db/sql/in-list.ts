@@ -16,8 +16,8 @@ export const padded = <T>(values: readonly T[]): T[] => {
 };
 
 /**
- * What stands between the brackets of `IN (…)`, of at least one value. Padded, since each length is a statement of its
- * own, and a server keeps only so many (`max_prepared_stmt_count`) for all who connect to it.
+ * The content of the brackets of `IN (…)`, for at least one value. It is padded, since each length is a prepared statement of
+ * its own, and `max_prepared_stmt_count` limits those of all connections together.
  */
 export const inList = (values: readonly Parameter[]): { sql: string; parameters: Parameter[] } => {
   const parameters = padded(values);

@@ -64,10 +64,9 @@ const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> =
 const MOST_COMBINATIONS = 256;
 
 /**
- * Adds to number columns, table after table. Rows are locked in the order of their ids, so that transactions do not lock
- * crosswise; an addition of 0 is a lock and no more. One statement for each row would be as safe, but a round trip each;
- * what is small takes one for all tables, where the engine can. What is taken away leaves no less than 0, whatever a counter
- * had drifted to.
+ * Adds to number columns, table after table. Rows are locked in the order of their ids, which prevents deadlocks; an addition
+ * of 0 only locks. Small increments take one statement for all tables, where the engine can, instead of a round trip for each
+ * row. A subtraction never goes below 0, even if a counter has drifted.
  */
 export const incrementAll = async (tx: Transaction, increments: readonly Increment[]): Promise<void> => {
   const updates = increments.map(({ table, column, additions }) =>

@@ -1,9 +1,9 @@
 import { type DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
 
-/** What a migration asks the database before it changes anything. */
+/** Statements by which a migration inspects the database before it changes anything. */
 const READS = /^\s*(?:SELECT|PRAGMA|SHOW)\b/i;
 
-/** What a migration would do to the database. */
+/** The statements that a migration would run. */
 export interface MigrationPlan {
   /** The name of the migration. */
   name: string;

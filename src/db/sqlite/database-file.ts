@@ -11,9 +11,9 @@ import { ReadingThreads } from './threads/threads.ts';
 import { transactionOn } from './transaction.ts';
 import { WriteAheadLog } from './files/wal.ts';
 
-/** How long files are believed to be where they were, by those who read. */
+/** How long reads rely on the last check that the files are in place. */
 const BELIEVED_MS = 100;
-/** How long short reads may take together until the event loop turns. */
+/** How long consecutive short reads may run before they yield to the event loop. */
 const TURN_MS = 4;
 
 const waited = waitClock();

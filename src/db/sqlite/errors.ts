@@ -68,7 +68,7 @@ export const isForeignKeyError = (error: unknown): boolean =>
 export const isUnusable = (error: unknown): boolean =>
   error instanceof FileFault || UNUSABLE.includes(primaryCode(error) ?? 0);
 
-/** Whether the disk failed, so that nobody knows what of the last write it holds. */
+/** Whether the disk failed, so that the outcome of the last write is unknown. */
 export const isDiskFailure = (error: unknown): boolean => primaryCode(error) === SQLITE_IOERR;
 
 /** Whether there is no room on the disk. */

@@ -13,7 +13,7 @@ const MAX_WAITING = 2000;
 export class MutexTurn {
   #began = performance.now();
 
-  /** Lets the event loop turn, if it has not for a while. */
+  /** Yields to the event loop, if the last time is a while ago. */
   async yield(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
     await breathe();
@@ -26,16 +26,16 @@ interface WaitingTurn {
   refuse: (error: unknown) => void;
 }
 
-/** What a piece of work is done for. */
+/** The deadline and the workload of a piece of work. */
 export interface Purpose {
   deadline?: Deadline | undefined;
   workload?: Workload | undefined;
 }
 
 /**
- * A queue for a connection that one caller has at a time. Between two of them it lets the event loop turn: what SQLite does
- * takes no turn of its own, so that those who always wait would keep out everything else. Calls and what is done in the
- * background take turns, so that neither keeps out the other.
+ * A queue for a connection that one caller uses at a time. It yields to the event loop between callers: SQLite runs
+ * synchronously, so a full queue would otherwise block all other work. Calls and background work alternate, so that neither
+ * starves the other.
  */
 export class FairMutex {
   readonly #pools = { calls: new Set<WaitingTurn>(), background: new Set<WaitingTurn>() };
@@ -43,7 +43,7 @@ export class FairMutex {
   #isTaken = false;
   readonly #observer: PoolObserver | undefined;
 
-  /** `observe` makes what watches the queue, and may ask how it stands. */
+  /** `observe` makes the observer of the queue, which may ask for its usage. */
   constructor(observe?: (usage: () => PoolUsage) => PoolObserver | undefined) {
     this.#observer = observe?.(() => ({
       used: this.#isTaken ? 1 : 0,
@@ -53,14 +53,14 @@ export class FairMutex {
     }));
   }
 
-  /** What watches it. */
+  /** The observer of the queue. */
   get observer(): PoolObserver | undefined {
     return this.#observer;
   }
 
   /**
-   * Runs `work` when it is its turn. What is still waiting at its deadline is not run.
-   * @throws AppError OVERLOADED when too many wait, what the deadline ended with, and what `work` throws
+   * Runs `work` in its turn. Work that still waits at its deadline is not run.
+   * @throws AppError OVERLOADED when too many wait, the error of the deadline, and the errors of `work`
    */
   async run<T>(work: () => Promise<T>, { deadline, workload }: Purpose = {}): Promise<T> {
     deadline?.assert();

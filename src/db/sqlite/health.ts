@@ -14,7 +14,7 @@ interface SqliteHealthOptions {
   read: (sql: string, deadline: Deadline | undefined) => Promise<unknown[]>;
 }
 
-/** Something that failed, and until when it counts. */
+/** A failure, and until when it counts. */
 interface HealthFault {
   error: unknown;
   until: number;
@@ -22,19 +22,19 @@ interface HealthFault {
 
 const faultFor = (ms: number, error: unknown): HealthFault => ({ error, until: performance.now() + ms });
 
-/** What is behind an error of ours. */
+/** The error of the engine behind an AppError. */
 const causeOf = (error: unknown): unknown => (error instanceof AppError ? error.cause : error);
 
 interface Version {
   user_version: number;
 }
 
-/** Knows whether a file can be used as far as it was seen. What failed is tried again before it counts as mended. */
+/** Tracks whether a file is usable, by the outcomes seen. A failed operation is tried again before it counts as repaired. */
 export class SqliteHealth {
   readonly #options: SqliteHealthOptions;
-  /** What a write failed with, until one succeeds again. */
+  /** The error of the last failed write, until one succeeds. */
   #unwritable: HealthFault | undefined;
-  /** A page that cannot be true, where one was seen. */
+  /** The error of a corrupt page, if one was seen. */
   #corrupt: HealthFault | undefined;
 
   constructor(options: SqliteHealthOptions) {

@@ -18,7 +18,7 @@ import { type Purpose, FairMutex } from './fair-mutex.ts';
 const BUSY_TIMEOUT_MS = 5000;
 /** How long a transaction waits for its turn and for another process that writes. */
 const WRITE_PATIENCE_MS = 5000;
-/** The same for what nobody waits for, which is done again: while it waits in its turn, callers wait for theirs. */
+/** The same for background work, which is retried: while it holds its turn, calls wait for theirs. */
 const BACKGROUND_PATIENCE_MS = 500;
 const MIGRATION_PATIENCE_MS = 120_000;
 const RETRY_PAUSE_MS = 10;
@@ -92,7 +92,7 @@ const common = (dataSource: DataSource) => ({
   isUnreachable: isUnusable,
 });
 
-/** The queue of those who write. */
+/** The queue of writing transactions. */
 const turnsOf = (observer: DatabaseObserver | undefined): FairMutex =>
   new FairMutex((usage) => observer?.pool('writer', usage));
 
@@ -136,9 +136,9 @@ const inFile = (
   };
 
   /**
-   * What is open; opened anew, by one at a time, when another file took its place. Where only its log was deleted, which the
-   * binding's connections hold open for as long as this process lives, nothing but another process can go on.
-   * @throws FileFault when it is no longer there
+   * The open file; reopened, by one caller at a time, when another file took its place. If only its log was deleted, a restart
+   * is needed: the binding's connections hold the log open for as long as this process lives.
+   * @throws FileFault when the file is missing
    */
   const use = async (): Promise<SqliteFile> => {
     closing.assert();

@@ -7,7 +7,7 @@ import { isDiskFailure } from './errors.ts';
 import { MutexTurn } from './fair-mutex.ts';
 
 const rollBack = (connection: SqliteConnection): void => {
-  // What the engine has rolled back already is over.
+  // The engine may have rolled back already.
   if (connection.isInTransaction) connection.run('ROLLBACK');
 };
 

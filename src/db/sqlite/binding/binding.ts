@@ -105,8 +105,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Copies all pages, as this connection sees them, over the empty file `target`, while this thread goes on. Within a
-   * transaction the copy is of one moment, whoever writes meanwhile; without, it would begin anew after each write.
+   * Copies all pages, as this connection sees them, over the empty file `target`, in the background. Within a transaction the
+   * copy is a snapshot, unaffected by concurrent writes; without one, it would begin anew after each write.
    */
   async copyTo(target: string, onProgress: (done: number, total: number) => void): Promise<void> {
     const progress = (info: { totalPages: number; remainingPages: number }): void =>

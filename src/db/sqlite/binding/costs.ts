@@ -67,7 +67,7 @@ export class Costs {
     try {
       return isLookUp(this.#reader, sql);
     } catch {
-      // What has no plan fails where it is run.
+      // An invalid statement fails when it is run.
       return false;
     }
   }

@@ -1,6 +1,6 @@
 /** Rows of SQLite as values, on their way from one thread to another. */
 
-/** What a column of a row holds. */
+/** A value of a column. */
 export type PackedValue = string | number | bigint | null | Uint8Array;
 
 /**

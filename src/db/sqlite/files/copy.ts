@@ -20,15 +20,15 @@ const needsLog = (file: string): boolean => {
 };
 
 /**
- * What to open to read a file that nobody uses, such as a backup. Without a log beside it, nobody has it open, and it is
- * taken as it is: SQLite would make one, which a folder that cannot be written refuses.
+ * The address by which to read a file that no process has open, such as a backup. A file without a log beside it is opened
+ * as immutable: SQLite would create a log, which fails in a read-only folder.
  */
 export const atRest = (file: string): string =>
   needsLog(file) && !existsSync(logOf(file)) ? `${pathToFileURL(file).href}?immutable=1` : file;
 
 /**
- * Copies what a database holds at this moment, while others may write, over the empty file `target`, which is then complete
- * without a log. `source` is a path, or what `atRest` made of one.
+ * Copies a snapshot of a database, while others may write, over the empty file `target`, which is then complete without a
+ * log. `source` is a path, or the result of `atRest`.
  */
 export const copyDatabase = async (
   source: string,
@@ -51,13 +51,13 @@ export const copyDatabase = async (
   }
 };
 
-/** What a look at all of an SQLite file found. */
+/** The result of inspecting a whole SQLite file. */
 export interface Inspection {
-  /** What is wrong with it, in words; none if it is sound. */
+  /** Its faults in words; empty if it is sound. */
   faults: string[];
   /** The names of the migrations applied to it, oldest first. None: it is no database of the service. */
   migrations: string[];
-  /** All that its schema holds. */
+  /** All objects of its schema. */
   objects: SchemaObject[];
 }
 

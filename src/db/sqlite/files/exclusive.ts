@@ -19,7 +19,7 @@ export const holdExclusively = (file: string): (() => void) => {
     connection.exec('PRAGMA locking_mode = EXCLUSIVE');
     connection.exec('PRAGMA journal_mode = DELETE');
     connection.exec('BEGIN EXCLUSIVE');
-    // What a process that was killed has left.
+    // A killed process may have left its shared-memory file.
     rmSync(`${file}-shm`, { force: true });
   } catch (error) {
     connection.close();

@@ -18,7 +18,7 @@ const isOpenToOthers = (path: string): boolean => {
 };
 
 const tighten = (path: string, mode: number): void => {
-  // What a link leads to was put elsewhere on purpose.
+  // The target of a symbolic link was put elsewhere on purpose.
   if (!isOpenToOthers(path) || lstatSync(path).isSymbolicLink()) return;
   try {
     chmodSync(path, mode);
@@ -28,11 +28,10 @@ const tighten = (path: string, mode: number): void => {
 };
 
 /**
- * Makes the file of a database, where it is missing, for its owner only; at the default path also the folder. Elsewhere a
- * folder that is missing is a disk that is not mounted, or a slip of the pen: in its place, an empty database would look
- * like the loss of all data. What is at the default path and open to others, as earlier versions left it, is closed to them;
- * elsewhere it is the operator's.
- * @throws Error that names the folder which is missing
+ * Creates a missing database file for its owner only; at the default path also its folder. Elsewhere, a missing folder is
+ * an unmounted disk or a typing error: an empty database in its place would look like the loss of all data. Files at the
+ * default path that others may read, as earlier versions left them, are closed to others; elsewhere the operator decides.
+ * @throws Error that names the missing folder
  */
 export const makePrivate = (file: string): void => {
   if (file === IN_MEMORY) return;

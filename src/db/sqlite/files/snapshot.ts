@@ -6,10 +6,10 @@ let count = 0;
 const connectionOf = ({ driver }: DataSource): SqliteConnection =>
   (driver as unknown as { databaseConnection: SqliteConnection }).databaseConnection;
 
-/** What an SQLite database holds at a moment, kept in memory, for others that begin as copies of it. */
+/** A snapshot of an SQLite database in memory, from which new databases are filled. */
 export class Snapshot {
   readonly #address: string;
-  /** What has a name in memory is there as long as somebody has it open. */
+  /** Keeps the snapshot alive: a named in-memory database exists as long as a connection has it open. */
   readonly #keeper: SqliteConnection;
 
   /** Of a database in which no transaction is under way. */
@@ -20,7 +20,7 @@ export class Snapshot {
     connectionOf(source).exec(`VACUUM INTO '${this.#address}'`);
   }
 
-  /** Makes a database that is new, and in memory, a copy: its tables, indexes and rows. */
+  /** Copies the tables, indexes and rows into a new in-memory database. */
   fill(target: DataSource): void {
     const connection = connectionOf(target);
     connection.exec(`ATTACH '${this.#address}' AS snapshot`);
@@ -34,7 +34,7 @@ export class Snapshot {
     for (const { type, name } of made) {
       if (type === 'table') connection.exec(`INSERT INTO main."${name}" SELECT * FROM snapshot."${name}"`);
     }
-    // What the next row of a table is to be called, also where the last ones were deleted.
+    // The next automatic id of each table, also where the last rows were deleted.
     connection.exec(
       'DELETE FROM main.sqlite_sequence; INSERT INTO main.sqlite_sequence SELECT * FROM snapshot.sqlite_sequence',
     );
@@ -43,7 +43,7 @@ export class Snapshot {
     connection.exec('DETACH snapshot');
   }
 
-  /** What was copied stays. */
+  /** Frees the snapshot. The copies stay. */
   close(): void {
     this.#keeper.close();
   }

@@ -23,7 +23,7 @@ interface WalOptions {
   writer: SqliteConnection;
   /** Runs a statement elsewhere, so that this thread goes on. */
   elsewhere: (sql: string) => Promise<unknown[]>;
-  /** Runs work while nobody writes. */
+  /** Runs work while no transaction writes. */
   exclusively: (work: () => Promise<void>) => Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** Brings into the file what nobody reads any more of what it would replace. */
+  /** Runs a passive checkpoint: it copies the pages into the file whose old versions no reader needs. */
   async #bring(): Promise<Checkpoint | undefined> {
     const asked = this.#options.elsewhere('PRAGMA wal_checkpoint(PASSIVE)');
     this.#elsewhere.add(asked);

@@ -5,13 +5,13 @@ import { waitClock } from './clock.ts';
 import { openReader, type SqliteConnection } from '../binding/binding.ts';
 import { type Packed, pack } from '../binding/rows.ts';
 
-/** What a thread is asked for. */
+/** A statement for a thread. */
 export interface Question {
   sql: string;
   parameters: readonly Parameter[];
 }
 
-/** What it answers: one for each question, in their order. */
+/** The answer of a thread: one for each question, in the same order. */
 export type ThreadAnswer =
   { packed: Packed; columns: string[]; ms: number } | { error: { message: string; errcode?: number } };
 

@@ -15,9 +15,9 @@ import type { ThreadAnswer, Question } from './thread.ts';
 const THREADS = Math.min(Math.max(availableParallelism(), 2), 4);
 /** Reads that wait for a thread; beyond, they are refused. */
 const MAX_WAITING = 5000;
-/** How long a statement that nobody waits for any more may take until another thread takes the place of its own. */
+/** How long an abandoned statement may go on until its thread is replaced. */
 const GRACE_MS = 1000;
-/** Threads beside the usual ones, while others are at work on what nobody waits for. */
+/** The maximum number of replacement threads, while others run abandoned statements. */
 const MOST_EXTRA = 2;
 const REMEMBERED = 1000;
 
@@ -29,11 +29,11 @@ const THREAD = new URL(
 
 interface Job {
   question: Question;
-  /** What is done when it is given to a thread. */
+  /** Is called when a thread gets the job. */
   begin: () => void;
   take: (answer: ThreadAnswer) => void;
   fail: (error: unknown) => void;
-  /** What is done when its deadline ends while it runs. */
+  /** Is called when its deadline ends while it runs. */
   onLeft?: () => void;
 }
 
@@ -50,23 +50,23 @@ const errorOf = ({ message, errcode }: { message: string; errcode?: number }): E
   Object.assign(new Error(message), errcode === undefined ? {} : { errcode });
 
 /**
- * Threads that read an SQLite file: started when they are needed, one statement at a time each. A statement cannot be
- * broken off: whoever leaves at the deadline is answered at once, and if it then goes on for long, another thread takes the
- * place of its own, which ends with it.
+ * Threads that read an SQLite file, started on demand, with one statement at a time each. A statement cannot be cancelled: at
+ * the deadline its caller gets an error at once. If the statement goes on for long, another thread replaces its own, which
+ * ends after it.
  */
 export class ReadingThreads {
   readonly #file: string;
   readonly #note: (sql: string, ms: number) => void;
   readonly #threads = new Set<Thread>();
-  /** Those at work on what nobody waits for, for long. */
+  /** Threads that have been running an abandoned statement for long. */
   readonly #lost = new Set<Thread>();
   readonly #waiting = new Set<Job>();
   readonly #makers = new LRUCache<string, RowMaker>({ max: REMEMBERED });
   readonly #observer: PoolObserver | undefined;
-  /** How many there are, unless some are lost. */
+  /** The usual number of threads. */
   readonly #usual: number;
 
-  /** `note` hears how long each statement took. */
+  /** `note` is called with the duration of each statement, in milliseconds. */
   constructor(file: string, note: (sql: string, ms: number) => void, observer?: PoolObserver, usual = THREADS) {
     this.#file = file;
     this.#note = note;
@@ -74,7 +74,7 @@ export class ReadingThreads {
     this.#usual = usual;
   }
 
-  /** How they stand. */
+  /** The current usage. */
   get usage(): PoolUsage {
     const used = [...this.#threads].filter(({ job }) => job !== undefined).length;
     return { used, idle: this.#threads.size - used, limit: this.#most(), waiting: this.#waiting.size };
@@ -87,7 +87,7 @@ export class ReadingThreads {
       if (this.#waiting.size >= MAX_WAITING) throw new AppError('OVERLOADED');
       const asked = performance.now();
       let watch = this.#observer?.statement(sql);
-      /** Once: whoever left at the deadline is not told when the thread answers. */
+      /** Ends the observation once: after the deadline, the thread's answer is ignored. */
       const end = (error?: unknown): void => {
         watch?.end(error);
         watch = undefined;
