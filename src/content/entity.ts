@@ -71,7 +71,7 @@ export interface TagLinkRow extends LinkRow {
   tagId: number;
   /** The place of the tag in the author's order. */
   position: number;
-  /** What the record holds in its kind's `typeColumn`. */
+  /** The value of its kind's `typeColumn`. */
   type?: string | null;
 }
 export interface FavoriteRow extends LinkRow {

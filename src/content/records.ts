@@ -12,7 +12,7 @@ import type { ViewerColumns } from './viewer.ts';
 export interface ContentRecord<Columns> {
   row: Columns & SharedColumns;
   tags: TagName[];
-  /** What the viewer did, where the row, which others share, does not tell. */
+  /** The viewer's favorite and reaction, where several viewers share the row. */
   viewing?: ViewerColumns;
 }
 

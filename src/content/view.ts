@@ -4,7 +4,7 @@ import type { ListPage } from './read/list/list.ts';
 import type { ContentRecord } from './records.ts';
 import type { ViewerColumns } from './viewer.ts';
 
-/** What the viewer did, by the columns of a row that was read for one. */
+/** The viewer's favorite and reaction, from the columns of a row that was read for one viewer. */
 const viewingOf = ({ favorited, reaction = null }: SharedColumns): ViewerColumns | undefined =>
   favorited === undefined ? undefined : { favorited, reaction };
 

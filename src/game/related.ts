@@ -10,7 +10,7 @@ import { gameKind } from './kind.ts';
 const CANDIDATES = 100;
 const SAME_TYPE = 0.5;
 const SAME_AUTHOR = 2;
-/** For so many tags there are statements: most games have few, and each statement has to be prepared. */
+/** The numbers of tags with a statement of their own: most games have few tags, and each statement has to be prepared. */
 const TAG_PLACES = [2, 4, 8, 20] as const;
 const NO_TAG = 0;
 
@@ -51,7 +51,7 @@ export const readRelated = async (
   if (!key || !game) throw new AppError(gameKind.notFound);
 
   const tags = tagsOf(game);
-  // One of so many games is itself; and no tag brings more candidates than others look at.
+  // A tag counts the game itself, hence "more than". Fewer than CANDIDATES are asked for, so one such tag is enough.
   const isEnough = tags.some(({ n }) => n > limit);
   const scored = scoredGames(key, game, tags, limit);
   const arms = isEnough ? [scored] : [scored, ...fillers(game, limit)];

@@ -10,7 +10,7 @@ export interface LimiterUsage {
 
 /** Observes the work of one limiter. */
 export interface LimiterObserver {
-  /** Work begins, after so many milliseconds in the queue. */
+  /** Work begins, after `waitedMs` milliseconds in the queue. */
   began: (waitedMs: number) => void;
   refused: () => void;
 }

@@ -25,7 +25,7 @@ export class ByteWriter {
     this.#bytes[this.length++] = rest;
   }
 
-  /** What was written; valid until more is. */
+  /** The bytes written so far; valid until the next write. */
   written(): Uint8Array {
     return this.#bytes.subarray(0, this.length);
   }
@@ -74,10 +74,10 @@ const HEADER_BYTES = 9;
 const STRIDE = 32;
 
 /**
- * What a segment of `size` says of a gram: the documents that hold it, in rising order, and of a pair where: in
- * `positions`, for each document a varint per place, the place doubled, plus one for all but the last. `ends` says where
- * in it those of each document end. Stored are a head, the documents as a bitmap or as varints, whichever is shorter,
- * where the positions of each 32nd document begin, and the positions.
+ * Encodes the posting list of a gram in a segment of `size` documents: the documents that hold it, in rising order, and for a
+ * pair its positions in each. `positions` holds a varint per position for each document: the position doubled, plus one for
+ * all but the last. `ends` holds the end of each document's positions. The block is a header, the documents as a bitmap or as
+ * varints, whichever is shorter, the offsets of the positions of each 32nd document, and the positions.
  */
 export const encodeBlock = (
   size: number,
@@ -130,7 +130,7 @@ export const docsOfWords = (words: Uint32Array, n: number): Uint32Array => {
   return docs.subarray(0, found);
 };
 
-/** What a segment says of a gram; see `encodeBlock`. */
+/** The posting list of a gram in a segment; see `encodeBlock`. */
 export class Block {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -268,7 +268,7 @@ export class BlockReader {
   }
 }
 
-/** Where the positions of so many documents, which begin at `offset`, end. */
+/** The end of the positions of this many documents, which begin at `offset`. */
 export const skipPositions = (bytes: Uint8Array, offset: number, documents: number): number => {
   let at = offset;
   for (let left = documents; left > 0;) {

@@ -19,7 +19,7 @@ export interface Document {
   key: Uint8Array;
   /** What terms are sought in, normalised. */
   text: string;
-  /** What a search can be narrowed to: see `typeLabel`, `tagLabel`. */
+  /** The filters that it matches: see `typeLabel`, `tagLabel`. */
   labels: readonly string[];
 }
 

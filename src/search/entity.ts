@@ -11,7 +11,7 @@ const GRAM_BYTES = 255;
 export interface SegmentRow {
   id: number;
   kind: number;
-  /** 0 for texts as they are; n for grams of so many merged times. */
+  /** 0 for a segment of plain texts; n for grams that were merged n times. */
   level: number;
   state: number;
   size: number;

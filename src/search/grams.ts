@@ -3,7 +3,7 @@ import type { Document, SearchKind } from './document.ts';
 /** Begins every text of a kind without terms, so that a term can be bound to the beginning. No text or term holds it. */
 export const START = '\0';
 
-/** What a label is called among the grams, none of which begins like this. */
+/** The gram of a label. No other gram begins like this. */
 export const labelGram = (label: string): string => `\0\0${label}`;
 
 /** White space, as `\s` has it. */

@@ -3,17 +3,17 @@ import type { SearchKind } from './document.ts';
 import { labelGram, pairsOf, START, type TermGram, termGrams } from './grams.ts';
 import type { StoredText, Texts } from './segment.ts';
 
-/** What a search asks of a document. */
+/** The conditions of a search on a document. */
 export interface Sought {
-  /** All of these texts; see `START` for those bound to the beginning. */
+  /** The texts that it must hold, all of them; `START` binds one to the beginning. */
   terms: readonly string[];
-  /** All of these labels. */
+  /** The labels that it must have, all of them. */
   labels: readonly string[];
 }
 
 /** A search in terms of grams. */
 export interface GramPlan {
-  /** All grams without which nothing is found. */
+  /** The grams that a document must hold, all of them. */
   grams: readonly string[];
   /** The terms that need more than one gram. */
   phrases: readonly (readonly TermGram[])[];

@@ -57,7 +57,7 @@ export class SearchIndex {
   }
 }
 
-/** What a search has to do with. */
+/** The inputs of a search. */
 interface Given {
   store: SearchStore;
   kind: SearchKind;
@@ -76,9 +76,9 @@ export class Search {
   readonly #since: Uint8Array | undefined;
   readonly #segments: readonly Segment[];
   readonly #deadline: Deadline | undefined;
-  /** What the tail finds, sorted. */
+  /** The keys found in the tail, sorted. */
   readonly #tail: readonly Uint8Array[];
-  /** The records of which the tail knows better than the segments. */
+  /** The records whose entries in the segments the tail replaces. */
   readonly #hidden: readonly Uint8Array[];
   /** How many records there are, replaced ones included. */
   readonly size: number;

@@ -4,7 +4,7 @@ import { decodeAllRising } from './block.ts';
 import { type Document, KEY_BYTES, type SearchKind } from './document.ts';
 import { segmentState } from './entity.ts';
 
-/** Keys that are stored, and read, together. */
+/** Keys per chunk: a chunk is stored and read as one row. */
 export const CHUNK_KEYS = 128;
 
 /** A live segment; see `SegmentRow`. */
@@ -22,7 +22,7 @@ export type StoredText = Omit<Document, 'key'>;
 
 export const splitLabels = (labels: string): string[] => (labels === '' ? [] : labels.split('\n'));
 
-/** The drivers' buffers are often parts of larger ones, which must not be kept for them. */
+/** A copy of bytes from a driver: the driver's buffer may be a slice of a larger one, which would stay in memory. */
 export const copyOf = (bytes: Bytes): Uint8Array => new Uint8Array(bytes);
 
 interface SegmentColumns {
@@ -53,7 +53,7 @@ export const readTexts = async (reader: Reader, { id }: Segment): Promise<Stored
   return row ? decodeTexts(row.data) : [];
 };
 
-/** The documents that were taken out of a segment, in rising order. */
+/** The documents that were removed from a segment, in rising order. */
 export const readRemoved = async (reader: Reader, { id, removals }: Segment): Promise<Uint32Array> => {
   const rows = await reader.read<{ docs: Bytes }>(
     'SELECT docs FROM search_removals WHERE segment = ? AND removal <= ?',
@@ -65,7 +65,7 @@ export const readRemoved = async (reader: Reader, { id, removals }: Segment): Pr
 export const keyAt = (keys: Uint8Array, index: number): Uint8Array =>
   keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
 
-/** How many of sorted keys are less than this one, or at most it. */
+/** The number of sorted keys that are less than this one, or equal to it if `orEqual`. */
 export const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean): number => {
   let low = 0;
   let high = keys.length / KEY_BYTES;
@@ -78,12 +78,12 @@ export const lowerBound = (keys: Uint8Array, key: Uint8Array, orEqual: boolean):
   return low;
 };
 
-/** The texts of a segment of level 0, also as one, in which a term is found fast. */
+/** The texts of a segment of level 0, also joined into one text for fast searching. */
 export class Texts {
   readonly documents: readonly StoredText[];
-  /** All texts, with a character in between that no term holds. */
+  /** All texts, separated by a character that no term holds. */
   readonly joined: string;
-  /** Where each text begins, and where the next one would. */
+  /** The start of each text in `joined`, and its length at the end. */
   readonly starts: Uint32Array;
 
   constructor(documents: readonly StoredText[]) {
@@ -93,7 +93,7 @@ export class Texts {
     documents.forEach(({ text }, index) => (this.starts[index + 1] = (this.starts[index] ?? 0) + text.length + 1));
   }
 
-  /** What it takes in memory, roughly: both kinds of texts with two bytes per character. */
+  /** Its approximate size in memory, in bytes: both forms of the texts, with two bytes per character. */
   get byteLength(): number {
     return this.joined.length * 4;
   }

@@ -18,32 +18,32 @@ import {
 } from './segment.ts';
 
 const CACHE_BYTES = 64 * 2 ** 20;
-/** What an entry of the cache takes besides its bytes. */
+/** The overhead of a cache entry, in bytes. */
 const ENTRY_BYTES = 200;
 const CHUNKS_AT_ONCE = 128;
 const GRAMS_AT_ONCE = 64;
 
-/** What the index looked like at one moment. */
+/** The state of the index at one moment. */
 export interface IndexState {
-  /** Rises whenever segments change. */
+  /** Grows with each change of segments. */
   generation: number;
   /** Whether tail and segments together hold all records. */
   ready: boolean;
   tail: TailHit[];
 }
 
-/** A row of the tail that holds the terms, or one without, which hides what the segments hold of its record. */
+/** A row of the tail: one that holds the terms, or one without, which hides its record's entry in the segments. */
 export interface TailHit {
   id: number;
   key: Uint8Array;
-  /** Undefined where the terms are not. */
+  /** Undefined if it lacks a term. */
   text: string | undefined;
   labels: string[];
 }
 
-/** Where a key stands, or would stand, in a segment. */
+/** The position of a key in a segment, or the position at which it would be. */
 export interface Rank {
-  /** How many keys are less. */
+  /** The number of lesser keys. */
   doc: number;
   isThere: boolean;
 }
@@ -56,7 +56,7 @@ interface StateColumns {
   labels: string | null;
 }
 
-/** What is kept of what was read. */
+/** The caches of a store. */
 interface IndexSnapshot {
   cache: LRUCache<string, object>;
   segments: Map<number, { generation: number; segments: Segment[] }>;
@@ -71,26 +71,26 @@ const keepNothing = (bytes: number): IndexSnapshot => ({
 });
 
 /**
- * Reads the index. What segments hold never changes, so it is kept, as much as fits in a bounded cache.
+ * Reads the index. Segments never change, so their parts are cached, within a bound.
  */
 export class SearchStore {
   readonly #reader: Reader;
   readonly #bytes: number;
   readonly #kept: IndexSnapshot;
 
-  /** Keeps about so many bytes of what it reads. */
+  /** `bytes` is the approximate bound of the cache. */
   constructor(reader: Reader, bytes = CACHE_BYTES, kept = keepNothing(bytes)) {
     this.#reader = reader;
     this.#bytes = bytes;
     this.#kept = kept;
   }
 
-  /** The same, read by another reader. */
+  /** The same store with the same caches, for another reader. */
   by(reader: Reader): SearchStore {
     return new SearchStore(reader, this.#bytes, this.#kept);
   }
 
-  /** Reads, in one statement, what changes, with at most so many rows of the tail. Undefined before the migrations. */
+  /** Reads the mutable state in one statement, with at most `tailRows` rows of the tail. Undefined before the migrations. */
   async state(kind: SearchKind, terms: readonly string[], tailRows: number): Promise<IndexState | undefined> {
     const sought = padded(terms);
     const rows = await this.#reader.read<StateColumns>(
@@ -153,7 +153,7 @@ export class SearchStore {
     });
   }
 
-  /** What segments say of grams. */
+  /** Returns the posting lists of grams in segments. */
   async blocks(
     segments: readonly Segment[],
     grams: readonly string[],
@@ -196,7 +196,7 @@ export class SearchStore {
     return this.#cached(`t${segment.id}`, async () => new Texts(await readTexts(this.#reader, segment)));
   }
 
-  /** The documents that were taken out of a segment, in rising order. */
+  /** The documents that were removed from a segment, in rising order. */
   async removed(segment: Segment): Promise<Uint32Array> {
     const { id, removals } = segment;
     if (removals === 0) return new Uint32Array();

@@ -10,7 +10,7 @@ export const normalise = (text: string): string =>
 
 const toHiragana = (character: string): string => String.fromCodePoint(character.charCodeAt(0) - KATAKANA_TO_HIRAGANA);
 
-/** What is stored of a record for search. No search term holds a line break, so none matches across two parts. */
+/** The searchable text of a record. No search term holds a line break, so none matches across two parts. */
 export const searchText = (parts: readonly (string | null | undefined)[]): string =>
   parts
     .filter((part) => part !== null && part !== undefined)

@@ -8,7 +8,7 @@ import type { UserColumns } from './entity.ts';
 const COLUMNS =
   'id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at, updated_at';
 
-/** Reads profiles by id; those who wait share their queries. */
+/** Reads profiles by id. Waiting calls share their queries. */
 export type ProfileReads = BatchLoader<string, UserColumns | undefined>;
 
 export const profileReads = (db: Database): ProfileReads =>

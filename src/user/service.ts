@@ -166,7 +166,7 @@ export const updateUser = <Output>(
   return writes.do(call, change, look);
 };
 
-/** What a search is billed at most. */
+/** The maximum that the meter is charged for a search, in milliseconds. */
 const MOST_BILLED_MS = 250;
 
 /** Users whose nickname holds a text; those whose nickname starts with it first. */

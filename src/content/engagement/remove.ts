@@ -7,7 +7,7 @@ import type { ContentKind } from '../kind.ts';
 import { reactionColumns } from '../write/remove.ts';
 import { grouped } from '../write/tally.ts';
 
-/** Few at once, since those who want to change these records have to wait. */
+/** Few at once, since calls that change these records wait for the locks. */
 const RECORDS_AT_ONCE = 100;
 
 const tablesOf = ({ favoriteTable, reactionTable }: ContentKind): string[] => [favoriteTable, reactionTable];
@@ -23,7 +23,7 @@ const removeSome = async (
   const { foreignKey, reactionTable } = kind;
   const { sql, parameters } = inList(ids);
   await tx.read(`SELECT id FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
-  // Read again, now that nobody else can change them.
+  // Read again under the lock.
   const rows = await tx.read<{ id: Bytes; type: keyof typeof reactionColumns | null }>(
     `SELECT ${foreignKey} AS id, ${table === reactionTable ? 'type' : 'NULL AS type'} FROM ${table}
     WHERE user_id = ? AND ${foreignKey} IN (${sql})`,

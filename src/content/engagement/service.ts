@@ -15,13 +15,13 @@ const toCaller = (error: unknown): never => {
   throw error instanceof ForeignKeyError ? new AppError('KEY_UNKNOWN', { cause: error }) : error;
 };
 
-/** What the caller is told of a favorite. */
+/** The favorite as the caller sees it. */
 export interface FavoriteState {
   favorited: boolean;
   favoriteCount: number;
 }
 
-/** What the caller is told of a reaction. */
+/** The reaction as the caller sees it. */
 export interface ReactionState {
   reaction: Reaction | null;
   likeCount: number;

@@ -10,7 +10,7 @@ import type { IdempotentCall } from '../../idempotency/call.ts';
 import type { WriteResult } from '../../idempotency/writes.ts';
 
 export type Reaction = 'like' | 'dislike';
-/** What a user can set on a record. A reaction takes the place of the other one. */
+/** The toggles of a record. A reaction replaces the other one. */
 type Engagement = 'favorite' | Reaction;
 
 /** A call: the mark is set or, where it is, taken back. */
@@ -20,7 +20,7 @@ export interface Toggle {
   userId: string;
   mark: Engagement;
   idempotent: IdempotentCall | undefined;
-  /** What the caller is told. */
+  /** The output for the caller. */
   view: (outcome: ToggleOutcome) => unknown;
 }
 

@@ -30,7 +30,7 @@ interface ListRequest {
   viewerId: string | undefined;
 }
 
-/** Reads the records of a kind for whoever asks outside of a transaction; those who wait share their queries. */
+/** Reads the records of a kind outside of transactions. Waiting calls share their queries. */
 export class ContentReads<Summary, Whole extends Summary> {
   readonly #db: Database;
   readonly #tags: TagDictionary;
@@ -128,7 +128,7 @@ interface Viewed {
   viewerId: string | undefined;
 }
 
-/** By which way to read for these: whoever shows a key sees what they have just stored. */
+/** The pool to read from: a caller with a key must see its own latest writes, which a replica may lack. */
 const poolFor = (db: Database, requests: readonly Viewed[]): WorkloadPool =>
   requests.every(({ viewerId }) => viewerId === undefined) ? db.anonymous : db;
 

@@ -104,7 +104,7 @@ export class TagDictionary {
     const found = new Map<number, TagName>();
     for (const { id, name, slug } of rows) {
       found.set(id, { name, slug });
-      // What a transaction reads may be its own and be undone.
+      // A transaction may read its own rows, which a rollback undoes.
       if (!('execute' in reader)) this.#names.set(id, { name, slug });
     }
     return found;

@@ -69,10 +69,9 @@ export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]>
 };
 
 /**
- * Makes the tags that were not found, each with the number of records in `counts`, and adds them to those that were.
- * Slugs never change and tags never go, so these need no lock to be used. Of those who make the same one at once the
- * first wins; the others begin anew, since others may lock it and what they have locked in the opposite order.
- * `countMade` counts them.
+ * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change and
+ * tags are never deleted, so existing tags need no lock. Of transactions that create the same tag at once, the first wins; the
+ * others are retried, since waiting for it could deadlock. `countMade` counts the new tags.
  * @throws RunAgain when others made one meanwhile, AppError QUOTA_EXCEEDED
  */
 export const makeMissingTags = async (

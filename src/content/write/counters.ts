@@ -36,7 +36,7 @@ export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, nu
 export const addAndCountNew = async (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<number> => {
   const { changesOfUpdate } = tx.dialect;
   if (changesOfUpdate === 2) return 2 * additions.size - (await addToCounters(tx, additions));
-  // Here nobody else writes meanwhile.
+  // On SQLite, no other transaction writes meanwhile.
   const existing = await countExisting(tx, [...additions.keys()]);
   await addToCounters(tx, additions);
   return additions.size - existing;

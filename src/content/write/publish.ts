@@ -24,7 +24,7 @@ export interface Draft<Columns extends object = object> {
   searchable: readonly (string | null | undefined)[];
   /** The counters it belongs to, besides that of its kind. */
   counters: readonly string[];
-  /** What it holds in its kind's `typeColumn`. */
+  /** The value of its kind's `typeColumn`. */
   type?: string | null;
   /** The columns that only its kind has, as they are stored. */
   columns: Columns;
@@ -201,9 +201,10 @@ const countRecords = async (
 /**
  * Stores new records with their tags and everything that counts them, and returns their rows.
  *
- * All who write lock in one order, so that nobody waits in a circle: records, users, tags (those there are by id, then new
- * ones by slug, the count of new ones before them), `counters` by name, the count of new ones after them. What is counted is locked before rows that refer to it are inserted: these share-lock
- * it, and two who share a lock cannot both go on to change the row.
+ * All writing transactions lock in one order, which prevents deadlocks: records, users, tags (existing ones by id, then the
+ * count of new ones, then new ones by slug), `counters` by name, then the count of new counters. A row with a counter is locked
+ * before rows that refer to it are inserted: an insert takes a shared lock on it, and two transactions with a shared lock
+ * cannot both upgrade it.
  */
 export const store = async <Columns extends object>(
   tx: Transaction,

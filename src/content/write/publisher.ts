@@ -114,8 +114,8 @@ const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<M
 };
 
 /**
- * Counts the new tags of several calls, each for the first key that uses it. Quotas are locked in one order. What is beyond a
- * quota, and new types, of which there are few, are left to calls by themselves. @throws NotTogether
+ * Counts the new tags of several calls, each for the first key that uses it. Quotas are locked in one order. Calls beyond a
+ * quota, and calls with new types, which are rare, run one by one instead. @throws NotTogether
  */
 const counterOfAll = (
   tx: Transaction,

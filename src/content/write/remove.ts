@@ -16,16 +16,16 @@ export interface RemovableKind {
   countersOf: (type: string | null) => readonly string[];
 }
 
-/** What counts the records of a kind that were removed, ever. */
+/** The counter of all records of a kind that were ever removed. */
 export const removalCounter = ({ table }: ContentKind): string => `removed:${table}`;
 
-/** So many at once, since those who want to change them or what counts them have to wait. */
+/** Records per transaction: calls that change them or their counters wait for the locks. */
 const REMOVED_AT_ONCE = 100;
-/** So many favorites and reactions at once, of one record and of all. */
+/** Favorites and reactions per transaction: of one record, and of all. */
 const MARKS_AT_ONCE = 1000;
 const MARKS_OF_ALL = 5000;
 
-/** A record that is about to go, locked. */
+/** A record to remove, locked. */
 export interface RecordToDelete {
   id: Bytes;
   title: string;
@@ -35,19 +35,19 @@ export interface RecordToDelete {
   type?: string | null;
 }
 
-/** What goes along with a removal. */
+/** The hooks of a removal. */
 export interface Removal {
-  /** Whether a record is still to go, now that nobody else can change it. */
+  /** Whether to remove a record, asked when it is locked. */
   shouldDelete?: (record: RecordToDelete) => boolean;
-  /** Done in each transaction before its records go, of which there is at least one. */
+  /** Runs in each transaction before its records are removed, of which there is at least one. */
   before?: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>;
-  /** Done before favorites or reactions go, which are all those of these users in a table. */
+  /** Runs before favorites or reactions are removed: all those of these users in a table. */
   beforeEngagement?: (tx: Transaction, table: string, recordId: Bytes, userIds: readonly Bytes[]) => Promise<void>;
 }
 
 /**
- * Removes records with all that hangs on them, and takes them from everything that counts them, in the order in which all
- * who write lock: see `store` in publish.ts. Tags stay, since those who publish rely on that, and count fewer.
+ * Removes records with their dependent rows, and decrements their counters, in the lock order of `store` in publish.ts. Tags
+ * are kept, since publishing relies on that; only their counts fall.
  */
 const removeBatch = async (
   tx: Transaction,

@@ -13,7 +13,7 @@ import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
 import { readSearched, SETTLE_MS } from './tag-names.ts';
 
-/** Few at once, since those who want to change these records, or publish others with the tags, have to wait. */
+/** Few at once, since calls that change these records, or publish others with the tags, wait for the locks. */
 const RECORDS_AT_ONCE = 100;
 
 interface MergedTagRow extends Tag {
@@ -134,9 +134,9 @@ export const moveRecords = async (db: Database, kind: ContentKind, tags: readonl
 };
 
 /**
- * Has a tag stand in for another one: records of all `kinds` that have the one get the other, filters by the old slug find
- * them, and whoever publishes with the old name gets the new tag. Safe beside a running service, and to be run again.
- * Records that are being published may get the old tag, so it looks at all of them twice: again after `settle`.
+ * Replaces a tag by another one: records of all `kinds` get the new tag, filters by the old slug find them, and new records
+ * with the old name get the new tag. Safe beside a running service, and idempotent. Calls in flight may still store the old
+ * tag, so it goes over all records twice: again after `settle`.
  * @returns both tags, and how many records it changed @throws MergeError
  */
 export const mergeTags = async (

@@ -11,9 +11,9 @@ import type { ContentKind } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
 import { tagIdsOf } from '../tag-ids.ts';
 
-/** Few at once, since those who want to change these records have to wait. */
+/** Few at once, since calls that change these records wait for the locks. */
 const RECORDS_AT_ONCE = 100;
-/** Whoever publishes reads names before the records are stored: far longer than that takes. */
+/** Far longer than a call takes from reading the names until its records are stored. */
 export const SETTLE_MS = 2000;
 
 interface SearchedColumns {
@@ -59,7 +59,7 @@ export const readSearched = async (
 const isWrong = ({ search_text: stored, text }: Searched): boolean => stored !== text;
 
 const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
-  // Read again, now that nobody else can change them.
+  // Read again under the lock.
   const wrong = (await readSearched(tx, kind, ids, tx.dialect.forUpdate)).filter(isWrong);
   if (wrong.length === 0) return 0;
   for (const { id, text } of wrong)

@@ -6,7 +6,7 @@ import { RequestIntake } from '../message/request-intake.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 
 const PATH = '/metrics';
-/** How long whoever scrapes may take to ask. */
+/** The time limit for a scraper's request. */
 const TIMEOUT_MS = 5000;
 /** How long a connection may stand still while it is answered. */
 const IDLE_MS = 30_000;

@@ -2,31 +2,32 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpServerLimits } from './limits.ts';
 
-/** A caller that has yet to take what was answered. */
+/** A client with an unread response. */
 interface SlowReader {
-  /** Bytes that we hold for it. A piece counts whole until the last byte of it is gone. */
+  /** Bytes buffered for it. A chunk counts whole until its last byte is sent. */
   held: number;
-  /** Falls with every byte that it takes. */
+  /** Falls with every byte that it reads. */
   left: number;
-  /** When it last took some, by the clock of the sweeps. */
+  /** When it last read some, by the clock of the sweeps. */
   since: number;
 }
 
 /**
- * The bytes given to the kernel's keeping that it has not taken yet. Nothing public tells how far the writing of one large
- * piece has got; Node's own timeouts of sockets look at this.
+ * The bytes passed to the socket that the kernel has not taken yet. Node has no public progress of one large write; its own
+ * socket timeouts use this as well.
  */
 const queueSize = (socket: Socket): number =>
   // oxlint-disable-next-line no-underscore-dangle -- Node's name
   (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 
 /**
- * Answers that callers do not take. Whoever takes nothing for too long is cut off, and when all together leave too much
- * lying about, those are who have been idle for longest. A slow but steady reader is none of them.
+ * Bounds the memory of responses that clients do not read. A client that reads nothing for too long is disconnected. If all
+ * unread responses together take too much memory, the clients idle for longest are disconnected. A slow but steady reader is
+ * never idle.
  */
 export class SlowReaderGuard {
   readonly #limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>;
-  /** Milliseconds, by the sweeps: time in which this process itself stood still is not held against callers. */
+  /** A clock in milliseconds that the sweeps advance: a stall of this process does not count against clients. */
   #now = 0;
   /** Who has been idle for longest comes first. */
   readonly #readers = new Map<Socket, SlowReader>();

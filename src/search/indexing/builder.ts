@@ -165,7 +165,7 @@ export class PostingBuilder {
     this.#nexts[gram] = next + 1;
   }
 
-  /** What a segment of `size` says of each gram, in the order of their bytes. */
+  /** The posting list of each gram in a segment of `size` documents, in the order of the grams' bytes. */
   *blocks(size: number): Generator<{ gram: string; data: Buffer }> {
     const sorted = [...this.#grams.texts().entries()].toSorted(([, a], [, b]) => compareAsBytes(a, b));
     for (const [number, gram] of sorted) yield { gram, data: this.#block(number, size) };

@@ -22,7 +22,7 @@ const READ_AT_ONCE = 256;
 /** The row as this version would have stored it: earlier ones normalise some texts otherwise. */
 const asWritten = (row: IndexedColumns): IndexedColumns => ({ ...row, search_text: normalise(row.search_text) });
 
-/** What is wrong with what is known of some records. */
+/** The records among these that the index lacks or holds in another form. */
 const compare = (kind: SearchKind, index: Fingerprints, rows: readonly IndexedColumns[]): Unindexed[] =>
   rows.flatMap((row) => {
     const due = asWritten(row);
@@ -42,8 +42,8 @@ const readById = (
 };
 
 /**
- * The records of a kind that the index does not hold, or not as they are. Safe beside a service that writes. An index that
- * is being built holds them when it is done: of such a one, none. `onChecked` hears of how many more were looked at.
+ * The records of a kind that the index lacks, or holds in another form. Safe beside a service that writes. For an index that
+ * is still being built: none. `onChecked` is called with the number of records checked since the last call.
  */
 export const findUnindexed = async (
   db: WorkloadPool,

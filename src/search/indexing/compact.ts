@@ -197,7 +197,7 @@ export const removeDocuments = async (
   ]);
 };
 
-/** Begins a new generation, which whoever changes segments of the kind does first: it keeps others out. */
+/** Begins a new generation. Each change of segments begins with it, since it locks the kind. */
 export const beginGeneration = (tx: Transaction, kind: SearchKind): Promise<number> =>
   tx.execute('UPDATE search_kinds SET generation = generation + 1 WHERE kind = ?', [kind.code]);
 
@@ -238,7 +238,7 @@ export const replaceSegments = async (
   );
   if (output === undefined) return;
   if (state === segmentState.live) await activateSegment(tx, output);
-  // What was taken out while the segment was written.
+  // Documents removed while the segment was being written.
   const removed: number[] = [];
   for (const [index, input] of inputs.entries()) {
     const removals = rows.find(({ id }) => id === input.id)?.removals ?? 0;

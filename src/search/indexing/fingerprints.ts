@@ -7,8 +7,8 @@ import { keyAt, lowerBound, readSegments, type Segment, splitLabels, type Stored
 import { SearchStore } from '../store.ts';
 import { readBlocks, readKeys } from './compact.ts';
 
-// What the index says of a document stands in the blocks of all its grams. A sum of what each of them says is known in one
-// pass through the blocks, and again from the document itself: if the sums are equal, so is, but for one in 2³², the rest.
+// The index holds a document spread over the blocks of all its grams. A sum of hashes is computed in one pass through the
+// blocks, and again from the document itself. If the sums are equal, so are the contents, but for one case in 2³².
 
 const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
@@ -21,7 +21,7 @@ const hashOf = (gram: string): number => {
   return hash;
 };
 
-/** What a gram at a place adds. Places are mixed in twice, or neighbours would differ in the lowest bits only. */
+/** The hash of a gram at a position. The position is mixed in twice: otherwise neighbours differ in the lowest bits only. */
 const addend = (hash: number, position: number): number => mix(mix(hash, position + 1), hash >>> 15);
 
 /** The fingerprint of a document of a kind, as if it were indexed. */
@@ -73,7 +73,7 @@ interface Summed {
 export class Fingerprints {
   readonly #db: WorkloadPool;
   readonly #kind: SearchKind;
-  /** What was summed, since segments never change. */
+  /** The sums so far: segments never change. */
   readonly #known = new Map<number, Summed>();
   #segments: { summed: Summed; removed: Set<number> }[] = [];
   #tail = new Map<string, number>();

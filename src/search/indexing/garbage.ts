@@ -22,7 +22,7 @@ const deleteRows = async (db: WorkloadPool, table: string, column: string, segme
   }
 };
 
-/** Deletes the segments that were replaced longer ago, and those that nobody goes on building. */
+/** Deletes segments that were replaced more than `graceMs` ago, and unfinished ones whose builder is gone. */
 export const collectGarbage = async (db: WorkloadPool, { code }: SearchKind, graceMs: number): Promise<void> => {
   const { building, dead } = segmentState;
   const now = Date.now();

@@ -27,10 +27,10 @@ interface Due {
 }
 
 /**
- * Takes what changed into the segments of the index, and merges these, so that searches read little: as soon as the tail
- * of a kind is long enough it becomes a segment of level 0, and so many segments of a level one of the next. Any number of
- * processes may run one. A lease lets one of them work on a kind at a time, and saves work only: what a step replaces is
- * checked and exchanged in one transaction, so that whoever comes second changes nothing.
+ * Flushes the tail of changes into segments, and merges segments, so that searches read little. A tail that is long enough
+ * becomes a segment of level 0; several segments of a level become one of the next. Any number of processes may run an
+ * indexer. A lease lets one of them work on a kind at a time, which only saves work: each step checks and replaces its
+ * segments in one transaction, so that a second process changes nothing.
  */
 export class Indexer {
   readonly #db: WorkloadPool;
@@ -50,12 +50,12 @@ export class Indexer {
     this.#store = new SearchStore(db, CACHE_BYTES);
   }
 
-  /** Works in the background until it is closed. */
+  /** Runs in the background until it is closed. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Stops as soon as the transaction under way has ended. */
+  /** Stops after the current transaction. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -88,8 +88,9 @@ export class Indexer {
   }
 
   /**
-   * Builds the index of a kind anew, once nobody else works on it; `onIndexed` hears of how many records more are in it.
-   * @throws Superseded when another process took over, since this one was stopped for long
+   * Rebuilds the index of a kind, once no other process works on it. `onIndexed` is called with the number of records added
+   * since the last call.
+   * @throws Superseded when another process took over, since this one was suspended for long
    */
   async reindex(kind: SearchKind, onIndexed?: (records: number) => void): Promise<void> {
     while (!(await this.#hold(kind))) await sleep(IDLE_MS, undefined, { signal: this.#stop.signal });

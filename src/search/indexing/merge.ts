@@ -22,7 +22,7 @@ class Postings {
   #ends = new Uint32Array();
   #ordered = { docs: new Uint32Array(), ends: new Uint32Array() };
 
-  /** Empty, with room for so many. */
+  /** Empties it, with capacity for `most`. */
   cleared(most: number): this {
     this.n = 0;
     this.isRising = true;

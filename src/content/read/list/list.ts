@@ -23,7 +23,7 @@ export interface TypeFilter {
   counter: string;
 }
 
-/** What a list is asked for. */
+/** The filter, sort and page of a list. */
 export interface ListQuery {
   limit: number;
   /** Absent beside a cursor only. */

@@ -4,7 +4,7 @@ import { firstIdBytes, timeToDb } from '../../../db/values.ts';
 import type { KnownTag } from '../../tag/dictionary.ts';
 import type { ContentKind } from '../../kind.ts';
 
-/** What the records of a list have in common. */
+/** The filters of a list. */
 export interface ListFilter {
   /** In the kind's `typeColumn`. */
   type: string | undefined;
@@ -45,8 +45,8 @@ export interface PlanSource {
   id: string;
 }
 
-// What it costs to read an entry of an index, to put one into a hash table or look for it there, to look for one in
-// another index, and to look up a whole record, which is large and lies anywhere. Measured at a million games.
+// Relative costs, measured at a million games: reading an index entry, inserting into or probing a hash table, probing
+// another index, and looking up a whole record, which is large and not clustered.
 const ENTRY = 1;
 const HASH = 2;
 const PROBE = 7;

@@ -11,7 +11,7 @@ const MOST_SORTED = 20_000;
 /** MariaDB makes a table of a longer list. */
 const SORTED_AT_ONCE = 512;
 
-/** What a list with terms is asked for. */
+/** The query of a list with search terms. */
 export interface SearchedList {
   terms: readonly string[];
   type: string | undefined;
@@ -20,13 +20,13 @@ export interface SearchedList {
   /** The column it is sorted by before time and id, if any. */
   counter: string | null;
   direction: Direction;
-  /** What the last record of the page before has in the columns of the sort. */
+  /** The sort columns of the last record of the previous page. */
   after: { count: number | undefined; createdAt: number; id: Bytes } | undefined;
   offset: number;
   limit: number;
 }
 
-/** What the index knows of a list. */
+/** The result of the index for a list. */
 export interface FoundList {
   /** The ids of the page in order, and one more if there is one; undefined where walking the records is cheaper. */
   ids: Bytes[] | undefined;
@@ -34,7 +34,7 @@ export interface FoundList {
   total: number;
 }
 
-/** What a search is billed at most. */
+/** The maximum that the meter is charged for a search, in milliseconds. */
 const MOST_BILLED_MS = 250;
 
 /** Finds the page of a list by the search index. Undefined when the index cannot answer. */

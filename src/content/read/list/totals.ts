@@ -13,15 +13,15 @@ export interface Expression {
   parameters: Parameter[];
 }
 
-/** How many match, as it was counted when each tag had so many records, and so many had been removed. */
+/** A cached total, with the counters of the tags and of removals at the time of counting. */
 interface Counted {
   total: number;
   ofTags: number[];
-  /** How many records had been removed by then. */
+  /** The number of records removed by then. */
   removed: number;
 }
 
-/** What a list says of its total. */
+/** The total of a list, as its reply states it. */
 export interface Total {
   total: number;
   totalRelation: 'eq' | 'gte';
@@ -45,7 +45,7 @@ const removedCount = (kind: ContentKind): string =>
 const isCounter = ({ type, since, tags, terms }: ListFilter): boolean =>
   since === undefined && terms.length === 0 && (type === undefined ? 0 : 1) + tags.length <= 1;
 
-/** The total as a reply has it: past a bound nobody counts, but counters know. */
+/** The total as a reply has it. Counting stops at a bound, but exact counters may know more. */
 export const asTotal = (filter: ListFilter, n: number): Total =>
   n > MAX_PAGE_DEPTH && !isCounter(filter)
     ? { total: MAX_PAGE_DEPTH, totalRelation: 'gte' }
