@@ -2,7 +2,7 @@ import type { ServeKit } from '../app/server.ts';
 import { createDemo, type Demo } from './sandbox/records.ts';
 import { sandboxWelcome, welcome } from './sandbox/welcome.ts';
 
-/** What the command `serve` adds to the service: the demo of an empty database, and the sandbox. */
+/** The additions of the command `serve` to the service: the demo of an empty database, and the sandbox. */
 export const kit: ServeKit<Demo> = {
   createDemo,
   welcome,

@@ -38,7 +38,7 @@ const retired: Readonly<Record<string, string>> = {
 const PHRASES =
   /\b(whoever|nobody|somebody|hears?|heard|so many|those who|has \w+ do)\b|(?:^|\*\s|\/\/\s|\.\s)What (is|was|it|has|a|the|comes|are)\b/gim;
 /** How many of them the comments of `src/` and `contract/` may hold. Lower it when there are fewer; never raise it. */
-const BUDGET = 107;
+const BUDGET = 0;
 
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 const TEXT = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;

@@ -8,7 +8,7 @@ import type { Reply } from './exchange.ts';
 /** A run that cannot be made as it was asked for. The message says why. */
 export class Unusable extends Error {}
 
-/** What is asked of every operation to see whether a key may call it: a fault, which changes nothing. */
+/** The input that shows whether a key may call an operation: a faulty one, which changes nothing. */
 const FAULTY = '{"json":{"unknownMember":1}}';
 
 const ask = async (client: Client, key: string, { id, path }: Operation): Promise<Reply | undefined> => {
@@ -20,8 +20,8 @@ const ask = async (client: Client, key: string, { id, path }: Operation): Promis
 };
 
 /**
- * What a key allows, by what operations make of a faulty input. One that gives no answer counts as allowed, so that its
- * checks say so; with `readOnly` only operations that read are asked.
+ * The scopes of a key, by the answers of operations to a faulty input. An operation without an answer counts as allowed, so
+ * that its checks report it. With `readOnly` only operations that read are called.
  * @throws Unusable if the key is refused
  */
 export const scopesOf = async (

@@ -8,8 +8,8 @@ export const SERVICE = 'service';
 export const WITHHELD = 'it would write';
 
 /**
- * What a check is good for: a refusal, the shape of a success, what an operation does, that it does so once when it is
- * repeated, or how requests and replies are written.
+ * The property that a check proves: a refusal, the shape of a success, the effect of an operation, its single effect when it is
+ * repeated, or the form of requests and replies.
  */
 export type Proof = Reason | 'output' | 'effect' | 'repetition' | 'form';
 
@@ -17,7 +17,7 @@ export type Proof = Reason | 'output' | 'effect' | 'repetition' | 'form';
 export interface Check {
   /** The id of an operation, or `service`. */
   subject: string;
-  /** What the operation does if all is well, such as `refuses /limit: 0`. */
+  /** The expected behavior, such as `refuses /limit: 0`. */
   name: string;
   proves: Proof;
   /** The scopes a key needs for it. */

@@ -1,4 +1,4 @@
-/** What is to be sent. */
+/** A request to send. */
 export interface Request {
   /** POST, unless given. */
   method?: string;

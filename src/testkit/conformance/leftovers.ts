@@ -5,7 +5,7 @@ import { Mismatch, Skip } from './findings/finding.ts';
 import { valueAt } from './values.ts';
 import { type ListedPage, type VerifySession, TAG } from './session.ts';
 
-// What a run leaves behind: records, and answers to requests with an Idempotency-Key.
+// The leftovers of a run: records, and answers to requests with an Idempotency-Key.
 
 const OUTPUT = ['result', 'data', 'json'];
 

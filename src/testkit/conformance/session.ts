@@ -33,18 +33,18 @@ export const TAG = 'verify';
 /** Who calls. */
 export interface VerifyCaller {
   key: string | undefined;
-  /** What the key allows. */
+  /** The scopes of the key. */
   scopes: ReadonlySet<Scope>;
   /** A well-formed key that the deployment has not issued. */
   unknownKey: string;
 }
 
-/** What the titles of all records that the kit makes begin with. */
+/** The prefix of the titles of all records that the kit makes. */
 const MARK = `[${TAG} `;
 /** How long another run may take to put the profile back that both change. */
 const OCCUPIED_MS = 15_000;
 const PAUSE_MS = 100;
-/** So many of the latest records are looked at for some to read. */
+/** The number of latest records from which samples are taken. */
 const SAMPLED = 100;
 
 type SessionParts = Pick<
@@ -52,11 +52,11 @@ type SessionParts = Pick<
   'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly'
 >;
 
-/** One run of the kit on a deployment: who calls, and the records it has to do with. */
+/** One run of the kit on a deployment: its caller, and the records it uses. */
 export class VerifySession {
   readonly operations: readonly Operation[];
   readonly caller: VerifyCaller;
-  /** What is left to chance, and the name of the run. */
+  /** The random numbers and the name of the run. */
   readonly chance: SeededRandom;
   /** Whether nothing may be changed: operations that write are then called without the key. */
   readonly readOnly: boolean;
@@ -84,7 +84,7 @@ export class VerifySession {
     return this.chance.run;
   }
 
-  /** What the paths of all operations begin with. */
+  /** The common prefix of the paths of all operations. */
   get apiPath(): string {
     return VerifySession.apiPathOf(this.operations);
   }

@@ -3,17 +3,16 @@ import { Mismatch, Skip } from './findings/finding.ts';
 import type { Operation } from './contract/operation.ts';
 import type { ListedPage, VerifySession } from './session.ts';
 
-/** So often something that nobody touched has to fail. */
+/** Failures on unchanged data until a fault is reported. */
 const MAX_TRIALS = 3;
-/** So often others may come between. */
+/** The maximum number of trials that changes by others disturb. */
 const MAX_DISTURBANCES = 15;
 const PAUSE_MS = 100;
 
 /**
- * Makes a check of what several requests answer together, while others may publish, look at and like what there is.
- * `watch` reads all that the check looks at: where it reads something else after a failure than before, others came
- * between, and the check is made again. A fault is what shows three times while nobody did.
- * @throws Mismatch, and Skip when others come between each time
+ * Runs a check that compares several replies, while other callers may change the data. `watch` reads all data that the check
+ * depends on: if it has changed after a failure, the check is repeated. A check fails after three failures on unchanged data.
+ * @throws Mismatch, and Skip when the data keeps changing
  */
 export const steadily = async (watch: () => Promise<unknown>, run: () => Promise<void>): Promise<void> => {
   let [trials, disturbances] = [0, 0];
@@ -35,7 +34,7 @@ export const steadily = async (watch: () => Promise<unknown>, run: () => Promise
   }
 };
 
-/** Reads of the first records of a list what others can change, and how many there are. */
+/** Reads the first records of a list and its total, which other callers can change. */
 export const watchList =
   (session: VerifySession, list: Operation, query: object, limit: number): (() => Promise<unknown>) =>
   async () => {

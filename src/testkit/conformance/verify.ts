@@ -41,9 +41,9 @@ export interface VerifyTarget {
 
 /** Told how a run goes. */
 export interface VerifyObserver {
-  /** Runs `work`, which is so many checks. */
+  /** Runs `work`, which makes `checks` checks and reports progress. */
   withProgress?: <T>(checks: number, work: (advance: (more: number) => void) => Promise<T>) => Promise<T>;
-  /** The deployment limits rates, or has no room, and wants to be left alone for so many seconds. */
+  /** The deployment limits rates or is overloaded, and asks to wait this many seconds. */
   onWait?: (seconds: number) => void;
   /** Where the deployment is, when that is not where it was said to be. */
   onBase?: (baseUrl: string) => void;
@@ -52,7 +52,7 @@ export interface VerifyObserver {
 /** How a check ended. */
 export interface CheckResult extends Pick<Check, 'subject' | 'name'> {
   outcome: 'passed' | 'failed' | 'skipped';
-  /** What is not as the contract says; empty unless it failed. */
+  /** The differences from the contract; empty unless it failed. */
   findings: readonly Finding[];
   /** Why it was not made, where it was skipped. */
   reason?: string;
@@ -66,7 +66,7 @@ export interface VerifyRun {
   /** The name of the run, which its records have in their titles. */
   name: string;
   results: CheckResult[];
-  /** What is other than in the document that a client was made from. */
+  /** The differences from the document of a client. */
   changes: Change[];
   /** How many records the run made. */
   made: number;
@@ -109,7 +109,7 @@ const make = async (check: Check, session: VerifySession): Promise<CheckResult> 
 };
 
 /**
- * Proves a deployment against the contract, from outside. What is wrong is in the results.
+ * Checks a deployment against the contract, from outside. The results list its faults.
  * @throws Unreachable when there is no gateway, Unusable when it refuses the key or has seen the seed
  */
 export const verify = async (

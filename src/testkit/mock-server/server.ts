@@ -15,7 +15,7 @@ interface Seen {
   path: string;
   headers: IncomingMessage['headers'];
   body: string;
-  /** What it was answered: null beyond the replies of the vector. */
+  /** The reply to it: null beyond the replies of the vector. */
   reply: { status: number; headers: Record<string, string>; body: string } | null;
 }
 

@@ -3,7 +3,7 @@ import { procedures } from '../../../contract/index.ts';
 
 const operations = procedures.map(({ id }) => id) as [string, ...string[]];
 
-/** What the server does with one request. */
+/** The server's reply to one request. */
 const Reply = z
   .strictObject({
     status: z.int().min(200).max(599).default(200),
@@ -35,7 +35,7 @@ export type ScriptedReply = z.output<typeof Reply>;
 
 const Call = z.strictObject({
   operation: z.enum(operations),
-  /** What is in `json`. */
+  /** The value of `json`. */
   input: z.record(z.string(), z.unknown()).default({}),
   /** `call`: the operation alone. `pages`: page after page until there is none. `all`: the iterator over all records. */
   form: z.enum(['call', 'pages', 'all']).default('call'),
@@ -57,7 +57,7 @@ const Call = z.strictObject({
 /** One wait in seconds, exact or from the least to the longest. */
 const Wait = z.union([z.number(), z.tuple([z.number(), z.number()])]);
 
-/** What a client has to do. What follows from the replies, such as the members of an error, isn't said again. */
+/** The expected behavior of a client. Members that follow from the replies, such as those of an error, are not repeated. */
 const Expected = z.strictObject({
   /** The requests that arrive; with none to connect to, those that are tried. */
   attempts: z.int(),
@@ -87,16 +87,16 @@ const Expected = z.strictObject({
 /** A scripted exchange: what a client is told to do, what it is answered, and what it has to make of it. */
 const Vector = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]+$/),
-  /** What it shows, in a sentence. */
+  /** Its purpose, in a sentence. */
   about: z.string(),
   call: Call,
   /** Whether the client has a key. */
   keyed: z.boolean().default(false),
   /** How far the clock of the client is off. */
   clockOffsetSeconds: z.int().optional(),
-  /** Where nothing listens (`refused`), or nobody answers the call (`silent`). */
+  /** An address where nothing listens (`refused`), or where connections are never accepted (`silent`). */
   connect: z.enum(['refused', 'silent']).optional(),
-  /** What the requests get, in turn. One that there is no reply for is a failure. */
+  /** The replies to the requests, in turn. A request beyond them is a failure. */
   replies: z.array(Reply).default([]),
   expect: Expected,
 });

@@ -13,7 +13,7 @@ interface CatalogueRecord {
 
 type RangeCounts = Record<keyof typeof timeRangeDays | 'all', number>;
 
-/** What a sandbox holds: ids, titles and counts, for those who write tests against it. */
+/** The contents of a sandbox, for authors of tests: ids, titles and counts. */
 export interface Catalogue {
   /** The instant that all times are relative to. */
   reference: string;
@@ -52,7 +52,7 @@ const countByRange = (records: readonly CatalogueRecord[], reference: Date): Ran
   return { day: within(day), week: within(week), month: within(month), year: within(year), all: records.length };
 };
 
-/** What a sandbox of `reference` holds before anybody changes it. */
+/** The initial contents of a sandbox of `reference`. */
 export const catalogueOf = async (db: Reader, reference: Date): Promise<Catalogue> => {
   const users = await db.read<{ id: Bytes; nickname: string; game_count: number; image_post_count: number }>(
     'SELECT id, nickname, game_count, image_post_count FROM users ORDER BY created_at, id',

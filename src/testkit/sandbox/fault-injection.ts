@@ -20,7 +20,7 @@ const ARRIVAL_MS = 50;
 
 const NAMED = /^[\w.:-]{1,64}$/;
 
-/** What the service itself may answer, and what a proxy in front of it may. */
+/** The failures of the service itself, and of a proxy in front of it. */
 const reasons = { 429: 'RATE_LIMITED', 500: 'INTERNAL', 503: 'OVERLOADED' } as const;
 /** Likewise, of a write that is done. */
 const laterReasons = { 500: 'INTERNAL', 503: 'OUTCOME_UNKNOWN' } as const;
@@ -44,14 +44,14 @@ type ParameterName = keyof typeof parameters;
 export interface InjectedFault {
   place: FaultPlace;
   what: string;
-  /** For so many attempts; without, for each. */
+  /** The number of attempts that fail; all without it. */
   times?: number;
   /** How long it takes: `delay` and `drip`. */
   ms?: number;
   'retry-after'?: number;
 }
 
-/** The forms of the headers, for those who get them wrong and those who read about them. */
+/** The forms of the headers, for error messages and the guide. */
 export const forms = {
   [DELAY]: `milliseconds from 0 to ${LONGEST_MS}`,
   [STATUS]: Object.keys(reasons).join(', '),
@@ -119,7 +119,7 @@ const reads: ReadonlySet<string | undefined> = new Set(
   procedures.filter(({ effect }) => effect === 'read').map(({ id }) => id),
 );
 
-/** What a request asks to go wrong, in the order in which it does. */
+/** The faults that a request asks for, in the order in which they occur. */
 export interface FaultPlan {
   delayMs: number;
   faults: InjectedFault[];
@@ -127,7 +127,7 @@ export interface FaultPlan {
   name: string | undefined;
 }
 
-/** What a request asks to go wrong. @throws AppError BAD_HTTP_REQUEST */
+/** Parses the faults that a request asks for. @throws AppError BAD_HTTP_REQUEST */
 export const faultPlanOf = (request: Request): FaultPlan => {
   const delayMs = wholeNumber(request.get(DELAY) ?? '0', LONGEST_MS);
   if (delayMs === undefined) throw refuse(DELAY);
@@ -152,7 +152,7 @@ export const faultPlanOf = (request: Request): FaultPlan => {
   };
 };
 
-/** Resolves after so many milliseconds, or when the caller has left. */
+/** Resolves after `ms` milliseconds, or when the client has disconnected. */
 export const delay = async (response: Response, ms: number): Promise<void> => {
   if (ms === 0) return;
   const leaving = new AbortController();
@@ -197,7 +197,7 @@ export const failBefore = async (
   return fault.what === 'delay' && !response.destroyed;
 };
 
-/** Sends a body in pieces, so that it takes so many milliseconds. */
+/** Sends a body in chunks over `ms` milliseconds. */
 const drip = async (response: Response, body: Buffer, ms: number): Promise<void> => {
   const size = Math.max(1, Math.ceil(body.length / PIECES));
   response.flushHeaders();

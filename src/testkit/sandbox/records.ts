@@ -45,12 +45,12 @@ export const insertDemo = async (tx: Transaction, published: Date): Promise<void
   );
 };
 
-/** What was made for whoever tries the service. */
+/** The user and the key of the demo. */
 export interface Demo {
   userId: string;
-  /** What the key may do, or one to be created should. */
+  /** The scopes of the key, or of a key to be created. */
   scopes: readonly Scope[];
-  /** A key of `demo`, unless nobody is there to read it. */
+  /** A key of `demo`; undefined without a terminal that shows it. */
   key: string | undefined;
   expiresAt: Date;
 }

@@ -62,7 +62,7 @@ export const sandboxKeys: readonly SandboxKey[] = [
   knownKey('sandboxGuestUserRead', 'guest, user:read', ['user:read'], { user: sandboxGuest }),
 ];
 
-/** What the sandbox holds besides the records of `demo` and `guest`. The time is that of the ids. */
+/** The contents of the sandbox besides the records of `demo` and `guest`. `until` dates the ids. */
 const content = { users: 50, games: 500, images: 100, randomSeed: 1, until: new Date('2026-01-01T00:00:00.000Z') };
 
 /** How far back its records go. */

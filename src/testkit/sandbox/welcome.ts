@@ -21,11 +21,11 @@ const addresses = (url: string): [string, string][] => [
   ['Guide', `${url}/guides/start`],
 ];
 
-/** How to come by a key when nobody was there to read one. */
+/** The command that makes a key, where none was shown. */
 const makeKey = ({ userId, scopes }: Demo): string =>
   `npm run -s cli -- keys create --user ${userId} --scopes ${scopes.join(',')}`;
 
-/** What is printed when the service has started. */
+/** The message at the start of the service. */
 export const welcome = ({ title, url }: Start, demo: Demo | undefined): string => {
   if (!demo) return paragraphs(title, list(addresses(url)));
   const { key, expiresAt } = demo;
@@ -41,7 +41,7 @@ export const welcome = ({ title, url }: Start, demo: Demo | undefined): string =
       );
 };
 
-/** What is printed when the sandbox has started. */
+/** The message at the start of the sandbox. */
 export const sandboxWelcome = ({ title, url }: Start): string =>
   paragraphs(
     `${title}, sandbox`,

@@ -14,7 +14,7 @@ const usual = { most: 64, idleMs: HOUR_MS };
 const STALE_MS = 12 * HOUR_MS;
 /** Names of callers whose attempts are counted in a space. */
 const MAX_NAMES = 1000;
-/** The space of those who name none. */
+/** The workspace of requests that name none. */
 const SHARED = '';
 
 /** A service of its own, on data of its own. */
@@ -33,7 +33,7 @@ export interface Workspaces {
   within: <T>(name: string | undefined, work: (workspace: Workspace) => Promise<T>) => Promise<T>;
   /** Forgets all that was done in a space. */
   reset: (name: string | undefined) => void;
-  /** What a space holds that is made now. */
+  /** The contents of a workspace created now. */
   catalogue: () => Promise<Catalogue>;
 }
 
@@ -66,7 +66,7 @@ export const workspaceOn = (context: Context): Workspace => {
   };
 };
 
-/** Keeps a space until nobody is in it any more and it has been dropped. */
+/** Keeps a workspace until it is dropped and its last request has ended. */
 class Held {
   readonly workspace: Promise<Workspace>;
   #inside = 0;
@@ -131,7 +131,7 @@ export class SandboxWorkspaces implements Workspaces {
     });
   }
 
-  /** Makes what spaces begin with, in the empty database of `main`, which nobody else is to change. */
+  /** Makes the initial data of workspaces in the empty database of `main`, which must not be changed otherwise. */
   static async open(main: Context, kept: Partial<typeof usual> = {}): Promise<SandboxWorkspaces> {
     const reference = referenceOf(main.now());
     return new SandboxWorkspaces(main, reference, await beginIn(main, reference), { ...usual, ...kept });
@@ -221,7 +221,7 @@ export class SandboxWorkspaces implements Workspaces {
     }
   }
 
-  /** What a space begins with that is made now. */
+  /** The initial data of a workspace created now. */
   #upToDate(): Promise<Beginning> {
     const now = this.#main.now();
     if (now.getTime() - this.#reference.getTime() >= STALE_MS) {

@@ -67,7 +67,7 @@ export const zipf = <T>(items: readonly T[]): ((random: Random) => T) => {
   };
 };
 
-/** `count` different draws. There must be so many, and few of them should be as good as never drawn. */
+/** `count` different draws. That many must exist, and few of them should be very improbable. */
 export const distinct = <T>(count: number, draw: () => T): T[] => {
   const drawn = new Set<T>();
   while (drawn.size < count) drawn.add(draw());

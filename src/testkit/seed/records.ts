@@ -35,7 +35,7 @@ type GameInput = InputOf<Contract['game']['create']>;
 type ImagePostInput = InputOf<Contract['image']['create']>;
 
 const YEAR_MS = 365 * 86_400_000;
-/** Users join in the year before the first record, so that nobody acts before joining. */
+/** Users join in the year before the first record, so that no user acts before joining. */
 const periods = {
   users: { begin: 3 * YEAR_MS, length: YEAR_MS },
   games: { begin: 2 * YEAR_MS, length: 2 * YEAR_MS },

@@ -18,10 +18,10 @@ const BATCH = 2000;
 export class SeedError extends Error {}
 
 /**
- * Fills a database with made-up users, games and image posts: the same options give the same rows, whatever the engine,
- * but for the ids of tags where some exist. Everything that is counted is there: likes, favorites, tags. Stored in
- * batches, each whole or not at all, beside a running service if need be. `onStored` hears how many were stored.
- * @throws SeedError when the same seed is there already, or nobody is who could publish
+ * Fills a database with generated users, games and image posts. The same options give the same rows on every engine, except
+ * for the ids of tags where some exist. Likes, favorites and tags are stored and counted. It stores batches, each atomically,
+ * and may run beside a service. `onStored` is called with the number of rows of each batch.
+ * @throws SeedError when the same seed is stored already, or no user exists who could publish
  */
 export const seed = async (db: Database, options: SeedOptions, onStored: (rows: number) => void): Promise<void> => {
   await refuseRepetition(db, options);
@@ -53,7 +53,7 @@ const refuseRepetition = async (db: Database, options: SeedOptions): Promise<voi
   }
 };
 
-/** The ids of the users of a seed or, if it has none, of those who are there. */
+/** The ids of the users of a seed or, if it has none, of the existing users. */
 const publishers = async (db: Database, options: SeedOptions): Promise<string[]> => {
   if (options.users > 0) return Array.from(creations(options, 'users'), ({ id }) => id);
   const users = await db.read<{ id: Bytes }>('SELECT id FROM users ORDER BY id');

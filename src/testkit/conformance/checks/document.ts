@@ -9,7 +9,7 @@ import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { VerifySession } from '../session.ts';
 
-// What has changed for a client that was made from a document of its own.
+// The changes for a client that was generated from an older document.
 
 const findingOf = ({ where, expected, came }: Change): Finding => ({ expected, came, at: where });
 
@@ -64,7 +64,7 @@ export const clientDocumentChecks = (session: VerifySession): Check[] => {
   ]);
 };
 
-/** What the deployment publishes other than a client was made from. @throws Mismatch when it publishes no document */
+/** The differences of the published document from a client's. @throws Mismatch when none is published */
 export const readChanges = async (session: VerifySession, client: ClientDocument): Promise<Change[]> => {
   const reply = await session.client.send('service', DOCUMENT, { method: 'GET' });
   const isDocument = reply.status === 200 && valueAt(reply.json, ['paths']) !== undefined;

@@ -46,7 +46,7 @@ const MAX_PAGES = 10;
 const NO_JSON = '{"json":';
 
 interface RefusedAttempt {
-  /** What is refused: `refuses …`. */
+  /** The refused input, for the name: `refuses …`. */
   what: string;
   request: Request | (() => Promise<Request>);
   /** Whether to send it without the key, which then needs no scope. */
@@ -70,7 +70,7 @@ const refused =
 const bodyOf = (json: unknown): string => JSON.stringify({ json });
 const exampleBody = ({ example }: Operation): string => bodyOf(example.input);
 
-/** A faulty body of exactly so many bytes. */
+/** A faulty body of exactly `bytes` bytes. */
 const padded = (bytes: number): string => bodyOf({ unknownMember: 1 }).padEnd(bytes);
 
 const tooLarge = refused('PAYLOAD_TOO_LARGE', ({ bodyLimit }) => [
@@ -99,7 +99,7 @@ const missingScope: Provocation = (operation, session) => {
   return [{ ...checkOf(operation, 'SCOPE_MISSING', 'refuses a key without its scope', run), needs: [] }];
 };
 
-/** Ids that nothing has. The last one is too long for whoever counts UTF-16 units. */
+/** Ids without a record. The last one is at the limit in code points, and above it in UTF-16 units. */
 const unknownIds = ({ chance }: VerifySession): Record<string, string> => ({
   'an id that nothing has': chance.uuid('nothing'),
   'an id of another form': 'no such id',
@@ -251,7 +251,7 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
   USER_NOT_FOUND: notFound('USER_NOT_FOUND'),
 };
 
-/** What a request for any path can be answered; the contract has it for all operations. */
+/** The refusals of any path; the contract lists them for all operations. */
 const ofEveryPath = ['PROCEDURE_NOT_FOUND', 'METHOD_NOT_SUPPORTED'] as const satisfies readonly Reason[];
 
 const isProvoked = (reason: Reason): reason is keyof typeof provocations => Object.hasOwn(provocations, reason);

@@ -14,7 +14,7 @@ interface Rule {
   /** What replies it is about, in words and as a test. */
   kind: string;
   about: (reply: Reply) => boolean;
-  /** What is wrong with a reply. */
+  /** The fault in a reply. */
   fault: (reply: Reply) => Finding | undefined;
 }
 

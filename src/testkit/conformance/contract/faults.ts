@@ -9,7 +9,7 @@ export interface InputFault {
   name: string;
   /** Where it is in the body. */
   at: readonly string[];
-  /** What is there; undefined for nothing. */
+  /** The value at the place; undefined to leave it out. */
   value: unknown;
   issues: readonly Issue[];
 }
@@ -127,7 +127,7 @@ export const faultyBody = (body: unknown, round: readonly InputFault[]): unknown
 const isFree = ({ schema: { type, enum: words, pattern } }: ValuePlace): boolean =>
   type === 'string' && words === undefined && new RegExp(pattern ?? '').test(`${WIDE}  ${WIDE}`);
 
-/** The free texts of an input at their longest, which whoever counts UTF-16 units or bytes takes for too long. */
+/** The free texts of an input at their longest in code points. In UTF-16 units or bytes they are too long. */
 export const longestTexts = (operation: Operation): Pick<InputFault, 'name' | 'at' | 'value'>[] =>
   placesOf(operation).flatMap((place) => {
     const { maxLength } = place.schema;

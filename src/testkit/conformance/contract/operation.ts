@@ -8,16 +8,16 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 /** A procedure of the contract with what is needed to try it. */
 export interface Operation extends Omit<Procedure, 'route'> {
   path: string;
-  /** What a request is parsed by. */
+  /** The schema of a request. */
   body: z.ZodType;
   /** The same as JSON Schema, for all to see what is allowed. */
   bodySchema: JsonSchema;
-  /** What a success has to fit, without members that are not described. */
+  /** The strict schema of a success, which refuses unknown members. */
   success: z.ZodType;
   example: { input: Readonly<Record<string, unknown>>; output: unknown };
   /** The member of the input that names a record. */
   idMember: string | undefined;
-  /** What it answers to an id that nothing has. */
+  /** The reason for an id without a record. */
   notFound: Reason | undefined;
   /** The scopes a key needs to call it. */
   needs: readonly Scope[];

@@ -10,7 +10,7 @@ export interface ValuePlace {
   required: boolean;
   /** Whether null may be there. */
   nullable: boolean;
-  /** What the example has there. */
+  /** The value in the example. */
   sample: unknown;
 }
 

@@ -2,11 +2,11 @@ import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { RawSchema } from './schema.ts';
 
-/** What a document says of an operation. */
+/** An operation of a document. */
 export interface DocumentedOperation {
   id: string;
   path: string;
-  /** What a request holds, if anything. */
+  /** The schema of the request, if it has one. */
   input: RawSchema | undefined;
   /** What replies hold, by their status. */
   replies: ReadonlyMap<string, RawSchema>;
@@ -16,7 +16,7 @@ export interface DocumentedOperation {
 
 /** An OpenAPI document, in version 3.0 or 3.1. */
 export interface ClientDocument {
-  /** What it is called in what is told of it. */
+  /** Its name in reports. */
   name: string;
   document: object;
   /** By their ids. */
@@ -33,7 +33,7 @@ const schemaIn = (holder: unknown): RawSchema | undefined => valueAt(holder, JSO
 
 const membersOf = (value: unknown): [string, unknown][] => Object.entries(Object(value) as Record<string, unknown>);
 
-/** What a document holds. */
+/** The operations of a document. */
 export const documented = (name: string, document: object): ClientDocument => {
   const security = valueAt(document, ['security']);
   const operations = membersOf(valueAt(document, ['paths'])).flatMap(([path, item]): DocumentedOperation[] => {

@@ -3,11 +3,11 @@ import { show } from '../findings/finding.ts';
 import type { ClientDocument, DocumentedOperation } from './client-document.ts';
 import { type RawSchema, type SchemaShape, shapeOf } from './schema.ts';
 
-/** What is other than a client was made for. */
+/** A difference between the document of a client and the current one. */
 export interface Change {
   /** The id of the operation. */
   operation: string;
-  /** What the client was made for, and what there is now. */
+  /** The former rule, and the current one. */
   expected: string;
   came: string;
   /** Where in the request or the reply: `the request /json/limit`, `200 /result/data/json/items/*`. */
@@ -62,7 +62,7 @@ const differencesOfSets = (
   ];
 };
 
-/** What a client may send that is refused now. Limits of replies bind nobody who reads them. */
+/** Limits that now refuse inputs that a client may send. Limits of replies do not bind clients. */
 const differencesOfLimits = (
   before: SchemaShape,
   now: SchemaShape,
@@ -77,7 +77,7 @@ const differencesOfLimits = (
     const [from, to] = isUpper ? [a ?? Infinity, b ?? Infinity] : [a ?? -Infinity, b ?? -Infinity];
     return [{ expected: `${name} ${a ?? 'none'}`, came: String(b ?? 'none'), breaks: isUpper ? to < from : to > from }];
   });
-  // Which of two patterns takes more, nobody can tell.
+  // Whether one pattern allows more than another is undecidable here.
   const pattern = { expected: 'the pattern that it had', came: now.pattern === undefined ? 'none' : 'another one' };
   return [...limits, ...(before.pattern === now.pattern ? [] : [{ ...pattern, breaks: false }])];
 };
@@ -108,7 +108,7 @@ const wordsOfAlternatives = ({ alternatives }: SchemaShape): string =>
     ? 'no member of several'
     : `one of ${alternatives.map((names) => names.join(' and ')).join(', ')}`;
 
-/** What has to be there of several members, of which a client may send fewer than it has to now. */
+/** Differences in the sets of members of which one is required: the client may send fewer than are required now. */
 const differencesOfAlternatives = (
   before: SchemaShape,
   now: SchemaShape,
@@ -194,7 +194,7 @@ const compareOperations = (
   ];
 };
 
-/** What is other in the current document than in the one that a client was made from. */
+/** The differences of the current document from a client's. */
 export const changesFor = (client: ClientDocument, current: ClientDocument): Change[] => [
   ...[...client.operations.values()].flatMap((before) => {
     const now = current.operations.get(before.id);

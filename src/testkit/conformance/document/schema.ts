@@ -3,19 +3,19 @@ import { valueAt } from '../values.ts';
 /** A schema of a document, in OpenAPI 3.0 or 3.1, as it is written there. */
 export type RawSchema = Readonly<Record<string, unknown>>;
 
-/** What a schema says of a value, references followed, and alike for both versions of OpenAPI. */
+/** A schema with its references resolved, in one form for both versions of OpenAPI. */
 export interface SchemaShape {
   /** The types that the value may have, `null` among them; undefined for any. */
   types: ReadonlySet<string> | undefined;
-  /** What the value may be, where that is told one by one. */
+  /** The allowed values of an `enum` or `const`. */
   words: ReadonlySet<unknown> | undefined;
   members: Readonly<Record<string, RawSchema>>;
   required: ReadonlySet<string>;
   /** Sets of members of which one has to be there, besides those that are required; none for no such rule. */
   alternatives: readonly (readonly string[])[];
-  /** What an array holds. */
+  /** The schema of an array's items. */
   items: RawSchema | undefined;
-  /** What members hold that have no schema of their own; false where there may be none. */
+  /** The schema of additional members; false if there may be none. */
   others: RawSchema | boolean | undefined;
   /** `maxLength` and the like. */
   limits: Readonly<Record<string, number>>;
@@ -58,7 +58,7 @@ const flattened = (document: unknown, schema: RawSchema, depth = 0): RawSchema =
   return Object.assign({}, ...all, { properties: Object.assign({}, ...properties) as object, required }) as RawSchema;
 };
 
-/** What a schema of a document says. */
+/** The shape of a schema of a document. */
 export const shapeOf = (document: unknown, schema: RawSchema): SchemaShape => {
   const flat = flattened(document, schema);
   const listed = (flat['anyOf'] ?? flat['oneOf'] ?? []) as RawSchema[];

@@ -11,13 +11,13 @@ export interface Finding {
   exchange?: Exchange;
   /** Of how many replies that were looked at how many differ likewise. */
   share?: { faulty: number; of: number };
-  /** What is at fault, where that shows in different ways. */
+  /** The common cause of findings that look different. */
   cause?: string;
 }
 
 const MAX_SHOWN = 100;
 
-/** What a check throws when what it proves is not so. */
+/** A check throws it when the deployment differs from the contract. */
 export class Mismatch extends Error {
   readonly findings: readonly Finding[];
 
@@ -28,7 +28,7 @@ export class Mismatch extends Error {
   }
 }
 
-/** What a check throws when it cannot be made here; the message says why. */
+/** A check throws it when it cannot run here; the message says why. */
 export class Skip extends Error {}
 
 /** A value in at most 100 characters. */
@@ -37,7 +37,7 @@ export const show = (value: unknown): string => {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;
 };
 
-/** What a finding says, wherever it was made. */
+/** The text of a finding, without its place. */
 export const differenceOf = ({ expected, came, at, share }: Finding): string => {
   const place = at === '' ? 'the body' : at;
   const likewise = share === undefined ? '' : `, likewise in ${share.faulty} of ${share.of} replies`;

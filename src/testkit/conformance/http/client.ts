@@ -22,7 +22,7 @@ const PATIENCE_S = 120;
 /** How long one request may be put off by a deployment that has no room, and all of them together. */
 const OVERLOAD_PATIENCE_S = 15;
 const MAX_OVERLOAD_S = 120;
-/** So many requests in a row without a reply, and no more of the kind are sent. */
+/** After this many consecutive requests without a reply, no more of the kind are sent. */
 const MAX_SILENCE = 3;
 
 const parsed = (text: string): unknown => {

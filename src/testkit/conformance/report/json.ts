@@ -2,7 +2,7 @@ import { groupsOf } from '../findings/groups.ts';
 import type { VerifyRun } from '../verify.ts';
 import { countOf, groupBy, replayOf } from './text.ts';
 
-/** What is known of a run besides its results. */
+/** The facts of a run besides its results. */
 export interface RunFacts {
   key: string | undefined;
   seed: number;

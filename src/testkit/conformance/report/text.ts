@@ -5,7 +5,7 @@ import type { CheckResult } from '../verify.ts';
 
 type OutcomeText = CheckResult['outcome'];
 
-/** So many checks of a fault are named. */
+/** The maximum number of checks named for a fault. */
 const NAMED = 5;
 
 /** The parts of a list by what they have in common, in the order in which they come. */

@@ -8,10 +8,10 @@ import type { CallAnswer, ListedPage, VerifySession, RecordSummary } from '../..
 import { steadily, watchList } from '../../until-stable.ts';
 import { walkBothWays } from './walk.ts';
 
-// What the filters of a list are good for, seen by the records that are there, whoever published them.
+// The checks of a list's filters, on the records of any author.
 
 const DAY_MS = 86_400_000;
-/** By how much the clock of whatever answers may differ from the one that dates records. */
+/** The tolerated difference between the clocks of the answering server and of the one that dated the records. */
 const CLOCK_SLACK_MS = 5000;
 const MAX_SEARCH = 100;
 const FEW = 5;
@@ -60,7 +60,7 @@ const hasTag =
 
 const tagChecks = (list: Operation, session: VerifySession): Check[] => {
   const check = (name: string, run: () => Promise<void>): Check => checkOf(list, 'effect', name, run);
-  /** A record with so many tags. */
+  /** A record with `n` tags. */
   const tagged = async (n: number): Promise<{ sample: RecordSummary; slugs: string[] }> => {
     const sample = (await session.samples(list)).find(({ tags }) => tags.length >= n);
     if (!sample) throw new Skip(`no record is known that has ${n === 1 ? 'a tag' : `${n} tags`}`);

@@ -8,9 +8,9 @@ import type { ListedPage, VerifySession, TypeStats } from '../../session.ts';
 
 const FEW_RELATED = 3;
 
-/** So many types are counted by the list, too. */
+/** The number of types that are counted by the list as well. */
 const COUNTED_TYPES = 5;
-/** So often a game is published to see it counted: who removes others meanwhile may make up for it. */
+/** Attempts to see a new game counted: other callers may remove a game at the same time. */
 const MAX_TRIALS = 3;
 
 /** A check that types are counted as the list counts them. */

@@ -29,7 +29,7 @@ const publishWalkable = async (session: VerifySession, list: Operation): Promise
   return records;
 };
 
-/** Walks over the records of others; whoever publishes meanwhile moves the pages. */
+/** Walks over the records of others. Their new records may move the pages meanwhile. */
 const walkPublic = (session: VerifySession, list: Operation, sortBy: string): Promise<void> =>
   steadily(watchList(session, list, { sortBy }, WALKED), () => walkBothWays(session, list, { sortBy }));
 

@@ -40,7 +40,7 @@ const walk = async (session: VerifySession, list: Operation, query: WalkQuery, b
   return { by, pages };
 };
 
-/** What is wrong with what the pages say of themselves and of what follows. */
+/** The faults in the page numbers, totals and cursors of the pages. */
 const pageFindings = ({ pages }: Walk, total: number): Finding[] =>
   pages.flatMap(({ output, reply }, index) => {
     const { items, totalRelation, hasMore, nextCursor } = output;
@@ -64,7 +64,7 @@ const pageFindings = ({ pages }: Walk, total: number): Finding[] =>
     ].map((finding) => ({ ...finding, exchange: reply }));
   });
 
-/** What is wrong with the records met, which have to be the `wanted` ones, if those are known. */
+/** The faults in the records of a walk, which have to be the `wanted` ones, if those are known. */
 const recordFindings = (met: Walk, wanted: readonly string[] | undefined): Finding[] => {
   const ids = idsOf(met);
   const findings = (came: string, wrong: readonly string[]): Finding[] =>
@@ -82,11 +82,11 @@ const recordFindings = (met: Walk, wanted: readonly string[] | undefined): Findi
   ];
 };
 
-/** What a sort mode sorts by: `createdAt`, or `likeCount` for `likes`. */
+/** The member by which a sort mode sorts: `createdAt`, or `likeCount` for `likes`. */
 const sortMember = (sortBy: string): string =>
   sortBy === 'latest' || sortBy === 'oldest' ? 'createdAt' : `${sortBy.replace(/s$/, '')}Count`;
 
-/** What is wrong with the order of the records. */
+/** The faults in the order of the records. */
 const orderFindings = ({ by, pages }: Walk, sortBy: string): Finding[] => {
   const member = sortMember(sortBy);
   const direction = sortBy === 'oldest' ? 'up' : 'down';

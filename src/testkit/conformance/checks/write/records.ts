@@ -34,7 +34,7 @@ const LATEST = 100;
 /** So often a record is published to see it counted: who removes others meanwhile may make up for it. */
 const MAX_TRIALS = 3;
 
-/** What of a record nobody changes by looking at it, or by changing how its author looks. */
+/** The members of a record that neither views nor changes of its author's profile change. */
 const lasting = ({ viewCount: _viewCount, author: { id, nickname }, ...record }: Content) => ({
   ...record,
   author: { id, nickname },

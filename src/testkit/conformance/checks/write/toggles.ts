@@ -16,7 +16,7 @@ const LIKED = { reaction: 'like', likeCount: 1, dislikeCount: 0 };
 const DISLIKED = { reaction: 'dislike', likeCount: 0, dislikeCount: 1 };
 const NEITHER = { reaction: null, likeCount: 0, dislikeCount: 0 };
 
-/** What the toggles do to a record that nobody has touched. */
+/** The expected effects of the toggles on a new record. */
 const favoriteSteps = {
   'on and off again': [
     { input: {}, state: { favorited: true, favoriteCount: 1 } },
