@@ -3,7 +3,7 @@ import { docsOf, errorOf, type Reason } from './reasons.ts';
 
 export * from './reasons.ts';
 
-/** What any operation can answer. */
+/** The reasons of all operations. */
 export const commonReasons = [
   'MALFORMED_JSON',
   'VALIDATION_FAILED',
@@ -21,10 +21,10 @@ export const commonReasons = [
   'TIMEOUT',
 ] as const satisfies readonly Reason[];
 
-/** What an operation that needs a scope can answer besides. */
+/** Further reasons of operations that need a scope. */
 export const protectedReasons = ['KEY_MISSING', 'SCOPE_MISSING'] as const satisfies readonly Reason[];
 
-/** What an operation that writes can answer besides. */
+/** Further reasons of operations that write. */
 export const writingReasons = [
   'OUTCOME_UNKNOWN',
   'IDEMPOTENCY_KEY_INVALID',

@@ -10,7 +10,7 @@ export const pointerOf = (path: readonly PropertyKey[]): string =>
 /** zod's path begins in the envelope, ours in `json`. */
 const inJson = (path: readonly PropertyKey[]): readonly PropertyKey[] => (path[0] === 'json' ? path.slice(1) : path);
 
-/** What to do about a fault, to be said after it; of an unknown member by its name. Asked for one after the other. */
+/** Returns the advice that follows an issue's message; for an unknown member, by its name. Called for one after another. */
 export type Advise = (issue: z.core.$ZodIssue, member?: string) => string | undefined;
 
 const codeOf = (issue: z.core.$ZodIssue): string =>
@@ -21,7 +21,7 @@ const messageOf = (issue: z.core.$ZodIssue): string =>
     ? `is not a usable name: it ${issue.issues[0]?.message ?? issue.message}`
     : issue.message;
 
-/** What keeps a name out of a pointer: its length, or that it is a secret. */
+/** The reason why a pointer leaves a name out: its length, or an API key in it. */
 const unnameable = (name: PropertyKey): string | undefined => {
   if (typeof name !== 'string') return undefined;
   if (name.length > MAX_EXCERPT) return `a member whose name has ${name.length} characters`;

@@ -94,11 +94,11 @@ export const MAX_SUMMARY_IMAGES = 4;
 /** Social links of a user: more than a profile shows. */
 export const MAX_SOCIAL_LINKS = 20;
 
-/** The longest texts, in Unicode code points. Those that are columns of their own are as wide there. */
+/** The longest texts, in Unicode code points. Texts with a column of their own are as wide there. */
 export const lengths = {
   /** Ours have 36 characters; there is room for ids of another making, since callers hold them for opaque. */
   id: 64,
-  /** What servers and proxies are sure to take in a request line. */
+  /** The length that all servers and proxies accept in a request line. */
   url: 2048,
   /** A magnet link names its trackers, each a URL. */
   downloadUrl: 4096,
@@ -149,7 +149,7 @@ export const lengths = {
 /** How many days back from now each time range reaches. */
 export const timeRangeDays = { day: 1, week: 7, month: 30, year: 365 } as const;
 
-/** What an API key begins with, so that scanners for secrets know one when they see it. */
+/** The prefix of API keys, by which secret scanners detect them. */
 export const KEY_PREFIX = 'cgk_';
 /** How many letters and digits follow: 32 random ones, which is 190 bits, and 6 for a checksum. */
 export const KEY_LENGTH = 38;
@@ -191,8 +191,8 @@ export const DAILY_TAGS = 5000;
 /** New types of games, likewise: they are an open list, but one for a menu. */
 export const DAILY_GAME_TYPES = 200;
 /**
- * Bytes of answers to changes that are kept for repetitions of a key in a day, in UTC: 5000 of posts of twenty images. What
- * a change answers is as large as the record, however little was sent, and the record itself grows by nothing.
+ * Bytes of answers to changes that are kept for repetitions of a key in a day, in UTC: 5000 of posts of twenty images. The
+ * answer to a change is as large as the whole record, even for a small change.
  */
 export const DAILY_KEPT_ANSWERS = 16 * MIB;
 /** Seconds in which the views of a record from one address count once: who comes back later has come again. */

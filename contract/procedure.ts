@@ -14,7 +14,7 @@ import { BATCH_BODY_LIMIT, READ_BODY_LIMIT, WRITE_BODY_LIMIT } from './limits.ts
 export const scopes = ['content:write', 'user:read', 'user:write'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who may call: anyone, or the holder of a key with this scope. */
+/** The permitted callers: all, or holders of a key with this scope. */
 export type Access = 'public' | Scope;
 
 /** A `read` changes nothing but view counts. */

@@ -45,9 +45,9 @@ interface CatalogueEntry {
   readonly code: string;
   /** The JSON-RPC style number in `error.json.code`. */
   readonly number: number;
-  /** What went wrong, for people: `error.json.message`. */
+  /** The error message, for people: `error.json.message`. */
   readonly message: string;
-  /** What to do, in a line: `error.json.data.hint`, unless the error has a more precise one. */
+  /** The hint, in a line: `error.json.data.hint`, unless the error has a more precise one. */
   readonly hint: string;
   /** When this happens. */
   readonly cause: string;

@@ -1,4 +1,4 @@
-/** What zod says of a fault, in the words of this API: each message reads on after the path of its value. */
+/** The messages for zod's issues in this API's wording: each message reads on after the path of its value. */
 import { z } from 'zod';
 
 /** `a string`, of whatever JSON holds. */

@@ -63,7 +63,7 @@ const prepare = (command: Command): Command => {
   return command;
 };
 
-/** What went wrong, in lines for the operator. */
+/** The error messages for the operator, a line each. */
 const faultsOf = (error: unknown): string[] => {
   if (error instanceof ConfigError || error instanceof CommandError) return error.message.split('\n');
   if (error instanceof AppError) {

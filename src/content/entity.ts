@@ -14,7 +14,7 @@ export interface ContentRow {
   likeCount: number;
   dislikeCount: number;
   favoriteCount: number;
-  /** What search looks at, normalised: see `search/text.ts`. */
+  /** The normalised text for searches: see `search/text.ts`. */
   searchText: string;
   /** The ids of its tags in the author's order, with commas; '' for none. */
   tagIds: string;

@@ -25,9 +25,9 @@ export interface ContentKind {
   summaryColumns: readonly string[];
   /** Columns that only the whole record shows. */
   detailColumns: readonly string[];
-  /** Columns with what search finds its records by, besides title and tags. */
+  /** Columns that search covers besides title and tags. */
   searchedColumns: readonly string[];
-  /** What these columns of a record hold of it, in the order of `Draft.searchable`. */
+  /** The texts of these columns, in the order of `Draft.searchable`. */
   searchedTexts: (row: Readonly<Record<string, string | null>>) => readonly (string | null | undefined)[];
   notFound: Reason;
   /** How search sees its records. */

@@ -16,7 +16,7 @@ export interface ContentRecord<Columns> {
   viewing?: ViewerColumns;
 }
 
-/** What every record has, but for its author and its tags. */
+/** The columns of every record, without its author and tags. */
 export const sharedColumns = [
   'id',
   'title',
@@ -42,7 +42,7 @@ interface Select {
   /** Yields the ids of the records in a column `id`: a table by that name, or a SELECT in brackets. */
   ids: string;
   idParameters?: readonly Parameter[];
-  /** What follows the joins. `p` is what yields the ids, `r` the records. */
+  /** SQL after the joins. `p` is the table of the ids, `r` that of the records. */
   end?: string;
   endParameters?: readonly Parameter[];
 }

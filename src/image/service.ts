@@ -168,7 +168,7 @@ const replaceTags = async (
   const slugs = resolvedSlugs(tags, sought);
   const counts = new Map(slugs.map((slug) => [slug, 1]));
   for (const { slug } of earlier) counts.set(slug, (counts.get(slug) ?? 0) - 1);
-  // Those that stay are locked with the others: see the order of locks in content/publish.ts.
+  // Unchanged tags are locked with the others: see the lock order in content/write/publish.ts.
   const existing = byOwnSlug([...tags.values(), ...earlier]);
   await incrementAll(tx, countTags(imageKind, existing, counts));
   await makeMissingTags(tx, imageKind, spellings, counts, tags, counterOf(tx, quota));

@@ -31,7 +31,7 @@ export const overloadedFor = (waitMs: number): AppError =>
 
 /** A piece of work that wants to run. */
 export interface LimitedWork {
-  /** Whose turn it takes. */
+  /** The caller in whose turn it runs. */
   caller: string;
   /** The cost, in usual calls. */
   cost: number;

@@ -170,7 +170,7 @@ export class Block {
     return decodeRising(this.#bytes.subarray(HEADER_BYTES, HEADER_BYTES + this.#listBytes), this.n);
   }
 
-  /** Those of rising numbers that are documents of this block. */
+  /** The candidates, in rising order, that are documents of this block. */
   intersect(candidates: Uint32Array): Uint32Array {
     const kept = new Uint32Array(Math.min(candidates.length, this.n));
     let n = 0;

@@ -2,7 +2,7 @@ import { type Bytes, timeFromDb } from '../db/values.ts';
 
 /** A set of records that are searched together. */
 export interface SearchKind {
-  /** What stands for it in the tables of the index. */
+  /** Its number in the tables of the index. */
   code: number;
   table: string;
   /** Whether white space separates the terms of a search. If not, a term may hold some, or be bound to the beginning. */
@@ -15,9 +15,9 @@ export interface SearchKind {
 
 /** A record as the index sees it. */
 export interface Document {
-  /** Where it stands among the others: see `keyOf`. */
+  /** Its position in the sort order: see `keyOf`. */
   key: Uint8Array;
-  /** What terms are sought in, normalised. */
+  /** The normalised text in which terms are found. */
   text: string;
   /** The filters that it matches: see `typeLabel`, `tagLabel`. */
   labels: readonly string[];

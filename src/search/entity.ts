@@ -23,7 +23,7 @@ export interface SegmentRow {
 
 export const segmentState = { building: 0, live: 1, dead: 2 } as const;
 
-/** What changed and is in no segment yet: a new record, or one that replaces what the segments hold of it. */
+/** A change that is in no segment yet: a new record, or one that replaces its entry in the segments. */
 interface TailRow {
   kind: number;
   replaces: boolean;

@@ -37,8 +37,8 @@ export interface GramSink {
 }
 
 /**
- * The grams of a document: each character, each pair of adjacent ones with its position, each label. Of a kind with terms
- * those with white space are left out, since no term holds any.
+ * The grams of a document: each character, each pair of adjacent ones with its position, each label. For a kind with
+ * terms, grams with white space are left out, since no term holds any.
  */
 export const addGrams = (
   sink: GramSink,

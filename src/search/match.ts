@@ -87,7 +87,7 @@ class Occurrences {
   }
 }
 
-/** Those documents in which all grams stand at their offsets from one place. */
+/** The candidates in which all grams of a phrase occur at their offsets from one position. */
 const keepPhrase = (candidates: Uint32Array, grams: readonly Occurrences[]): Uint32Array => {
   const [first, ...others] = grams;
   if (!first) return candidates;
@@ -103,16 +103,16 @@ const keepPhrase = (candidates: Uint32Array, grams: readonly Occurrences[]): Uin
   return kept.subarray(0, n);
 };
 
-/** Whether a document holds what is sought. */
+/** Whether a document matches. */
 export const matchesText = ({ hasTerms }: SearchKind, { text, labels }: StoredText, sought: Sought): boolean => {
   const whole = hasTerms ? text : START + text;
   return sought.terms.every((term) => whole.includes(term)) && sought.labels.every((label) => labels.includes(label));
 };
 
-/** The places of the texts, in rising order, that hold what is sought. */
+/** The indexes of the matching texts, in rising order. */
 export const matchTexts = (kind: SearchKind, { documents, joined, starts }: Texts, sought: Sought): Uint32Array => {
   const found: number[] = [];
-  // The longest term is likely the rarest. What begins a text stands in no joined one.
+  // The longest term is likely the rarest. The joined text lacks the marks of text starts.
   const [longest = ''] = sought.terms.map((term) => term.replace(START, '')).toSorted((a, b) => b.length - a.length);
   let doc = 0;
   for (let at = joined.indexOf(longest); at !== -1; at = joined.indexOf(longest, starts[doc])) {

@@ -13,7 +13,7 @@ const PATH = '/';
 /** Callers name hosts as they please. */
 const MAX_MADE = 16;
 
-/** What else there is, by the paths from the root. */
+/** The other pages and files, by their paths from the root. */
 const links = ({ sandbox }: Config) => ({
   api: 'api/trpc',
   guides: 'guides/',
@@ -59,7 +59,7 @@ interface Card {
   text: string;
 }
 
-/** The first step of everybody who comes here. */
+/** The first steps of each kind of visitor. */
 const START: readonly Card[] = [
   {
     title: 'Call the API',

@@ -66,7 +66,7 @@ ${links.join('\n')}
 /** The style sheets of the bar, by their paths from the root. */
 export const barStyles = ['assets/brand.css', 'assets/bar.css'] as const;
 
-/** What every page has in its head. */
+/** The content of every page's head. */
 export const headOf = ({ path, title, description, styles = [], scripts = [] }: SitePage, brand: Brand): string => {
   const root = rootFrom(path);
   const { name } = brand;

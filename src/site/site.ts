@@ -13,7 +13,7 @@ import { swaggerPage } from './swagger/page.ts';
 import { wellKnown } from './well-known.ts';
 import { yamlOf } from './yaml.ts';
 
-/** What every page of ours loads. */
+/** The assets that every page loads. */
 const ASSETS = ['bar.css', 'site.css', 'site.js'];
 
 /** The pages and published files of the service, by path. */

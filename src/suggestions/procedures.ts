@@ -9,7 +9,7 @@ const routers = [...new Set(procedures.map(({ router }) => router))];
 const namesIn = (router: string): string[] =>
   procedures.filter((procedure) => procedure.router === router).map(({ name }) => name);
 
-/** What other APIs call them. */
+/** The names of the routers and procedures in other APIs. */
 const ROUTER_ALIASES = { image: ['post', 'posts', 'picture', 'photo'], user: ['account', 'profile', 'me'] };
 const NAME_ALIASES = {
   getById: ['get', 'getone', 'byid', 'read', 'show', 'detail', 'details', 'find', 'findone'],

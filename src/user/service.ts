@@ -32,7 +32,7 @@ export interface UserContext {
 
 export type NewUser = Pick<UserRow, 'id' | 'nickname'> & Partial<UserRow>;
 
-/** What search finds a user by. Users sort by their ids alone. */
+/** The search document of a user. Users sort by their ids alone. */
 const userDocument = ({ id, nickname }: Pick<UserRow, 'id' | 'nickname'>): Document => ({
   key: keyOf(0, storedIdToBytes(id)),
   text: normalise(nickname),
@@ -83,7 +83,7 @@ export const renameUser = (db: Database, id: string, nickname: string, by: Actor
     return { before };
   });
 
-/** What concerns operators of a user. */
+/** The columns of a user that operators change. */
 export interface LockedUser {
   nickname: string;
   suspended_at: string | null;

@@ -18,7 +18,7 @@ const freeBytes = (folder: string): number => {
   return bavail * bsize;
 };
 
-/** What went wrong while a file was read and another written, in words for the operator; what is no fault of these, as it is. */
+/** The error of reading one file or writing another, in words for the operator. Other errors are returned unchanged. */
 export const faultOf = (
   error: unknown,
   { read, written, bytes }: { read: string; written: string; bytes: number },

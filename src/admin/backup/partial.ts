@@ -9,11 +9,11 @@ const OWNER_ONLY = 0o600;
 const DAY_MS = 86_400_000;
 const HOST = hostname().replaceAll(/[^\w.]/g, '_');
 const NAME = /\.gateway-([\w.]+)-(\d+)\.partial(?:-wal|-shm|-journal)?$/;
-/** What SQLite may keep beside a file. */
+/** The suffixes of the files that SQLite may keep beside a database. */
 const BESIDE = ['-wal', '-shm', '-journal'];
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** What SQLite keeps beside a file and would take for part of it. */
+/** The existing files that SQLite would treat as part of a database file. */
 export const companionsOf = (file: string): string[] =>
   BESIDE.map((suffix) => `${file}${suffix}`).filter((path) => statSync(path, { throwIfNoEntry: false }));
 

@@ -71,10 +71,10 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
   };
 };
 
-/** What `suspended_at` and `hidden_at` of a user are to be: an instant, or null for never. */
+/** The new values of `suspended_at` and `hidden_at` of a user: an instant, or null. */
 type AccountStatus = Partial<Pick<UserRow, 'suspendedAt' | 'hiddenAt'>>;
 
-/** Changes the standing of a user, where it is another one. @throws AppError USER_NOT_FOUND */
+/** Changes the status of a user, if it differs. @throws AppError USER_NOT_FOUND */
 const changeStatus = (db: Database, id: string, by: Actor, action: string, wanted: AccountStatus): Promise<void> =>
   db.transaction(async (tx) => {
     const { suspended_at, hidden_at } = await lockUser(tx, id);

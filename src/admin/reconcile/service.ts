@@ -28,11 +28,10 @@ export const countRowsToCompare = async (db: Database): Promise<number> => {
 };
 
 /**
- * Compares all that is stored twice: counters with the rows they count, columns with the rows and columns they repeat, the
- * search index with the records; and corrects what differs if asked to. Also mends what an earlier version left unfilled that
- * ran beside this one. Safe beside a running service: one statement reads what is compared, which the service changes in one
- * transaction; and it corrects under the lock that the service takes, after comparing again. What follows from others comes
- * after them.
+ * Compares redundant data: counters with the rows they count, columns with the rows and columns they repeat, the search index
+ * with the records. With `fix` it corrects the differences, and fills columns that an older version beside this one left
+ * empty. Safe beside a running service: one statement reads both sides of a comparison, which the service changes in one
+ * transaction, and a correction compares again under the service's lock. Derived data is compared after its sources.
  */
 export const reconcile = async (
   db: Database,

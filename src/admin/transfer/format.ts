@@ -7,7 +7,7 @@ import { idToBytes } from '../../db/values.ts';
 export const FORMAT = 'content-gateway-export';
 export const VERSION = 1;
 
-/** What can be exported, in the order in which it stands in a file: records come after the users they name. */
+/** The parts of an export, in the order of a file: records come after the users they name. */
 export const parts = ['users', 'games', 'images'] as const;
 export type Part = (typeof parts)[number];
 

@@ -8,7 +8,7 @@ import { type Line, readLines } from './lines.ts';
 import { readHeader } from './output.ts';
 import { addReady, type Checked, findIds, namedUsers, store, tableOf } from './store.ts';
 
-/** What became of the lines of a file. */
+/** The counts of an import. */
 export interface Imported {
   users: number;
   games: number;
@@ -145,7 +145,7 @@ class Importer {
     return { last: batch.last, checked, numbers, faults, existing: batch.entries.length - fresh.length };
   }
 
-  /** The entries that are neither stored nor there twice. Those of audiences are to be stored again. */
+  /** The entries that are neither stored nor repeated. Entries of audiences are always stored again. */
   async #withoutExisting(entries: readonly BatchEntry[]): Promise<BatchEntry[]> {
     const known = new Map<LineKind, ReadonlySet<string>>();
     for (const kind of ['user', 'game', 'image'] as const) {

@@ -21,7 +21,7 @@ import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } 
 /** A record to publish, with its favorites and reactions. */
 type ImportedRecord = Publication & Reactions & { isHidden: boolean };
 
-/** The lines of a batch as they are to be stored, by what they are. Those of records are all of one kind. */
+/** The lines of a batch as they are to be stored, by what they are. All records are of one kind. */
 export interface Checked {
   users: NewUser[];
   games: ImportedRecord[];
@@ -34,7 +34,7 @@ const kinds: Record<RecordKind, ContentKind> = { game: gameKind, image: imageKin
 /** The table of a kind of line, whose rows its ids are. */
 export const tableOf = { user: 'users', game: gameKind.table, image: imageKind.table } as const;
 
-/** Those of these ids that are in a table, or hidden. */
+/** The ids among these that exist in a table, or are hidden. */
 export const findIds = async (reader: Reader, table: string, ids: Iterable<string>): Promise<Set<string>> => {
   const keys = [...new Set(ids)].map(idToBytes).filter((bytes) => bytes !== undefined);
   const found = table === 'users' ? new Set<string>() : await findHiddenIds(reader, keys);

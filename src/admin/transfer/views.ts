@@ -35,7 +35,7 @@ export const userLine = (row: FullUserColumns): LineOf<'user'> => ({
 const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
   list === undefined || list.length === 0 ? undefined : [...list];
 
-/** What every record has after what only its kind has. */
+/** The members of every record, which follow those of its kind. */
 const recordEnd = (row: ExportedColumns, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
   tagNames,
   isHidden: row.isHidden,

@@ -28,12 +28,12 @@ export interface ReactionState {
   dislikeCount: number;
 }
 
-/** Those that may be repeated are done by themselves: whether all of a transaction is may decide what becomes of it. */
+/** Idempotent toggles get groups of their own: `doTogether` takes calls that are all idempotent, or none. */
 const groupOf = (toggle: Toggle): string => (toggle.idempotent ? `${tableOf(toggle)} once` : tableOf(toggle));
 
 /**
- * Favorites and reactions. Those that meet are stored together: those of one record one group after the other, so that a
- * record which others lock holds up its own only, and groups of several records of a kind at once.
+ * Favorites and reactions. Concurrent toggles are stored in groups: the toggles of one record form one group after another, so
+ * that a locked record delays only its own, and the groups of several records of a kind are stored at once.
  */
 export class Toggles {
   readonly #writes: Writes;

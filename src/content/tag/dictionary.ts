@@ -19,7 +19,7 @@ export interface KnownTag {
 }
 
 const MAX_BYTES = 32 * 2 ** 20;
-/** What an entry takes besides its texts of UTF-16. */
+/** The overhead of an entry in bytes, besides its texts in UTF-16. */
 const ENTRY_BYTES = 300;
 const COUNTED_TAGS = 20_000;
 const COUNT_BELIEVED_MS = 60_000;
@@ -73,7 +73,10 @@ export class TagDictionary {
     );
   }
 
-  /** The tags with these slugs, or those they were merged into, those with the fewest records of a kind first; undefined when one does not exist. */
+  /**
+   * The tags with these slugs, or those they were merged into; the tags with the fewest records of a kind come first. Undefined
+   * when one does not exist.
+   */
   async withSlugs(kind: ContentKind, slugs: readonly string[]): Promise<KnownTag[] | undefined> {
     const keyOf = (slug: string): string => `${kind.table} ${slug}`;
     const tags = new Map<string, KnownTag>();

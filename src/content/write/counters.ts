@@ -32,7 +32,7 @@ export const addToCounters = (tx: Transaction, additions: ReadonlyMap<string, nu
     [...additions].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 
-/** Likewise, of at most as many as one statement takes. Returns how many of them are new. */
+/** Adds to counters, at most as many as one statement takes. Returns how many of them are new. */
 export const addAndCountNew = async (tx: Transaction, additions: ReadonlyMap<string, number>): Promise<number> => {
   const { changesOfUpdate } = tx.dialect;
   if (changesOfUpdate === 2) return 2 * additions.size - (await addToCounters(tx, additions));

@@ -95,11 +95,11 @@ const recordInsertion = memoize((kind: ContentKind) => insertInto(kind.table, re
 
 /** How records are published. */
 export interface Publishing {
-  /** Whether they were there before, and have gone. */
+  /** Whether they replace records that were removed. */
   replaces?: boolean;
-  /** Has searches find them, if not by `noteDocuments`. */
+  /** Enqueues their documents for the index, if not by `enqueueDocuments`. */
   note?: EnqueueDocuments;
-  /** What else is stored of them, once they are there. */
+  /** Stores further rows, after the records. */
   also?: () => Promise<unknown>;
 }
 
@@ -147,7 +147,7 @@ const documentOf = ({ id, row, tags, type, createdAt }: Stored): Document => ({
   labels: labelsOf(type, tags.map(idOf)),
 });
 
-/** What tags that exist are to count more records of a kind, as an increment if there are any. */
+/** The increment that makes existing tags count more records of a kind; none without such tags. */
 export const countTags = (
   { countColumn }: ContentKind,
   tags: ReadonlyMap<string, Tag>,

@@ -22,7 +22,7 @@ interface AuthorColumns {
   suspended_at: string | null;
 }
 
-/** What an author did to a record that is new. */
+/** The author's favorite and reaction on a new record. */
 const UNTOUCHED: ViewerColumns = { favorited: 0, reaction: null };
 
 /** A new record as it would be read. */
@@ -72,8 +72,8 @@ const readAuthorAndTags = async (
 };
 
 /**
- * Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. What they
- * make that is new counts for `quota`. @throws AppError QUOTA_EXCEEDED
+ * Stores new records of an author, dated `now`, and returns them as they would be read, in the order of the drafts. New tags
+ * and types count against `quota`. @throws AppError QUOTA_EXCEEDED
  */
 export const publish = async <Columns extends object>(
   tx: Transaction,

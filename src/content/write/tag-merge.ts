@@ -41,7 +41,7 @@ const merge = async (
   if (into.merged_into !== null) throw new MergeError(`"${intoSlug}" was itself merged into another tag.`);
   if (from.merged_into === into.id) return [from, into];
   if (from.merged_into !== null) throw new MergeError(`"${fromSlug}" was merged into another tag already.`);
-  // Those that were merged into it before follow.
+  // Tags that were merged into it before are redirected as well.
   await tx.execute('UPDATE tags SET merged_into = ? WHERE id = ? OR merged_into = ?', [into.id, from.id, from.id]);
   await record(tx, by, {
     action: 'tags merge',
@@ -96,7 +96,7 @@ const moveBatch = async (
       : tagIds.map((tagId) => (tagId === from.id ? into.id : tagId));
     await tx.execute(`UPDATE ${table} SET tag_ids = ? WHERE id = ?`, [listToDb(own), id]);
   }
-  // What search is to find them by follows from their tags.
+  // Their search texts contain the names of their tags.
   const texts = await readSearched(
     tx,
     kind,

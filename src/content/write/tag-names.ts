@@ -27,11 +27,11 @@ interface SearchedColumns {
 
 interface Searched extends SearchedColumns {
   tagIds: number[];
-  /** What its search text has to be. */
+  /** The search text that it should have. */
   text: string;
 }
 
-/** Reads records, and what search is to find them by. */
+/** Reads records with the search texts that they should have. */
 export const readSearched = async (
   reader: Reader,
   kind: ContentKind,

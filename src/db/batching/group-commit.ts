@@ -65,13 +65,12 @@ const orLate = async (work: Promise<void>, ms: number): Promise<void> => {
 };
 
 /**
- * Stores calls that concern the same thing one group after the other: a call that finds nothing under way is done at once,
- * alone; those that come meanwhile are done together as soon as it is over. Rows that they all change are so locked, and
- * commits written to the disk, once for all of them.
+ * Stores calls with the same key one group after the other. The first call runs at once, alone; calls that arrive meanwhile run
+ * together after it. The rows that they share are locked once, and one commit is written to the disk for all of them.
  */
 export class GroupCommit<Call, Result> {
   readonly #doAll: DoAll<Call, Result>;
-  /** Who waits, for each thing that is being worked on. */
+  /** The waiting calls of each key that has a running group. */
   readonly #queues = new Map<string, WaitingWrite<Call, Result>[]>();
   readonly #options: GroupCommitOptions<Call>;
   #waiting = 0;
@@ -176,7 +175,7 @@ export class GroupCommit<Call, Result> {
       this.#usualMs += WEIGHT * (performance.now() - began - this.#usualMs);
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
     } catch (error) {
-      // What we refuse ourselves concerns them all; anything else may be the fault of one.
+      // An AppError of the service concerns all calls of the group; any other error may come from one of them.
       if (isSlow && error === deadline?.error) await Promise.all(group.map((member) => this.#settle([member])));
       else if (group.length === 1 || error instanceof AppError) for (const { reject } of group) reject(error);
       else for (const half of halvesOf(group)) await this.#settle(half);

@@ -1,4 +1,4 @@
-/** What errors of MySQL, MariaDB, Galera, Vitess and the network mean to us. */
+/** Classifies the errors of MySQL, MariaDB, Galera, Vitess and the network. */
 
 /** Lock wait timeout, deadlock, snapshot conflict (MariaDB 11.8), and statements that others close in time. */
 export const TOO_MANY_STATEMENTS = 1461;
@@ -19,11 +19,11 @@ const LEAVING = new Set([1047, 1180, 1053, 1927, 3169, 4031]);
 const CLOSED_ONE = new Set([1927, 3169, 4031]);
 
 /**
- * What Vitess says when the MySQL behind it cannot be reached, or has gone in the middle of a statement: the errors of MySQL's
- * own clients, which no MySQL sends.
+ * Vitess sends these when the MySQL behind it is unreachable, or fails in the middle of a statement: errors of MySQL's clients,
+ * which no MySQL server sends.
  */
 const GONE_BEHIND = new Set([2002, 2003, 2006, 2013]);
-/** And while none of its tablets serves the database, or one begins or stops to. It has no number of its own for these. */
+/** Vitess sends these while no tablet serves the database, or one starts or stops serving. They share one number. */
 const UNKNOWN_ERROR = 1105;
 const NOT_SERVED =
   /\bVT1400[1-5]\b|no healthy tablet available|initially found no available tablet|primary is not serving|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;

@@ -36,7 +36,7 @@ const CONNECTIONS = {
 const CONTROL_CONNECTIONS = 1;
 /** A server allows 16 382 to all who connect to it, unless told otherwise. */
 const MAX_PREPARED_STATEMENTS = 1500;
-/** Those of TypeORM: one that holds the lock, one that migrates. */
+/** TypeORM's connections: one holds the lock, one migrates. */
 const MIGRATING_CONNECTIONS = 2;
 /** Health checks wait only 1 s for a lock: a table locked for a backup, for example, does not make the database unhealthy. */
 const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';

@@ -42,8 +42,8 @@ const isVitess = (connection: object): boolean =>
   );
 
 /**
- * What holds on every connection, whatever the server was told. The service locks the rows it depends on; the gap locks of
- * REPEATABLE READ would only add deadlocks between toggles of different records.
+ * The settings of every connection, independent of the server's defaults. The service locks the rows it depends on; the gap
+ * locks of REPEATABLE READ would only add deadlocks between toggles of different records.
  */
 export const connectionSettings = (autocommit: 0 | 1): Setting[] => [
   'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE',

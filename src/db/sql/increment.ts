@@ -4,7 +4,7 @@ import { inList, padded, partsOf } from './in-list.ts';
 type IncrementedId = number | Uint8Array;
 type Additions = readonly (readonly [id: IncrementedId, n: number])[];
 
-/** What to add to a number column of the rows with these ids. */
+/** Additions to a number column of the rows with these ids. */
 export interface Increment {
   table: string;
   column: string;

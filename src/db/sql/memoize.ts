@@ -16,7 +16,7 @@ export const memoizeBySize = (build: (n: number) => string): ((n: number) => str
   };
 };
 
-/** What depends on an object only, made once for each that is still there. */
+/** A function that computes its value once for each object, for as long as the object lives. */
 export const memoize = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
   const made = new WeakMap<K, { value: V }>();
   return (key) => {

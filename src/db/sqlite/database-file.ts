@@ -28,12 +28,12 @@ interface Short {
   reject: (error: unknown) => void;
 }
 
-/** What watches an SQLite file, however often it is opened. */
+/** The observers of an SQLite file, also when it is reopened. */
 export class FileObserver {
   readonly lookups: PoolObserver | undefined;
   readonly threads: PoolObserver | undefined;
 
-  /** `opened` tells what is open. */
+  /** `opened` returns the open file. */
   constructor(observer: DatabaseObserver | undefined, opened: () => SqliteFile | undefined) {
     const usage = (name: 'lookups' | 'threads') => (): PoolUsage =>
       opened()?.usage[name] ?? { used: 0, idle: 0, limit: 0, waiting: 0 };

@@ -1,4 +1,4 @@
-/** What goes wrong with an SQLite file, by the primary result codes: https://sqlite.org/rescode.html */
+/** Classifies the errors of SQLite by their primary result codes: https://sqlite.org/rescode.html */
 const SQLITE_PERM = 3;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
@@ -14,7 +14,7 @@ const SQLITE_NOTADB = 26;
 const SQLITE_CONSTRAINT_FOREIGNKEY = 787;
 
 const BUSY = [SQLITE_BUSY, SQLITE_LOCKED];
-/** Those that say that the file cannot be used as it is now. */
+/** The codes of a file that is unusable at present. */
 const UNUSABLE = [
   SQLITE_PERM,
   SQLITE_READONLY,
@@ -26,7 +26,7 @@ const UNUSABLE = [
   SQLITE_NOTADB,
 ];
 
-/** What SQLite calls them: of what fails while a statement is prepared, the driver keeps the message alone. */
+/** The codes by their messages: for errors in preparing a statement, the driver keeps only the message. */
 const CODES = new Map([
   ['access permission denied', SQLITE_PERM],
   ['database is locked', SQLITE_BUSY],

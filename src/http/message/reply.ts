@@ -18,7 +18,7 @@ export const setCommonHeaders = (response: Response): void => {
   }
 };
 
-/** Likewise, for all that come after it. */
+/** A middleware that sets the common headers for all later handlers. */
 export const withCommonHeaders: RequestHandler = (_request, response, next) => {
   setCommonHeaders(response);
   next();

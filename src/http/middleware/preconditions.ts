@@ -81,7 +81,7 @@ export const assertMethod = (request: Request, response: Response, methods: read
   throw new AppError('METHOD_NOT_SUPPORTED', { hint });
 };
 
-/** Likewise, for a call of a procedure. */
+/** Asserts that a procedure may be called by the request's method. @throws AppError METHOD_NOT_SUPPORTED */
 export const assertMethodOf = (
   request: Request,
   response: Response,

@@ -66,7 +66,7 @@ export class LoadShedder {
     this.#options.overload.isPaused = !isServing;
   };
 
-  /** Whether it refuses a request of this caller that waited for so long, in milliseconds, and answers it now or later. */
+  /** Whether it refuses a request of this caller that has waited this long, in milliseconds; it then answers it, now or later. */
   refuses(request: IncomingMessage, response: ServerResponse, caller: () => string, waitedMs: number): boolean {
     if (waitedMs > 0) waits.set(request, waitedMs);
     const target = this.#targetOf(request);
@@ -75,7 +75,7 @@ export class LoadShedder {
     return refusal !== undefined && this.#answer(request, response, target, refusal);
   }
 
-  /** Likewise, of one that would wait so long, in milliseconds, before anything is done for it. */
+  /** Whether it refuses a request that would wait this long, in milliseconds, before it begins; it then answers it. */
   refusesToWait(request: IncomingMessage, response: ServerResponse, caller: () => string, ms: number): boolean {
     const target = ms > 0 ? this.#targetOf(request) : undefined;
     if (!target) return false;

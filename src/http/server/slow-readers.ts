@@ -29,14 +29,14 @@ export class SlowReaderGuard {
   readonly #limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>;
   /** A clock in milliseconds that the sweeps advance: a stall of this process does not count against clients. */
   #now = 0;
-  /** Who has been idle for longest comes first. */
+  /** In the order of idleness: the longest idle comes first. */
   readonly #readers = new Map<Socket, SlowReader>();
 
   constructor(limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>) {
     this.#limits = limits;
   }
 
-  /** Looks at all responses that are not done, each `sweepMs`, and cuts off whom it must. Returns how many. */
+  /** Checks all unfinished responses, each `sweepMs`, and disconnects idle clients. Returns how many. */
   sweep(responses: Iterable<ServerResponse>): number {
     this.#now += this.#limits.sweepMs;
     return this.#cut(this.#look(responses));

@@ -8,7 +8,7 @@ export interface ToolSchema {
 type Definitions = Record<string, ToolSchema>;
 
 /**
- * The longest pattern that is shown, in characters. Those of URLs have hundreds, and "http or https URL" says as much.
+ * The longest pattern that is shown, in characters. Patterns of URLs have hundreds, and "http or https URL" says as much.
  */
 const LONGEST_PATTERN = 60;
 /** Keywords that do not help to call a tool. */

@@ -8,9 +8,9 @@ import { insertTexts } from './segment-writer.ts';
 const byKey = (a: Document, b: Document): number => Buffer.compare(a.key, b.key);
 
 /**
- * Has searches find documents of new records from the commit of this transaction on, as `noteDocuments` does. Many of them
- * become segments at once: by way of the tail they would be written twice, read and deleted. The last to be done in a
- * transaction, since it keeps others from changing the segments of the kind.
+ * Adds documents of new records to the index, from the commit of this transaction on, as `enqueueDocuments` does. Many documents
+ * become segments at once: in the tail they would be written twice, read and deleted. It must be the last step of a
+ * transaction, since it locks the segments of the kind.
  */
 export const addDocuments = async (
   tx: Transaction,

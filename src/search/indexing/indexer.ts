@@ -95,7 +95,7 @@ export class Indexer {
   async reindex(kind: SearchKind, onIndexed?: (records: number) => void): Promise<void> {
     while (!(await this.#hold(kind))) await sleep(IDLE_MS, undefined, { signal: this.#stop.signal });
     await this.#rebuild(kind, onIndexed);
-    // What waits hides what was read twice, until it is in a segment, too.
+    // Until it is in a segment, the tail hides records that were read twice.
     while (await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1));
     await this.#db.transaction((tx) =>
       tx.execute('UPDATE search_kinds SET held_until = 0 WHERE kind = ? AND holder = ?', [kind.code, this.#holder]),

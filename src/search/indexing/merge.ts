@@ -64,7 +64,7 @@ class Postings {
       const first = at(place);
       const { [first]: input } = this.#inputs;
       let { [first]: end } = this.#ends;
-      // What lies together in a source is copied together.
+      // Adjacent parts of a source are copied together.
       for (place += 1; place < this.n; place += 1) {
         const next = at(place);
         if (this.#inputs[next] !== input || this.#starts[next] !== end) break;

@@ -72,7 +72,7 @@ export class SegmentWriter {
   readonly #db: WorkloadPool;
   readonly #kind: SearchKind;
   readonly #holder: number;
-  /** What tells its unfinished segments from those of others. */
+  /** Marks its unfinished segments. */
   readonly #builder = randomId();
   /** Called between two transactions. */
   readonly #between: () => Promise<void>;

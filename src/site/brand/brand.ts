@@ -18,7 +18,7 @@ const picturePolicy: RequestHandler = contentSecurityPolicy({
   },
 });
 
-/** What makes the pages the operator's: colors, logo, icon. */
+/** Serves the operator's branding: colors, logo, icon. */
 export const brandFiles = (brand: Brand): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   const { type, bytes } = logoOf(brand);

@@ -2,7 +2,7 @@
 
 type Channels = [red: number, green: number, blue: number];
 
-/** What WCAG AA asks of text. */
+/** The least contrast of text for WCAG AA. */
 export const TEXT_CONTRAST = 4.5;
 
 const channelsOf = (color: string): Channels => {

@@ -5,7 +5,7 @@ import { assetOf, revalidated, servePage } from '../serve.ts';
 import { explanations } from './explanations.ts';
 import { errorsPage } from './page.ts';
 
-/** What every reason means: `/errors` for people, `/errors.json`, `{errors: Explanation[]}`, for programs. */
+/** The meaning of every reason: `/errors` for people, `/errors.json`, `{errors: Explanation[]}`, for programs. */
 export const errorPages = ({ brand, publicUrl }: Config): Router => {
   const explained = explanations(publicUrl);
   const router = express.Router({ caseSensitive: true, strict: true });

@@ -21,9 +21,9 @@ export interface Explanation {
   code: string;
   /** `code`, a number as JSON-RPC has them. */
   number: number;
-  /** What went wrong. */
+  /** The error message. */
   message: string;
-  /** What to do, in a line; a reply may have a more precise one. */
+  /** The hint, in a line; a reply may have a more precise one. */
   hint: string;
   /** When this happens. */
   cause: string;

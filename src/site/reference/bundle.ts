@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** What Redoc holds that our policy refuses, and what stands in its place. */
+/** The parts of Redoc that the content security policy refuses, and their replacements. */
 const MENDED: readonly [what: RegExp, by: string][] = [
   // The logo of its makers, from their server: an empty picture.
   [

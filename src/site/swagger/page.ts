@@ -9,7 +9,7 @@ import { operationIndex } from './operations.ts';
 
 const require = createRequire(import.meta.url);
 
-/** What Swagger UI is started with; its plugins are those of `assets/swagger/`. */
+/** The options of Swagger UI; its plugins are those of `assets/swagger/`. */
 const options = {
   swaggerUrl: '../openapi.json',
   swaggerOptions: {

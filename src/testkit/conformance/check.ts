@@ -1,7 +1,7 @@
 import type { Reason, Scope } from '../../../contract/index.ts';
 import type { Operation } from './contract/operation.ts';
 
-/** What checks belong to that are about no operation. */
+/** The name under which checks of no single operation are listed. */
 export const SERVICE = 'service';
 
 /** Why a check is left out that a run which changes nothing cannot make. */

@@ -30,7 +30,7 @@ type CallInput = Readonly<Record<string, unknown>>;
 /** The tag of every record that the kit makes. */
 export const TAG = 'verify';
 
-/** Who calls. */
+/** The caller of a run. */
 export interface VerifyCaller {
   key: string | undefined;
   /** The scopes of the key. */

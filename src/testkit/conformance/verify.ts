@@ -31,9 +31,9 @@ export interface VerifyTarget {
   document: object;
   /** The document that a client was made from. */
   clientDocument?: ClientDocument | undefined;
-  /** What to check: ids of operations, and `service` for the rest; all, unless given. */
+  /** The subjects to check: ids of operations, and `service` for the rest; all by default. */
   only?: readonly string[] | undefined;
-  /** From what everything is derived that is left to chance. */
+  /** The seed of all random values. */
   seed: number;
   /** How long a reply may take. */
   timeoutMs?: number;
@@ -74,7 +74,7 @@ export interface VerifyRun {
   countLeft: () => Promise<number | undefined>;
 }
 
-/** What came of a check that threw. */
+/** The outcome of a check that threw. */
 const outcomeOf = (error: unknown): Pick<CheckResult, 'outcome' | 'findings' | 'reason'> => {
   if (error instanceof Skip) return { outcome: 'skipped', findings: [], reason: error.message };
   if (error instanceof Mismatch) return { outcome: 'failed', findings: error.findings };

@@ -78,7 +78,7 @@ const Expected = z.strictObject({
     })
     .optional(),
   cancelled: z.literal(true).optional(),
-  /** What each request has in `json`, where it isn't the input. */
+  /** The `json` of each request, where it isn't the input. */
   inputs: z.array(z.record(z.string(), z.unknown())).optional(),
   /** Headers of every request. */
   headers: z.record(z.string(), z.string()).optional(),

@@ -22,7 +22,7 @@ export interface Catalogue {
   /** How many records each `timeRange` holds at `reference`. */
   timeRanges: { games: RangeCounts; imagePosts: RangeCounts };
   gameTypes: { gameType: string | null; count: number }[];
-  /** Those that most records have first. */
+  /** The most used first. */
   tags: { slug: string; name: string; games: number; imagePosts: number }[];
   /** Oldest first. */
   users: { id: string; nickname: string; games: number; imagePosts: number }[];

@@ -22,7 +22,7 @@ const NAMED = /^[\w.:-]{1,64}$/;
 
 /** The failures of the service itself, and of a proxy in front of it. */
 const reasons = { 429: 'RATE_LIMITED', 500: 'INTERNAL', 503: 'OVERLOADED' } as const;
-/** Likewise, of a write that is done. */
+/** The same for a write that is stored. */
 const laterReasons = { 500: 'INTERNAL', 503: 'OUTCOME_UNKNOWN' } as const;
 const proxies = { 502: 'Bad Gateway', 504: 'Gateway Timeout' } as const;
 const statuses = Object.keys({ ...reasons, ...proxies });

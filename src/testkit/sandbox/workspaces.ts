@@ -37,7 +37,7 @@ export interface Workspaces {
   catalogue: () => Promise<Catalogue>;
 }
 
-/** What spaces begin with. */
+/** The initial data of workspaces. */
 interface Beginning {
   snapshot: Snapshot;
   /** The lowest id since an instant. */
@@ -45,7 +45,7 @@ interface Beginning {
   catalogue: Catalogue;
 }
 
-/** Fills an empty database with what spaces begin with. */
+/** Fills an empty database with the initial data of workspaces. */
 const beginIn = async ({ db }: Context, reference: Date): Promise<Beginning> => {
   await db.migrate();
   await fillSandbox(db, reference);

@@ -5,8 +5,8 @@ import { korean } from './korean.ts';
 import type { Random } from './random.ts';
 
 /**
- * What can be said in a language: lists of phrases. A phrase may name other lists in braces, and one of theirs takes the
- * place. Every language has these lists, besides those that only its own phrases name.
+ * A language: lists of phrases. A phrase may name other lists in braces, to be replaced by one of their phrases. Every language
+ * has these lists, and others that only its own phrases name.
  */
 export type Language = Record<Phrase, readonly string[]> & Record<string, readonly string[]>;
 

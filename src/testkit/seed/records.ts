@@ -11,7 +11,7 @@ import { compose, type Language, languages } from './language.ts';
 import { distinct, Random, zipf } from './random.ts';
 import { tagNames } from './tags.ts';
 
-/** What decides every row of a seed. */
+/** The options that determine every row of a seed. */
 export interface SeedOptions {
   users: number;
   games: number;
@@ -129,7 +129,7 @@ function* records<Columns extends object>(
   }
 }
 
-/** Who likes a record, and so on, and how often it was viewed: a few of each on average, hundreds on rare hits. */
+/** The likes, dislikes, favorites and views of a record: a few of each on average, hundreds on rare hits. */
 const audience = (random: Random, userIds: readonly string[]) => {
   // Of n² records, one is n times as popular as the least popular ones.
   const popularity = 1 / Math.sqrt(1 - random.fraction());

@@ -26,7 +26,7 @@ const KeyName = line(1, 100);
 
 const keyIdArgument = (): Argument => new Argument('<id>', 'the id of the key, from `keys list`; not the key itself');
 
-/** Who has a leaked key at hand may well paste it where its id belongs. */
+/** Refuses a key in place of its id: an operator with a leaked key at hand may paste it. */
 const refuseKey = (id: string): void => {
   if (!isWellFormedKey(id)) return;
   throw new CommandError(`This is a key, not its id. Find the id beside ${displayPrefix(id)} in: ${PROGRAM} keys list`);

@@ -37,7 +37,7 @@ export const parseInstant = (text: string): Date => {
   throw new InvalidArgumentError('It must be a date (2026-04-01) or a time (2026-04-01T09:30:00Z).');
 };
 
-/** What `--expires` takes: a duration, a date, or `never`. @throws InvalidArgumentError */
+/** The value of `--expires`: a duration, a date, or `never`. @throws InvalidArgumentError */
 export const parseExpiry = (text: string): Expiry => {
   if (text === 'never') return () => null;
   const isDuration = DURATION.test(text);
@@ -49,7 +49,7 @@ export const parseExpiry = (text: string): Expiry => {
 /** When something that ended `now` began. */
 export type StartDate = (now: Date) => Date;
 
-/** What `--since` takes: a duration, or a date. @throws InvalidArgumentError */
+/** The value of `--since`: a duration, or a date. @throws InvalidArgumentError */
 export const parseStart = (text: string): StartDate => {
   if (DURATION.test(text)) {
     const ms = parseDuration(text);

@@ -9,7 +9,7 @@ import type { Database } from '../../../db/database.ts';
 import { examples, PROGRAM, withDatabase } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 
-/** What `verify` marks its records with: this tag, and titles that begin with a bracket and it. */
+/** The mark of `verify`'s records: this tag, and titles that begin with a bracket and the tag. */
 const TAG = 'verify';
 
 /** Counts the records of a kind that runs of verify have published, and with `yes` removes them. */

@@ -43,7 +43,7 @@ export interface ParsedQuery extends ListQuery {
   page: number;
   terms: readonly string[];
   slugs: readonly string[];
-  /** What its cursors are bound to. */
+  /** The filters to which its cursors are bound. */
   filters: unknown[];
   /** Where the page begins, if by a cursor. */
   position: CursorValue[] | undefined;
@@ -55,7 +55,7 @@ export interface ListPage<Record> extends Total {
   nextCursor: string | null;
 }
 
-/** What lists are read with. */
+/** The sources of lists. */
 export interface ListSources {
   reader: Reader;
   tags: TagDictionary;

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { SqliteConnection } from './binding.ts';
 import { isLookUp } from './plan.ts';
 
-/** What takes longer on average belongs to a thread: the way there and back costs a tenth of a millisecond of computing. */
+/** Statements that take longer on average run in a thread; the round trip to it costs 0.1 ms of CPU. */
 const SHORT_MS = 1;
-/** What took so long once may do so again. */
+/** A statement that took this long once runs in a thread from then on. */
 const LONG_MS = 10;
 /** How much the last run counts in the average. */
 const WEIGHT = 1 / 4;

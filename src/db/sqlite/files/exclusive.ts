@@ -5,9 +5,9 @@ import { SqliteConnection } from '../binding/binding.ts';
 const PATIENCE_MS = 1000;
 
 /**
- * Keeps everybody else out of an SQLite file until the function is called that it returns. All of the log is brought into the
- * file first, and none is kept then, so that the file can be replaced: a process that had opened it just before, and still
- * waits, finds that it was, when it turns the log on again, and fails.
+ * Locks an SQLite file exclusively until the returned function is called. It first checkpoints the whole log and turns it off,
+ * so that the file can be replaced. A process that had opened the file just before and still waits fails when it turns the
+ * log on again.
  *
  * This process must not open and close the file otherwise meanwhile: that would end the lock.
  * @throws what `isBusy` knows when another process has the file open

@@ -4,7 +4,7 @@ import { FileFault } from '../errors.ts';
 /** Where SQLite keeps the log of a database: beside the file itself, not beside a link to it. */
 export const logOf = (file: string): string => `${realpathSync(file)}-wal`;
 
-/** What SQLite has open: what is stored in a file that is no longer at its path is gone once it is closed. */
+/** The files that SQLite has open. Data written to a file that is no longer at its path is lost when it is closed. */
 const pathsOf = (file: string): string[] => [file, logOf(file), `${realpathSync(file)}-shm`];
 
 const idOf = (path: string): string | undefined => {

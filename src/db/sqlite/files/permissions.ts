@@ -1,4 +1,4 @@
-/** Who may read the files of an SQLite database. It holds whatever users entrust to it, passwords of archives included. */
+/** The permissions of the files of an SQLite database, which holds private data such as passwords of archives. */
 import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DEFAULT_DATABASE_URL, IN_MEMORY, sqliteFile } from '../../address.ts';

@@ -22,7 +22,7 @@ const PLAIN_NAME = /^"([a-z][a-z0-9_]*)"$/;
 const wordsOf = (sql: string): string =>
   Array.from(sql.matchAll(TOKEN), ([word]) => PLAIN_NAME.exec(word)?.[1] ?? word).join(' ');
 
-/** What SQLite itself keeps beside the tables, once it has been told to look at them. */
+/** The tables that SQLite itself makes, for automatic ids and for ANALYZE. */
 const OWN_TO_SQLITE = new Map(
   [
     'CREATE TABLE sqlite_sequence(name,seq)',
@@ -34,11 +34,11 @@ const OWN_TO_SQLITE = new Map(
 const isOwnToSqlite = ({ type, name, sql }: SchemaObject): boolean =>
   type === 'table' && sql !== null && OWN_TO_SQLITE.get(name) === wordsOf(sql);
 
-/** Whether a table brings it along. SQLite opens no file that has one without such a table. */
+/** Whether a table implies it. SQLite opens no file that has such an index without its table. */
 const isBroughtAlong = ({ type, name, sql }: SchemaObject): boolean =>
   type === 'index' && sql === null && name.startsWith('sqlite_autoindex_');
 
-/** A name that anybody may have given, in quotes and not longer than a line. */
+/** A name of unknown origin, in quotes and not longer than a line. */
 const quoted = (name: string): string =>
   JSON.stringify(name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name);
 
@@ -51,7 +51,7 @@ const titleOf = ({ type, name, table }: SchemaObject): string =>
       ? `the ${type} ${quoted(name)}`
       : `the ${type} ${quoted(name)} of ${quoted(table)}`;
 
-/** What of a schema is missing, is not to be there, or is not as it is to be; in words. */
+/** The missing, unexpected and different objects of a schema, in words. */
 export const schemaFaults = (found: readonly SchemaObject[], expected: readonly SchemaObject[]): string[] => {
   const keyOf = ({ type, name, table }: SchemaObject): string => JSON.stringify([type, name, table]);
   const isCompared = (object: SchemaObject): boolean => !isBroughtAlong(object) && !isOwnToSqlite(object);

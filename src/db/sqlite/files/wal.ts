@@ -28,8 +28,8 @@ interface WalOptions {
 }
 
 /**
- * What SQLite would do itself, but while this thread waits for the disk: it has the log of what was committed reach the disk
- * before anybody is told so, once for all who committed meanwhile, and brings it into the file now and then.
+ * Syncs and checkpoints the write-ahead log in the background, where SQLite itself would block this thread. A commit is
+ * acknowledged when its part of the log is on the disk; one sync serves all commits that wait.
  */
 export class WriteAheadLog {
   readonly #options: WalOptions;
@@ -41,7 +41,7 @@ export class WriteAheadLog {
   #isCheckpointing = false;
   #isClosed = false;
   #soon: NodeJS.Timeout | undefined;
-  /** What runs elsewhere: a thread that is ended in the midst of it takes the process with it. */
+  /** Work in other threads: a thread that is terminated in the midst of it would crash the process. */
   readonly #elsewhere = new Set<Promise<unknown>>();
 
   constructor(options: WalOptions) {

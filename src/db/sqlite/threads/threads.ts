@@ -128,7 +128,7 @@ export class ReadingThreads {
     });
   }
 
-  /** Ends all threads. What waits or runs is rejected. */
+  /** Ends all threads. Waiting and running jobs are rejected. */
   async close(): Promise<void> {
     const closed = new FileFault('the database was closed');
     for (const job of this.#waiting) job.fail(closed);

@@ -14,7 +14,7 @@ const wordsOf = ({ path, code }: Issue): string => `${show(code)} at ${show(path
 
 const isPointer = ({ path }: Issue): boolean => path === '' || path.startsWith('/');
 
-/** What ails the issues of a reply as a whole, if anything does. */
+/** The fault in the issues of a reply as a whole, if there is one. */
 const ailmentOf = (came: readonly Issue[]): string | undefined => {
   if (came.length === 0) return 'no issues at all';
   return came.every(isPointer) ? undefined : 'issues whose paths are no JSON pointers';

@@ -7,11 +7,11 @@ import { type Finding, show, Skip } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
 import type { VerifySession } from '../session.ts';
 
-// What every reply owes its caller, whatever it is about; looked at over all replies of the run, when all have come.
+// Rules for every reply, checked on all replies at the end of a run.
 
 interface Rule {
   name: string;
-  /** What replies it is about, in words and as a test. */
+  /** The replies it concerns, in words and as a test. */
   kind: string;
   about: (reply: Reply) => boolean;
   /** The fault in a reply. */
@@ -25,7 +25,7 @@ interface HeaderRule extends Omit<Rule, 'fault'> {
   isFine: (value: string, reply: Reply) => boolean;
 }
 
-/** What scripts of other sites have to be able to read. */
+/** The headers that scripts of other sites must be able to read. */
 const EXPOSED = [
   'RateLimit',
   'RateLimit-Policy',

@@ -87,7 +87,7 @@ const pathChecks = ({ client, apiPath }: VerifySession): Check[] => [
       ['authorization', REPEATING].every((name) => headers.toLowerCase().split(/ *, */).includes(name));
     const came = `status ${reply.status}, methods ${show(methods)}, headers ${show(headers)}`;
     const expected = `POST with the headers Authorization and ${idempotencyKey.name} to be allowed`;
-    // What refuses by a page of its own does so whatever is asked.
+    // A proxy that answers with its own page does so to every request.
     demandThat(isAllowed, reply, reply.status < 500 ? { expected, came } : ailmentOr(reply, { expected, came }));
   }),
 ];

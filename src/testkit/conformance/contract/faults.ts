@@ -55,7 +55,7 @@ const wrongMaps = ({ maxProperties = 0 }: ValuePlace['schema']): Wrong[] => [
   ],
 ];
 
-/** What may be refused at a place; the contract has the last word. */
+/** Values that a place may refuse; the contract decides. */
 const wrongValues = (place: ValuePlace): Wrong[] => {
   const { schema, required } = place;
   return [

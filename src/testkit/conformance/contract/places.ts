@@ -5,10 +5,10 @@ import type { JsonSchema, Operation } from './operation.ts';
 export interface ValuePlace {
   /** Where it is in the body: `['json', 'title']`. */
   at: readonly string[];
-  /** What may be there, null aside. */
+  /** The schema of its values, null aside. */
   schema: JsonSchema;
   required: boolean;
-  /** Whether null may be there. */
+  /** Whether it allows null. */
   nullable: boolean;
   /** The value in the example. */
   sample: unknown;

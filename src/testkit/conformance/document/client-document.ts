@@ -8,7 +8,7 @@ export interface DocumentedOperation {
   path: string;
   /** The schema of the request, if it has one. */
   input: RawSchema | undefined;
-  /** What replies hold, by their status. */
+  /** The schemas of replies, by their status. */
   replies: ReadonlyMap<string, RawSchema>;
   /** Whether a caller needs a key. */
   needsKey: boolean;

@@ -32,7 +32,7 @@ type SchemaDifference = Omit<Change, 'operation' | 'where'> & { path: readonly s
 
 const wordsOf = (values: Iterable<unknown>): string => [...values].map(show).join(', ');
 
-/** What of one set the other lacks. */
+/** The elements of `all` that `some` lacks. */
 const lacking = (all: ReadonlySet<unknown>, some: ReadonlySet<unknown>): unknown[] =>
   [...all].filter((one) => !some.has(one));
 

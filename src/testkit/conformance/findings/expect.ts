@@ -36,7 +36,7 @@ const outlineOf = (value: unknown, depth = 3): string => {
 const hasEnvelope = (json: unknown): boolean =>
   Object.hasOwn(Object(valueAt(json, ['result', 'data'])), 'json') || valueAt(json, ['error', 'json']) !== undefined;
 
-/** What ails a whole reply, whatever it was to be: it is no JSON, or not in one of the two envelopes. */
+/** The fault in a reply as a whole: it is no JSON, or has neither of the two envelopes. */
 const ailmentOf = (reply: Reply): Finding | undefined => {
   const { status, headers, text, json } = reply;
   if (json === undefined) {
@@ -52,7 +52,7 @@ const ailmentOf = (reply: Reply): Finding | undefined => {
   };
 };
 
-/** What ails a whole reply, or else a finding. */
+/** The fault in a reply as a whole, or else the given finding. */
 export const ailmentOr = (reply: Reply, finding: Finding): Finding => {
   const ailment = ailmentOf(reply);
   if (!ailment) return finding;

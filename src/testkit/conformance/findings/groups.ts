@@ -30,7 +30,7 @@ const likeness = (text: string): string =>
     .replaceAll(POINTER, '"/$1"')
     .replaceAll(NUMBER, '<n>');
 
-/** What kind of value a text shows: names such as `GAME_NOT_FOUND` stand for themselves, and so do words that are no value. */
+/** The kind of value in a text. Names such as `GAME_NOT_FOUND`, and words that are no value, stay as they are. */
 const kindOf = (text: string): string => {
   if (/^"[A-Z_]+"$/.test(text) || /^(?:null|true|false)$/.test(text)) return text;
   if (/^-?[0-9]/.test(text)) return 'a number';
@@ -40,7 +40,7 @@ const kindOf = (text: string): string => {
 
 const NO_MEMBER = 'no such member';
 
-/** What findings of one fault have in common, whichever record or operation shows them. */
+/** The common key of findings with the same fault, for any record or operation. */
 const keyOf = ({ expected, came, at, cause }: Finding): string => {
   if (cause !== undefined) return cause;
   if (at === undefined) return `${likeness(expected)}, ${likeness(came)}`;

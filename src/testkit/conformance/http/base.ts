@@ -6,7 +6,7 @@ import type { Reply } from '../exchange.ts';
 /** The path of the published document. */
 export const DOCUMENT = '/openapi.json';
 
-/** What people copy from the address bar, or from a call. */
+/** The ends of URLs that people copy from the address bar, or from a call. */
 const APPENDED = /\/(?:api(?:\/trpc(?:\/[\w.,]*)?)?|docs|openapi(?:-3\.0)?\.json|healthz|readyz)$/;
 
 /** A deployment that cannot be verified: nothing answers, or what answers is no gateway. The message says why. */
@@ -14,7 +14,7 @@ export class Unreachable extends Error {}
 
 const withoutSlashes = (url: string): string => url.replace(/\/+$/, '');
 
-/** Where the deployment may be that someone means by a URL: if that ends like a page of it, above, or else there. */
+/** The possible base URLs of the deployment at a URL: above it if it ends like one of its pages, and the URL itself. */
 export const basesOf = (url: string): string[] => {
   const given = withoutSlashes(url);
   const above = withoutSlashes(given.replace(APPENDED, ''));
@@ -49,7 +49,7 @@ const objectionTo = async (client: Client, apiPath: string): Promise<string | un
 };
 
 /**
- * A client of the deployment that someone means by a URL.
+ * A client of the deployment at a URL, which may be that of one of its pages.
  * @param clientOf makes a client of the deployment at a base
  * @throws Unreachable
  */

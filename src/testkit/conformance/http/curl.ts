@@ -11,7 +11,7 @@ const KEY = '"$GATEWAY_KEY"';
 export const quoted = (text: string): string =>
   /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** What `printf` makes the bytes of a header of: those beyond ASCII are Latin-1, as `fetch` sends them. */
+/** The argument of `printf` that prints a header. Characters beyond ASCII are Latin-1, as `fetch` sends them. */
 const printed = (text: string): string =>
   text
     .replaceAll(/[\\%]/g, (character) => character.repeat(2))

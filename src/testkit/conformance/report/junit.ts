@@ -2,7 +2,7 @@ import { sentenceOf } from '../findings/finding.ts';
 import { countOf, groupBy, replayOf } from './text.ts';
 import type { CheckResult } from '../verify.ts';
 
-/** What XML 1.0 cannot hold, not even escaped. */
+/** The characters that XML 1.0 cannot hold, not even escaped. */
 const NOT_XML = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 /** Line ends are escaped too, since parsers take those in attributes for spaces. */
 const SPECIAL = /[&<>"'\t\n\r]/g;

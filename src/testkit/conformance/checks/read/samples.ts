@@ -8,9 +8,9 @@ import { steadily } from '../../until-stable.ts';
 
 // Records that others published, as the operations that read them show them.
 
-/** What anyone can change of a record of someone else by looking at it. */
+/** The member that any reader changes. */
 const VIEWED = 'viewCount';
-/** What of a record is but a part in a list. */
+/** The members that lists shorten. */
 const SHORTENED = ['images'];
 
 const without = (record: object, names: readonly string[]): object =>

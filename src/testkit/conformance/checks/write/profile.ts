@@ -45,7 +45,7 @@ const change = async (
   return profile;
 };
 
-/** What to change, one change after the other: to long texts or those of the example, then to nothing. */
+/** The changes to make, one after another: to long texts or those of the example, then to null. */
 const stepsOf = (update: Operation, session: VerifySession): ProfileMembers[] => {
   const texts = longest(update, session);
   const changed = clearable(update)

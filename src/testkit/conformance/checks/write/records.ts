@@ -63,7 +63,7 @@ const demandReadBack = async (session: VerifySession, operation: Operation, reco
   demandOutput(others.reply, { ...expected, viewer: null }, others.output);
 };
 
-/** What of an input is in the output under the same name. */
+/** The members of an input that the output has under the same name. */
 const echoed = (input: RecordInput, output: object): object =>
   Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(output, name)));
 
