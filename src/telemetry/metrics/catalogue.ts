@@ -13,17 +13,17 @@ export const PREFIX = 'content_gateway_';
 export const catalogue = {
   build_info: {
     type: 'gauge',
-    help: 'Always 1; its labels say what is running.',
+    help: 'Always 1; its labels are the running versions and the database engine.',
     labels: ['version', 'node', 'engine'],
   },
   http_requests_total: {
     type: 'counter',
-    help: 'HTTP requests that were answered or broken off, by the group of routes that they came to.',
+    help: 'HTTP requests that were answered or aborted, by route group.',
     labels: ['route', 'status'],
   },
   http_request_duration_seconds: {
     type: 'histogram',
-    help: 'Time from the head of a request until its answer has gone out, with the time that its caller took.',
+    help: "Time from the headers of a request until its response is sent, including the client's reading.",
     labels: ['route'],
   },
   http_requests_in_flight: {
@@ -33,77 +33,77 @@ export const catalogue = {
   },
   calls_total: {
     type: 'counter',
-    help: 'Calls of procedures, each one of a batch by itself; the reason is empty for success.',
+    help: 'Calls of procedures; a batch counts each of its calls. The reason is empty for success.',
     labels: ['procedure', 'status', 'reason'],
   },
   calls_abandoned_total: {
     type: 'counter',
-    help: 'Calls whose callers left before they were answered; calls_total does not hold them.',
+    help: 'Calls whose client disconnected before the answer; calls_total excludes them.',
     labels: ['procedure'],
   },
   call_duration_seconds: {
     type: 'histogram',
-    help: 'Time from the beginning of a call until its answer is ready, whatever it is.',
+    help: 'Time from the start of a call until its answer is ready, failures included.',
     labels: ['procedure'],
   },
   call_input_bytes: {
     type: 'histogram',
-    help: 'Sizes of what calls sent; of a batch, each call has its share.',
+    help: 'Sizes of the inputs of calls; each call of a batch has its share.',
     labels: ['procedure'],
   },
   call_answer_bytes: {
     type: 'histogram',
-    help: 'Sizes of the answers to calls that succeeded, before compression.',
+    help: 'Sizes of the answers to successful calls, before compression.',
     labels: ['procedure'],
   },
   idempotent_replays_total: {
     type: 'counter',
-    help: 'Writes that were answered as they had been before, by their Idempotency-Key.',
+    help: 'Repeated writes that got the first answer again, by their Idempotency-Key.',
     labels: ['procedure'],
   },
   shared_reads_total: {
     type: 'counter',
-    help: 'Lists for nobody in particular: that were made, and that took the answer to an equal one.',
+    help: 'Anonymous lists that were read (made), and that shared the answer of an equal one (joined).',
     labels: ['outcome'],
   },
   rate_limit_refusals_total: {
     type: 'counter',
-    help: 'Charges that were refused, by the limit that had no room.',
+    help: 'Requests refused by rate limits, by policy.',
     labels: ['policy'],
   },
   shed_total: {
     type: 'counter',
-    help: 'Calls refused because of overload, by the limiter that refused them.',
+    help: 'Calls refused because of overload, by limiter.',
     labels: ['limiter'],
   },
   limiter_wait_seconds: {
     type: 'histogram',
-    help: 'Time that calls waited in the queue of their limiter before they began.',
+    help: 'Time that calls waited in the queue of their limiter.',
     labels: ['limiter'],
   },
   limiter_running: {
     type: 'gauge',
-    help: 'Calls that a limiter lets run, in units of its capacity.',
+    help: 'Running calls of a limiter, in units of its capacity.',
     labels: ['limiter'],
   },
   limiter_capacity: {
     type: 'gauge',
-    help: 'Calls that a limiter lets run at most.',
+    help: 'The concurrency limit of a limiter.',
     labels: ['limiter'],
   },
   limiter_waiting: {
     type: 'gauge',
-    help: 'Calls that wait in the queue of a limiter.',
+    help: 'Calls waiting in the queue of a limiter.',
     labels: ['limiter'],
   },
   database_statement_duration_seconds: {
     type: 'histogram',
-    help: 'Time of statements on the database, from sending to the answer.',
+    help: 'Duration of database statements, from sending to the answer.',
     labels: ['pool'],
   },
   database_statement_failures_total: {
     type: 'counter',
-    help: 'Statements that failed or were given up.',
+    help: 'Statements that failed or were cancelled.',
     labels: ['pool'],
   },
   database_wait_seconds: {
@@ -113,57 +113,57 @@ export const catalogue = {
   },
   database_connections: {
     type: 'gauge',
-    help: 'Connections, or on SQLite threads and turns, by what they do.',
+    help: 'Connections, or on SQLite threads and turns, by state.',
     labels: ['pool', 'state'],
   },
   database_connections_max: {
     type: 'gauge',
-    help: 'How many connections a pool may have.',
+    help: 'The maximum number of connections of a pool.',
     labels: ['pool'],
   },
   database_waiting: {
     type: 'gauge',
-    help: 'Who waits for a connection.',
+    help: 'Requests waiting for a connection.',
     labels: ['pool'],
   },
   database_retries_total: {
     type: 'counter',
-    help: 'Reads and transactions that were run again: after a conflict with others, or while the database was out of reach.',
+    help: 'Reads and transactions that were retried, after a conflict or while the database was unreachable.',
     labels: ['cause'],
   },
   coalesced_reads_total: {
     type: 'counter',
-    help: 'Reads that may share a query with others that wait.',
+    help: 'Reads that can share a query with other waiting reads.',
     labels: ['reads'],
   },
   coalesced_batches_total: {
     type: 'counter',
-    help: 'Queries, or groups of them, that answered those reads.',
+    help: 'Batches of queries that answered those reads.',
     labels: ['reads'],
   },
   cache_lookups_total: {
     type: 'counter',
-    help: 'Look-ups in a cache, by whether it held what was looked for.',
+    help: 'Cache lookups, by hit or miss.',
     labels: ['cache', 'outcome'],
   },
   buffered_changes: {
     type: 'gauge',
-    help: 'Small changes in memory that are not stored yet, which a crash would lose.',
+    help: 'Changes buffered in memory, which a crash would lose.',
     labels: ['buffer'],
   },
   buffered_changes_lost_total: {
     type: 'counter',
-    help: 'Small changes that could not be stored and were dropped.',
+    help: 'Buffered changes that could not be stored and were dropped.',
     labels: ['buffer'],
   },
   buffer_failures_total: {
     type: 'counter',
-    help: 'Times that storing buffered changes failed.',
+    help: 'Failed attempts to store buffered changes.',
     labels: ['buffer'],
   },
   worker_exits_total: {
     type: 'counter',
-    help: 'Workers that ended although nobody had told them to; the supervisor counts them.',
+    help: 'Workers that ended unexpectedly; the supervisor counts them.',
     labels: [],
   },
 } as const satisfies Record<string, MetricDefinition>;
