@@ -40,7 +40,7 @@ const dropIndex = async (runner: QueryRunner, name: string, table: string): Prom
 
 const replaceIndexes = async (runner: QueryRunner, indexes: Indexes): Promise<void> => {
   if (!isSqlite(runner)) {
-    // At once: whoever names an index that is not there fails.
+    // In one statement: a query that names a missing index fails.
     const changes = Object.entries(indexes).map(
       ([name, columns]) => `DROP INDEX ${name}, ADD INDEX ${name} (${columns})`,
     );

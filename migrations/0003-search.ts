@@ -64,7 +64,7 @@ const tables = (isSqlite: boolean): TableOptions[] => {
   ];
 };
 
-/** What is searched: the numbers of the kinds, and their tables. */
+/** The searchable kinds: their numbers, and their tables. */
 const kinds = [
   [1, 'games'],
   [2, 'image_posts'],
@@ -74,7 +74,7 @@ const kinds = [
 const tablesOn = (runner: QueryRunner): TableOptions[] =>
   tables(!['mysql', 'mariadb'].includes(runner.connection.options.type));
 
-/** The search index. What is there already is indexed by the service; until then it is searched without the index. */
+/** The search index. The service indexes existing records; until then, searches scan them without the index. */
 export class Search1763700000003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const table of tablesOn(runner)) await runner.createTable(new Table(table));

@@ -5,7 +5,7 @@ import { inParts, onlineWords } from './online.ts';
 /** Images that stay where lists read them. */
 const SHOWN = [0, 1, 2, 3];
 
-/** What differs between the engines. */
+/** The differences between the engines. */
 const wordsOf = (runner: QueryRunner) =>
   engineOf(runner) === 'sqlite'
     ? { count: 'integer', longText: 'text', elements: 'json_array_length', characters: 'LENGTH' }
@@ -27,7 +27,7 @@ export class ImageSummaries1763800000004 implements MigrationInterface {
     await runner.query(`ALTER TABLE image_posts ADD COLUMN image_count ${count} NOT NULL DEFAULT 0${instantly}`);
     await runner.query(`ALTER TABLE image_posts ADD COLUMN more_images ${longText}${instantly}`);
     const shown = SHOWN.map((index) => `'$[${index}]'`).join(', ');
-    // What is removed moves the others up. MySQL assigns from left to right, and sees what it has assigned.
+    // Each removal moves the later elements up. MySQL assigns from left to right, and later expressions see assigned values.
     const first = SHOWN.map(() => "'$[0]'").join(', ');
     await inParts(runner, 'image_posts', (between) => [
       `UPDATE image_posts SET image_count = ${elements}(images) WHERE ${between('id')}`,

@@ -2,14 +2,13 @@ import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { columnTypes, engineOf } from './columns.ts';
 import { onlineWords } from './online.ts';
 
-/** What differs between the engines. */
+/** The differences between the engines. */
 const wordsOf = (runner: QueryRunner) =>
   engineOf(runner) === 'sqlite' ? { time: 'datetime', serial: 'integer' } : { time: 'datetime(3)', serial: 'int' };
 
 /**
- * What operators need who care for the content: users who are suspended, records that are hidden, tags that were merged into
- * others, who did what, and how keys are used. The columns that tables get may be null, so that instances of the version
- * before go on writing; MySQL and MariaDB add them without copying the table.
+ * Moderation and audit: suspended users, hidden records, merged tags, the audit log, and the uses of keys. New columns may be
+ * null, so that instances of the previous version can still write; MySQL and MariaDB add them without copying the table.
  */
 export class Care1764100000007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -32,7 +31,7 @@ export class Care1764100000007 implements MigrationInterface {
           { name: 'after_act', ...longText, isNullable: true },
         ],
       }),
-      // What hangs on these has no foreign keys: it is deleted part by part, not in one go.
+      // The dependent rows have no foreign keys: they are deleted in several transactions.
       new Table({
         name: 'hidden_records',
         columns: [

@@ -12,7 +12,7 @@ export const onlineWords = (runner: QueryRunner) =>
     ? { instantly: '', inPlace: '' }
     : { instantly: ', ALGORITHM=INSTANT', inPlace: ' ALGORITHM=INPLACE LOCK=NONE' };
 
-/** Few enough that nobody waits long for their locks. */
+/** Few enough that other writes wait only briefly for their locks. */
 const ROWS_AT_ONCE = 500;
 /** A server that lets others win over a part has done none of it. */
 const TRIES = 10;

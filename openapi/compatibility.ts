@@ -15,7 +15,7 @@ interface Versioned {
   info: { version: string };
 }
 
-/** What a pattern is refused for may be a hole: to close one need not wait for a major version, but has to be told. */
+/** A stricter pattern may close a security hole: it needs no major version, but an entry in the changelog. */
 const PATTERN_OF_INPUT = 'request-property-pattern-changed';
 const SECURITY = '### Security';
 
@@ -26,7 +26,7 @@ const describe = ({ operationId, text }: Change): string => (operationId ? `${op
 /** Parts of a path that name no member. */
 const BETWEEN = new Set(['', 'items', 'additionalProperties']);
 
-/** What the changelog must name: the header or the member that a change is about, else the operation. */
+/** The name that the changelog must contain: the changed header or member, else the operation. */
 const subjectOf = ({ operationId, text }: Change): string | undefined => {
   const [, header] = /\bheader `([^`\s]+)`/.exec(text) ?? [];
   if (header !== undefined) return header;
@@ -34,7 +34,7 @@ const subjectOf = ({ operationId, text }: Change): string | undefined => {
   return path?.split('/').findLast((part) => !BETWEEN.has(part)) ?? operationId;
 };
 
-/** What the changelog says below the heading `## <title>`: nothing if it has none. */
+/** The text of the changelog below the heading `## <title>`; empty without one. */
 const sectionOf = (changelog: string, title: string): string => {
   const sections = changelog.split(/^## /m).slice(1);
   return sections.find((section) => section.split('\n', 1)[0]?.trim() === title)?.slice(title.length) ?? '';
@@ -68,7 +68,7 @@ const untold = (changes: readonly Change[], entries: string): string[] => {
   });
 };
 
-/** What the changelog says of what was not released yet. */
+/** The text of the changelog on unreleased changes. */
 const entriesOf = (changelog: string, released: Versioned, { info: { version } }: Versioned): string => {
   const titles = version === released.info.version ? ['Unreleased'] : ['Unreleased', version];
   return titles

@@ -15,7 +15,7 @@ import { SchemaComponents, type Target } from './schemas.ts';
 
 export type { Target };
 
-/** Those that every reply has which names them are required. */
+/** A header is required if every reply that names it has it. */
 const headers = {
   'X-Request-Id': {
     description:

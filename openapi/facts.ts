@@ -34,7 +34,7 @@ import {
   WRITE_BODY_LIMIT,
 } from '../contract/index.ts';
 
-// What the contract knows and prose tells: the introduction of the document and the guides take it from here.
+// Facts of the contract for prose: the introduction of the document and the guides take them from here.
 
 export const code = (text: string | number): string => `\`${text}\``;
 
@@ -44,7 +44,7 @@ const number = (value: number): string => value.toLocaleString('en-US');
 const table = (head: string[], rows: string[][]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-/** What each rate counts. */
+/** The calls that each rate counts. */
 const rateWords: Record<RateName, string> = {
   read: 'Reads with a key',
   anonymous: 'Reads without a key',

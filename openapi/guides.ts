@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { facts } from './facts.ts';
 
-// The parts of docs/*.md that are known elsewhere: between `<!-- NAME -->` and `<!-- / -->` stands what is called NAME. What is
-// called `sandbox` comes from its data, by test/docs/sandbox-page.test.ts.
+// The derived parts of docs/*.md: the text between `<!-- NAME -->` and `<!-- / -->` is the part NAME. The part `sandbox` is derived
+// from the sandbox's data, by test/docs/sandbox-page.test.ts.
 
 const PART = /<!-- ((?!sandbox )[\w.-]+) -->[^]*?<!-- \/ -->/g;
 const LANGUAGES = { typescript: 'TypeScript', python: 'Python', go: 'Go', java: 'Java', rust: 'Rust' };
@@ -71,7 +71,7 @@ const faultResults = (): Record<string, string> => {
   return { 'faults.killed': `${broken} of ${requests}`, 'faults.restarted': `${restarted}` };
 };
 
-/** What all SDKs do, and the settings of the service, as the pages for developers tell them. */
+/** The common behavior of all SDKs, and the settings of the service, for the pages for developers. */
 const passages = (): Record<string, string> => {
   const readme = readFileSync('README.md', 'utf8');
   const [configuration = ''] = /^\|[^]*\|$/m.exec(section(readme, '### Configuration')) ?? [];

@@ -50,7 +50,7 @@ const headersOf = (status: number, { effect }: ProcedureMetadata) => ({
   ...(effect === 'write' && [409, 422, 503].includes(status) && header('X-Should-Retry')),
 });
 
-/** What a write takes besides its body. */
+/** The headers that a write takes. */
 const parametersOf = ({ effect }: ProcedureMetadata) =>
   effect === 'write' ? { parameters: [{ $ref: `#/components/parameters/${idempotencyKey.name}` }] } : {};
 
@@ -89,7 +89,7 @@ interface Security {
   'x-required-scopes'?: string[];
 }
 
-/** Who may call. OpenAPI 3.0 knows scopes of OAuth2 only, so there they stand in an extension. */
+/** The access rule. OpenAPI 3.0 has scopes for OAuth2 only, so there an extension holds them. */
 const securityOf = ({ access }: ProcedureMetadata, target: Target): Security => {
   if (access === 'public') return { security: [{}, { ApiKey: [] }] };
   if (target === '3.1') return { security: [{ ApiKey: [access] }] };

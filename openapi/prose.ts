@@ -1,7 +1,7 @@
 import { type Contract, idempotencyKey, idempotencyReplayed, KEY_LENGTH, KEY_PREFIX } from '../contract/index.ts';
 import { facts } from './facts.ts';
 
-/** What each tag, that is each router, is about. */
+/** The description of each tag, that is of each router. */
 export const tagDescriptions: Record<keyof Contract, string> = {
   game: 'Publish, list and read games; favorite and react to them; count their types; find related ones.',
   image: 'Publish, list, read and change image posts; favorite and react to them.',

@@ -53,7 +53,7 @@ export const valuesIn = (value: Value): Value[] => {
   return value.kind === 'record' ? [value, ...value.members.flatMap((member) => valuesIn(member.value))] : [value];
 };
 
-/** What a sample shows: a call of an operation with the input of its example, and what it prints of the output. */
+/** The content of a sample: a call of an operation with the input of its example, and the printed part of the output. */
 export interface Call {
   /** `/api/trpc/game.create` */
   path: string;
@@ -66,7 +66,7 @@ export interface Call {
   input: RecordValue | undefined;
   /** The input as it is sent. */
   json: unknown;
-  /** What the output is called: `game`. */
+  /** The name of the output: `game`. */
   result: string;
   /** Whether the output is a list, of which each item is printed. */
   isList: boolean;

@@ -1,16 +1,16 @@
 /** A part of a program: a text, parts one after the other, or a list in brackets. */
 export type Part = string | readonly Part[] | List;
 
-/** What stands in brackets: on one line where that fits, else each entry on its own. */
+/** Bracketed entries: on one line if they fit, else each on its own. */
 export interface List {
   open: string;
   entries: readonly Entry[];
   close: string;
-  /** What stands inside the brackets on one line: a space, or nothing. */
+  /** The padding inside the brackets on one line: a space, or none. */
   padding?: string;
-  /** What separates the entries. Default: a comma. */
+  /** The separator of the entries. Default: a comma. */
   separator?: string;
-  /** What ends the last entry where each has a line. Default: the separator. */
+  /** The end of the last entry where each has a line. Default: the separator. */
   end?: string;
   /** By how many steps entries are indented. Default: 1. */
   steps?: number;

@@ -11,7 +11,7 @@ interface Settings {
 /** Under what names the SDKs are published. */
 export const sdks = createRequire(import.meta.url)('#openapi/sdk/settings.json') as Settings;
 
-/** Where the service is, in samples; whoever publishes the document under a known address puts that in its place. */
+/** The address of the service in samples. A deployment with a public URL replaces it. */
 export const SAMPLE_URL = 'http://localhost:3000';
 /** The environment variable that samples take the key from. */
 export const KEY_VARIABLE = 'GATEWAY_KEY';

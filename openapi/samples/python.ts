@@ -4,7 +4,7 @@ import { KEY_VARIABLE, SAMPLE_URL, sdks, snakeCase } from './names.ts';
 
 const STYLE = { width: 88, indent: '    ' };
 
-/** What must not be hidden by a parameter of the same name. */
+/** Names that a parameter must not shadow. */
 const TAKEN = ['type'];
 
 const text = (value: string): string => {

@@ -11,7 +11,7 @@ import { typescriptSample } from './typescript.ts';
 export interface CodeSample {
   /** The language, for colours: `TypeScript`. */
   lang: string;
-  /** What it is called. */
+  /** Its name. */
   label: string;
   source: string;
 }

@@ -41,7 +41,7 @@ const PHRASES =
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 const TEXT = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
 
-const ours = files.filter((file) => isIn(file, 'src', 'contract'));
+const ours = files.filter((file) => !isIn(file, 'test'));
 
 /** `rateLimitHeaders` → `rate`, `limit`, `headers` */
 const wordsOf = (name: string): string[] => name.split(/(?=[A-Z])|[_./-]/).map((word) => word.toLowerCase());
