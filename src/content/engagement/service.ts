@@ -28,7 +28,7 @@ export interface ReactionState {
   dislikeCount: number;
 }
 
-/** Idempotent toggles get groups of their own: `doTogether` takes calls that are all idempotent, or none. */
+/** Idempotent toggles get groups of their own: only their transactions are retried after an unknown outcome. */
 const groupOf = (toggle: Toggle): string => (toggle.idempotent ? `${tableOf(toggle)} once` : tableOf(toggle));
 
 /**
