@@ -15,7 +15,7 @@ const CLOSE_AGAIN_MS = 500;
 /** The time limit of one attempt: connecting, and an answer. */
 const CLOSE_MS = 3000;
 
-/** A control session on the same server as the target: on another one, the connection's number names a stranger's. */
+/** A control session on the target's server: on another server, the same connection id belongs to another client. */
 const controlOf = async (
   control: SessionPool,
   { node, server }: MysqlSession,
@@ -113,7 +113,7 @@ class Closer {
           resolve(false);
           return;
         }
-        // A server restarted since then numbers its connections anew.
+        // The server has restarted since: the connection is gone, and its id may belong to another client.
         if (Number(rows[0]?.['Value']) < Math.floor(target.ageMs / 1000)) resolve(true);
         else session.query(`KILL ${target.connection.threadId}`, () => resolve(!session.isBroken));
       });

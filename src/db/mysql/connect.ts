@@ -4,10 +4,10 @@ import type { ServerAddress } from '../address.ts';
 import { connectionError } from './errors.ts';
 import { applySettings, type Setting } from './settings.ts';
 
-/** Until a connection is there and set up. A server that lives answers at once, wherever it is. */
+/** The time limit for connecting and applying the settings. A live server answers much sooner, even from afar. */
 export const CONNECT_TIMEOUT_MS = 2000;
 
-/** How values travel: texts in UTF-8, instants as texts in UTC, whole numbers as numbers. */
+/** The driver's formats of values: texts in UTF-8, instants as texts in UTC, whole numbers as numbers. */
 export const FORMAT = {
   charset: 'utf8mb4_bin',
   timezone: 'Z',
@@ -28,7 +28,7 @@ export const breakConnection = (connection: Connection, error: Error): void => {
 };
 
 /**
- * Connects, and has the settings hold. `abort` gets what breaks this off.
+ * Connects, and applies the settings. `abort` is called with a function that cancels this.
  * @throws Error of the driver, or ETIMEDOUT after `CONNECT_TIMEOUT_MS`
  */
 export const connect = (
@@ -38,7 +38,7 @@ export const connect = (
 ): Promise<Connection> =>
   new Promise((resolve, reject) => {
     const connection = mysql.createConnection({ ...address, ...FORMAT, connectTimeout: 0, enableKeepAlive: true });
-    // Running statements get the connection's errors by themselves.
+    // Without a listener, an error would end the process. Running statements get it anyway.
     connection.on('error', () => undefined);
     const fail = (error: Error): void => {
       clearTimeout(timer);

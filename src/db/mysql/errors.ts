@@ -1,21 +1,22 @@
 /** Classifies the errors of MySQL, MariaDB, Galera, Vitess and the network. */
 
-/** Lock wait timeout, deadlock, snapshot conflict (MariaDB 11.8), and statements that others close in time. */
+/** The server's limit of prepared statements is reached. This is transient: others close theirs in time. */
 export const TOO_MANY_STATEMENTS = 1461;
+/** Also lock wait timeout, deadlock, and snapshot conflict (MariaDB 11.8). */
 const TRANSIENT = new Set([1205, 1213, 1020, TOO_MANY_STATEMENTS]);
 
 /** The server interrupted the statement: at its time limit (MariaDB, MySQL), or by `KILL QUERY`. */
 export const INTERRUPTED = 1317;
 const OUT_OF_TIME = new Set([1969, 3024, INTERRUPTED]);
 
-/** The server takes no more connections: in all, of this user. */
+/** The server accepts no more connections: in all, or of this user. */
 const CROWDED = new Set([1040, 1203, 1226]);
 
-/** It takes reads only: told so (Aurora says this, too, once another node took over), or as a whole. */
+/** The server is read-only: by an option (Aurora sends this, too, after a failover), or as a whole. */
 const READ_ONLY = new Set([1290, 1836]);
 /** A Galera node that is not part of its cluster, or lost it at COMMIT; a server that stops, or has closed the connection. */
 const LEAVING = new Set([1047, 1180, 1053, 1927, 3169, 4031]);
-/** Of these, they concern one connection and not its server. */
+/** The errors of `LEAVING` that concern one connection, not its server. */
 const CLOSED_ONE = new Set([1927, 3169, 4031]);
 
 /**
@@ -45,18 +46,18 @@ const UNREACHABLE = new Set([
   'PROTOCOL_SEQUENCE_TIMEOUT',
 ]);
 
-/** A foreign key without its row: for accounts that may see its table, and for others. */
+/** A foreign key refers to a missing row: the error for accounts that may see the table, and the one for others. */
 const ORPHANED = new Set([1452, 1216]);
 
 interface MysqlDriverError {
   code?: string;
   errno?: number;
   message?: string;
-  /** Whether the connection is of no more use. */
+  /** Whether the connection is unusable. */
   fatal?: boolean;
 }
 
-/** The error of the driver itself, which TypeORM wraps. */
+/** The driver's own error, which TypeORM may have wrapped. */
 export const driverError = (error: unknown): MysqlDriverError =>
   (error as { driverError?: object } | null)?.driverError ?? error ?? {};
 
@@ -65,16 +66,16 @@ const numberOf = (error: unknown): number => driverError(error).errno ?? 0;
 /** Whether the transaction that met this error can succeed when run again. */
 export const isTransient = (error: unknown): boolean => TRANSIENT.has(numberOf(error));
 
-/** Whether the server gave the statement up. */
+/** Whether the server interrupted the statement. */
 export const isInterrupted = (error: unknown): boolean => OUT_OF_TIME.has(numberOf(error));
 
-/** Whether a row was to refer to another that is not there. */
+/** Whether a foreign key refers to a missing row. */
 export const isForeignKeyError = (error: unknown): boolean => ORPHANED.has(numberOf(error));
 
-/** Whether the server has as many connections as it takes. */
+/** Whether the server is at its limit of connections. */
 export const isCrowded = (error: unknown): boolean => CROWDED.has(numberOf(error));
 
-/** Whether the connection is of no more use. */
+/** Whether the connection is unusable. */
 export const isBroken = (error: unknown): boolean => {
   const { code, message, fatal } = driverError(error);
   return (
@@ -85,13 +86,13 @@ export const isBroken = (error: unknown): boolean => {
   );
 };
 
-/** Whether the server says that it is not the one to talk to, so that another one should be looked for. */
+/** Whether the server is read-only or leaving, so that another one should be used. */
 export const isUnfit = (error: unknown): boolean => {
   const errno = numberOf(error);
   return READ_ONLY.has(errno) || (LEAVING.has(errno) && !CLOSED_ONE.has(errno));
 };
 
-/** Whether what we are connected to is there, and passes on to a server that is not. */
+/** Whether the proxy (Vitess) answers, but the database behind it does not. */
 const isAwayBehind = (error: unknown): boolean => {
   const errno = numberOf(error);
   return GONE_BEHIND.has(errno) || (errno === UNKNOWN_ERROR && NOT_SERVED.test(driverError(error).message ?? ''));
@@ -102,12 +103,12 @@ export const isUnreachable = (error: unknown): boolean =>
   isBroken(error) || isUnfit(error) || isCrowded(error) || isAwayBehind(error);
 
 /**
- * Whether a COMMIT that met this error has certainly stored nothing: it lost, or the server takes no writes. After all
- * others it may have: a Galera node that loses its cluster cannot know whether the others got the transaction.
+ * Whether a COMMIT with this error has certainly stored nothing: it lost a conflict, or the server takes no writes. After
+ * any other error it may have: a Galera node that loses its cluster cannot know whether the other nodes got the transaction.
  */
 export const isRefusedCommit = (error: unknown): boolean =>
   !isBroken(error) && !isInterrupted(error) && !isAwayBehind(error) && !LEAVING.has(numberOf(error));
 
-/** An error that says that a connection cannot be used, in the driver's own words. */
+/** Makes an error for an unusable connection, in the driver's form. */
 export const connectionError = (code: string, message: string): Error =>
   Object.assign(new Error(message), { code, fatal: true });

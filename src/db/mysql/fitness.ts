@@ -1,13 +1,13 @@
 import type { Connection, RowDataPacket } from 'mysql2';
 import { connectionError } from './errors.ts';
 
-/** The rows of a statement. @throws Error of the driver */
+/** Runs a statement and returns its rows. @throws Error of the driver */
 export const query = (connection: Connection, sql: string): Promise<RowDataPacket[]> =>
   new Promise((resolve, reject) => {
     connection.query<RowDataPacket[]>(sql, (error, rows) => (error ? reject(error) : resolve(rows)));
   });
 
-/** `makeshift`: it may delay writes. */
+/** `makeshift`: the server takes writes, but may delay them. */
 export type Fitness = 'fit' | 'makeshift';
 
 /** Asks a server whether it takes writes. @throws Error NO_FIT_HOST if it takes none */

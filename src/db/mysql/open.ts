@@ -24,7 +24,7 @@ import { transactionOn } from './transaction.ts';
 
 /**
  * The maximum number of connections of each workload. A workload that waits, for a locked table for example, does not block
- * the others. Twice as many readers were no faster; there are spare ones since some may wait.
+ * the others. Twice as many readers were no faster; some are spare, since some may wait.
  */
 const CONNECTIONS = {
   calls: { reads: 24, writes: 16 },
@@ -34,7 +34,7 @@ const CONNECTIONS = {
 } satisfies Record<Exclude<Workload, 'anonymous'>, { reads: number; writes: number }>;
 /** Connections that cancel statements. */
 const CONTROL_CONNECTIONS = 1;
-/** A server allows 16 382 to all who connect to it, unless told otherwise. */
+/** A server's default limit is 16 382 for all its clients together. */
 const MAX_PREPARED_STATEMENTS = 1500;
 /** TypeORM's connections: one holds the lock, one migrates. */
 const MIGRATING_CONNECTIONS = 2;
@@ -48,21 +48,21 @@ const REPLICA_PAUSE_MS = 1000;
 
 type ServerEngine = 'mysql' | 'mariadb';
 
-/** The observer of a pool that is never used. */
+/** An observer that ignores everything. */
 const unused: PoolObserver = {
   waited: () => undefined,
   statement: () => ({ sent: () => undefined, end: () => undefined }),
 };
 type Pools = Record<'reads' | 'writes', SessionPool>;
 
-/** MariaDB and MySQL differ in how TypeORM sees their schema, so the server is asked, whatever the URL says. */
+/** Asks the server for its engine, whatever the URL says: TypeORM treats the schemas of MariaDB and MySQL differently. */
 const serverEngine = async (pool: SessionPool): Promise<ServerEngine> => {
   const rows = await pool.read('SELECT VERSION() AS version', [], new Deadline(OPEN_TIMEOUT_MS));
   const [row] = rows as { version: string }[];
   return /mariadb/i.test(row?.version ?? '') ? 'mariadb' : 'mysql';
 };
 
-/** TypeORM's handle, by mysql2 with our settings on each connection before its first use. */
+/** Opens TypeORM's data source, by mysql2, with our settings applied to each connection before its first use. */
 const openDataSource = async (
   { user, ...rest }: ServerAddress,
   engine: ServerEngine,
@@ -88,7 +88,7 @@ const openDataSource = async (
   } satisfies DataSourceOptions).initialize();
   const close = async (): Promise<void> => {
     await dataSource.destroy();
-    // A server that does not answer does not close them either.
+    // An unresponsive server would never close them.
     setTimeout(() => {
       for (const connection of connections) breakConnection(connection, connectionError('ECONNRESET', 'done'));
     }, CLOSE_GRACE_MS).unref();
@@ -96,7 +96,7 @@ const openDataSource = async (
   return { dataSource, close };
 };
 
-/** The pools of all lanes, on one server. */
+/** Opens the pools of all workloads, on the same hosts. */
 const openPools = (
   hosts: Hosts,
   statements: StatementBudget,
@@ -127,7 +127,7 @@ const openPools = (
         canceller,
         observe: CONNECTIONS[name][use] === 0 ? undefined : observe(`${name}.${use}`),
       });
-    // Without autocommit a transaction needs no trip to begin.
+    // Without autocommit a transaction needs no round trip to begin.
     return { reads: poolOf(1, 'reads'), writes: poolOf(0, 'writes') };
   };
   const pools = {
@@ -148,14 +148,14 @@ const openPools = (
   };
 };
 
-/** Of the pools of replicas, one is used. */
+/** Observes `calls.reads` only, as `replicas.reads`: no other pool of replicas runs reads. */
 const ofReplicas = (observer: DatabaseObserver | undefined): DatabaseObserver | undefined =>
   observer && {
     ...observer,
     pool: (name, usage) => (name === 'calls.reads' ? observer.pool('replicas.reads', usage) : unused),
   };
 
-/** Reads on replicas while they are there. */
+/** Opens pools for reads on replicas. `areThere` is false for `REPLICA_PAUSE_MS` after none was reachable. */
 const openReplicas = (
   addresses: readonly ServerAddress[],
   statements: StatementBudget,
@@ -252,7 +252,7 @@ const withLock = async <T>(dataSource: DataSource, work: () => Promise<T>): Prom
   const name = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
   try {
     const [row = {}] = (await holder.query(`SELECT GET_LOCK(${name}, ${MIGRATION_LOCK_WAIT_S})`)) as object[];
-    // The only column, whose name is not the same everywhere: Vitess heeds no alias here.
+    // The only column; its name varies, since Vitess ignores an alias here.
     const [held] = Object.values(row) as unknown[];
     if (Number(held) !== 1) {
       throw new AppError('DATABASE_UNAVAILABLE', {

@@ -2,7 +2,7 @@ import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { MysqlSession } from './session.ts';
 
-/** Calls that wait for a session; more are refused. Far more than can be served before their deadlines. */
+/** The maximum number of waiting calls; more are refused. It is far more than can be served before their deadlines. */
 const MAX_WAITING = 1000;
 
 export type UseSession = (session: MysqlSession) => void;

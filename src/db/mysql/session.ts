@@ -19,7 +19,7 @@ const FIRST_PAUSE_MS = 2;
 /** How long a server may take to close a connection. */
 const CLOSE_GRACE_MS = 100;
 
-/** How many statements all sessions together may keep prepared, each as many as the others. */
+/** The maximum number of prepared statements of all sessions together, shared equally. */
 export class StatementBudget {
   readonly #sessions = new Set<MysqlSession>();
   #total: number;
@@ -28,7 +28,7 @@ export class StatementBudget {
     this.#total = total;
   }
 
-  /** For each session. */
+  /** The maximum of each session. */
   get max(): number {
     return Math.max(MIN_STATEMENTS, Math.floor(this.#total / Math.max(1, this.#sessions.size)));
   }
@@ -42,7 +42,7 @@ export class StatementBudget {
     this.#sessions.delete(session);
   }
 
-  /** Halves the budget for good: others use up what the server allows to all together. */
+  /** Halves the budget for good: other clients use up the server's common limit. */
   shrink(): void {
     this.#total = Math.floor((this.max * this.#sessions.size) / 2);
     this.#trim();
@@ -53,7 +53,7 @@ export class StatementBudget {
   }
 }
 
-/** Which of a statement's parameters are a LIMIT or OFFSET, counted from 0. Our SQL has no `?` but those. */
+/** The indexes, from 0, of a statement's parameters that are a LIMIT or OFFSET. Our SQL has `?` for parameters only. */
 export const limitsIn = (sql: string): number[] => {
   const limits: number[] = [];
   let place = 0;
@@ -80,7 +80,7 @@ interface StatementDefinition {
 
 const definitions = new Map<string, StatementDefinition>();
 
-/** The one object of all parameters that are alike. */
+/** Returns one shared object for all equal definitions. */
 const sharedDefinition = ({ columnType, flags }: StatementDefinition): StatementDefinition => {
   const key = `${columnType} ${flags}`;
   const known = definitions.get(key) ?? { columnType, flags };
@@ -89,8 +89,8 @@ const sharedDefinition = ({ columnType, flags }: StatementDefinition): Statement
 };
 
 /**
- * Has a statement keep of its parameters what is needed to bind them. An INSERT of 256 rows may have thousands, and the
- * driver would keep all that the server says of each, with the packets it came in.
+ * Reduces a statement's parameter definitions to the fields that binding needs. An INSERT of 256 rows may have thousands of
+ * parameters, and the driver would keep each definition with its network packet.
  */
 const forgetDefinitions = (statement: PrepareStatementInfo): void => {
   const info = statement as PrepareStatementInfo & { parameters: StatementDefinition[] };
@@ -98,20 +98,20 @@ const forgetDefinitions = (statement: PrepareStatementInfo): void => {
 };
 
 /**
- * A connection with the statements it has prepared; of more than its budget, the one used longest ago is closed. By
- * callbacks, since mysql2's promises capture a stack for each query.
+ * A connection with its prepared statements; beyond its budget, the least recently used one is closed. It uses callbacks,
+ * since mysql2's promises capture a stack for each query.
  */
 export class MysqlSession {
   readonly connection: Connection;
-  /** The server at its other end. */
+  /** The server that it is connected to. */
   readonly node: Node;
-  /** Which server answers there: an address may be that of several. */
+  /** The server's own name: several servers may share an address. */
   readonly server: string;
   readonly #since = performance.now();
   readonly #budget: StatementBudget;
   readonly #statements = new Map<string, Prepared>();
   #runs = 0;
-  /** Whether a statement is being prepared, for which those after it wait. */
+  /** Whether a statement is being prepared; later statements wait for it. */
   #isPreparing = false;
   readonly #waiting: (() => void)[] = [];
   #isBroken = false;
@@ -129,22 +129,22 @@ export class MysqlSession {
     socketOf(connection).once('close', note);
   }
 
-  /** How long it has been there, milliseconds. */
+  /** The time since it was opened, in milliseconds. */
   get ageMs(): number {
     return performance.now() - this.#since;
   }
 
-  /** Whether it is of no more use. */
+  /** Whether the connection is lost or closed. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
 
-  /** Has `listener` called once it is of no more use. */
+  /** Sets the listener that is called once, when the session breaks or is closed. */
   set onBroken(listener: () => void) {
     this.#onBroken = listener;
   }
 
-  /** Runs a statement with its parameters bound on the server, after all that were to be run before. */
+  /** Runs a statement after all earlier ones, with its parameters bound on the server. */
   run(sql: string, parameters: readonly Parameter[], callback: Callback): void {
     if (this.#isPreparing) {
       this.#waiting.push(() => this.run(sql, parameters, callback));
@@ -159,12 +159,12 @@ export class MysqlSession {
     this.#execute(statement, parameters, callback);
   }
 
-  /** Runs a statement of ours without parameters, as a text. */
+  /** Runs a statement without parameters, unprepared. */
   query(sql: string, callback: (error: QueryError | null) => void): void {
     this.connection.query(sql, (error: QueryError | null) => callback(error));
   }
 
-  /** Takes note of an error on this session. */
+  /** Closes the session if this error means that its connection is broken. */
   note(error: unknown): void {
     if (isBroken(error)) this.destroy();
   }
@@ -177,7 +177,7 @@ export class MysqlSession {
     this.#noteBroken();
   }
 
-  /** Says farewell to the server, and closes the connection. */
+  /** Closes the connection in order; after `CLOSE_GRACE_MS`, destroys it. */
   end(): void {
     this.#noteBroken();
     this.connection.end();
@@ -201,7 +201,7 @@ export class MysqlSession {
     this.#onBroken?.();
   }
 
-  /** The driver sends numbers as floating-point ones unless the server names a type: some take none such as a limit. */
+  /** Binds limits as integers: the driver sends numbers as floating-point ones, which some servers refuse as a limit. */
   #execute(statement: Prepared, parameters: readonly Parameter[], callback: Callback): void {
     statement.lastRun = ++this.#runs;
     const { info, limits } = statement;
@@ -215,7 +215,7 @@ export class MysqlSession {
   }
 
   #prepare(sql: string, parameters: readonly Parameter[], callback: Callback, attempt: number): void {
-    // First, since the server counts both.
+    // Before preparing: the server would count the old statement and the new one.
     this.closeStatements(this.#budget.max - 1);
     this.connection.prepare(sql, (error, statement) => {
       if (error?.errno === TOO_MANY_STATEMENTS && attempt < MAX_ATTEMPTS) {

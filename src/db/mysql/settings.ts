@@ -1,13 +1,13 @@
 import type { Connection, Pool, PoolConnection } from 'mysql2';
 
-/** How long what a connection is used for may take in the database, where the one who waits for it did not break it off. */
+/** The server's own time limit for the statements of a connection, in case the caller does not cancel them. */
 export interface Backstops {
   /** Milliseconds. */
   statementMs: number;
   engine: 'mysql' | 'mariadb';
 }
 
-/** In the order in which the server is to take them: the character set of a connection brings a collation of its own. */
+/** The session variables, in the order to set them: `character_set_connection` also sets a collation. */
 const variables = (autocommit: 0 | 1): Record<string, string | number> => ({
   character_set_client: 'utf8mb4',
   character_set_results: 'utf8mb4',
@@ -21,15 +21,15 @@ const variables = (autocommit: 0 | 1): Record<string, string | number> => ({
   sql_safe_updates: 0,
 });
 
-/** A statement that sets up a connection, or those for Vitess and for all others. */
+/** A statement that sets up a connection, or one for Vitess and one for all other servers. */
 export type Setting = string | { readonly vitess: string | undefined; readonly others: string | undefined };
 
-/** An older Vitess lacks some of those that are its own. */
+/** ER_UNKNOWN_SYSTEM_VARIABLE: an older Vitess lacks some of Vitess's variables. */
 const UNKNOWN_VARIABLE = 1193;
 
-/** Without a limit; DEFAULT would be the server's. */
+/** Removes the row limit of SELECT; DEFAULT would be the server's limit. */
 const NO_SELECT_LIMIT: Setting = {
-  // It has none of its own, and with one of a session takes no GET_LOCK.
+  // Vitess has no such limit by default, and refuses GET_LOCK in a session that sets one.
   vitess: undefined,
   others: 'SET SESSION sql_select_limit = 18446744073709551615',
 };
@@ -106,7 +106,7 @@ export const applySettings = (
   });
 };
 
-/** Has a pool give out no connection before the settings hold on it. */
+/** Makes a pool apply the settings to each connection before its first use. */
 export const withSettings = (pool: Pool, settings: readonly Setting[]): Pool => {
   const isSet = new WeakSet<PoolConnection>();
   const getConnection = pool.getConnection.bind(pool);

@@ -12,7 +12,7 @@ const END_MS = 1000;
 const rowsOf = <Row>(result: unknown): Row[] => result as Row[];
 const affectedRows = (result: unknown): number => (result as ResultSetHeader).affectedRows;
 
-/** `over`: whatever comes of the work, the session has been seen to. */
+/** `over`: COMMIT was answered or the rollback has begun, so the end of the work no longer matters. */
 type AttemptState = 'open' | 'committing' | 'over';
 
 /** One run of a transaction, on a session without autocommit, where the first statement begins it. */
@@ -21,9 +21,9 @@ class Attempt {
   readonly #session: MysqlSession;
   readonly #deadline: Deadline | undefined;
   #state: AttemptState = 'open';
-  /** Statements that are not answered yet. */
+  /** The number of statements not answered yet. */
   #running = 0;
-  /** Whether there is anything that a COMMIT could store. */
+  /** Whether a write was sent, which a COMMIT could store. */
   #hasWritten = false;
   #onAnswered: (() => void) | undefined;
 
@@ -60,14 +60,14 @@ class Attempt {
       }
       throw error;
     }
-    // Given up meanwhile.
+    // The deadline ended meanwhile.
     if (this.#state !== 'open') throw this.#ended();
     this.#state = 'committing';
     await this.#commit();
     return result;
   }
 
-  /** Runs a statement, which must not come after the end of its transaction, where it would begin another one. */
+  /** Runs a statement. Rejects it after the end of the transaction, where it would begin another one. */
   #run<T>(sql: string, parameters: readonly Parameter[], take: (result: unknown) => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#state !== 'open') throw this.#ended();
@@ -117,9 +117,9 @@ class Attempt {
     this.#pool.release(this.#session);
   }
 
-  /** @throws AppError OUTCOME_UNKNOWN, and the server's error where it has stored nothing */
+  /** @throws AppError OUTCOME_UNKNOWN; the server's error if nothing was stored */
   async #commit(): Promise<void> {
-    // Certainly nothing is stored.
+    // COMMIT was not sent, so nothing is stored.
     if (this.#session.isBroken) throw connectionError('PROTOCOL_CONNECTION_LOST', 'lost before COMMIT');
     const watch = this.#pool.watch('COMMIT');
     watch?.sent(this.#session.node.address);
@@ -151,7 +151,7 @@ const rollBack = (pool: SessionPool, session: MysqlSession): Promise<void> =>
 
 /**
  * Runs `work` as one transaction on a session of a pool without autocommit. At the deadline it rejects at once, and the
- * database gives up what runs and rolls back.
+ * database cancels the running statement and rolls back.
  * @throws AppError TIMEOUT, when nothing is stored; OUTCOME_UNKNOWN, when COMMIT was sent and not answered
  */
 export const transactionOn = async <T>(
