@@ -11,7 +11,7 @@ import { ReadingThreads } from './threads/threads.ts';
 import { transactionOn } from './transaction.ts';
 import { WriteAheadLog } from './files/wal.ts';
 
-/** How long reads rely on the last check that the files are in place. */
+/** How long reads rely on the last check that the files are in place, in milliseconds. */
 const BELIEVED_MS = 100;
 /** How long consecutive short reads may run before they yield to the event loop. */
 const TURN_MS = 4;
@@ -28,12 +28,12 @@ interface Short {
   reject: (error: unknown) => void;
 }
 
-/** The observers of an SQLite file, also when it is reopened. */
+/** The observers of an SQLite file. They stay when it is reopened. */
 export class FileObserver {
   readonly lookups: PoolObserver | undefined;
   readonly threads: PoolObserver | undefined;
 
-  /** `opened` returns the open file. */
+  /** `opened` returns the open file, if there is one. */
   constructor(observer: DatabaseObserver | undefined, opened: () => SqliteFile | undefined) {
     const usage = (name: 'lookups' | 'threads') => (): PoolUsage =>
       opened()?.usage[name] ?? { used: 0, idle: 0, limit: 0, waiting: 0 };
@@ -42,7 +42,7 @@ export class FileObserver {
   }
 }
 
-/** An SQLite file that is open: one connection that writes, in turns, one that looks up, and threads that read. */
+/** An open SQLite file: one connection for writes, in turns, one for short reads, and threads for other reads. */
 export class SqliteFile {
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection;
@@ -50,7 +50,7 @@ export class SqliteFile {
   readonly #log: WriteAheadLog;
   readonly #identity: FileIdentity;
   readonly #costs: Costs;
-  /** Short reads that wait until all that has arrived is received: equal ones can meet only so. */
+  /** Short reads that wait until the event loop has received all pending requests, so that equal reads can meet. */
   #short: Short[] = [];
   #believedUntil = 0;
   #isRescued = false;
@@ -75,7 +75,7 @@ export class SqliteFile {
       exclusively,
       elsewhere: (sql) => this.#threads.read(sql, []),
     });
-    // SQLite makes the files beside it with the first read.
+    // SQLite creates the `-wal` and `-shm` files with the first read.
     this.#reader.all('SELECT COUNT(*) FROM sqlite_schema');
     this.#identity = new FileIdentity(file);
   }
@@ -84,26 +84,25 @@ export class SqliteFile {
     return this.#writer;
   }
 
-  /** How its readers stand. */
+  /** The current usage of its readers. */
   get usage(): Record<'lookups' | 'threads', PoolUsage> {
-    // Of one connection, which is used for an instant.
+    // Look-ups share one connection, each for an instant only.
     return { lookups: { used: 0, idle: 1, limit: 1, waiting: this.#short.length }, threads: this.#threads.usage };
   }
 
-  /** @throws FileFault when a file of it is no longer where it was */
+  /** @throws FileFault when one of its files was deleted, moved or replaced */
   assertThere(): void {
     this.#identity.assert();
     this.#believedUntil = performance.now() + BELIEVED_MS;
   }
 
-  /** Whether another file is where the one was that is open. */
+  /** Whether another file is at the path of the open one. */
   get isReplaced(): boolean {
     return this.#identity.isReplaced;
   }
 
   /**
-   * Brings what is in the log into the file, once, for the case that the log was deleted: what it holds would be gone with
-   * this process.
+   * Checkpoints the log into the file, once. If the log was deleted, its content would be lost with this process.
    */
   rescue(): void {
     if (this.#isRescued) return;
@@ -111,7 +110,7 @@ export class SqliteFile {
     this.#writer.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  /** Runs a SELECT on what is committed. @throws AppError OVERLOADED, what the deadline ended with, FileFault */
+  /** Runs a SELECT on committed data. @throws AppError OVERLOADED, the error of the deadline, FileFault */
   async read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<unknown[]> {
     const since = performance.now();
     if (since > this.#believedUntil) this.assertThere();
@@ -123,13 +122,13 @@ export class SqliteFile {
     });
   }
 
-  /** Runs `work` as one transaction, for the only one who writes at the time. @throws FileFault, and what `work` throws */
+  /** Runs `work` as one transaction. The caller has the turn to write. @throws FileFault, and the errors of `work` */
   async transaction<T>(work: (statements: Statements) => Promise<T>, deadline?: Deadline): Promise<T> {
     this.assertThere();
     return transactionOn(this.#writer, work, deadline, this.#observer.writer);
   }
 
-  /** Resolves when all that is committed is on the disk. @throws AppError OUTCOME_UNKNOWN when that cannot be told */
+  /** Resolves when all commits are on the disk. @throws AppError OUTCOME_UNKNOWN when that is uncertain */
   async stored(deadline?: Deadline): Promise<void> {
     try {
       const stored = this.#log.stored();
@@ -140,7 +139,7 @@ export class SqliteFile {
     }
   }
 
-  /** Closes all but the connection that writes. */
+  /** Closes everything but the writing connection. */
   async close(): Promise<void> {
     for (const { reject } of this.#short) reject(new FileFault('the database was closed'));
     this.#short = [];
@@ -167,7 +166,7 @@ export class SqliteFile {
         resolve(rows);
       } catch (error) {
         watch?.end(error);
-        // A thread can wait until others let go of the file.
+        // A thread can wait until other processes release the file.
         if (isBusy(error)) this.#threads.read(sql, parameters, deadline).then(resolve, reject);
         else reject(error);
       }

@@ -26,7 +26,7 @@ const UNUSABLE = [
   SQLITE_NOTADB,
 ];
 
-/** The codes by their messages: for errors in preparing a statement, the driver keeps only the message. */
+/** The codes by message: for an error in preparing a statement, the driver keeps the message only. */
 const CODES = new Map([
   ['access permission denied', SQLITE_PERM],
   ['database is locked', SQLITE_BUSY],
@@ -60,19 +60,19 @@ const primaryCode = (error: unknown): number | undefined => {
 /** Whether another connection has locked what a statement needs. */
 export const isBusy = (error: unknown): boolean => BUSY.includes(primaryCode(error) ?? 0);
 
-/** Whether a row was to refer to another that is not there. */
+/** Whether a foreign key refers to a missing row. */
 export const isForeignKeyError = (error: unknown): boolean =>
   driverError(error).errcode === SQLITE_CONSTRAINT_FOREIGNKEY;
 
-/** Whether the file cannot be used: it is away, broken, not ours to write, or its disk is full or fails. */
+/** Whether the file is unusable: missing, replaced, corrupt or not writable, or its disk is full or fails. */
 export const isUnusable = (error: unknown): boolean =>
   error instanceof FileFault || UNUSABLE.includes(primaryCode(error) ?? 0);
 
 /** Whether the disk failed, so that the outcome of the last write is unknown. */
 export const isDiskFailure = (error: unknown): boolean => primaryCode(error) === SQLITE_IOERR;
 
-/** Whether there is no room on the disk. */
+/** Whether the disk is full. */
 export const isFull = (error: unknown): boolean => primaryCode(error) === SQLITE_FULL;
 
-/** Whether a page of the file cannot be true. */
+/** Whether the file is corrupt, or no database. */
 export const isCorrupt = (error: unknown): boolean => [SQLITE_CORRUPT, SQLITE_NOTADB].includes(primaryCode(error) ?? 0);

@@ -4,16 +4,16 @@ import { AppError } from '../../errors.ts';
 import type { Workload } from '../connection.ts';
 import type { PoolObserver, PoolUsage } from '../observer.ts';
 
-/** How long a transaction may compute before the event loop turns: it takes one new connection at each turn. */
+/** How long a transaction may run before it yields to the event loop, which accepts one new connection at each turn. */
 const TURN_MS = 4;
-/** Callers that wait for their turn; beyond, they are refused. */
+/** The maximum number of waiting callers of each workload; more are refused. */
 const MAX_WAITING = 2000;
 
-/** The time that a piece of work has before others must have theirs. */
+/** Measures how long a piece of work has run, and makes it yield. */
 export class MutexTurn {
   #began = performance.now();
 
-  /** Yields to the event loop, if the last time is a while ago. */
+  /** Yields to the event loop, if the work has run for `TURN_MS` since the last time. */
   async yield(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
     await breathe();
@@ -43,7 +43,7 @@ export class FairMutex {
   #isTaken = false;
   readonly #observer: PoolObserver | undefined;
 
-  /** `observe` makes the observer of the queue, which may ask for its usage. */
+  /** `observe` makes the observer of the queue; its parameter returns the current usage. */
   constructor(observe?: (usage: () => PoolUsage) => PoolObserver | undefined) {
     this.#observer = observe?.(() => ({
       used: this.#isTaken ? 1 : 0,
@@ -78,7 +78,7 @@ export class FairMutex {
     }
   }
 
-  /** Refuses all that waits. */
+  /** Refuses all waiting work. */
   refuse(error: unknown): void {
     for (const workload of Object.values(this.#pools)) {
       for (const waiting of workload) waiting.refuse(error);

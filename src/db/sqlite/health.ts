@@ -3,13 +3,13 @@ import { AppError } from '../../errors.ts';
 import type { Statements } from '../connection.ts';
 import { isCorrupt, isUnusable } from './errors.ts';
 
-/** How long a file that refused a write counts as one that does: other writes may need less. */
+/** How long a file counts as unwritable after a refused write, even if others succeed: they may need less room. */
 const UNWRITABLE_MS = 1000;
-/** How long a file that was found broken is believed to be: to look through all of it takes long. */
+/** How long a file counts as corrupt before it is checked again: checking all of it takes long. */
 const BROKEN_MS = 10_000;
 
 interface SqliteHealthOptions {
-  /** Writes something that changes nothing. */
+  /** Runs a write that changes nothing. */
   write: (deadline: Deadline | undefined) => Promise<unknown>;
   read: (sql: string, deadline: Deadline | undefined) => Promise<unknown[]>;
 }
@@ -47,13 +47,13 @@ export class SqliteHealth {
     await execute(`PRAGMA user_version = ${row?.user_version ?? 0}`);
   }
 
-  /** Remembers what a read failed with, and throws it. */
+  /** Remembers the error of a read if it means corruption, and throws it. */
   readFailed(error: unknown): never {
     if (isCorrupt(error)) this.#corrupt = faultFor(BROKEN_MS, error);
     throw error;
   }
 
-  /** Remembers how a write ends. */
+  /** Remembers the outcome of a write, and settles like it. */
   async noteWrite<T>(write: Promise<T>): Promise<T> {
     try {
       const result = await write;
@@ -65,7 +65,7 @@ export class SqliteHealth {
     }
   }
 
-  /** @throws what is wrong with the file */
+  /** Checks that the file is usable. @throws the error that makes it unusable */
   async check(deadline?: Deadline): Promise<void> {
     await this.#options.read('SELECT COUNT(*) FROM sqlite_schema', deadline).catch((error) => this.readFailed(error));
     if (this.#corrupt) await this.#lookThrough(this.#corrupt, deadline);

@@ -24,8 +24,8 @@ const MIGRATION_PATIENCE_MS = 120_000;
 const RETRY_PAUSE_MS = 10;
 
 /**
- * Runs a transaction again and again while another process writes. SQLite's own waiting would stop this whole process.
- * @throws AppError OVERLOADED at the time `until`, what a deadline ended with
+ * Retries a transaction while another process writes. SQLite's own waiting would block this whole process.
+ * @throws AppError OVERLOADED at the time `until`, the error of a deadline, and other errors of `transaction`
  */
 const whenFree = async <T>(
   until: number,
@@ -57,7 +57,7 @@ const unavailable = (file: string, error: unknown): AppError =>
   });
 
 /**
- * Opens an SQLite file. A database in memory is its connection's own, so there the readers take turns with the writers.
+ * Opens an SQLite file. A database in memory belongs to one connection, so its readers take turns with the writers.
  * @throws AddressError, AppError DATABASE_UNAVAILABLE
  */
 export const openSqlite = async (
@@ -125,7 +125,7 @@ const inFile = (
   const { lookups, threads } = new FileObserver(observer, () => opened);
   const observers = { lookups, threads, writer: turns.observer };
   const openFile = () => new SqliteFile(file, writerOf(dataSource), exclusively, observers, readers);
-  /** Undefined while what was opened is no longer there. */
+  /** The open file; undefined while it is closed. */
   let opened: SqliteFile | undefined = openFile();
 
   const close = async (): Promise<void> => {
@@ -195,7 +195,7 @@ const inFile = (
     },
     transaction: (work, deadline, workload) =>
       health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, workload })),
-    // The file's own write lock keeps other processes out, and work that fails leaves nothing behind.
+    // The file's write lock keeps other processes out, and a failed migration is rolled back.
     whileMigrating: (work) => transaction((open) => migrateOn(open.writer, work), { patience: MIGRATION_PATIENCE_MS }),
     close: () => {
       const closed = new AppError('DATABASE_UNAVAILABLE', { hint: 'The service stops.' });

@@ -11,7 +11,7 @@ const rollBack = (connection: SqliteConnection): void => {
   if (connection.isInTransaction) connection.run('ROLLBACK');
 };
 
-/** Runs a statement, watched. */
+/** Runs a statement, and reports its start and end to the observer. */
 export const watched = <R>(observer: PoolObserver | undefined, sql: string, run: () => R): R => {
   const watch = observer?.statement(sql);
   watch?.sent();
@@ -25,7 +25,7 @@ export const watched = <R>(observer: PoolObserver | undefined, sql: string, run:
   }
 };
 
-/** @throws AppError OUTCOME_UNKNOWN when the disk failed: whether it holds the end of the transaction shows after a crash */
+/** @throws AppError OUTCOME_UNKNOWN when the disk failed: whether it holds the commit shows only after a crash */
 const commit = (connection: SqliteConnection, observer: PoolObserver | undefined): void => {
   try {
     watched(observer, 'COMMIT', () => connection.run('COMMIT'));
@@ -36,8 +36,8 @@ const commit = (connection: SqliteConnection, observer: PoolObserver | undefined
 };
 
 /**
- * Runs `work` as one transaction, which lets the event loop turn between its statements, and is rolled back at the
- * deadline. Not by TypeORM's own calls, whose state outlives a transaction that the file refused.
+ * Runs `work` as one transaction, which yields to the event loop between its statements, and is rolled back at the deadline.
+ * It does not use TypeORM's transactions, whose state outlives a transaction that the file refused.
  */
 export const transactionOn = async <T>(
   connection: SqliteConnection,
@@ -58,7 +58,8 @@ export const transactionOn = async <T>(
     read: onOpen((sql, parameters) => connection.all(sql, parameters)) as Statements['read'],
     execute: onOpen((sql, parameters) => connection.run(sql, parameters)),
   };
-  // First what an earlier one could not. And one that begins by reading may find that another process has written since.
+  // An earlier transaction may have failed to roll back. IMMEDIATE: a transaction that begins by reading fails to write later
+  // if another process has written since.
   rollBack(connection);
   connection.run('BEGIN IMMEDIATE');
   try {
@@ -76,12 +77,12 @@ export const transactionOn = async <T>(
 };
 
 /**
- * Runs `work`, which migrates, as one transaction without foreign keys, which are checked at its end: to change a table,
- * TypeORM makes it anew and drops the old one, which would take with it all rows that refer to it.
+ * Runs a migration as one transaction with foreign keys off, and checks them at its end. To change a table, TypeORM creates
+ * it anew and drops the old one, which would delete all rows that refer to it.
  */
 export const migrateOn = async <T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> => {
   const changes = () => JSON.stringify(connection.all('SELECT total_changes()'));
-  // Only outside of a transaction does this have an effect.
+  // This pragma has an effect only outside of a transaction.
   connection.pragma('foreign_keys = OFF');
   try {
     return await transactionOn(connection, async () => {

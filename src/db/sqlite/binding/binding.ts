@@ -11,7 +11,7 @@ interface OpenOptions {
 
 type Bindable = string | number | bigint | null | NodeJS.ArrayBufferView;
 
-/** A prepared statement, and the names of the columns that it yields. */
+/** A prepared statement, and the names of its result columns. */
 interface BoundStatement {
   prepared: ReturnType<InstanceType<typeof DatabaseSync>['prepare']>;
   columns: string[];
@@ -22,8 +22,8 @@ type BoundRow = Record<string, unknown>;
 export type RowMaker = (values: readonly unknown[]) => BoundRow;
 
 /**
- * A function that makes a row of its values. Written for its columns, as mysql2 does it: an object that is filled name by
- * name costs four times as much, and the binding's own objects still more. The names are those of our own statements.
+ * Makes a function that turns a row's values into an object. It is generated for these columns, as in mysql2: filling an object
+ * name by name costs four times as much, and the binding's own objects more still. The names come from our own statements.
  */
 export const rowMaker = (columns: readonly string[]): RowMaker => {
   const members = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
@@ -52,7 +52,7 @@ const toBindable = (value: unknown): Bindable => {
 export class SqliteConnection {
   readonly #database: InstanceType<typeof DatabaseSync>;
   readonly #isInMemory: boolean;
-  /** The statements used last, the latest at the end. */
+  /** The most recently used statements, the latest at the end. */
   readonly #statements = new Map<string, BoundStatement>();
 
   constructor(file: string, options: OpenOptions = {}) {
@@ -80,7 +80,7 @@ export class SqliteConnection {
     return (prepared.all(...parameters) as unknown[][]).map(toRow);
   }
 
-  /** As `all`, with the rows as the values of their columns. */
+  /** Like `all`, with each row as an array of its values. */
   values(sql: string, parameters: readonly Parameter[] = []): { rows: PackedValue[][]; columns: string[] } {
     const { prepared, columns } = this.#statement(sql);
     return { rows: prepared.all(...parameters), columns };
@@ -154,7 +154,7 @@ export class SqliteConnection {
   }
 }
 
-/** Opens a file for reading only what is committed. */
+/** Opens a file for reading committed data only. */
 export const openReader = (file: string): SqliteConnection => {
   const reader = new SqliteConnection(file);
   reader.pragma('query_only = 1');

@@ -9,7 +9,7 @@ const LONG_MS = 10;
 /** How much the last run counts in the average. */
 const WEIGHT = 1 / 4;
 const REMEMBERED = 1000;
-/** How long a statement that was long stays in the threads; twice as long each time that it had been believed. */
+/** How long a statement that took long stays in the threads. It doubles each time that a trusted statement takes long. */
 const DISTRUST_MS = 60_000;
 const LONGEST_DISTRUST_MS = 3_600_000;
 
@@ -22,7 +22,7 @@ interface KnownCost {
 
 /**
  * Knows which statements are so short that they need no thread: look-ups by their plan, others by experience. The same
- * statement can take a thousand times as long with other values, so it takes long to be believed again.
+ * statement can take a thousand times as long with other values, so a slow one is distrusted for long.
  */
 export class Costs {
   readonly #reader: SqliteConnection;
@@ -37,7 +37,7 @@ export class Costs {
     return known.isLookUp || this.#isTrusted(known);
   }
 
-  /** Learns how long a run took. */
+  /** Records how long a run took, in milliseconds. */
   note(sql: string, ms: number): void {
     const known = this.#known.get(sql);
     if (!known || known.isLookUp) return;

@@ -1,12 +1,12 @@
 import type { SqliteConnection } from './binding.ts';
 
-/** Steps of a plan that read no table. */
+/** The steps of a plan that read no table. */
 const READS_NOTHING = /^(SCAN CONSTANT ROW|(CORRELATED )?(SCALAR|LIST) SUBQUERY \d+|USE TEMP B-TREE FOR .+)$/;
-/** Looks rows up by their numbers. */
+/** A step that looks rows up by their rowid. */
 const BY_NUMBER = /^SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\)( LEFT-JOIN)?$/;
 const BY_INDEX = /^SEARCH \w+ USING (?:COVERING )?INDEX (?<index>\w+) \((?<columns>[^)]*)\)(?: LEFT-JOIN)?$/;
 
-/** Of how many columns a unique index is; undefined for one that is not unique. */
+/** The number of columns of a unique index; undefined for another index. */
 const columnsOfUnique = (connection: SqliteConnection, index: string): number | undefined => {
   const [row] = connection.all(
     `SELECT (SELECT COUNT(*) FROM pragma_index_info(i.name)) AS n
@@ -16,7 +16,7 @@ const columnsOfUnique = (connection: SqliteConnection, index: string): number | 
   return row?.n as number | undefined;
 };
 
-/** Whether a step looks rows up by a whole unique key, so that it finds one at most for each. */
+/** Whether a step reads no table, or looks rows up by a whole unique key, which finds at most one for each key. */
 const isByKey = (connection: SqliteConnection, step: string): boolean => {
   if (READS_NOTHING.test(step) || BY_NUMBER.test(step)) return true;
   const { index, columns } = BY_INDEX.exec(step)?.groups ?? {};
@@ -26,8 +26,8 @@ const isByKey = (connection: SqliteConnection, step: string): boolean => {
 };
 
 /**
- * Whether a SELECT only looks rows up by their keys, by its plan. That takes less time than the way to a thread and back;
- * anything else may take long.
+ * Whether a SELECT, by its plan, only looks rows up by unique keys. That takes less time than the round trip to a thread;
+ * any other plan may take long.
  */
 export const isLookUp = (connection: SqliteConnection, sql: string): boolean =>
   connection.all(`EXPLAIN QUERY PLAN ${sql}`).every(({ detail }) => isByKey(connection, String(detail)));

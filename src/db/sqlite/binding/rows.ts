@@ -1,11 +1,11 @@
-/** Rows of SQLite as values, on their way from one thread to another. */
+/** Packs rows of SQLite to send them between threads. */
 
 /** A value of a column. */
 export type PackedValue = string | number | bigint | null | Uint8Array;
 
 /**
- * Rows whose binary values are `undefined`, which no other is, and lie in `bytes` one after the other: each on its own would
- * take longer to send than all else.
+ * Rows with `undefined` in place of each binary value; no other value is `undefined`. `bytes` holds the binary values one after
+ * the other: sending each separately would take longer than all the rest.
  */
 export interface Packed {
   rows: (PackedValue | undefined)[][];
@@ -13,7 +13,7 @@ export interface Packed {
   lengths: number[];
 }
 
-/** Packs rows, which it changes. */
+/** Packs rows, in place. */
 export const pack = (rows: PackedValue[][]): Packed => {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -36,7 +36,7 @@ export const pack = (rows: PackedValue[][]): Packed => {
   return { rows, bytes, lengths: parts.map((part) => part.byteLength) };
 };
 
-/** The rows again. Their binary values are parts of one buffer. */
+/** Restores the rows, in place. Their binary values are views of one buffer. */
 export const unpack = ({ rows, bytes, lengths }: Packed): PackedValue[][] => {
   if (!bytes) return rows as PackedValue[][];
   let place = 0;

@@ -5,7 +5,7 @@ import { logOf } from './identity.ts';
 import { OBJECTS, type SchemaObject } from './schema-objects.ts';
 import { ReadingThreads } from '../threads/threads.ts';
 
-/** Where a file says that it is written by way of a log, and how: https://sqlite.org/fileformat.html */
+/** The offset of the file format read version in the header, and its value for WAL: https://sqlite.org/fileformat.html */
 const READ_VERSION_AT = 19;
 const WITH_LOG = 2;
 
@@ -37,7 +37,7 @@ export const copyDatabase = async (
 ): Promise<void> => {
   const reader = new SqliteConnection(source);
   try {
-    // Not prepared: a statement would keep the file open after the end.
+    // Not prepared: a statement would keep the file open after `close`.
     reader.exec('PRAGMA query_only = 1; BEGIN; SELECT 1 FROM sqlite_schema');
     await reader.copyTo(target, onProgress);
   } finally {
@@ -53,11 +53,11 @@ export const copyDatabase = async (
 
 /** The result of inspecting a whole SQLite file. */
 export interface Inspection {
-  /** Its faults in words; empty if it is sound. */
+  /** Descriptions of its faults; empty if it is sound. */
   faults: string[];
-  /** The names of the migrations applied to it, oldest first. None: it is no database of the service. */
+  /** The names of the migrations applied to it, oldest first; empty if it is no database of the service, or corrupt. */
   migrations: string[];
-  /** All objects of its schema. */
+  /** All objects of its schema; empty if it is corrupt. */
   objects: SchemaObject[];
 }
 
@@ -66,7 +66,7 @@ interface Orphans {
   count: number;
 }
 
-/** Reads every page of a file, and looks for what each row refers to. This thread goes on meanwhile. */
+/** Checks every page and every foreign key of a file, in another thread. */
 export const inspect = async (source: string): Promise<Inspection> => {
   const threads = new ReadingThreads(source, () => undefined);
   const read = <Row>(sql: string): Promise<Row[]> => threads.read(sql, []) as Promise<Row[]>;

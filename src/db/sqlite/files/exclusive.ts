@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { SqliteConnection } from '../binding/binding.ts';
 
-/** How long to wait for a command that is about to end. */
+/** How long to wait for another process that is about to end, in milliseconds. */
 const PATIENCE_MS = 1000;
 
 /**
@@ -10,12 +10,12 @@ const PATIENCE_MS = 1000;
  * log on again.
  *
  * This process must not open and close the file otherwise meanwhile: that would end the lock.
- * @throws what `isBusy` knows when another process has the file open
+ * @throws Error that `isBusy` recognises, when another process has the file open
  */
 export const holdExclusively = (file: string): (() => void) => {
   const connection = new SqliteConnection(file, { timeout: PATIENCE_MS });
   try {
-    // Not prepared: a statement would keep the connection open after its end.
+    // Not prepared: a statement would keep the connection open after `close`.
     connection.exec('PRAGMA locking_mode = EXCLUSIVE');
     connection.exec('PRAGMA journal_mode = DELETE');
     connection.exec('BEGIN EXCLUSIVE');

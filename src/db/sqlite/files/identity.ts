@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { FileFault } from '../errors.ts';
 
-/** Where SQLite keeps the log of a database: beside the file itself, not beside a link to it. */
+/** The path of a database's log. SQLite keeps it beside the file itself, not beside a link to it. */
 export const logOf = (file: string): string => `${realpathSync(file)}-wal`;
 
 /** The files that SQLite has open. Data written to a file that is no longer at its path is lost when it is closed. */
@@ -12,7 +12,7 @@ const idOf = (path: string): string | undefined => {
   return found && `${found.dev} ${found.ino}`;
 };
 
-/** Tells whether the files of a database are still those that were opened. To be made once they are open. */
+/** Detects whether the files of a database are still the ones that were opened. Create it once they are open. */
 export class FileIdentity {
   readonly #files: { path: string; id: string | undefined }[];
 
@@ -20,14 +20,14 @@ export class FileIdentity {
     this.#files = pathsOf(file).map((path) => ({ path, id: idOf(path) }));
   }
 
-  /** Whether another file is where the database was. */
+  /** Whether another file is at the path of the database. */
   get isReplaced(): boolean {
     const [file] = this.#files;
     const id = file && idOf(file.path);
     return id !== undefined && id !== file?.id;
   }
 
-  /** @throws FileFault when one was deleted, moved or replaced */
+  /** @throws FileFault when a file was deleted, moved or replaced */
   assert(): void {
     for (const { path, id } of this.#files) {
       if (id !== undefined && idOf(path) !== id) {

@@ -7,10 +7,10 @@ const OWNER_ONLY_FILE = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 const OTHERS = 0o077;
 
-/** The file, and what SQLite keeps beside it, with the same mode as the file when it makes them. */
+/** The database file, and the files that SQLite keeps beside it, which it creates with the same mode. */
 const filesOf = (file: string): string[] => ['', '-wal', '-shm', '-journal'].map((suffix) => `${file}${suffix}`);
 
-/** Whether others than the owner may do anything with what is at a path. Windows has no such modes. */
+/** Whether other users than the owner have any access to a path. Windows has no such modes. */
 const isOpenToOthers = (path: string): boolean => {
   if (process.platform === 'win32') return false;
   const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
@@ -23,7 +23,7 @@ const tighten = (path: string, mode: number): void => {
   try {
     chmodSync(path, mode);
   } catch {
-    // Someone else's, who may have reasons. A start of the service says that it is open.
+    // Another user owns it, and may have reasons. The service reports at its start that it is open to others.
   }
 };
 
@@ -41,13 +41,13 @@ export const makePrivate = (file: string): void => {
   else if (!existsSync(folder)) {
     throw new Error(`the folder ${folder} does not exist; create it, or mount the disk that holds it`);
   }
-  // Not a file that is there: closing it would take away the locks that this process may have on it.
+  // Only a missing file: closing an existing one would release the locks that this process may hold on it.
   if (!existsSync(file)) closeSync(openSync(file, 'a', OWNER_ONLY_FILE));
   if (!isDefault) return;
   tighten(folder, OWNER_ONLY_FOLDER);
   for (const path of filesOf(file)) tighten(path, OWNER_ONLY_FILE);
 };
 
-/** The files of a database that others than their owner may use, and can reach. */
+/** The files of a database that other users than the owner can access; none if the folder keeps them out. */
 export const openToOthers = (file: string): string[] =>
   file === IN_MEMORY || !isOpenToOthers(dirname(file)) ? [] : filesOf(file).filter(isOpenToOthers);

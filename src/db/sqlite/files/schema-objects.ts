@@ -1,14 +1,14 @@
-/** A table, index, trigger or view, as `sqlite_schema` has it. */
+/** A table, index, trigger or view, as in `sqlite_schema`. */
 export interface SchemaObject {
   type: string;
   name: string;
   /** The table that it belongs to. */
   table: string;
-  /** The statement that made it; null for an index that a table brings along. */
+  /** The statement that created it; null for an index that a table implies. */
   sql: string | null;
 }
 
-/** Reads everything that a file's schema holds. */
+/** Selects all objects of a schema. */
 export const OBJECTS = 'SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema ORDER BY rowid';
 
 const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|[\p{L}\p{N}_$]+|\S/gu;
@@ -16,13 +16,13 @@ const MOST_SHOWN = 80;
 const PLAIN_NAME = /^"([a-z][a-z0-9_]*)"$/;
 
 /**
- * A statement as its words: SQLite quotes names when it changes a table, and TypeORM when it makes one. Ours are in lower case,
- * and keywords in capitals, so that a quoted keyword, which is none, stays another word.
+ * A statement as words, with our names unquoted: SQLite quotes names when it changes a table, and TypeORM when it creates one.
+ * Our names are in lower case and keywords in capitals, so a quoted keyword, which is a name, stays a different word.
  */
 const wordsOf = (sql: string): string =>
   Array.from(sql.matchAll(TOKEN), ([word]) => PLAIN_NAME.exec(word)?.[1] ?? word).join(' ');
 
-/** The tables that SQLite itself makes, for automatic ids and for ANALYZE. */
+/** The tables that SQLite itself creates, for automatic ids and for ANALYZE. */
 const OWN_TO_SQLITE = new Map(
   [
     'CREATE TABLE sqlite_sequence(name,seq)',
@@ -34,11 +34,11 @@ const OWN_TO_SQLITE = new Map(
 const isOwnToSqlite = ({ type, name, sql }: SchemaObject): boolean =>
   type === 'table' && sql !== null && OWN_TO_SQLITE.get(name) === wordsOf(sql);
 
-/** Whether a table implies it. SQLite opens no file that has such an index without its table. */
+/** Whether a table implies this index. SQLite opens no file that has such an index without its table. */
 const isBroughtAlong = ({ type, name, sql }: SchemaObject): boolean =>
   type === 'index' && sql === null && name.startsWith('sqlite_autoindex_');
 
-/** A name of unknown origin, in quotes and not longer than a line. */
+/** A name of unknown origin, in quotes and cut to `MOST_SHOWN` characters. */
 const quoted = (name: string): string =>
   JSON.stringify(name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name);
 
@@ -51,7 +51,7 @@ const titleOf = ({ type, name, table }: SchemaObject): string =>
       ? `the ${type} ${quoted(name)}`
       : `the ${type} ${quoted(name)} of ${quoted(table)}`;
 
-/** The missing, unexpected and different objects of a schema, in words. */
+/** Descriptions of the missing, unexpected and different objects of a schema. */
 export const schemaFaults = (found: readonly SchemaObject[], expected: readonly SchemaObject[]): string[] => {
   const keyOf = ({ type, name, table }: SchemaObject): string => JSON.stringify([type, name, table]);
   const isCompared = (object: SchemaObject): boolean => !isBroughtAlong(object) && !isOwnToSqlite(object);

@@ -12,7 +12,7 @@ export class Snapshot {
   /** Keeps the snapshot alive: a named in-memory database exists as long as a connection has it open. */
   readonly #keeper: SqliteConnection;
 
-  /** Of a database in which no transaction is under way. */
+  /** Takes a snapshot of a database, which must have no open transaction. */
   constructor(source: DataSource) {
     count += 1;
     this.#address = `file:/snapshot-${count}?vfs=memdb`;
@@ -29,12 +29,12 @@ export class Snapshot {
     const made = connection.all(
       "SELECT type, name, sql FROM snapshot.sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY type = 'table' DESC",
     ) as { type: string; name: string; sql: string }[];
-    // With the indexes there, SQLite copies what is equal page by page.
+    // With the same indexes in place, SQLite copies tables page by page.
     for (const { sql } of made) connection.exec(sql);
     for (const { type, name } of made) {
       if (type === 'table') connection.exec(`INSERT INTO main."${name}" SELECT * FROM snapshot."${name}"`);
     }
-    // The next automatic id of each table, also where the last rows were deleted.
+    // Copies the next automatic id of each table, which may exceed its rows' ids.
     connection.exec(
       'DELETE FROM main.sqlite_sequence; INSERT INTO main.sqlite_sequence SELECT * FROM snapshot.sqlite_sequence',
     );

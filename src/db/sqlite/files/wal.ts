@@ -5,11 +5,11 @@ import { logOf } from './identity.ts';
 
 const sync = promisify(fdatasync);
 
-/** Pages in the log from which on they are brought into the file: SQLite's own number. */
+/** The number of pages in the log that starts a checkpoint: SQLite's default. */
 const CHECKPOINT_PAGES = 1000;
-/** From here on writers wait for it, or else the log would never begin anew. */
+/** With this many pages, writers wait for the checkpoint; otherwise the log would never restart. */
 const MOST_PAGES = 8 * CHECKPOINT_PAGES;
-/** How long after a commit even few pages are brought into the file: who copies the file of an idle service copies all. */
+/** The delay after a commit before even few pages are checkpointed: a copy of an idle service's file is then complete. */
 const SOON_MS = 1000;
 
 interface Checkpoint {
@@ -21,7 +21,7 @@ interface Checkpoint {
 interface WalOptions {
   file: string;
   writer: SqliteConnection;
-  /** Runs a statement elsewhere, so that this thread goes on. */
+  /** Runs a statement in another thread. */
   elsewhere: (sql: string) => Promise<unknown[]>;
   /** Runs work while no transaction writes. */
   exclusively: (work: () => Promise<void>) => Promise<void>;
@@ -36,17 +36,17 @@ export class WriteAheadLog {
   #handle: number | undefined;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
-  /** Whether the disk has refused a part of the log. It then forgets that it was to write it. */
+  /** Whether a sync of the log failed. The system then forgets that it had to write the unwritten part. */
   #isBroken = false;
   #isCheckpointing = false;
   #isClosed = false;
   #soon: NodeJS.Timeout | undefined;
-  /** Work in other threads: a thread that is terminated in the midst of it would crash the process. */
+  /** Running work in other threads: terminating a thread in the midst of it would crash the process. */
   readonly #elsewhere = new Set<Promise<unknown>>();
 
   constructor(options: WalOptions) {
     this.#options = options;
-    // A commit then leaves the disk to us.
+    // With the first two, SQLite neither syncs the log at a commit nor checkpoints it.
     options.writer.pragma('synchronous = NORMAL');
     options.writer.pragma('wal_autocheckpoint = 0');
     options.writer.pragma(`journal_size_limit = ${MOST_PAGES * 4096}`);
@@ -63,7 +63,7 @@ export class WriteAheadLog {
     return this.#next;
   }
 
-  /** SQLite itself brings what is left into the file when it closes it. */
+  /** Ends the background work. SQLite itself checkpoints the rest when it closes the file. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#soon);
@@ -92,7 +92,7 @@ export class WriteAheadLog {
     this.#checkpointSoon();
   }
 
-  /** Brings all of the log into the file itself, and that to the disk. */
+  /** Checkpoints the whole log into the file, and syncs the file. */
   #rescue(): void {
     const [done] = this.#options.writer.pragma('wal_checkpoint(RESTART)') as Checkpoint[];
     if (done?.busy !== 0) throw new Error('the log could not be brought into the file yet');
@@ -108,7 +108,7 @@ export class WriteAheadLog {
       await this.#bring();
       if (log >= MOST_PAGES) await this.#options.exclusively(async () => void (await this.#bring()));
     } catch {
-      // It is tried again after the next commit, which fails if the disk does.
+      // The next commit tries again, and fails if the disk does.
     } finally {
       this.#isCheckpointing = false;
     }
@@ -134,7 +134,7 @@ export class WriteAheadLog {
     }, SOON_MS).unref();
   }
 
-  /** Brings into the file what is left in the log. Others who still read what it would replace delay that. */
+  /** Checkpoints the rest of the log. Tries again later while readers still need pages that it would replace. */
   async #finish(): Promise<void> {
     if (this.#isClosed) return;
     try {
@@ -145,7 +145,7 @@ export class WriteAheadLog {
     }
   }
 
-  /** How many pages the log holds, and how many of them the file. */
+  /** The number of pages in the log, and how many of them are in the file already. */
   #pages(): Checkpoint {
     return this.#options.writer.all('PRAGMA wal_checkpoint(NOOP)')[0] as unknown as Checkpoint;
   }

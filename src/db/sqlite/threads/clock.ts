@@ -11,15 +11,15 @@ const open = (): number | undefined => {
 };
 
 /**
- * Tells how many milliseconds the thread that makes it has waited for the machine, which did other work: time that no
- * statement took. Only Linux knows; elsewhere it is none.
+ * Makes a clock of the milliseconds that the calling thread was ready to run but waited for a CPU, time that no statement
+ * took. Only Linux provides it; elsewhere the clock returns 0.
  */
 export const waitClock = (): (() => number) => {
   const file = open();
   if (file === undefined) return () => 0;
   const text = Buffer.alloc(64);
   return () => {
-    // The time that it ran, the time that it waited to, in nanoseconds, and how often.
+    // Fields: time run and time waited, in nanoseconds, and the number of time slices.
     const length = readSync(file, text, 0, text.length, 0);
     return Number(text.toString('latin1', 0, length).split(' ')[1]) / NS_PER_MS;
   };

@@ -1,4 +1,4 @@
-/** A thread that reads an SQLite file, so that the event loop goes on meanwhile. */
+/** A thread that reads an SQLite file, so that the main thread's event loop is not blocked. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Parameter } from '../../connection.ts';
 import { waitClock } from './clock.ts';

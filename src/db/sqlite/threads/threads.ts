@@ -11,17 +11,17 @@ import { FileFault } from '../errors.ts';
 import { unpack } from '../binding/rows.ts';
 import type { ThreadAnswer, Question } from './thread.ts';
 
-/** As many as cores, within bounds: each has a cache of pages of its own, and lists come four at a time. */
+/** One thread per core, within bounds: each has its own page cache, and lists come four at a time. */
 const THREADS = Math.min(Math.max(availableParallelism(), 2), 4);
-/** Reads that wait for a thread; beyond, they are refused. */
+/** The maximum number of reads that wait for a thread; more are refused. */
 const MAX_WAITING = 5000;
-/** How long an abandoned statement may go on until its thread is replaced. */
+/** How long an abandoned statement may run before its thread is replaced. */
 const GRACE_MS = 1000;
 /** The maximum number of replacement threads, while others run abandoned statements. */
 const MOST_EXTRA = 2;
 const REMEMBERED = 1000;
 
-// Run from its source, as by tests, it has no JavaScript but what was compiled for them.
+// When the service runs from its sources, as in tests, the thread runs the compiled file in `dist`.
 const THREAD = new URL(
   import.meta.url.endsWith('.ts') ? '../../../../dist/src/db/sqlite/threads/thread.js' : './thread.js',
   import.meta.url,
@@ -33,7 +33,7 @@ interface Job {
   begin: () => void;
   take: (answer: ThreadAnswer) => void;
   fail: (error: unknown) => void;
-  /** Is called when its deadline ends while it runs. */
+  /** Is called when its deadline ends while the job runs. */
   onLeft?: () => void;
 }
 
@@ -50,9 +50,9 @@ const errorOf = ({ message, errcode }: { message: string; errcode?: number }): E
   Object.assign(new Error(message), errcode === undefined ? {} : { errcode });
 
 /**
- * Threads that read an SQLite file, started on demand, with one statement at a time each. A statement cannot be cancelled: at
- * the deadline its caller gets an error at once. If the statement goes on for long, another thread replaces its own, which
- * ends after it.
+ * Threads that read an SQLite file, started on demand, each with one statement at a time. A statement cannot be cancelled: at
+ * the deadline its caller gets an error at once. If the statement still runs `GRACE_MS` later, an extra thread may start;
+ * surplus threads end after their statements.
  */
 export class ReadingThreads {
   readonly #file: string;
@@ -80,7 +80,7 @@ export class ReadingThreads {
     return { used, idle: this.#threads.size - used, limit: this.#most(), waiting: this.#waiting.size };
   }
 
-  /** The rows of a SELECT. @throws AppError OVERLOADED when too many wait, what the deadline ended with */
+  /** Runs a SELECT and returns its rows. @throws AppError OVERLOADED when too many wait, and the error of the deadline */
   read(sql: string, parameters: readonly Parameter[], deadline?: Deadline): Promise<Record<string, unknown>[]> {
     return new Promise((resolve, reject) => {
       deadline?.assert();
@@ -173,7 +173,7 @@ export class ReadingThreads {
     job.onLeft = () => {
       thread.late = setTimeout(() => this.#lose(thread), GRACE_MS).unref();
     };
-    // An answer that is due keeps the process alive.
+    // A pending answer keeps the process alive.
     thread.worker.ref();
     thread.worker.postMessage(job.question, []);
   }
@@ -215,12 +215,12 @@ export class ReadingThreads {
     this.#threads.delete(thread);
     this.#lost.delete(thread);
     clearTimeout(thread.late);
-    // Ended in the midst of a statement, it would take the process with it: it may finish, for a while.
+    // Terminating a thread in the midst of a statement would crash the process, so it may finish, up to `GRACE_MS`.
     if (thread.job) await this.#ends(thread);
     await thread.worker.terminate();
   }
 
-  /** Asks a thread to end after what it is at, and waits for that as long as it may. */
+  /** Asks a thread to end after its current statement, and waits for its end, up to `GRACE_MS`. */
   async #ends({ worker }: Thread): Promise<void> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), GRACE_MS);
