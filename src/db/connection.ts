@@ -19,7 +19,7 @@ export interface DatabaseOptions {
   /** The address of replicas, for reads that may miss what was stored a moment ago. */
   readUrl?: string | undefined;
   observer?: DatabaseObserver | undefined;
-  /** How many threads may read an SQLite file, each of which takes ten megabytes (default: by the cores). */
+  /** The maximum number of threads that read an SQLite file, ten megabytes each (default: by the cores). */
   readers?: number | undefined;
 }
 
@@ -52,11 +52,11 @@ export interface Connection {
   isTransient: (error: unknown) => boolean;
   /** Whether the database itself cancelled the statement. */
   isInterrupted?: (error: unknown) => boolean;
-  /** Whether a foreign key has no row to refer to. */
+  /** Whether a foreign key refers to a missing row. */
   isForeignKeyError: (error: unknown) => boolean;
   /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
   isUnreachable: (error: unknown) => boolean;
-  /** Closes all connections; what runs on them fails. */
+  /** Closes all connections. Running statements fail. */
   close: () => Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export interface Statements {
   execute: (sql: string, parameters?: readonly Parameter[]) => Promise<number>;
 }
 
-/** A foreign key has no row to refer to. */
+/** A foreign key refers to a missing row. */
 export class ForeignKeyError extends Error {}
 
 /** Thrown within a transaction to undo it and run it again, as if it had lost a deadlock. */

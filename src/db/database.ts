@@ -18,7 +18,7 @@ const open = async (url: string, schema: Schema, options: DatabaseOptions): Prom
 /** Background work has a time limit, too, since a server that vanished never answers. */
 const BACKGROUND_TIMEOUT_MS = 60_000;
 
-/** The database of the service, of any engine. Itself, it is the pool of calls. */
+/** The database of the service, of any engine. The object itself is the pool of calls. */
 export class Database extends WorkloadPool {
   /** For anonymous calls, which may read stale data. */
   readonly anonymous: WorkloadPool;
@@ -72,7 +72,7 @@ export class Database extends WorkloadPool {
     });
   }
 
-  /** The SQL of what `migrate` would do, or, `down`, of what `revert` would. Changes nothing. */
+  /** Returns the SQL that `migrate` would run, or, for `down`, `revert`. Changes nothing. */
   async planMigrations(direction: 'up' | 'down', to?: string): Promise<MigrationPlan[]> {
     return planOf(this.dataSource, direction, await (direction === 'up' ? this.#due(to) : this.#above(to)));
   }
@@ -124,13 +124,13 @@ export class Database extends WorkloadPool {
       return rows.map((row) => row.name);
     } catch (error) {
       if (error instanceof AppError) throw error;
-      // The server answers, so it is the table that is missing: nothing was ever applied.
+      // The server answers, so the table is missing: no migration was ever applied.
       return [];
     }
   }
 
   /**
-   * Runs `work` in one transaction, without retries, in the pool for health checks: whether it can be stored now.
+   * Runs `work` in one transaction, without retries, in the pool for health checks, to test whether it can be stored now.
    * @throws AppError OVERLOADED where others prevent it, TIMEOUT, DATABASE_UNAVAILABLE, and further errors
    */
   async attempt(work: (tx: Transaction) => Promise<unknown>, deadline: Deadline): Promise<void> {
@@ -149,7 +149,7 @@ export class Database extends WorkloadPool {
     await this.health.read('SELECT 1', [], deadline);
   }
 
-  /** Disconnects at once: the caller has awaited its queries, or gave them up. */
+  /** Disconnects at once. The caller has awaited its queries, or abandoned them. */
   async close(): Promise<void> {
     this.closing.end();
     await this.connection.close();

@@ -20,9 +20,9 @@ export interface Dialect {
   joinInOrder: string;
   /** The number of elements of a JSON list. */
   jsonLength(list: string): string;
-  /** Whether a join with a subquery looks its rows up; SQLite reads all of them again and again. */
+  /** Whether a join with a subquery looks its rows up; SQLite reads all of them repeatedly. */
   gathers: boolean;
-  /** Stands after a table, and forces the planner to use this index. */
+  /** Follows a table's name, and forces the planner to use this index. */
   useIndex(name: string): string;
   /**
    * A condition on rows that come after a given one in the order of `columns`, with as many parameters as `values`

@@ -1,4 +1,4 @@
-/** TLS to a database server, told by the names that MySQL's own clients use. */
+/** TLS to a database server, set by parameters named as in MySQL's own clients. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { AddressError } from '../errors.ts';
@@ -22,7 +22,7 @@ const MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
 const VERIFYING = ['VERIFY_CA', 'VERIFY_IDENTITY'];
 const FILES = ['ssl-ca', 'ssl-cert', 'ssl-key'];
 
-/** The parameters of an address that say how its connections are secured. */
+/** The address parameters that configure TLS. */
 export const TLS_PARAMETERS: readonly string[] = ['ssl-mode', ...FILES];
 
 const listed = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
@@ -78,7 +78,7 @@ const modeOf = (parameters: ReadonlyMap<string, string>, isIpAddress: boolean): 
   if (parameters.has('ssl-cert') !== parameters.has('ssl-key')) {
     throw new AddressError('has only one of ssl-cert and ssl-key, which belong together');
   }
-  // Any certificate of any authority that the world trusts would do.
+  // Otherwise any certificate of any public authority would pass.
   if (mode === 'VERIFY_CA' && !parameters.has('ssl-ca')) {
     throw new AddressError('has ssl-mode VERIFY_CA, which needs ssl-ca');
   }
@@ -89,7 +89,7 @@ const modeOf = (parameters: ReadonlyMap<string, string>, isIpAddress: boolean): 
   return mode;
 };
 
-/** How the parameters of an address have its connections secured. @throws AddressError */
+/** The TLS options of an address's parameters; undefined without TLS. @throws AddressError */
 export const readTls = (parameters: ReadonlyMap<string, string>, isIpAddress: boolean): Tls | undefined => {
   const mode = modeOf(parameters, isIpAddress);
   if (mode === 'DISABLED') return undefined;

@@ -16,10 +16,10 @@ export const newId = (now: Date): string =>
 
 // Ids are hot, 40 in a list: a loop over their digits takes a third of the time of Node's own conversion to and from hex.
 const DIGITS = Buffer.from('0123456789abcdef');
-/** Where the two digits of each byte begin. */
+/** The index of each byte's two digits in an id. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 const digitValue = (code: number): number => (code <= 57 ? code - 48 : code - 87);
-/** The id that is being written. */
+/** A buffer for the id being written. */
 const draft = Buffer.alloc(36, '-');
 
 /** The 16 bytes of an id, or undefined for a text that no id of ours can be. */
@@ -33,7 +33,7 @@ export const idToBytes = (id: string): Buffer | undefined => {
   return bytes;
 };
 
-/** The lowest 16 bytes that an id of this instant or later has. */
+/** The lowest 16 bytes of an id of this instant or later. */
 export const firstIdBytes = (time: Date): Buffer => {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(Math.max(time.getTime(), 0), 0, 6);
@@ -58,10 +58,10 @@ export const idFromBytes = (bytes: Bytes): string => {
   return draft.toString('latin1');
 };
 
-/** A stored count. One that drifted below 0, where the engine lets it, stands for none. */
+/** A stored count. One that drifted below 0, which some engines allow, counts as 0. */
 export const countFromDb = (stored: number): number => Math.max(stored, 0);
 
-/** Whole numbers in their order as a column holds them: `3,1,2`. */
+/** Whole numbers as stored in a column, in their order: `3,1,2`. */
 export const listToDb = (numbers: readonly number[]): string => numbers.join(',');
 
 /** The numbers of such a list. */

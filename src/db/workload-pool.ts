@@ -15,12 +15,12 @@ import type { Dialect } from './dialect.ts';
 import type { DatabaseObserver } from './observer.ts';
 import { RetryPolicy } from './retry-policy.ts';
 
-/** The most milliseconds that a statement or a transaction is charged: expensive ones take as long without waiting. */
+/** The maximum charge for a statement or a transaction, in milliseconds: expensive ones take as long without waiting. */
 const MOST_BILLED_MS = { read: 250, transaction: 1000 };
 
 /** Options of a transaction. */
 export interface TransactionOptions {
-  /** Whether the work detects that it is stored already: then it is also retried when the outcome is unknown. */
+  /** Whether the work detects that it is already stored. If so, it is also retried when the outcome is unknown. */
   isIdempotent?: boolean;
 }
 
@@ -96,8 +96,8 @@ export class WorkloadPool implements Reader {
   }
 
   /**
-   * Runs a SELECT outside of any transaction and returns its rows. It is retried for a moment when the connection
-   * broke.
+   * Runs a SELECT outside of any transaction and returns its rows. It is retried for a moment while the database is
+   * unreachable.
    * @throws AppError TIMEOUT at the deadline, OVERLOADED, DATABASE_UNAVAILABLE
    */
   async read<Row>(sql: string, parameters: readonly Parameter[] = [], deadline?: Deadline): Promise<Row[]> {
@@ -118,8 +118,8 @@ export class WorkloadPool implements Reader {
    * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. A transaction that lost a
    * deadlock or a lock wait, or its connection before it was committed, is run again as a whole, so `work` must not touch
    * anything but the transaction.
-   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing without one, DATABASE_UNAVAILABLE, OUTCOME_UNKNOWN when
-   * it may be stored, and whatever `work` throws
+   * @throws AppError TIMEOUT at the deadline, OVERLOADED when it kept losing conflicts without one, DATABASE_UNAVAILABLE,
+   * OUTCOME_UNKNOWN when it may be stored, and the errors of `work`
    */
   async transaction<T>(
     work: (tx: Transaction) => Promise<T>,
@@ -201,7 +201,7 @@ export class WorkloadPool implements Reader {
     return this.#isTransient(error) || this.connection.isUnreachable(error);
   }
 
-  /** An error of the engine as one of the catalogue, where it has one. */
+  /** Converts an engine's error into the AppError or ForeignKeyError for it, if there is one. */
   protected translate(error: unknown): unknown {
     if (error instanceof AppError) return error;
     if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });

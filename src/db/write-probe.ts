@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 
-/** How long a successful trial counts, and how long a failed one. */
+/** How long the result of a successful trial is valid, and that of a failed one. */
 const WRITABLE_MS = 3000;
 const UNWRITABLE_MS = 1000;
 /** How long a check waits for the trial. A late result serves later checks. */
 const PATIENCE_MS = 500;
-/** How long a trial may take: a server whose disk is full may wait for room instead of saying so. */
+/** The time limit of a trial: a server with a full disk may wait for room instead of failing. */
 const TRIAL_MS = 10_000;
 
 /**
- * Knows whether a database takes writes, by a trial write now and then: one at a time, and only when a check asks for it.
+ * Tests whether a database takes writes, by occasional trial writes: one at a time, and only when a check asks for one.
  * A database with a full disk, or in read-only mode, still answers reads.
  */
 export class WriteProbe {
@@ -20,7 +20,7 @@ export class WriteProbe {
   #knownUntil = 0;
   #trying: Promise<void> | undefined;
 
-  /** `trial` writes something. Its AppError OVERLOADED leaves the last result as it was. */
+  /** `trial` writes something. If it throws the AppError OVERLOADED, the last result still counts. */
   constructor(trial: (deadline: Deadline) => Promise<unknown>) {
     this.#trial = trial;
   }

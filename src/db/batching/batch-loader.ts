@@ -3,11 +3,11 @@ import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 
 interface BatchLoaderOptions<Request, Result> {
-  /** Answers requests, in their order. The deadline is that of those that asked for it with one, all together. */
+  /** Answers requests, in their order. The deadline ends when those of all requests have; a request without one removes it. */
   run(requests: Request[], deadline: Deadline | undefined): Promise<Result[]>;
-  /** Batches of one group that may be under way at the same time. */
+  /** The maximum number of concurrent batches of a group. */
   maxRunning?: number;
-  /** Requests in a batch. */
+  /** The maximum number of requests in a batch. */
   maxBatch?: number;
   /** Is called with the number of requests of each batch. */
   note?: ((requests: number) => void) | undefined;
@@ -16,7 +16,7 @@ interface BatchLoaderOptions<Request, Result> {
 interface WaitingLoad<Request, Result> {
   request: Request;
   deadline: Deadline | undefined;
-  /** The context of the request, if its batch begins later. */
+  /** The async context of the request, if its batch begins later. */
   context?: AsyncResource;
   resolve(result: Result): void;
   reject(error: unknown): void;
@@ -36,13 +36,13 @@ const ownError = (error: unknown): unknown => {
 /** Requests that may share a batch. */
 interface LoadGroup<Request, Result> {
   readonly waiting: WaitingLoad<Request, Result>[];
-  /** Batches under way. */
+  /** The number of running batches. */
   running: number;
 }
 
 /**
- * Answers requests of a group that wait for the database together. While few of its batches are under way a request is sent at
- * once, alone; beyond, those that wait go out as one. A batch starts after each of its requests has arrived, so that no
+ * Answers requests of a group in batches. While fewer than `maxRunning` batches of the group run, a request is sent at once,
+ * alone. Later requests wait, and are sent as one batch. A batch starts after each of its requests has arrived, so no
  * answer is older than its request.
  */
 export class BatchLoader<Request, Result> {
@@ -54,8 +54,8 @@ export class BatchLoader<Request, Result> {
   }
 
   /**
-   * The answer to a request, which shares batches with those of its group only. One whose deadline ends while it waits is
-   * not sent; a batch is given up when it has ended for each that shares it.
+   * Answers a request, which shares batches only with requests of the group `name`. A request whose deadline ends while it
+   * waits is not sent. A batch is cancelled when the deadlines of all its requests have ended.
    * @throws AppError OVERLOADED when too many wait, TIMEOUT when its deadline ended, and what the batch failed with
    */
   load(request: Request, deadline?: Deadline, name = ''): Promise<Result> {
@@ -101,7 +101,7 @@ export class BatchLoader<Request, Result> {
       for (const waiting of batch) if (waiting.deadline?.error) waiting.reject(waiting.deadline.error);
       const [first] = wanted;
       if (!first) continue;
-      // It belongs to the request that has waited longest, not to the one whose batch has just ended.
+      // The batch runs in the context of the request that waited longest, not in that of the batch that just ended.
       void first.context?.runInAsyncScope(() => this.#run(name, group, wanted));
       return;
     }

@@ -2,43 +2,43 @@ import { AsyncResource } from 'node:async_hooks';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 
-/** Calls done together. */
+/** The maximum number of calls in a group. */
 const MAX_GROUP = 64;
-/** The size of calls done together: servers take statements of 16 MiB at most. */
+/** The maximum size of the calls in a group: servers take statements of 16 MiB at most. */
 const MAX_SIZE = 1024 * 1024;
-/** Calls that wait, for whatever they concern. */
+/** The maximum number of waiting calls, of all keys; more are refused. */
 const MAX_WAITING = 10_000;
 
 interface WaitingWrite<Call, Result> {
   call: Call;
   deadline: Deadline;
-  /** The context of the call. */
+  /** The async context of the call. */
   context: AsyncResource;
-  /** Whether it is being done, by itself or with others. */
+  /** Whether it is running, alone or in a larger group. */
   running: 'alone' | 'together' | undefined;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
 
-/** Where groups may meet rows that others lock, and how large they may be. */
+/** Options for groups that may wait for locked rows, and for their size. */
 interface GroupCommitOptions<Call> {
   /** After how many milliseconds the next group no longer waits for the one under way; without, it always waits. */
   overtakeMs?: number;
   /** With `overtakeMs`: whether the next group begins while one commits, which helps where groups seldom share rows. */
   isPipelined?: boolean;
   /**
-   * After how many milliseconds a group is given up, unless it commits, and its calls are done each by itself. Where calls
-   * usually take so long, later.
+   * After how many milliseconds a group is cancelled, unless it commits, and each of its calls runs by itself instead. It is
+   * later where groups usually take long.
    */
   splitMs?: number;
-  /** The size of a call, in characters or bytes; calls of `MAX_SIZE` together are a full group. */
+  /** The size of a call, in characters or bytes; a group holds `MAX_SIZE` at most, or one larger call. */
   sizeOf?: (call: Call) => number;
 }
 
-/** For groups that may wait for a row that others lock: the next group goes on, and soon each call of the group by itself. */
+/** For groups that may wait for locked rows: soon the next group overtakes, and later the group's calls run separately. */
 export const AMONG_LOCKS = { overtakeMs: 100, splitMs: 500 } as const;
 
-/** Does some calls, all or none, and returns their results in order. It says when nothing is left but to commit. */
+/** Runs calls, all or none, and returns their results in order. Calls `onCommit` when only the commit is left. */
 type DoAll<Call, Result> = (
   calls: readonly Call[],
   deadline: Deadline | undefined,
@@ -135,7 +135,7 @@ export class GroupCommit<Call, Result> {
     this.#queues.delete(key);
   }
 
-  /** The calls of the next group, at least one where one waits. */
+  /** Removes the calls of the next group from the queue; empty only if none waits. */
   #take(queue: WaitingWrite<Call, Result>[]): WaitingWrite<Call, Result>[] {
     const { sizeOf = () => 0 } = this.#options;
     let size = 0;
@@ -153,7 +153,7 @@ export class GroupCommit<Call, Result> {
     const deadline = Deadline.ofAll(group.map((member) => member.deadline));
     const { splitMs } = this.#options;
     let isSlow = false;
-    // One of them may wait for what others lock.
+    // One of the calls may wait for a locked row.
     const giveUp = (): void => {
       isSlow = true;
       deadline?.end();

@@ -3,13 +3,13 @@ import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 
 interface WriteBufferOptions<V> {
-  /** How long a change may wait. */
+  /** How long a change may wait, in milliseconds. */
   delayMs: number;
-  /** Two changes to the same key as one. */
+  /** Merges two changes to the same key. */
   merge(earlier: V, later: V): V;
   /**
-   * Stores changes of at most `BATCH_KEYS` keys; when it rejects, they are kept and tried again. When it rejects with
-   * OUTCOME_UNKNOWN they are not, since they would count twice.
+   * Stores changes of at most `BATCH_KEYS` keys. When it rejects, they are kept and retried. When it rejects with
+   * OUTCOME_UNKNOWN they are dropped instead, since they could count twice.
    */
   write(changes: ReadonlyMap<string, V>, deadline: Deadline): Promise<void>;
   log: Logger;
@@ -28,7 +28,7 @@ const WRITE_TIMEOUT_MS = 5000;
 /** Collects small changes in memory and stores them together. A crash loses at most the collected changes. */
 export class WriteBuffer<V> {
   readonly #options: WriteBufferOptions<V>;
-  /** The oldest first. */
+  /** Changes by key, the oldest first. */
   readonly #changes = new Map<string, V>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -36,9 +36,9 @@ export class WriteBuffer<V> {
   #dropped = 0;
   #lost = 0;
   #failures = 0;
-  /** The time for what is being stored. */
+  /** The deadline of the batch being stored. */
   #deadline: Deadline | undefined;
-  /** The time for all that is left, at the end. */
+  /** The deadline of `close`. */
   #closing: Deadline | undefined;
 
   constructor(options: WriteBufferOptions<V>) {
@@ -76,7 +76,7 @@ export class WriteBuffer<V> {
     return this.#writing;
   }
 
-  /** Stores what is left, as far as this is done until the deadline, and says how much was not. Never rejects. */
+  /** Stores the remaining changes until the deadline, and logs how many were lost. Never rejects. */
   async close(deadline: Deadline): Promise<void> {
     this.#closing = deadline;
     const forget = deadline.onEnd((error) => this.#deadline?.end(error));
@@ -131,7 +131,7 @@ export class WriteBuffer<V> {
     }
   }
 
-  /** Puts changes before those that came later. */
+  /** Puts changes back, before later ones. */
   #putBack(batch: ReadonlyMap<string, V>): void {
     const later = [...this.#changes];
     this.#changes.clear();

@@ -25,7 +25,7 @@ export const inList = (values: readonly Parameter[]): { sql: string; parameters:
 };
 
 const MAX_CHUNK = 256;
-/** Up to here each length has its statement, so that what is small takes one trip. */
+/** Up to this length, each has its own statement, so that few rows take one round trip. */
 const EXACT_CHUNK = 16;
 
 /** Splits values into parts for `inList`. */

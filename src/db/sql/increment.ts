@@ -32,7 +32,7 @@ const commonest = (numbers: readonly number[]): number => {
 
 const updateOf = (table: string, column: string, additions: Additions): Update => {
   const ids = inList(additions.map(([id]) => id));
-  // Most rows get the same; CASE looks each row up among the others, one after the other.
+  // Most rows get the same addition. CASE searches the others one after the other, for each row.
   const usual = commonest(additions.map(([, n]) => n));
   const others = padded(additions.filter(([, n]) => n !== usual));
   const addition = others.length === 0 ? '?' : `CASE ${table}.id ${'WHEN ? THEN ? '.repeat(others.length)}ELSE ? END`;
@@ -42,14 +42,14 @@ const updateOf = (table: string, column: string, additions: Additions): Update =
   return {
     table,
     column,
-    // The cast keeps MySQL from refusing what is less than 0 before it is compared.
+    // Without the cast, MySQL would refuse an unsigned result below 0 before comparing it.
     sum: isFloored ? `CASE WHEN CAST(${table}.${column} AS SIGNED) + ${addition} < 0 THEN 0 ELSE ${sum} END` : sum,
     where: `${table}.id IN (${ids.sql})`,
     parameters: { sum: isFloored ? [...added, ...added] : added, where: ids.parameters },
   };
 };
 
-/** One statement for several tables. SQLite takes one table only, and its column without the table's name. */
+/** Runs one UPDATE of several tables. SQLite takes one table only, and its column without the table's name. */
 const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> => {
   const target = ({ table, column }: Update): string => (updates.length === 1 ? column : `${table}.${column}`);
   return tx.execute(
@@ -60,7 +60,7 @@ const execute = (tx: Transaction, updates: readonly Update[]): Promise<number> =
   );
 };
 
-/** The engine joins the rows of all tables with one another before it changes them. */
+/** The maximum number of combined rows: the engine joins the rows of all tables before it changes them. */
 const MOST_COMBINATIONS = 256;
 
 /**
@@ -75,7 +75,7 @@ export const incrementAll = async (tx: Transaction, increments: readonly Increme
   if (updates.length === 0) return;
   const parts = updates.flat();
   const combinations = parts.reduce((n, { parameters }) => n * parameters.where.length, 1);
-  // Rows of the second table would be locked between those of the first.
+  // With several rows in an earlier table, rows of a later one would be locked in between.
   const isInOrder = parts.slice(0, -1).every(({ parameters }) => parameters.where.length === 1);
   if (tx.dialect.updatesTables && isInOrder && parts.length === updates.length && combinations <= MOST_COMBINATIONS) {
     await execute(tx, parts);
@@ -84,7 +84,7 @@ export const incrementAll = async (tx: Transaction, increments: readonly Increme
   }
 };
 
-/** As `incrementAll`, for one table. */
+/** Like `incrementAll`, for one table. */
 export const increment = (
   tx: Transaction,
   table: string,

@@ -7,8 +7,8 @@ import { memoizeBySize } from './memoize.ts';
 export type Insert = (rows: number) => string;
 
 /**
- * An INSERT of the values of `columns`. `ending` is what becomes of rows that exist: see `Dialect.onConflict`. To be made
- * once, since it remembers its texts.
+ * An INSERT of the values of `columns`. `ending` handles rows that exist: see `Dialect.onConflict`. Make each once, since it
+ * caches its texts.
  */
 export const insertInto = (table: string, columns: readonly string[], ending = ''): Insert => {
   const row = `(${placeholders(columns.length)})`;
@@ -16,7 +16,7 @@ export const insertInto = (table: string, columns: readonly string[], ending = '
   return memoizeBySize((rows) => `${beginning}${`${row}, `.repeat(rows - 1)}${row} ${ending}`);
 };
 
-/** Inserts rows in few statements. Returns how many rows the engine says that it changed: see `Dialect.changesOfUpdate`. */
+/** Inserts rows in few statements. Returns the changed rows that the engine reports: see `Dialect.changesOfUpdate`. */
 export const insertValues = async (
   tx: Transaction,
   insert: Insert,
@@ -36,8 +36,8 @@ const joined = (rows: readonly (readonly Parameter[])[]): Parameter[] => {
 };
 
 /**
- * Inserts rows of an entity, all with the members of the first one. TypeORM prepares the values; its insert builder would
- * take four times as long.
+ * Inserts rows of an entity, with the properties that the first row has. TypeORM prepares the values; its insert builder
+ * would take four times as long.
  */
 export const insertRows = async (tx: Transaction, entity: string, rows: readonly object[]): Promise<void> => {
   const [first] = rows;

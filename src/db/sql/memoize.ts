@@ -1,9 +1,9 @@
-/** Longer ones are rare, and cost what they hold. */
+/** Longer texts are rare, and would take much memory. */
 const MAX_SIZE = 256;
 
 /**
- * A text that depends on a number only, built once for each up to 256. That saves building it and, since sessions look
- * statements up by their text, reading it through again: a string that is the same object is found at once.
+ * Caches a text that depends on a number only, for numbers up to 256. This saves building it. It also speeds up the look-up of
+ * statements by their text: the same string object is found without comparing its characters.
  */
 export const memoizeBySize = (build: (n: number) => string): ((n: number) => string) => {
   const texts = new Map<number, string>();
@@ -16,7 +16,7 @@ export const memoizeBySize = (build: (n: number) => string): ((n: number) => str
   };
 };
 
-/** A function that computes its value once for each object, for as long as the object lives. */
+/** Makes a function that computes its value once for each object, and keeps it while the object lives. */
 export const memoize = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
   const made = new WeakMap<K, { value: V }>();
   return (key) => {

@@ -1,7 +1,7 @@
 /**
- * Sends writes of a transaction without waiting for the answers of those before, so that what is next is made ready while
- * the database is at work. They are done in their order. Waits until all have ended.
- * @throws what the first of them that failed met: those after it may have failed for that
+ * Awaits writes of a transaction that were sent without waiting for each other's answers, so that the next is prepared while
+ * the database works. The database runs them in order. Settles when all have ended.
+ * @throws the error of the first failed write; later ones may have failed because of it
  */
 export const pipelined = async <T>(writes: readonly Promise<T>[]): Promise<T[]> => {
   const ends = await Promise.allSettled(writes);

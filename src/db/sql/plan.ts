@@ -13,7 +13,7 @@ export interface MigrationPlan {
 
 /** TypeORM's own executor, whose statements are written down. */
 class Planner extends MigrationExecutor {
-  /** The table of what was applied, if it has to be made. */
+  /** Creates the table of applied migrations, if it is missing. */
   async prepare(runner: QueryRunner): Promise<void> {
     await this.createMigrationsTableIfNotExist(runner);
   }
@@ -25,7 +25,7 @@ class Planner extends MigrationExecutor {
   }
 }
 
-/** The same query runner, which reads, and adds to `statements` what would change anything. */
+/** Wraps a query runner: it runs reads, and adds all other statements to `statements` instead. */
 const recorderOf = (runner: QueryRunner, statements: string[]): QueryRunner => {
   const query = (sql: string, parameters?: unknown[]): Promise<unknown> => {
     if (READS.test(sql)) return runner.query(sql, parameters);
@@ -37,7 +37,7 @@ const recorderOf = (runner: QueryRunner, statements: string[]): QueryRunner => {
   });
 };
 
-/** The statements of applying these migrations, or, `down`, of taking them back, in that order. Runs none of them. */
+/** The statements that apply these migrations, or, for `down`, revert them, in that order. Runs none of them. */
 export const planOf = async (
   dataSource: DataSource,
   direction: 'up' | 'down',

@@ -1,6 +1,6 @@
 import type { Parameter, Transaction } from '../connection.ts';
 
-/** Gives the row with this id the values of `changes`, of which there is at least one. Returns the number of rows changed. */
+/** Updates the row with this id to the values of `changes`, at least one. Returns the number of rows changed. */
 export const updateRow = <Row extends { id: string }>(
   tx: Transaction,
   entity: string,
