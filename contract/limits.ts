@@ -136,7 +136,7 @@ export const lengths = {
   downloadName: 200,
   /** Of an archive; some are sentences. */
   password: 200,
-  /** Has to fit beside an avatar. */
+  /** A nickname must fit beside an avatar. */
   nickname: 50,
   /** One screen of text. */
   bio: 2000,

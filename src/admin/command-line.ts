@@ -56,7 +56,7 @@ const createProgram = (): Command =>
 const callOf = (command: Command): string =>
   command.parent ? `${callOf(command.parent)} ${command.name()}` : command.name();
 
-/** Has a command and those below it throw instead of ending the process, and point to their help. */
+/** Makes a command and its subcommands throw instead of ending the process, and point to their help. */
 const prepare = (command: Command): Command => {
   command.exitOverride().showHelpAfterError(`Help: ${callOf(command)} --help`);
   command.commands.forEach(prepare);

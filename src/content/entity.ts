@@ -153,7 +153,7 @@ interface HiddenMarkRow {
   mark: 'favorite' | 'like' | 'dislike';
 }
 
-/** Records of users whose content is hidden, and what others did to them: see `hidden/`. */
+/** Records of users whose content is hidden, and what others did to them: see `admin/moderation/hidden/`. */
 export const hiddenEntities = (engine: Engine): EntitySchema[] => {
   const { id, text, longText } = columnTypes(engine);
   const key = (name: string) => ({ ...id, name, primary: true, transformer: idTransformer }) as const;

@@ -147,7 +147,7 @@ export class Search {
     return { keys, total };
   }
 
-  /** Lets others have their turn. @throws AppError when the deadline has ended */
+  /** Yields to the event loop. @throws AppError when the deadline has ended */
   async #yield(): Promise<void> {
     if (performance.now() - this.#turn < TURN_MS) return;
     await breathe();

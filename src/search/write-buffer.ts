@@ -4,7 +4,7 @@ import type { Document, SearchKind } from './document.ts';
 
 const insertion = insertInto('search_tail', ['kind', 'replaces', 'doc_key', 'text', 'labels']);
 
-/** Has searches find documents; whether they replace others is said for all of them. */
+/** Adds documents to the index. `replaces`: whether all of them replace earlier documents of their records. */
 export type EnqueueDocuments = (
   tx: Transaction,
   kind: SearchKind,
@@ -13,8 +13,8 @@ export type EnqueueDocuments = (
 ) => Promise<unknown>;
 
 /**
- * Has searches find documents from the commit of this transaction on: new ones, or such as replace what was said of their
- * records before. The transaction holds the lock on a record that it replaces.
+ * Adds documents to the index, from the commit of this transaction on. If they replace earlier documents of their records,
+ * the transaction holds the locks on these records.
  */
 export const enqueueDocuments: EnqueueDocuments = (tx, kind, documents, replaces) =>
   insertValues(

@@ -39,7 +39,7 @@ const userDocument = ({ id, nickname }: Pick<UserRow, 'id' | 'nickname'>): Docum
   labels: [],
 });
 
-/** Makes users; `note` has searches find them. */
+/** Stores users; `note` adds them to the search index. */
 export const insertUsers = async (
   tx: Transaction,
   users: readonly NewUser[],

@@ -44,7 +44,7 @@ const sweep = (folder: string): void => {
   }
 };
 
-/** Has the disk hold what a path names: a file, or the names in a folder. */
+/** Writes a file, or the names in a folder, to the disk. */
 export const sync = (path: string): void => {
   const opened = openSync(path, 'r');
   try {
@@ -54,7 +54,7 @@ export const sync = (path: string): void => {
   }
 };
 
-/** Has the disk hold the name that a file has got. @throws BackupError when it may not */
+/** Writes the name of a file to the disk. @throws BackupError when it may be lost */
 const syncName = (file: string): void => {
   try {
     sync(dirname(file));

@@ -129,7 +129,7 @@ const forgetSecondNames = (database: string): void => {
   }
 };
 
-/** Has the database under another name also, so that there is one under its own at each moment. */
+/** Gives the database a second name, so that a database exists under the first name at each moment. */
 const keep = (database: string, kept: string): void => {
   try {
     linkSync(database, kept);
@@ -140,7 +140,7 @@ const keep = (database: string, kept: string): void => {
   }
 };
 
-/** Has it under its own name alone again, where nothing has taken its place. */
+/** Removes the second name of the database. Renames the file back if nothing has the first name. */
 const unkeep = (database: string, kept: string): void => {
   if (!isThere(database)) renameSync(kept, database);
   forgetSecondNames(database);

@@ -89,9 +89,8 @@ const changeStatus = (db: Database, id: string, by: Actor, action: string, wante
   });
 
 /**
- * Has all instances refuse the keys of a user within a second; with `hide`, hides all games and image posts of the user.
- * To be run again if it was interrupted. Records that are being published meanwhile are hidden, too: it looks again after
- * `settle`.
+ * Makes all instances refuse the keys of a user within a second; with `hide`, hides all games and image posts of the user.
+ * Run it again if it was interrupted. It also hides records that are published meanwhile: it looks again after `settle`.
  * @returns how many records it hid @throws AppError USER_NOT_FOUND
  */
 export const suspendUser = async (

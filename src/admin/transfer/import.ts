@@ -116,10 +116,10 @@ class Importer {
     return this.#imported;
   }
 
-  /** Has what is stored indexed beside the batches that follow: to merge large segments takes longer than a batch. */
+  /** Indexes the stored records while the next batches are imported: merging large segments takes longer than a batch. */
   async #index(): Promise<void> {
     if (this.#isIndexing) return;
-    // Fails as it did.
+    // Rejects if the last run failed.
     await this.#indexed;
     this.#isIndexing = true;
     this.#indexed = this.#indexer.work().finally(() => (this.#isIndexing = false));

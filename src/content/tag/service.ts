@@ -72,7 +72,7 @@ export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]>
  * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change and
  * tags are never deleted, so existing tags need no lock. Of transactions that create the same tag at once, the first wins; the
  * others are retried, since waiting for it could deadlock. `countMade` counts the new tags.
- * @throws RunAgain when others made one meanwhile, AppError QUOTA_EXCEEDED
+ * @throws RetryTransaction when another transaction created one meanwhile, AppError QUOTA_EXCEEDED
  */
 export const makeMissingTags = async (
   tx: Transaction,
@@ -112,7 +112,10 @@ export interface CountedTag extends Tag {
   imagePostCount: number;
 }
 
-/** All tags that were not merged into others, oldest first, or those with a text in the name or the slug; width, case and kana form do not matter. */
+/**
+ * All tags that were not merged into others, oldest first, or those with a text in the name or the slug. The comparison
+ * ignores width, case and kana form.
+ */
 export const listTags = async (reader: Reader, search = ''): Promise<CountedTag[]> => {
   const sought = normalise(search);
   const found: CountedTag[] = [];

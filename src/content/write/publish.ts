@@ -242,7 +242,7 @@ export const store = async <Columns extends object>(
   const count = (): Promise<unknown> =>
     countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), countTypes);
   const writes = [insertRecords, insertLinks, also, noteRecords, count];
-  // Of one, each is ready at once, and what it takes is told by itself.
+  // For one record nothing is gained by pipelining, and separate statements are measured separately.
   if (publications.length === 1) for (const write of writes) await write();
   else await pipelined(writes.map((write) => write()));
   return records;

@@ -101,7 +101,7 @@ interface Creation {
   view: (record: ContentRecord<never>) => unknown;
 }
 
-/** Thrown where calls turn out not to be stored together: each is then stored by itself. */
+/** Thrown when calls cannot be stored together. `GroupCommit` then stores them in smaller groups. */
 class NotTogether extends Error {}
 
 const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<Map<string, AuthorColumns>> => {
@@ -115,7 +115,7 @@ const readAuthors = async (tx: Transaction, ids: ReadonlySet<string>): Promise<M
 
 /**
  * Counts the new tags of several calls, each for the first key that uses it. Quotas are locked in one order. Calls beyond a
- * quota, and calls with new types, which are rare, run one by one instead. @throws NotTogether
+ * quota, and calls with new types, which are rare, are stored in smaller groups instead. @throws NotTogether
  */
 const counterOfAll = (
   tx: Transaction,

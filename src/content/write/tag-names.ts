@@ -74,8 +74,8 @@ const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[])
 };
 
 /**
- * Has search find the records of a kind that have a tag by the names that their tags have now. Returns how many it did not
- * find so before.
+ * Indexes the records of a kind that have a tag by the current names of their tags. Returns how many were indexed by other
+ * names.
  */
 const repairSearchTexts = async (db: Database, kind: ContentKind, tagId: number): Promise<number> => {
   const { tagTable, foreignKey } = kind;

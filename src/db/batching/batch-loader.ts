@@ -66,7 +66,7 @@ export class BatchLoader<Request, Result> {
       if (group.running < this.#options.maxRunning) {
         void this.#run(name, group, [{ request, deadline, resolve, reject }]);
       } else {
-        group.waiting.push({ request, deadline, context: new AsyncResource('COALESCER'), resolve, reject });
+        group.waiting.push({ request, deadline, context: new AsyncResource('BATCH_LOADER'), resolve, reject });
       }
     });
   }

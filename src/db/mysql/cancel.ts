@@ -31,7 +31,7 @@ const controlOf = async (
  * Cancels the running statement of a session with `KILL QUERY` on a control connection. Calls back when the server has
  * answered; otherwise the session is closed shortly after.
  */
-const kill = async (control: SessionPool, target: MysqlSession, heard: () => void): Promise<void> => {
+const kill = async (control: SessionPool, target: MysqlSession, onAnswer: () => void): Promise<void> => {
   const deadline = new Deadline(CANCEL_MS);
   const session = await controlOf(control, target, deadline);
   if (!session) {
@@ -42,7 +42,7 @@ const kill = async (control: SessionPool, target: MysqlSession, heard: () => voi
   session.query(`KILL QUERY ${target.connection.threadId}`, (error) => {
     deadline.close();
     if (error) control.note(session, error);
-    if (!session.isBroken) heard();
+    if (!session.isBroken) onAnswer();
     control.release(session);
   });
 };

@@ -61,7 +61,7 @@ export class LoadShedder {
     this.#targets = new Map([...calls, [MCP_PATH, { id: null, limiters, textOf: (body) => asJsonRpc(body) }]]);
   }
 
-  /** Has calls wait while new connections are accepted. */
+  /** Pauses the limiters while new connections are accepted. */
   readonly onPhase = (isServing: boolean): void => {
     this.#options.overload.isPaused = !isServing;
   };

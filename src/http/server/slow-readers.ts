@@ -22,14 +22,13 @@ const queueSize = (socket: Socket): number =>
 
 /**
  * Bounds the memory of responses that clients do not read. A client that reads nothing for too long is disconnected. If all
- * unread responses together take too much memory, the clients idle for longest are disconnected. A slow but steady reader is
- * never idle.
+ * unread responses together take too much memory, the clients idle for longest are disconnected first.
  */
 export class SlowReaderGuard {
   readonly #limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>;
   /** A clock in milliseconds that the sweeps advance: a stall of this process does not count against clients. */
   #now = 0;
-  /** In the order of idleness: the longest idle comes first. */
+  /** Sorted by idleness: the client idle for longest comes first. */
   readonly #readers = new Map<Socket, SlowReader>();
 
   constructor(limits: Pick<HttpServerLimits, 'answerIdleMs' | 'sweepMs' | 'heldBytes'>) {

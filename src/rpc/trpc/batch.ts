@@ -88,8 +88,8 @@ interface BatchOptions extends Pick<RpcContext['protection'], 'overload'>, Failu
 }
 
 /**
- * Answers a batch. `names` is the last part of its path: procedures separated by commas. Each call is checked and fails
- * by itself.
+ * Answers a batch. `names` is the last part of its path: procedures separated by commas. Each call is checked, and succeeds
+ * or fails, independently.
  */
 export const answerBatch =
   (

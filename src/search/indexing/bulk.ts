@@ -9,8 +9,8 @@ const byKey = (a: Document, b: Document): number => Buffer.compare(a.key, b.key)
 
 /**
  * Adds documents of new records to the index, from the commit of this transaction on, as `enqueueDocuments` does. Many documents
- * become segments at once: in the tail they would be written twice, read and deleted. It must be the last step of a
- * transaction, since it locks the segments of the kind.
+ * become segments at once: in the tail they would be written twice, read and deleted. It locks the segments of
+ * the kind until the transaction ends, so call it late, once for each kind.
  */
 export const addDocuments = async (
   tx: Transaction,

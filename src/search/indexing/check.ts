@@ -73,9 +73,9 @@ export const findUnindexed = async (
   return suspects;
 };
 
-/** Has searches find records of a kind as they are, from the commit of this transaction on. */
+/** Indexes the current texts of records of a kind, from the commit of this transaction on. */
 export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonly Bytes[]): Promise<void> => {
-  // Locked by a statement of its own: the one that waits for a lock still sees what was there before.
+  // A separate statement locks them: a statement that has waited for a lock still reads the old values.
   const { sql, parameters } = inList(ids);
   await tx.read(`SELECT id FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
   const rows = await readById(tx, kind, ids);

@@ -210,7 +210,7 @@ const retire = async (tx: Transaction, segments: readonly number[], from: number
   if (changed !== segments.length) throw new Superseded();
 };
 
-/** Has a segment that is built count. @throws Superseded when it was given up, and perhaps cleared away, meanwhile */
+/** Makes searches use a built segment. @throws Superseded when it was abandoned, and perhaps deleted, meanwhile */
 export const activateSegment = async (tx: Transaction, segment: number): Promise<void> => {
   const changed = await tx.execute('UPDATE search_segments SET state = ? WHERE id = ? AND state = ?', [
     segmentState.live,

@@ -68,7 +68,7 @@ export const catalogue = {
   },
   rate_limit_refusals_total: {
     type: 'counter',
-    help: 'Requests refused by rate limits, by policy.',
+    help: 'Refusals by rate limits, by policy.',
     labels: ['policy'],
   },
   shed_total: {
@@ -138,7 +138,7 @@ export const catalogue = {
   },
   coalesced_batches_total: {
     type: 'counter',
-    help: 'Batches of queries that answered those reads.',
+    help: 'Batches that answered those reads, each by one or several queries.',
     labels: ['reads'],
   },
   cache_lookups_total: {

@@ -45,7 +45,7 @@ export interface VerifyObserver {
   withProgress?: <T>(checks: number, work: (advance: (more: number) => void) => Promise<T>) => Promise<T>;
   /** The deployment limits rates or is overloaded, and asks to wait this many seconds. */
   onWait?: (seconds: number) => void;
-  /** Where the deployment is, when that is not where it was said to be. */
+  /** The deployment's address, when it differs from the given one. */
   onBase?: (baseUrl: string) => void;
 }
 

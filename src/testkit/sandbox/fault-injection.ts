@@ -184,7 +184,7 @@ const fail = (response: Response, { place, what, 'retry-after': retryAfter }: In
   sendFailure(response, errorReply(error, procedure ?? null, requestId, docs));
 };
 
-/** Has a fault happen before anything is done. Returns whether the request may go on. */
+/** Injects a fault before the request is handled. Returns whether the request may go on. */
 export const failBefore = async (
   request: Request,
   response: Response,
@@ -231,7 +231,7 @@ const breakBody = async (
   }
 };
 
-/** Has a fault happen once the answer to a request is there, which is sent in one piece. */
+/** Injects a fault into the response of a request, which is sent in one piece. */
 export const failLater = (request: Request, response: Response, fault: InjectedFault, docs: ErrorDocs): void => {
   const [writeHead, end] = [response.writeHead.bind(response), response.end.bind(response)];
   response.writeHead = (status: number, headers?: unknown) => {

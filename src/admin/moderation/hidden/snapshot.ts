@@ -28,7 +28,7 @@ export const keptColumns = ({ summaryColumns, detailColumns }: ContentKind): str
   ...detailColumns,
 ];
 
-/** One that was being shown again may still be there. */
+/** Overwrites a row that is already there, since showing the record again may have been interrupted. */
 const insertion = memoize((dialect: Dialect) =>
   insertInto(
     'hidden_records',

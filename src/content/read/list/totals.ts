@@ -52,9 +52,9 @@ export const asTotal = (filter: ListFilter, n: number): Total =>
     : { total: countFromDb(n), totalRelation: 'eq' };
 
 /**
- * Counts matches: by a counter where there is one, else one by one up to a bound. Where records keep their tags, what was
- * counted is still true while no tag has more records than it had and none was removed, and beyond the bound whatever came.
- * The database itself says whether that is so, in the very statement, so that no total is older than its page.
+ * Counts matches: by a counter if one exists, else one by one up to a bound. For records whose tags never change, a count stays
+ * valid while no tag has gained a record and no record was removed. A count at the bound stays valid whatever was added. The
+ * statement of the page checks that itself, so that no total is older than its page.
  */
 export class Totals {
   readonly #dialect: Dialect;

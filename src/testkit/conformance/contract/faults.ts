@@ -5,7 +5,7 @@ import { type ValuePlace, placesOf, withValue } from './places.ts';
 
 /** A fault to plant in the example of an operation, and what the contract finds there. */
 export interface InputFault {
-  /** Such as `/limit: 0`. */
+  /** For example `/limit: 0`. */
   name: string;
   /** Where it is in the body. */
   at: readonly string[];
