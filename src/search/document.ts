@@ -40,6 +40,10 @@ export const firstKeyOf = (createdAt: number): Buffer => keyOf(createdAt, new Ui
 
 export const idOfKey = (key: Uint8Array): Buffer => Buffer.from(key.subarray(TIME_BYTES));
 
+/** The time of a key in milliseconds. */
+export const timeOfKey = (key: Uint8Array): number =>
+  Buffer.from(key.buffer, key.byteOffset, TIME_BYTES).readUIntBE(0, TIME_BYTES);
+
 /** A stored time in milliseconds. */
 export const millisecondsOf = (stored: string): number => Date.parse(timeFromDb(stored));
 

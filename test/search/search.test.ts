@@ -3,6 +3,7 @@
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { storedIdToBytes } from '../../src/db/values.ts';
 import { type Input, startApp } from '../harness/app/app.ts';
 
 // What `search` finds. Each record is asked for by the request right after the one that stored it.
@@ -116,5 +117,19 @@ describe('search', () => {
   test('an image post is not found by its description', async () => {
     await app.anImagePost({ description: 'undiscovered' });
     expect(await searchPosts('undiscovered')).toEqual([]);
+  });
+
+  test('a cursor follows a page whose records were all deleted after the search', async () => {
+    const [next, gone] = [await app.aGame({ title: 'vanishing 1' }), await app.aGame({ title: 'vanishing 2' })];
+    // The index knows nothing of this, as if it happened between the search and the read of the records.
+    await app.context.db.transaction(async (tx) => {
+      await tx.execute('DELETE FROM games WHERE id = ?', [storedIdToBytes(gone.id)]);
+    });
+    const query = { limit: 1, search: 'vanishing' };
+    const page = await app.call('game.list', { ...query, page: 1 });
+    expect(page).toMatchObject({ items: [], hasMore: true, nextCursor: expect.any(String) });
+    const { items, hasMore } = await app.call('game.list', { ...query, cursor: page.nextCursor ?? '' });
+    expect(items.map(({ id }) => id)).toEqual([next.id]);
+    expect(hasMore).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import type { Dialect } from '../../../db/dialect.ts';
-import { type Bytes, idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
+import { idFromBytes, idToBytes, storedIdToBytes, timeFromDb, timeToDb } from '../../../db/values.ts';
 import { AppError } from '../../../errors.ts';
 import type { SearchIndex } from '../../../search/search-index.ts';
 import { searchTerms } from '../../../search/text.ts';
@@ -11,7 +11,7 @@ import type { SharedColumns } from '../../entity.ts';
 import type { ContentKind } from '../../kind.ts';
 import { type ListFilter, matches, orders, type SortBy, sortedMatches, type PlanSource, whereOf } from './plan.ts';
 import { readRows, readRowsById } from '../../records.ts';
-import { type FoundList, type SearchedList, searchList } from './search-list.ts';
+import { type FoundRecord, type SearchedList, searchList } from './search-list.ts';
 import type { Statistics } from './statistics.ts';
 import { asTotal, type Expression, type Total, type Totals } from './totals.ts';
 
@@ -156,7 +156,10 @@ export const listRows = async <Columns>(
   const filter: ListFilter = { type: query.type?.value, since: query.since?.(), tags, terms };
   const sought =
     terms.length === 0 ? undefined : await searchList(reader, sources.search, kind, searchedList(query, filter));
-  if (sought?.ids) return readFound(reader, kind, query, filter, { ...sought, ids: sought.ids }, viewerId);
+  if (sought?.found) {
+    const total = asTotal(filter, sought.total);
+    return { ...(await readFound<Columns>(reader, kind, query, sought.found, viewerId)), ...total };
+  }
 
   const ids = pageOfIds(reader.dialect, await sourceOf(sources, kind, query, filter, sought?.total), query);
   const total = sought
@@ -206,26 +209,27 @@ const searchedList = ({ limit, page, sortBy, position }: ParsedQuery, filter: Li
   };
 };
 
-/** Reads the page that the index found. */
+/** Reads the page that the index found. The cursor is that of the last record found, even if all were deleted since. */
 const readFound = async <Columns>(
   reader: Reader,
   kind: ContentKind,
-  { limit, filters, sortBy }: ParsedQuery,
-  filter: ListFilter,
-  { ids, total }: FoundList & { ids: Bytes[] },
+  { limit, filters }: ParsedQuery,
+  found: readonly FoundRecord[],
   viewerId: string | undefined,
-): Promise<ListPage<ListRow<Columns>>> => {
-  const wanted = ids.slice(0, limit);
-  const rows = await readRowsById<Columns>(reader, kind, { detail: false, viewerId }, wanted);
+): Promise<Omit<ListPage<ListRow<Columns>>, keyof Total>> => {
+  const wanted = found.slice(0, limit);
+  const rows = await readRowsById<Columns>(
+    reader,
+    kind,
+    { detail: false, viewerId },
+    wanted.map(({ id }) => id),
+  );
   const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
-  const records = wanted.map((id) => byId.get(idFromBytes(id))).filter((row) => row !== undefined);
-  const hasMore = ids.length > limit;
-  const last = records.at(-1);
+  const last = found.length > limit ? wanted.at(-1) : undefined;
   return {
-    records,
-    ...asTotal(filter, total),
-    hasMore,
-    nextCursor: hasMore && last ? cursorAfter(filters, sortBy, last) : null,
+    records: wanted.map(({ id }) => byId.get(idFromBytes(id))).filter((row) => row !== undefined),
+    hasMore: last !== undefined,
+    nextCursor: last ? encodeCursor(filters, last.position) : null,
   };
 };
 

@@ -1,10 +1,11 @@
 import { MAX_PAGE_DEPTH } from '../../../../contract/limits.ts';
 import type { Parameter, Reader } from '../../../db/connection.ts';
 import { inList } from '../../../db/sql/in-list.ts';
-import type { Bytes } from '../../../db/values.ts';
-import { idOfKey, keyOf, labelsOf } from '../../../search/document.ts';
+import { type Bytes, idFromBytes } from '../../../db/values.ts';
+import { idOfKey, keyOf, labelsOf, timeOfKey } from '../../../search/document.ts';
 import type { Direction, Search, SearchIndex } from '../../../search/search-index.ts';
 import type { ContentKind } from '../../kind.ts';
+import type { CursorValue } from './cursor.ts';
 
 /** Matches whose counters are read to sort them, at most. */
 const MOST_SORTED = 20_000;
@@ -26,16 +27,28 @@ export interface SearchedList {
   limit: number;
 }
 
+/** A record of a page, which may have been deleted since the search. */
+export interface FoundRecord {
+  id: Bytes;
+  /** The values of its sort columns, for a cursor. */
+  position: CursorValue[];
+}
+
 /** The result of the index for a list. */
 export interface FoundList {
-  /** The ids of the page in order, and one more if there is one; undefined where walking the records is cheaper. */
-  ids: Bytes[] | undefined;
+  /** The page in order, and one more record if there is one; undefined where walking the records is cheaper. */
+  found: FoundRecord[] | undefined;
   /** How many match; more than `MAX_PAGE_DEPTH` stands for any number above. */
   total: number;
 }
 
 /** The maximum that the meter is charged for a search, in milliseconds. */
 const MOST_BILLED_MS = 250;
+
+const foundRecord = (key: Uint8Array, count?: number): FoundRecord => {
+  const id = idOfKey(key);
+  return { id, position: [...(count === undefined ? [] : [count]), timeOfKey(key), idFromBytes(id)] };
+};
 
 /** Finds the page of a list by the search index. Undefined when the index cannot answer. */
 export const searchList = async (
@@ -68,12 +81,12 @@ const findList = async (
   const end = offset + limit + 1;
   if (counter !== null) {
     const { total } = await search.find({ direction, limit: 0 }, MOST_SORTED);
-    const ids = isSortedFaster(search, total, end) ? await sortMatches(reader, kind, search, list) : undefined;
-    return search.isSound ? { ids, total } : undefined;
+    const found = isSortedFaster(search, total, end) ? await sortMatches(reader, kind, search, list) : undefined;
+    return search.isSound ? { found, total } : undefined;
   }
   const from = after && keyOf(after.createdAt, after.id);
   const { keys, total } = await search.find({ direction, after: from, limit: end }, MAX_PAGE_DEPTH);
-  return search.isSound ? { ids: keys.slice(offset).map(idOfKey), total } : undefined;
+  return search.isSound ? { found: keys.slice(offset).map((key) => foundRecord(key)), total } : undefined;
 };
 
 /** Whether reading all matches is less than walking the records, in the order of the sort, until `end` match. */
@@ -91,7 +104,7 @@ const sortMatches = async (
   { table }: ContentKind,
   search: Search,
   { counter, direction, after, offset, limit }: SearchedList,
-): Promise<Bytes[]> => {
+): Promise<FoundRecord[]> => {
   const { keys } = await search.find({ direction, limit: MOST_SORTED }, MOST_SORTED);
   const best: { key: Uint8Array; count: number }[] = [];
   const sign = direction === 'ASC' ? 1 : -1;
@@ -116,7 +129,7 @@ const sortMatches = async (
     .filter((match) => from === undefined || compare(match, from) > 0)
     .toSorted(compare)
     .slice(offset, offset + limit + 1)
-    .map(({ key }) => idOfKey(key));
+    .map(({ key, count }) => foundRecord(key, count));
 };
 
 const hexOf = (id: Bytes): string => Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('latin1');
