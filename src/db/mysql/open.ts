@@ -191,6 +191,7 @@ const openReplicas = (
 /** Connects to MySQL or MariaDB. @throws AddressError, AppError DATABASE_UNAVAILABLE */
 export const openMysql = async (url: string, schema: Schema, options: DatabaseOptions = {}): Promise<Connection> => {
   const addresses = serverAddresses(url);
+  const replicaAddresses = options.readUrl === undefined ? undefined : serverAddresses(options.readUrl);
   const hosts = new Hosts(addresses, { needsPrimary: true });
   const statements = new StatementBudget(MAX_PREPARED_STATEMENTS);
   const first = new SessionPool({ hosts, statements, limit: 1, settings: connectionSettings(1) });
@@ -198,10 +199,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     const engine = await serverEngine(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
     const { pools, close: closePools } = openPools(hosts, statements, engine, options);
-    const replicas =
-      options.readUrl === undefined
-        ? undefined
-        : openReplicas(serverAddresses(options.readUrl), statements, engine, options);
+    const replicas = replicaAddresses && openReplicas(replicaAddresses, statements, engine, options);
     return {
       dialect: dialectOf(engine),
       dataSource,
