@@ -40,6 +40,7 @@ export class AcceptScheduler {
   readonly #waiting = new FairQueue<WaitingRequest>();
   readonly #open: (socket: Socket) => void;
   readonly #onPhase: ((isServing: boolean) => void) | undefined;
+  readonly #now: () => number;
   #accepted = 0;
   /** The number of connections at the end of the last turn. */
   #seen = 0;
@@ -57,9 +58,13 @@ export class AcceptScheduler {
   #windowBegun = 0;
   #isLooking = false;
 
-  /** Takes the connections of `server` first. `onPhase` is called with whether requests are served from now on. */
-  constructor(server: Server, onPhase?: (isServing: boolean) => void) {
+  /**
+   * Takes the connections of `server` first. `onPhase` is called with whether requests are served from now on. `now`: a clock in
+   * milliseconds.
+   */
+  constructor(server: Server, onPhase?: (isServing: boolean) => void, now = (): number => performance.now()) {
     this.#onPhase = onPhase;
+    this.#now = now;
     const listeners = server.listeners('connection');
     server.removeAllListeners('connection');
     this.#open = (socket) => {
@@ -78,7 +83,7 @@ export class AcceptScheduler {
       this.#begin(begin);
       return;
     }
-    const since = performance.now();
+    const since = this.#now();
     if (this.#waiting.size === 0) this.#startWindow(since);
     this.#waiting.push(caller(), { cost: 1, since, begin });
   }
@@ -91,20 +96,20 @@ export class AcceptScheduler {
 
   /** Resolves when no connection was accepted during a short turn, or after `ms`. */
   async whenIdle(ms: number): Promise<void> {
-    const until = performance.now() + ms;
+    const until = this.#now() + ms;
     // Connections are accepted at the end of a turn.
     await nextTurn();
     for (;;) {
-      const [began, before] = [performance.now(), this.#accepted];
+      const [began, before] = [this.#now(), this.#accepted];
       await nextTurn();
-      const now = performance.now();
+      const now = this.#now();
       if ((this.#accepted === before && now - began < SHORT_TURN_MS) || now > until) return;
     }
   }
 
   readonly #hold = (socket: Socket): void => {
     this.#accepted += 1;
-    if (this.#held.length === 0 && this.#waiting.size === 0) this.#change(false, performance.now());
+    if (this.#held.length === 0 && this.#waiting.size === 0) this.#change(false, this.#now());
     this.#held.push(socket);
     this.#lookSoon();
   };
@@ -127,7 +132,7 @@ export class AcceptScheduler {
     this.#isLooking = false;
     const isCrowd = this.#accepted > this.#seen;
     this.#seen = this.#accepted;
-    const now = performance.now();
+    const now = this.#now();
     this.#begun = 0;
     this.#begunMs = 0;
     const ms = now - this.#since;
@@ -146,7 +151,7 @@ export class AcceptScheduler {
     while (this.#hasTime) {
       const next = this.#waiting.shift();
       if (!next) return;
-      this.#begin(next.begin, performance.now() - next.since);
+      this.#begin(next.begin, this.#now() - next.since);
     }
   }
 
@@ -156,9 +161,9 @@ export class AcceptScheduler {
   }
 
   #begin(begin: Begin, waitedMs = 0): void {
-    const began = performance.now();
+    const began = this.#now();
     begin(waitedMs);
-    this.#begunMs += performance.now() - began;
+    this.#begunMs += this.#now() - began;
     this.#begun += 1;
     this.#windowBegun += 1;
   }
