@@ -7,7 +7,7 @@ import { documents } from './documents.ts';
 import { errorPages } from './errors/errors.ts';
 import { guidesRouter } from './guides/router.ts';
 import { landing } from './landing.ts';
-import { referencePage } from './reference/page.ts';
+import { referencePage } from './reference.ts';
 import { assetOf, lazily, revalidated } from './serve.ts';
 import { swaggerPage } from './swagger/page.ts';
 import { wellKnown } from './well-known.ts';

@@ -1,12 +1,11 @@
 import { extname } from 'node:path';
 import express, { type Router } from 'express';
-import type { Brand } from '../../config/config.ts';
-import { readOnly } from '../../http/middleware/preconditions.ts';
-import { logoType } from '../brand/logo.ts';
-import { escapeHtml } from '../html.ts';
-import { barOf, barStyles } from '../page.ts';
-import { assetOf, lazily, pagePolicy, revalidated } from '../serve.ts';
-import { redocBundle } from './bundle.ts';
+import type { Brand } from '../config/config.ts';
+import { readOnly } from '../http/middleware/preconditions.ts';
+import { logoType } from './brand/logo.ts';
+import { escapeHtml } from './html.ts';
+import { barOf, barStyles } from './page.ts';
+import { assetOf, lazily, pagePolicy, revalidated } from './serve.ts';
 
 /**
  * The SHA-256 of nothing. Redoc adds empty style elements and fills them rule by rule, which no policy forbids; the empty
@@ -46,7 +45,7 @@ ${barOf(brand, PATH)}
 </html>
 `;
 
-/** `/reference/`: all operations in three columns, by Redoc with its files from the npm package. */
+/** `/reference/`: all operations in three columns, by Redoc, whose file `npm run redoc` makes. */
 export const referencePage = (brand: Brand): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.all(PATH, readOnly, pagePolicy({ styles: [EMPTY_STYLE] }), revalidated('html', htmlOf(brand)));
@@ -54,7 +53,7 @@ export const referencePage = (brand: Brand): Router => {
   router.all(
     `${PATH}redoc.js`,
     readOnly,
-    lazily(() => revalidated('js', redocBundle())),
+    lazily(() => revalidated('js', assetOf('reference/redoc.js'))),
   );
   for (const name of ASSETS) {
     router.all(PATH + name, readOnly, revalidated(extname(name), assetOf(`reference/${name}`)));
