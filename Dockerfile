@@ -1,7 +1,7 @@
 # The service. From the root of the repository, with BuildKit:
 #   docker build -t content-gateway .
 # With `--target sandbox`, an image that serves the sandbox. deploy/README.md says how to run them.
-ARG NODE_IMAGE=node:24-trixie-slim
+ARG NODE_IMAGE=node:26-trixie-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /gateway

@@ -83,6 +83,8 @@ const warn = async ({ config, db, log }: Context): Promise<void> => {
     countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
     // A database that does not answer now does not prevent the start.
     isDurable: await isDurable(db).catch(() => true),
+    nodeVersion: process.versions.node,
+    now: new Date(),
   };
   for (const { message, ...about } of warningsOf(circumstances)) log.warn(about, message);
 };

@@ -1,6 +1,17 @@
 import { sqliteFile } from '../db/address.ts';
 import { openToOthers } from '../db/sqlite/files/permissions.ts';
 
+/** When each major version of Node.js has its last security fixes: https://github.com/nodejs/release */
+const END_OF_NODE: Readonly<Record<string, string>> = {
+  '20': '2026-04-30',
+  '21': '2024-06-01',
+  '22': '2027-04-30',
+  '23': '2025-06-01',
+  '24': '2028-04-30',
+  '25': '2026-06-01',
+  '26': '2029-04-30',
+};
+
 /** Facts about this process and its configuration. */
 interface RuntimeFacts {
   databaseUrl: string;
@@ -11,6 +22,9 @@ interface RuntimeFacts {
   countsApart: boolean;
   /** Whether the database writes each commit to the disk. */
   isDurable: boolean;
+  /** For example `20.19.0`. */
+  nodeVersion: string;
+  now: Date;
 }
 
 /** A warning to the operator. */
@@ -20,8 +34,18 @@ export interface Warning {
   path?: string;
 }
 
-/** Warnings of settings that expose data or callers' rates, or may lose stored data. */
-export const warningsOf = ({ databaseUrl, uid, inContainer, countsApart, isDurable }: RuntimeFacts): Warning[] => [
+const endOfNode = (nodeVersion: string): string | undefined => END_OF_NODE[nodeVersion.split('.', 1)[0] ?? ''];
+
+/** Warnings of settings that expose data or callers' rates, or may lose stored data, and of an outdated Node.js. */
+export const warningsOf = ({
+  databaseUrl,
+  uid,
+  inContainer,
+  countsApart,
+  isDurable,
+  nodeVersion,
+  now,
+}: RuntimeFacts): Warning[] => [
   ...(uid === 0 && !inContainer
     ? [{ message: 'runs as root: give the service an account of its own, which owns its data and nothing else' }]
     : []),
@@ -40,4 +64,11 @@ export const warningsOf = ({ databaseUrl, uid, inContainer, countsApart, isDurab
             'a power loss may lose what callers were told is stored: set innodb_flush_log_at_trx_commit=1 on the server',
         },
       ]),
+  ...(now.toISOString().slice(0, 10) > (endOfNode(nodeVersion) ?? '9999')
+    ? [
+        {
+          message: `Node.js ${nodeVersion} gets no security fixes since ${endOfNode(nodeVersion)}: update it to a maintained version`,
+        },
+      ]
+    : []),
 ];

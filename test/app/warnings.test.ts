@@ -11,6 +11,8 @@ const harmless = {
   inContainer: false,
   countsApart: false,
   isDurable: true,
+  nodeVersion: '26.10.0',
+  now: new Date('2026-11-24'),
 };
 
 describe('start-up warnings', () => {
@@ -33,5 +35,15 @@ describe('start-up warnings', () => {
   test('a server that answers before the disk has it', () => {
     const warnings = warningsOf({ ...harmless, databaseUrl: 'mysql://me@host/db', isDurable: false });
     expect(warnings).toEqual([{ message: expect.stringContaining('innodb_flush_log_at_trx_commit=1') }]);
+  });
+
+  test.each([
+    ['20.19.0', '2026-04-30T23:59:59Z', []],
+    ['20.19.0', '2026-05-01T00:00:00Z', [expect.stringContaining('20.19.0 gets no security fixes since 2026-04-30')]],
+    ['22.23.3', '2026-11-24T00:00:00Z', []],
+    ['99.0.0', '2030-01-01T00:00:00Z', []],
+  ])('Node.js %s at %s', (nodeVersion, now, expected) => {
+    const warnings = warningsOf({ ...harmless, nodeVersion, now: new Date(now) });
+    expect(warnings.map(({ message }) => message)).toEqual(expected);
   });
 });
