@@ -1,6 +1,8 @@
 import { createExpressEndpoints, RequestValidationError } from '@ts-rest/express';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import type { z } from 'zod';
+import { AppError } from '../errors.ts';
+import { unusableId } from '../suggestions/ids.ts';
 import { invalidInput } from '../suggestions/input.ts';
 import type { ValidatedHandler } from './pipeline.ts';
 import type { Procedure, Procedures } from './procedures.ts';
@@ -17,8 +19,12 @@ const implementation =
     body: { result: { data: { json: await handle(json, (res as unknown as CurrentCall).locals.call) } } },
   });
 
-/** An error, with the faults of an input as an error of the catalogue. */
+/** An error of the catalogue, with what the input says about its cause. */
 const asOurs = (error: unknown, procedure: Procedure, payload: unknown): unknown => {
+  if (error instanceof AppError && error.details.hint === undefined) {
+    const hint = unusableId(error.reason, (payload as Envelope | undefined)?.json);
+    return hint === undefined ? error : new AppError(error.reason, { ...error.details, hint, cause: error });
+  }
   if (!(error instanceof RequestValidationError)) return error;
   return invalidInput(procedure, payload, (error.body?.issues ?? []) as unknown as z.core.$ZodIssue[]);
 };

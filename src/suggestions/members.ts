@@ -21,7 +21,7 @@ const MEMBER_ALIASES: Aliases = {
   nickname: ['name', 'username', 'displayname'],
   description: ['body', 'content', 'text', 'summary'],
   coverUrl: ['image', 'thumbnail', 'poster'],
-  images: ['urls', 'pictures', 'photos', 'media'],
+  images: ['imageurls', 'imageurl', 'urls', 'pictures', 'photos', 'media'],
   isFree: ['paid', 'price'],
   bio: ['about', 'description', 'introduction'],
   website: ['url', 'homepage', 'link'],
@@ -101,6 +101,13 @@ const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: u
 const isQuoted = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value);
 
+/** A suggestion for an array in place of the input, where one member takes such a one. */
+const memberFor = (body: z.ZodType, sent: unknown): string | undefined => {
+  if (!Array.isArray(valueAt(sent, ['json']))) return undefined;
+  const arrays = Object.entries(membersAt(body, ['json'])).filter(([, schema]) => definitionOf(schema).element);
+  return arrays.length === 1 ? `put the array into \`${arrays[0]?.[0]}\`` : undefined;
+};
+
 /** A suggestion for a value of a wrong type, where it is plain. */
 const recast = ({ path }: z.core.$ZodIssue, body: z.ZodType, sent: unknown): string | undefined => {
   const [value, at, name] = [valueAt(sent, path), path.slice(0, -1), String(path.at(-1))];
@@ -126,9 +133,9 @@ export const adviser = (body: z.ZodType, sent: unknown, miss: () => void): Advis
       const near = typeof value === 'string' ? nearest(value, issue.values.map(String), VALUE_ALIASES) : undefined;
       return near === undefined ? undefined : `did you mean ${JSON.stringify(near)}?`;
     }
-    if (issue.code === 'invalid_type' && issue.path.length > 1) {
+    if (issue.code === 'invalid_type') {
       left -= 1;
-      return recast(issue, body, sent);
+      return issue.path.length > 1 ? recast(issue, body, sent) : memberFor(body, sent);
     }
     if (member === undefined) return undefined;
     left -= 1;

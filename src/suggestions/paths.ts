@@ -96,6 +96,9 @@ export const unknownPath = (path: string): string | undefined => {
       ? 'Procedures are called by `POST /api/trpc/<router>.<procedure>`, for example `/api/trpc/game.list`; `/docs/` lists them all.'
       : undefined;
   }
+  if (parts[0] === 'sandbox') {
+    return 'This service is not a sandbox. `/guides/sandbox` says how to start one.';
+  }
   const place = placeOf(path, parts);
   if (place !== undefined) return `Did you mean \`${place}\`?`;
   const near = meantProcedures(parts.join('.'), (id) => `/api/trpc/${id}`);

@@ -3,7 +3,7 @@
  * @tier fast
  */
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { type ErrorResponse, errorOf, type Issue, MAX_EXCERPT, type Reason } from '../../contract/index.ts';
+import { type ErrorResponse, errorOf, type Issue, MAX_EXCERPT, procedures, type Reason } from '../../contract/index.ts';
 import { PLACES } from '../../src/suggestions/paths.ts';
 import { startApp } from '../harness/app/app.ts';
 import { type RawRequest, sendRaw } from '../harness/http/raw-http.ts';
@@ -34,6 +34,13 @@ const call = (body: string | Buffer, path = LIST, headers: Record<string, string
 const json = (input: object, path = LIST, headers = {}): Sent => call(JSON.stringify({ json: input }), path, headers);
 const asKey = (authorization: string): Sent => call('{}', ME, { Authorization: authorization });
 const get = (path: string): Sent => ({ method: 'GET', path });
+const GAME_PROCEDURES = procedures
+  .filter(({ router }) => router === 'game')
+  .map(({ name }) => `\`${name}\``)
+  .join(', ');
+
+/** An id of no record. */
+const ID = '019a3c5e-8e20-7b52-8c2f-6a1d9b3e7f02';
 const valid = '{"json":{"limit":10,"page":1}}';
 
 interface Row {
@@ -95,7 +102,7 @@ const table: Record<string, readonly Row[]> = {
       mistake: 'a procedure that there is not',
       sent: call(valid, '/api/trpc/game.delete'),
       answer: '404 PROCEDURE_NOT_FOUND',
-      hint: '`game` has the procedures `list`, `getById`, `create`, `batchCreate`, `toggleFavorite`, `toggleReaction`, `getTypeStats`, `getRelated`. Names are case-sensitive. `/docs/` lists all procedures.',
+      hint: `\`game\` has the procedures ${GAME_PROCEDURES}. Names are case-sensitive. \`/docs/\` lists all procedures.`,
     },
     {
       mistake: 'no router',
@@ -145,7 +152,7 @@ const table: Record<string, readonly Row[]> = {
       mistake: 'as in REST',
       sent: get('/api/v1/games'),
       answer: '404 ROUTE_NOT_FOUND',
-      hint: '`game` has the procedures `list`, `getById`, `create`, `batchCreate`, `toggleFavorite`, `toggleReaction`, `getTypeStats`, `getRelated`. Procedures are called by `POST /api/trpc/<router>.<procedure>`.',
+      hint: `\`game\` has the procedures ${GAME_PROCEDURES}. Procedures are called by \`POST /api/trpc/<router>.<procedure>\`.`,
     },
     {
       mistake: 'up to `/api/trpc`',
@@ -172,6 +179,12 @@ const table: Record<string, readonly Row[]> = {
       hint: 'Did you mean `/healthz`?',
     },
   ],
+  'the sandbox': ['/sandbox', '/sandbox/reset'].map((path) => ({
+    mistake: `${path} of a service that is none`,
+    sent: get(path),
+    answer: '404 ROUTE_NOT_FOUND',
+    hint: 'This service is not a sandbox. `/guides/sandbox` says how to start one.',
+  })),
   'the method': [
     {
       mistake: 'a GET with plain parameters',
@@ -482,6 +495,41 @@ const table: Record<string, readonly Row[]> = {
       hint: 'The scheme is `Token`, which this service does not use. Send `Authorization: Bearer <API_KEY>`.',
     },
   ],
+  'the id': [
+    ...[`{${ID}}`, `${ID} `, ID.replaceAll('-', ''), ID.toUpperCase(), `urn:uuid:${ID}`].map((id) => ({
+      mistake: `written as ${JSON.stringify(id)}`,
+      sent: json({ id }, '/api/trpc/game.getById'),
+      answer: '404 GAME_NOT_FOUND',
+      hint: `Ids are written exactly as replies have them. Did you mean \`${ID}\`?`,
+    })),
+    ...[
+      ['42', '/api/trpc/game.getById', 'GAME_NOT_FOUND'],
+      ['latest', '/api/trpc/image.getById', 'IMAGE_POST_NOT_FOUND'],
+      ['demo', '/api/trpc/user.getProfile', 'USER_NOT_FOUND'],
+    ].map(([id = '', path = '', reason = '']) => ({
+      mistake: `that cannot be one: ${id}`,
+      sent: json({ id }, path),
+      answer: `404 ${reason}`,
+      hint: 'This is not an id of this service: ids are 32 lower-case hexadecimal digits in five groups, with dashes between them. Copy them from a reply.',
+    })),
+    {
+      mistake: 'in another member',
+      sent: json({ gameId: 'x', type: 'like' }, '/api/trpc/game.toggleReaction', AUTHOR),
+      answer: '404 GAME_NOT_FOUND',
+      hint: 'This is not an id of this service: ids are 32 lower-case hexadecimal digits in five groups, with dashes between them. Copy them from a reply.',
+    },
+    {
+      mistake: 'me',
+      sent: json({ id: 'me' }, '/api/trpc/user.getProfile'),
+      answer: '404 USER_NOT_FOUND',
+      hint: '`user.me` reads the user of your API key; `user.getProfile` takes an id.',
+    },
+    {
+      mistake: 'of no game',
+      sent: json({ id: ID }, '/api/trpc/game.getById'),
+      answer: '404 GAME_NOT_FOUND',
+    },
+  ],
   'the input': [
     {
       mistake: 'a typing error in a name',
@@ -585,6 +633,18 @@ const table: Record<string, readonly Row[]> = {
       sent: json({ limit: 10, page: 0 }),
       answer: '400 VALIDATION_FAILED',
       issues: ['/page must be a whole number from 1 to 2147483647'],
+    },
+    {
+      mistake: 'an array for the member that takes it',
+      sent: call('{"json":[{"title":"x"}]}', '/api/trpc/game.batchCreate', AUTHOR),
+      answer: '400 VALIDATION_FAILED',
+      issues: ['must be an object, not an array; put the array into `games`'],
+    },
+    {
+      mistake: 'the member that says what it holds',
+      sent: json({ title: 'x', imageUrls: ['https://example.com/a.png'] }, '/api/trpc/image.create', AUTHOR),
+      answer: '400 VALIDATION_FAILED',
+      issues: ['/images is required', '/imageUrls is not a member of this input; did you mean `images`?'],
     },
     {
       mistake: 'nothing',
