@@ -1,5 +1,6 @@
 import { Marked, type Tokens } from 'marked';
 import { escapeHtml } from '../html.ts';
+import { highlighted } from './highlight.ts';
 import type { LinkTarget } from './links.ts';
 
 /** A heading of a page, to lead to. */
@@ -84,7 +85,7 @@ export const renderMarkdown = (markdown: string, targetOf: (href: string) => Lin
       },
       // A block wider than the screen scrolls by itself, also by the keyboard.
       code: ({ text, lang = '' }) =>
-        `<pre tabindex="0"><code${lang === '' ? '' : ` class="language-${escapeHtml(lang)}"`}>${escapeHtml(text)}\n</code></pre>\n`,
+        `<pre tabindex="0"><code${lang === '' ? '' : ` class="language-${escapeHtml(lang)}"`}>${highlighted(text, lang)}\n</code></pre>\n`,
       table({ header, rows }) {
         const cells = (row: readonly Tokens.TableCell[], name: 'td' | 'th'): string =>
           row

@@ -7,7 +7,7 @@ import { transform } from '@swc/core';
 // Runs what a guide tells its readers to run, as it stands; only the address is another.
 
 export interface Block {
-  /** `sh`, `js`, `ts`, or of what it shows: `json`, `text`, `http`. */
+  /** `sh`, `js`, `ts`, `python`, or of what it shows: `json`, `text`, `http`. */
   language: string;
   text: string;
   line: number;
@@ -57,6 +57,7 @@ const runShell = async (blocks: readonly Block[], address: string, env: NodeJS.P
 /** Runs a program in `folder`, which is within the repository, so that packages are found. */
 const runScript = async (block: Block, address: string, folder: string, env: NodeJS.ProcessEnv): Promise<Output> => {
   const text = block.text.replaceAll(EXAMPLE, address);
+  if (block.language === 'python') return { block, stdout: await runProgram('python3', ['-c', text], env) };
   const { code } = await transform(text, { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } });
   const file = join(folder, `line-${block.line}.mjs`);
   await writeFile(file, block.language === 'ts' ? code : text);
@@ -144,7 +145,7 @@ export const runGuide = async (
     env,
   );
   const scripts: Output[] = [];
-  for (const block of blocks.filter(({ language }) => ['js', 'ts'].includes(language))) {
+  for (const block of blocks.filter(({ language }) => ['js', 'ts', 'python'].includes(language))) {
     scripts.push(await runScript(block, address, folder, env));
   }
   const outputs = [...shell, ...scripts];
