@@ -1,4 +1,5 @@
-import type { Request } from 'express';
+import type { Request, RequestHandler } from 'express';
+import { LRUCache } from 'lru-cache';
 import type { Config } from '../config/config.ts';
 
 /** A host that needs no quoting, in a page as in a shell. */
@@ -13,4 +14,22 @@ export const baseOf = (request: Request, { publicUrl }: Config): string | undefi
   const host = request.host as string | undefined;
   if (host === undefined || !PLAIN_HOST.test(host)) return undefined;
   return `${request.protocol === 'https' ? 'https' : 'http'}://${host}`;
+};
+
+/** Callers name hosts as they please. */
+const MAX_ADDRESSES = 4;
+
+/**
+ * A handler for each address under which callers reach the service, made at the first request for it. It keeps the
+ * handlers of the last few addresses.
+ */
+export const byAddress = (config: Config, make: (base: string | undefined) => RequestHandler): RequestHandler => {
+  const made = new LRUCache<string, RequestHandler>({ max: MAX_ADDRESSES });
+  return (request, response, next) => {
+    const base = baseOf(request, config);
+    const key = base ?? '';
+    const handle = made.get(key) ?? make(base);
+    made.set(key, handle);
+    return handle(request, response, next);
+  };
 };

@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 
 /** An OpenAPI document, as far as the service changes it. */
 interface ServedDocument {
-  info: { title: string };
+  info: { title: string; description: string };
   paths: Record<string, unknown>;
 }
 
@@ -20,39 +20,39 @@ const files: Record<string, ServedDocument> = {
 const inOrder = (paths: ServedDocument['paths']) =>
   Object.fromEntries(procedures.map(({ route: { path } }) => [path, paths[path]]));
 
+/** The address of the service in the documents that are made here, until `withAddress` puts the caller's in. */
+const ADDRESS = 'http://localhost:3000';
+
+/** The pages that a text names, such as `/guides/keys`, as links. */
+const linked = (markdown: string): string =>
+  markdown.replaceAll(/`(\/(?:guides\/[\w-]+|errors(?:\.json)?))`/g, `[\`$1\`](${ADDRESS}$1)`);
+
 /** A document as this operator publishes it. */
-const published = (document: ServedDocument, { publicUrl, brand: { name, contact, terms } }: Config) => ({
+const published = (document: ServedDocument, { brand: { name, contact, terms } }: Config) => ({
   ...document,
   info: {
     ...document.info,
     title: name,
+    description: linked(document.info.description),
     ...(contact !== undefined && {
       contact: contact.startsWith('mailto:') ? { email: contact.slice('mailto:'.length) } : { url: contact },
     }),
     ...(terms !== undefined && { termsOfService: terms }),
   },
-  ...(publicUrl !== undefined && {
-    servers: [{ url: publicUrl }],
-    externalDocs: { description: 'Guides', url: `${publicUrl}/guides/` },
-  }),
+  servers: [{ url: ADDRESS }],
+  externalDocs: { description: 'Guides', url: `${ADDRESS}/guides/` },
   paths: inOrder(document.paths),
 });
 
-/** Where the code samples of the documents look for the service. */
-const SAMPLE_URL = 'http://localhost:3000';
-
 /** An address that is a plain word in all languages of the samples, shells among them. */
-const inSamples = (url: string): string =>
+const plain = (url: string): string =>
   new URL(url).href
     .replace(/\/$/, '')
     .replaceAll(/[^\w.:/[\]%~-]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 
-/** A document in JSON, whose samples call the service where this operator has it. */
-const formatted = (document: ServedDocument, { publicUrl }: Config): string => {
-  const json = escapeUnseen(JSON.stringify(document));
-  return publicUrl === undefined ? json : json.replaceAll(SAMPLE_URL, inSamples(publicUrl));
-};
+/** A document, in JSON or YAML, whose servers, links and samples name this address of the service. */
+export const withAddress = (document: string, base: string): string => document.replaceAll(ADDRESS, plain(base));
 
-/** The published documents as JSON, by the paths that serve them. */
+/** The published documents as JSON, by the paths that serve them; without the address of the service. */
 export const documents = (config: Config): [path: string, json: string][] =>
-  Object.entries(files).map(([path, document]) => [path, formatted(published(document, config), config)]);
+  Object.entries(files).map(([path, document]) => [path, escapeUnseen(JSON.stringify(published(document, config)))]);

@@ -1,17 +1,14 @@
-import express, { type RequestHandler, type Router } from 'express';
-import { LRUCache } from 'lru-cache';
+import express, { type Router } from 'express';
 import { contract, type SentOf } from '../../contract/index.ts';
 import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
-import { baseOf } from './base.ts';
+import { byAddress } from './base.ts';
 import { codeBlock, escapeHtml } from './html.ts';
 import { htmlPage, rootFrom } from './page.ts';
 import { pagePolicy, revalidated } from './serve.ts';
 import { version } from '../version.ts';
 
 const PATH = '/';
-/** Callers name hosts as they please. */
-const MAX_MADE = 16;
 
 /** The other pages and files, by their paths from the root. */
 const links = ({ sandbox }: Config) => ({
@@ -123,7 +120,6 @@ const page = (config: Config, base: string | undefined): string => {
       main: `<h1>${escapeHtml(brand.name)}</h1>
 <p class="lead">An HTTP API for games, image posts and users. Every operation is one POST with JSON, and reading what is
 published needs no key.</p>
-<p><span class="badge badge-plain">Version ${version}</span></p>
 ${config.sandbox ? SANDBOX : ''}<h2>Make a call now</h2>
 ${firstCall(config, base)}
 <p>Paste it into a terminal: no key, nothing to install. Or call any operation <a href="docs/">from the browser</a>.</p>
@@ -147,18 +143,12 @@ ${rows.join('\n')}
  */
 export const landing = (config: Config): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  /** Recent pages, by form and address. */
-  const made = new LRUCache<string, RequestHandler>({ max: MAX_MADE });
+  const json = byAddress(config, (base) => revalidated('json', JSON.stringify(description(config, base))));
+  const html = byAddress(config, (base) => revalidated('html', page(config, base)));
   router.all(PATH, readOnly, pagePolicy(), (request, response, next) => {
-    const base = baseOf(request, config);
     response.vary('Accept');
-    const form = request.accepts(['html', 'json']) === 'json' ? 'json' : 'html';
-    const key = `${form} ${base}`;
-    const reply =
-      made.get(key) ??
-      revalidated(form, form === 'json' ? JSON.stringify(description(config, base)) : page(config, base));
-    made.set(key, reply);
-    return reply(request, response, next);
+    const serve = request.accepts(['html', 'json']) === 'json' ? json : html;
+    return serve(request, response, next);
   });
   return router;
 };

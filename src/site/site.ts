@@ -1,9 +1,10 @@
 import { extname } from 'node:path';
-import express, { type Router } from 'express';
+import express, { type RequestHandler, type Router } from 'express';
 import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
+import { byAddress } from './base.ts';
 import { brandFiles } from './brand/brand.ts';
-import { documents } from './documents.ts';
+import { documents, withAddress } from './documents.ts';
 import { errorPages } from './errors/errors.ts';
 import { guidesRouter } from './guides/router.ts';
 import { landing } from './landing.ts';
@@ -13,15 +14,17 @@ import { swaggerPage } from './swagger/page.ts';
 import { wellKnown } from './well-known.ts';
 import { yamlOf } from './yaml.ts';
 
-/** The assets that every page loads. */
-const ASSETS = ['bar.css', 'site.css', 'site.js'];
+/** The assets that pages share. */
+const ASSETS = ['address.js', 'bar.css', 'site.css', 'site.js'];
 
 /** The pages and published files of the service, by path. */
 export const site = ({ config, now }: { config: Config; now: () => Date }): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const atAddress = (type: string, text: string): RequestHandler =>
+    byAddress(config, (base = `http://localhost:${config.port}`) => revalidated(type, withAddress(text, base)));
   for (const [path, json] of documents(config)) {
-    router.all(path, readOnly, revalidated('json', json));
-    const asYaml = async () => revalidated('application/yaml', Buffer.from(await yamlOf(JSON.parse(json) as object)));
+    router.all(path, readOnly, atAddress('json', json));
+    const asYaml = async () => atAddress('application/yaml', await yamlOf(JSON.parse(json) as object));
     router.all(path.replace(/json$/, 'yaml'), readOnly, lazily(asYaml));
   }
   router.use(landing(config));

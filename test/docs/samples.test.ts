@@ -17,7 +17,7 @@ import type { CodeSample } from '../../openapi/samples/samples.ts';
 import { typescriptSample } from '../../openapi/samples/typescript.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
-import { documents } from '../../src/site/documents.ts';
+import { documents, withAddress } from '../../src/site/documents.ts';
 import { type ServeProcess, startSandbox } from '../harness/app/program.ts';
 import { startRecorder } from '../harness/http/recorder.mjs';
 
@@ -27,10 +27,9 @@ interface Document {
   paths: Record<string, { post: { operationId: string; 'x-codeSamples': CodeSample[] } }>;
 }
 
-const documentAt = (path: string, publicUrl?: string): Document => {
-  const served = new Map(documents(readConfig(publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl })));
-  return JSON.parse(served.get(path) ?? '') as Document;
-};
+const served = new Map(documents(readConfig({})));
+const documentAt = (path: string, base = 'http://localhost:3000'): Document =>
+  JSON.parse(withAddress(served.get(path) ?? '', base)) as Document;
 
 /** `[operation id, label, source]` of each sample. */
 const samplesIn = ({ paths }: Document): [id: string, label: string, source: string][] =>
@@ -113,8 +112,8 @@ describe('code samples', () => {
 
     test.each(procedures)('$id asks for what the example says', async ({ id, access, example, route: { path } }) => {
       recorder.exchanges.length = 0;
-      const served = samplesIn(documentAt('/openapi.json', recorder.url));
-      const [, , source = ''] = served.find(([operation, label]) => operation === id && label === 'curl') ?? [];
+      const samples = samplesIn(documentAt('/openapi.json', recorder.url));
+      const [, , source = ''] = samples.find(([operation, label]) => operation === id && label === 'curl') ?? [];
       const answer = JSON.parse(await sh(source.replace('curl', 'curl -sS'), { GATEWAY_KEY: key })) as unknown;
       expect(answer).toEqual({ result: { data: { json: expect.any(Object) } } });
       const [exchange, ...others] = recorder.exchanges;

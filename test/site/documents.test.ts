@@ -63,9 +63,51 @@ describe('published documents', () => {
     expect(parse(text)).toEqual(body);
   });
 
-  test('a contact that is a page is published as such, and without an address of its own the document names none', async () => {
+  test('a contact that is a page is published as such', async () => {
     const { body } = await serviceOf({ brand: { ...brand, contact: 'https://example.com/help' } }).get('/openapi.json');
     expect(body.info.contact).toEqual({ url: 'https://example.com/help' });
-    expect(body.externalDocs).toBeUndefined();
+  });
+
+  test.each(documents.flatMap((path) => [path, inYaml(path)]))(
+    '%s names the address under which the caller asked for it',
+    async (path) => {
+      const at = async (host: string) => {
+        const { text, headers } = await app.http.get(path).set('Host', host).buffer(true);
+        const { servers, externalDocs } = parse(text) as { servers: object; externalDocs: object };
+        return { servers, externalDocs, etag: headers['etag'], named: text.split(`http://${host}/api/trpc/`).length };
+      };
+      const samples = procedures.length;
+      const one = await at('games.example:8080');
+      expect(one).toMatchObject({
+        servers: [{ url: 'http://games.example:8080' }],
+        externalDocs: { url: 'http://games.example:8080/guides/' },
+      });
+      expect(one.named).toBeGreaterThan(samples);
+      const other = await at('[::1]:3000');
+      expect(other).toMatchObject({ servers: [{ url: 'http://[::1]:3000' }], named: one.named });
+      expect(other.etag).not.toBe(one.etag);
+    },
+  );
+
+  test.each(['evil.example/x', 'a"b', 'user@evil.example'])('the host %j is refused', async (host) => {
+    expect((await app.http.get('/openapi.json').set('Host', host)).status).toBe(400);
+  });
+
+  test.each(['x$(id)', ' '])('the host %j does not get into a document', async (host) => {
+    const { body } = await app.http.get('/openapi.json').set('Host', host);
+    expect(body.servers).toEqual([{ url: `http://localhost:${app.context.config.port}` }]);
+  });
+
+  test('the introduction links to the pages that it names', async () => {
+    const { body } = await app.http.get('/openapi.json').set('Host', 'a.example');
+    const { description } = body.info as { description: string };
+    expect(description).toContain('Guide: [`/guides/keys`](http://a.example/guides/keys).');
+    expect(description).toContain('[`/errors.json`](http://a.example/errors.json)');
+    expect(description).not.toMatch(/(?<!\[)`\/(guides|errors)/);
+  });
+
+  test('a proxy that is not trusted does not tell the address', async () => {
+    const { body } = await app.http.get('/openapi.json').set({ 'X-Forwarded-Host': 'evil.example', Host: 'a.example' });
+    expect(body.servers).toEqual([{ url: 'http://a.example' }]);
   });
 });

@@ -87,10 +87,15 @@ describe('pages', () => {
   test.each([
     ['/openapi.json', '3.1'],
     ['/openapi-3.0.json', '3.0'],
-  ])('%s is the committed document and is sent once', async (path, version) => {
+  ])('%s is the committed document, with the address of the service, and is sent once', async (path, version) => {
     const first = await page(path);
     expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } });
-    expect(first.body).toEqual(JSON.parse(readFileSync(`openapi${path}`, 'utf8')));
+    const committed = readFileSync(`openapi${path}`, 'utf8').replaceAll('http://localhost:3000', app.url);
+    const { servers, info, externalDocs: _, ...rest } = first.body as Record<string, object>;
+    expect(rest).toEqual({ ...(JSON.parse(committed) as object), servers: undefined, info: undefined });
+    expect(servers).toEqual([{ url: app.url }]);
+    const { info: committedInfo } = JSON.parse(committed) as { info: object };
+    expect({ ...info, description: '' }).toEqual({ ...committedInfo, description: '' });
     expect(first.body).toMatchObject({ openapi: expect.stringContaining(version) });
     const etag = String(first.headers.etag);
     expect(etag).toMatch(/^"[^"]+"$/);

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { procedures } from '../../../contract/index.ts';
 import type { Brand } from '../../config/config.ts';
-import { escapeHtml } from '../html.ts';
+import { codeBlock, escapeHtml } from '../html.ts';
 import { htmlPage } from '../page.ts';
 import type { Explanation } from './explanations.ts';
 
@@ -40,14 +40,14 @@ const section = (explanation: Explanation): string => {
     ['Operations', operationsOf(explanation)],
   ];
   return `<section class="reason" id="${reason}">
-<h3>${reason}<a class="anchor" href="#${reason}" aria-label="Link to ${reason}">#</a></h3>
-<p class="reason-kind"><span class="badge badge-plain">${status}</span> <span class="badge badge-plain">${kind}</span> <span class="badge badge-plain">${number}</span></p>
-<p>${sentence(message)}</p>
+<details>
+<summary><h3>${reason}</h3> <span>${sentence(message)}</span></summary>
+<p class="reason-kind"><span class="badge badge-plain">${status}</span> <span class="badge badge-plain">${kind}</span> <span class="badge badge-plain">${number}</span> <a href="#${reason}">Link to ${reason}</a></p>
 <dl>
 ${rows.map(([label, words]) => `<dt>${label}</dt><dd>${words}</dd>`).join('\n')}
 </dl>
-<details><summary>Example</summary>
-<pre tabindex="0"><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>
+<p>Example:</p>
+${codeBlock(escapeHtml(JSON.stringify(example, null, 2)))}
 </details>
 </section>`;
 };
@@ -81,7 +81,7 @@ Here is what each reason means, how to fix it, and whether to try again.</p>
 <p>Programs can read all of this as <a href="errors.json">errors.json</a>.</p>
 <form class="filter" role="search" hidden>
 <label for="filter">Filter by reason, status or words</label>
-<input id="filter" type="search" autocomplete="off" spellcheck="false">
+<input id="filter" type="search" placeholder="Such as 429, KEY_EXPIRED or retry" autocomplete="off" spellcheck="false">
 <p class="muted" role="status"></p>
 </form>
 <div class="columns">

@@ -10,7 +10,6 @@ const line = ({ id, router, access, route }: Procedure): string => `<li class="o
 <span class="op-badge">${badgeOf(access)}</span></a></li>`;
 
 /**
- * The operations in the order of the contract, as the page shows them until Swagger UI has come. The document is sorted by
- * path, so this is also where the page knows the order from.
+ * The operations in the order of the contract, as the page shows them until Swagger UI has come.
  */
 export const operationIndex = `<ol class="op-index">${procedures.map(line).join('\n')}</ol>`;

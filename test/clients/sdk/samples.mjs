@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { startRecorder } from '../../harness/http/recorder.mjs';
 import { startSandbox } from './gateway.mjs';
 
-/** The document as a service publishes it that callers reach at this address; without one, as it is in its file. */
-const publishedAt = async (url) => {
-  const [{ readConfig }, { documents }] = await Promise.all([
+/** The document as a service publishes it that callers reach at this address. */
+const publishedAt = async (url = 'http://localhost:3000') => {
+  const [{ readConfig }, { documents, withAddress }] = await Promise.all([
     import('../../../dist/src/config/config.js'),
     import('../../../dist/src/site/documents.js'),
   ]);
-  const served = new Map(documents(readConfig(url === undefined ? {} : { PUBLIC_URL: url })));
-  return JSON.parse(served.get('/openapi.json'));
+  const served = new Map(documents(readConfig({})));
+  return JSON.parse(withAddress(served.get('/openapi.json'), url));
 };
 
 const pascal = (name) => name[0].toUpperCase() + name.slice(1);

@@ -5,10 +5,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
-import { errorOf, procedures } from '../../../contract/index.ts';
+import { errorOf, procedures, scopes } from '../../../contract/index.ts';
 
 import { startApp } from '../../harness/app/app.ts';
 import { demoKeyIn } from '../../harness/app/demo.ts';
@@ -20,6 +21,9 @@ declare global {
 // The page takes the processor for two seconds to come and half of one to open an operation, more where it is shared.
 jest.setTimeout(120_000);
 const PATIENCE_MS = 100_000;
+
+/** Well-formed, and of no service. */
+const UNKNOWN_KEY = 'cgk_sandboxAll00000000000000000000002FwSwT';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -116,6 +120,14 @@ describe('Swagger UI in a browser', () => {
     await screenshot('overview');
   });
 
+  test('an opened operation stays where it is', async () => {
+    await open('game.toggleReaction');
+    expect(await idsShown()).toEqual(procedures.map(({ id }) => id));
+    await control('game.toggleReaction').click();
+    await block('game.toggleReaction').locator('.docs-failures').waitFor({ state: 'detached' });
+    expect(await idsShown()).toEqual(procedures.map(({ id }) => id));
+  });
+
   test('the same operations stand there before the scripts have come, and without any', async () => {
     const plain = await browser.newContext({ javaScriptEnabled: false });
     try {
@@ -201,12 +213,40 @@ describe('Swagger UI in a browser', () => {
     expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
   });
 
+  test('Authorize says that the service does not know a key, and keeps none', async () => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(UNKNOWN_KEY);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').getByText('This API key does not exist.').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
+  });
+
+  test('Authorize says which scopes a key has that may not read its user', async () => {
+    const author = await app.aUser({ scopes: ['content:write'] });
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(author.key);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.locator('.docs-authorize [role=status]').innerText()).toContain('content:write');
+    await page.getByRole('button', { name: 'Key in use' }).click();
+    await dialog.getByRole('button', { name: 'Forget the key' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  });
+
   test('a key given to Authorize, wrapped as it was copied, creates a game, which the list then shows', async () => {
     await page.getByRole('button', { name: 'Authorize' }).click();
     const dialog = page.getByRole('dialog', { name: 'Authorize' });
     await dialog.getByRole('textbox', { name: 'API key' }).fill(`  "Authorization: Bearer '${key}'" `);
     await dialog.getByRole('button', { name: 'Use this key' }).click();
-    await dialog.getByText('A key is in use, in this tab alone.').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    const owner = `Key of demo: ${scopes.join(', ')}`;
+    expect(await page.getByRole('status').filter({ hasText: 'Key of' }).innerText()).toBe(owner);
+    await page.getByRole('button', { name: 'Key in use' }).click();
+    await dialog.getByText(owner).waitFor();
     await screenshot('authorize');
     await dialog.getByRole('button', { name: 'Close' }).click();
 
@@ -218,6 +258,20 @@ describe('Swagger UI in a browser', () => {
     const listed = await run('game.list', { json: { limit: 10, page: 1 } });
     expect(listed.status).toBe('200');
     expect(listed.text).toContain('月夜の冒険');
+  });
+
+  test('a refused try says in words what is wrong, before the JSON', async () => {
+    const opened = await open('game.create');
+    const body = JSON.stringify({ json: { title: '', tagName: [] } });
+    await opened.getByRole('textbox', { name: 'Request body' }).fill(body);
+    await opened.getByRole('button', { name: 'Execute' }).click();
+    const failure = opened.locator('.live-failure');
+    await failure.getByRole('link', { name: 'VALIDATION_FAILED' }).waitFor();
+    const lines = await failure.getByRole('listitem').allInnerTexts();
+    expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(['/title', '/tagName']);
+    expect(lines[1]).toContain('did you mean tagNames?');
+    await opened.getByRole('button', { name: 'Back to the example' }).click();
+    await control('game.create').click();
   });
 
   test('the request that was sent is shown as a command of each shell', async () => {
@@ -283,6 +337,19 @@ describe('Swagger UI in a browser', () => {
       await another.goBack();
       expect(another.url()).toBe(`${app.url}/docs/#/game/game.list`);
       await block('game.list', another).locator('.docs-failures').waitFor();
+    });
+
+    test('goes back to where one was', async () => {
+      const position = (): Promise<number> => another.evaluate('Math.round(scrollY)');
+      await another.setViewportSize({ width: 1280, height: 700 });
+      const link = another.getByRole('link', { name: 'Link to user.search' });
+      await link.scrollIntoViewIfNeeded();
+      const before = await position();
+      await link.click();
+      await block('user.search', another).locator('.docs-failures').waitFor();
+      while ((await position()) < before + 100) await setTimeout(50);
+      await another.goBack();
+      while (Math.abs((await position()) - before) > 5) await setTimeout(50);
     });
 
     test('another tab has no key', async () => {
@@ -358,7 +425,7 @@ describe('Swagger UI in a browser', () => {
 
   test('nothing was asked of other hosts, and the browser had nothing to complain of', () => {
     expect(foreign).toEqual([]);
-    // The reply 401 above is one that the browser notes by itself.
-    expect(complaints.filter((text) => !text.includes('the server responded with a status of 401'))).toEqual([]);
+    // The refusals above are replies that the browser notes by itself.
+    expect(complaints.filter((text) => !/the server responded with a status of 40[013]/.test(text))).toEqual([]);
   });
 });

@@ -117,6 +117,21 @@ describe('reference in a browser', () => {
     );
   });
 
+  test('the introduction links to the pages that it names', async () => {
+    const page = await open();
+    const link = page.locator('redoc a[href$="/guides/keys"]').first();
+    expect(await link.getAttribute('href')).toBe(`${app.url}/guides/keys`);
+  });
+
+  test('an operation shows the patterns that can be read at a glance', async () => {
+    const page = await open(fragmentOf('game', 'game.create'));
+    const section = page.locator('[id="game/game.create"]');
+    await section.getByText('json.title').first().waitFor();
+    const text = await section.innerText();
+    expect(text).toContain('^Ver[0-9]+');
+    expect(text).not.toContain('Show pattern');
+  });
+
   test('the samples of an operation switch their language', async () => {
     const page = await open(fragmentOf('game', 'game.list'));
     const section = page.locator('[id="game/game.list"]');

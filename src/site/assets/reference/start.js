@@ -1,23 +1,27 @@
 // Starts the reference. Redoc would otherwise start by itself, with its own defaults.
+import { atHome, here } from '../assets/address.js';
 import { makeReachable } from './reachable.js';
 import { init } from './redoc.js';
 import { followScheme } from './scheme.js';
 
-const ROOT = new URL('../', location.href);
-const DOCUMENT = new URL('openapi.json', ROOT);
+const DOCUMENT = `${here}/openapi.json`;
 
-/** Where the samples of the document find the service, unless the operator names its address. */
-const LOCAL = 'http://localhost:3000';
+/** What a reader can take in at a glance; the rules of longer patterns, and of those with unseen characters, are told in words. */
+const READABLE = /^[\x20-\x7e]{1,40}$/;
 
-/** Adds to each operation the way to the page that sends it, and lets its samples call this service. */
-const atHome = (document) => {
-  const address = document.servers[0]?.url;
-  const own = /^https?:/.test(address) ? address : ROOT.href.replace(/\/$/, '');
-  document.info.description += `\n\nThe whole document: [JSON](${DOCUMENT}), [YAML](${ROOT}openapi.yaml).`;
+/** Leaves out the patterns that nobody reads: the document has them all. */
+const withoutLongPatterns = (_name, value) => {
+  if (typeof value?.pattern !== 'string' || READABLE.test(value.pattern)) return value;
+  const { pattern: _, ...rest } = value;
+  return rest;
+};
+
+/** Adds to each operation the way to the page that sends it. */
+const withLinks = (document) => {
+  document.info.description += `\n\nThe whole document: [JSON](${DOCUMENT}), [YAML](${here}/openapi.yaml).`;
   for (const { post } of Object.values(document.paths)) {
     const [tag] = post.tags;
-    post.description += `\n\n[Try it](${ROOT}docs/#/${tag}/${post.operationId})`;
-    for (const sample of post['x-codeSamples'] ?? []) sample.source = sample.source.replaceAll(LOCAL, own);
+    post.description += `\n\n[Try it](${here}/docs/#/${tag}/${post.operationId})`;
   }
   return document;
 };
@@ -33,7 +37,7 @@ if (!response.ok) throw new Error(`${DOCUMENT} answered ${response.status}.`);
 
 followScheme();
 // Given the document and not its address, Redoc offers no links to the services of others.
-const openapi = atHome(await response.json());
+const openapi = withLinks(JSON.parse(atHome(await response.text()), withoutLongPatterns));
 init(openapi, {
   codeSamples: { languages: languagesOf(openapi) },
   router: 'hash',

@@ -1,6 +1,10 @@
+import { check, noteOwner, ownerOfKey } from './key-check.js';
 import { faultOf, keyIn } from './key-format.js';
 
-/** The form for a key: says which form a key has, and refuses what has another. */
+/**
+ * The form for a key: says which form a key has, refuses what has another, and asks the service for the rest. It closes when
+ * the key is in use.
+ */
 const dialog =
   ({ React: { createElement: h, useEffect, useId, useRef, useState } }) =>
   ({ authSelectors, authActions, getComponent }) => {
@@ -8,6 +12,7 @@ const dialog =
     const element = useRef(null);
     const input = useRef(null);
     const [fault, setFault] = useState(undefined);
+    const [isChecking, setChecking] = useState(false);
     const [[name, schema]] = authSelectors.shownDefinitions().first().entrySeq().toArray();
     const isAuthorized = authSelectors.authorized().has(name);
     const close = () => authActions.showDefinitions(false);
@@ -19,14 +24,30 @@ const dialog =
       return () => opener?.focus();
     }, []);
 
-    const submit = (event) => {
+    const submit = async (event) => {
       event.preventDefault();
+      if (isChecking) return;
       const key = keyIn(input.current.value);
-      const found = faultOf(key, schema.get('bearerFormat') ?? '\\S+');
-      setFault(found);
-      if (found === undefined)
-        authActions.authorizeWithPersistOption({ [name]: { name, schema: schema.toJS(), value: key } });
-      else input.current.focus();
+      const wrongForm = faultOf(key, schema.get('bearerFormat') ?? '\\S+');
+      setFault(wrongForm);
+      setChecking(wrongForm === undefined);
+      const { owner, fault: refusal } = wrongForm === undefined ? await check(key) : {};
+      setChecking(false);
+      // Closed meanwhile.
+      if (!element.current) return;
+      if (owner === undefined) {
+        setFault(wrongForm ?? refusal);
+        input.current.focus();
+        return;
+      }
+      noteOwner(owner);
+      authActions.authorizeWithPersistOption({ [name]: { name, schema: schema.toJS(), value: key } });
+      close();
+    };
+
+    const forget = () => {
+      noteOwner(undefined);
+      authActions.logoutWithPersistOption([name]);
     };
 
     const form = [
@@ -48,15 +69,16 @@ const dialog =
         h('p', { id: `${id}fault`, role: 'alert', className: 'docs-fault' }, fault),
         h('p', { id: `${id}help` }, 'Paste it with or without “Bearer” in front.'),
       ),
-      h('button', { key: 'submit', type: 'submit', className: 'docs-primary' }, 'Use this key'),
-    ];
-    const done = [
-      h('p', { key: 'done', role: 'status' }, 'A key is in use, in this tab alone.'),
       h(
         'button',
-        { key: 'forget', type: 'button', onClick: () => authActions.logoutWithPersistOption([name]) },
-        'Forget the key',
+        { key: 'submit', type: 'submit', className: 'docs-primary', 'aria-disabled': isChecking },
+        isChecking ? 'Checking …' : 'Use this key',
       ),
+    ];
+    const done = [
+      h('p', { key: 'done' }, ownerOfKey()),
+      h('p', { key: 'where' }, 'It is in use in this tab alone.'),
+      h('button', { key: 'forget', type: 'button', onClick: forget }, 'Forget the key'),
     ];
 
     return h(
@@ -81,6 +103,7 @@ const button =
       'div',
       { className: 'docs-authorize' },
       h('button', { type: 'button', className: 'authorize', onClick }, isAuthorized ? 'Key in use' : 'Authorize'),
+      h('p', { role: 'status' }, isAuthorized && ownerOfKey()),
       showPopup && h(Popup),
     );
   };

@@ -1,5 +1,7 @@
 import { badgesOf } from './access.js';
-import { operationCount } from './order.js';
+
+/** How many operations there are, as the page came with them. */
+const operationCount = document.querySelectorAll('[data-operation]').length;
 
 const textOf = (operation, tag) => {
   const details = operation.get('operation');

@@ -1,15 +1,23 @@
+/** Notes in the history where the page is scrolled to, before a click adds an address to it. */
+const notePosition = () => history.replaceState({ ...history.state, scrollY }, '');
+
 /**
- * Shows the operation of a changed address, as the back button and a followed link bring it. By the action itself, since
- * `layoutActions.show` would add the address to the history once more.
+ * Shows the operation of a changed address: after the back button where the page was scrolled to then, after a link at its
+ * top. By the action itself, since `layoutActions.show` would add the address to the history once more.
  */
 const followAddress = ({ layoutSelectors, getStore }) => {
   const [tag, id] = decodeURIComponent(location.hash).replace(/^#\/?/, '').split('/');
-  if (!tag) return;
+  const position = history.state?.scrollY;
+  if (!tag) {
+    scrollTo(0, position ?? 0);
+    return;
+  }
   const show = (thing) => getStore().dispatch({ type: 'layout_show', payload: { thing, shown: true } });
   show(layoutSelectors.isShownKeyFromUrlHashArray([tag]));
   const key = layoutSelectors.isShownKeyFromUrlHashArray([tag, id]);
   show(key);
-  document.getElementById(CSS.escape(key.join('-')))?.scrollIntoView();
+  if (position === undefined) document.getElementById(CSS.escape(key.join('-')))?.scrollIntoView();
+  else requestAnimationFrame(() => scrollTo(0, position));
 };
 
 const layout =
@@ -60,6 +68,7 @@ export const layoutPlugin = (system) => ({
           (original, { getSystem }) =>
           (...args) => {
             original(...args);
+            document.addEventListener('click', notePosition, { capture: true });
             window.addEventListener('hashchange', () => followAddress(getSystem()));
           },
       },

@@ -3,10 +3,10 @@ import { filterPlugin } from './filter.js';
 import { keepInTab } from './key-storage.js';
 import { labelsPlugin } from './labels.js';
 import { layoutPlugin } from './layout.js';
-import { orderPlugin } from './order.js';
 import { repliesPlugin } from './replies.js';
 import { samplesPlugin } from './samples.js';
 import { followScheme } from './scheme.js';
+import { servedPlugin } from './served.js';
 import { snippetsPlugin } from './snippets.js';
 import { summaryPlugin } from './summary.js';
 
@@ -15,7 +15,7 @@ followScheme();
 
 // `swagger-ui-init.js` starts Swagger UI when all has loaded, with the plugins that it finds by this name.
 window.SwaggerUIStandalonePreset = [
-  orderPlugin,
+  servedPlugin,
   filterPlugin,
   layoutPlugin,
   summaryPlugin,

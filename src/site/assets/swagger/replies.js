@@ -69,6 +69,43 @@ const failure =
 const fold = (h, title, ...children) =>
   h('details', { className: 'docs-fold' }, h('summary', null, title), ...children);
 
+/** The envelope of a failure in a reply, as far as it has one. */
+const failureIn = (body) => {
+  try {
+    return JSON.parse(body).error?.json;
+  } catch {
+    return undefined;
+  }
+};
+
+/** A text of the service, in which back quotes mark code. */
+const withCode = (h, text = '') =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? h('code', { key: index }, part) : part));
+
+/** A failure in words, before its JSON: the message, what to do about it, and each fault of the input. */
+const explanation = (h, { message, data: { reason, hint, issues = [] } }) =>
+  h(
+    'div',
+    { className: 'live-failure' },
+    h(
+      'p',
+      null,
+      h('strong', null, withCode(h, message)),
+      ' ',
+      withCode(h, hint),
+      ' ',
+      h('a', { href: `../errors#${reason}` }, reason),
+    ),
+    issues.length > 0 &&
+      h(
+        'ul',
+        null,
+        issues.map(({ path, message: fault }, index) =>
+          h('li', { key: index }, h('code', null, path === '' ? 'json' : path), ' ', withCode(h, fault)),
+        ),
+      ),
+  );
+
 /** The headers of a reply by their names in lower case; Swagger UI cuts what has a comma into lists. */
 const headersOf = (response) =>
   Object.fromEntries(
@@ -81,6 +118,7 @@ const liveResponse = (system) => {
   return ({ response, path, method, specSelectors, getComponent, getConfigs }) => {
     const headers = headersOf(response);
     const body = response.get('text');
+    const failed = response.get('ok') ? undefined : failureIn(body);
     const request = specSelectors.mutatedRequestFor(path, method);
     const limits = limitsOf(headers);
     const ResponseBody = getComponent('responseBody');
@@ -98,7 +136,9 @@ const liveResponse = (system) => {
         ' ',
         limits !== undefined && h('span', { className: 'live-limits' }, limits),
       ),
-      response.get('error') && h(Markdown, { source: String(response.get('message')) }),
+      failed
+        ? explanation(h, failed)
+        : response.get('error') && h(Markdown, { source: String(response.get('message')) }),
       body &&
         h(ResponseBody, {
           content: body,
