@@ -28,7 +28,8 @@ const either = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
 /** The procedures that an unknown name most likely means. */
-const meant = (name: string): string[] => {
+export const meantIds = (name: string): string[] => {
+  if (name.length > MAX_NAME) return [];
   const sought = plain(name);
   const same = all.find((id) => plain(id) === sought);
   if (same !== undefined) return [same];
@@ -48,7 +49,7 @@ const LISTED = '`/docs/` lists all procedures.';
 /** `Did you mean `game.list`?`, or the names to choose from; undefined where none is near. `show` formats a name. */
 export const meantProcedures = (name: string, show: (id: string) => string): string | undefined => {
   if (name.length > MAX_NAME) return undefined;
-  const found = meant(name);
+  const found = meantIds(name);
   if (found.length > 0) return `Did you mean ${either(found.map(show).map(code))}?`;
   const router = routerOf(name);
   if (router === undefined) return undefined;

@@ -57,6 +57,30 @@ const small = (value: unknown, definitions: Definitions): unknown => {
   return withoutNullChoice(Object.fromEntries(members) as ToolSchema);
 };
 
+/** The keywords of an output that tell what is where. */
+const SHAPE = new Set(['type', 'properties', 'items', 'anyOf']);
+
+/** A schema with nothing but names and types, so that more members, as later versions may add them, do no harm. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (!isSchema(value)) return value;
+  const kept = Object.entries(value).filter(([keyword]) => SHAPE.has(keyword));
+  return Object.fromEntries(
+    kept.map(([keyword, said]) => [
+      keyword,
+      keyword === 'properties'
+        ? Object.fromEntries(Object.entries(said as Definitions).map(([name, one]) => [name, shapeOf(one)]))
+        : shapeOf(said),
+    ]),
+  );
+};
+
+/** The JSON Schema of a tool's output: names and types of its members. It has no references. */
+export const outputSchemaOf = (output: z.ZodType): ToolSchema & { type: 'object' } => {
+  const { $defs = {}, ...whole } = z.toJSONSchema(output, { io: 'output' }) as ToolSchema & { $defs?: Definitions };
+  return { ...(shapeOf(small(whole, $defs)) as ToolSchema), type: 'object' };
+};
+
 /**
  * The JSON Schema of a tool's input, as short as possible, since the service validates by the contract. It has no
  * references, and no choice at the top, which some clients do not understand.

@@ -2,9 +2,9 @@ import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/
 import { z } from 'zod';
 import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
-import { AppError } from '../../errors.ts';
 import { errorDocs, failureOf, type FailureContext } from '../../http/message/failures.ts';
 import { ToolCalls } from './tool-calls.ts';
+import { unknownTool } from './terms.ts';
 import { idOf, toolsFor } from './tools.ts';
 import type { McpSession } from './session.ts';
 import { version } from '../../version.ts';
@@ -86,9 +86,8 @@ export const serverFactory = (calls: RpcPipeline, { config, log }: Pick<RpcConte
         const { name, arguments: input = {} } = params;
         const id = idOf(name);
         if (id === undefined) {
-          const unknown = new AppError('PROCEDURE_NOT_FOUND', { hint: '`tools/list` has the names of all tools.' });
           // The protocol demands the code for invalid parameters.
-          throw protocolError(unknown, session, failureContext, ProtocolErrorCode.InvalidParams);
+          throw protocolError(unknownTool(name), session, failureContext, ProtocolErrorCode.InvalidParams);
         }
         const call = { procedure: calls.find(id), input, meta: _meta };
         return toolCalls.make(call, session.beginCall(id, signal));

@@ -1,5 +1,4 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { ErrorResponse } from '../../../contract/index.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { type Payload, textPayload, valuePayload } from '../payload.ts';
@@ -8,6 +7,7 @@ import { AppError } from '../../errors.ts';
 import { failureOf, type FailureContext, toAppError } from '../../http/message/failures.ts';
 import type { CallObservation } from '../../telemetry/hooks.ts';
 import type { ToolCallContext } from './session.ts';
+import { assertFlat, failureInTerms } from './terms.ts';
 
 /**
  * The longest answer to a read, in bytes, more than any model reads. In memory it takes ten times as much, since the
@@ -51,9 +51,14 @@ const assertReadable = ({ effect }: Procedure, bytes: number): void => {
   throw new AppError('ANSWER_TOO_LARGE', { hint });
 };
 
-/** The same twice: for clients that know structured content, and for those that do not. */
+const textOf = (content: object) => ({ type: 'text' as const, text: JSON.stringify(content) });
+
+/**
+ * An output twice: for clients that know structured content, and for those that do not. A failure is text alone, since
+ * clients hold structured content against the schema of the output.
+ */
 const resultOf = (content: Record<string, unknown>): CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify(content) }],
+  content: [textOf(content)],
   structuredContent: content,
 });
 
@@ -80,7 +85,7 @@ export class ToolCalls {
       const place = { procedure: call.procedure.id, requestId, traceId };
       const { body } = failureOf(error, place, this.#failureContext);
       await toolCall.onFailure(body.error.json.data.reason);
-      return { ...resultOf({ ...body } satisfies ErrorResponse), isError: true };
+      return { content: [textOf(failureInTerms(body))], isError: true };
     } finally {
       toolCall.end();
     }
@@ -101,6 +106,7 @@ export class ToolCalls {
       },
     };
     const authorized = await this.#calls.authorize(procedure, context);
+    assertFlat(input);
     const payload = sentOf(input);
     const bytes = Buffer.byteLength(payload.text);
     if (bytes > procedure.bodyLimit) throw new AppError('PAYLOAD_TOO_LARGE');

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Procedure, procedures, type Scope } from '../../../contract/index.ts';
-import { inputSchemaOf, type ToolSchema } from './schema.ts';
+import { inputSchemaOf, outputSchemaOf, type ToolSchema } from './schema.ts';
 
 /** Hints on a tool for clients: https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations */
 interface Annotations {
@@ -17,6 +17,7 @@ export interface Tool {
   title: string;
   description: string;
   inputSchema: ToolSchema & { type: 'object' };
+  outputSchema: ToolSchema & { type: 'object' };
   annotations: Annotations;
 }
 
@@ -33,11 +34,18 @@ const annotationsOf = ({ effect, name }: Procedure): Annotations => {
 
 const inputOf = ({ route }: Procedure): z.ZodType => (route.body as z.ZodObject<{ json: z.ZodType }>).shape.json;
 
+/** The schema of the envelope `result.data.json`. */
+type Reply = z.ZodObject<{ result: z.ZodObject<{ data: z.ZodObject<{ json: z.ZodType }> }> }>;
+
+const outputOf = ({ route }: Procedure): z.ZodType =>
+  (route.responses[200] as Reply).shape.result.shape.data.shape.json;
+
 const toolOf = (procedure: Procedure): Tool => ({
   name: nameOf(procedure),
   title: procedure.route.summary,
   description: procedure.route.description,
   inputSchema: inputSchemaOf(inputOf(procedure)),
+  outputSchema: outputSchemaOf(outputOf(procedure)),
   annotations: annotationsOf(procedure),
 });
 

@@ -40,10 +40,11 @@ export const connect = async (url: string, { key, era = 'modern', headers = {} }
 export const callTool = (client: Client, id: string, input: unknown = {}): Promise<CallToolResult> =>
   client.callTool({ name: nameOf({ id }), arguments: input as Record<string, unknown> });
 
-/** What a tool answered, in both of its forms. @throws Error when they differ */
-export const contentOf = ({ content, structuredContent }: CallToolResult): unknown => {
+/** What a tool answered: an output in both of its forms, a failure as text. @throws Error when the forms differ */
+export const contentOf = ({ content, structuredContent, isError }: CallToolResult): unknown => {
   const [first, ...others] = content;
   if (first?.type !== 'text' || others.length > 0) throw new Error('There is more than one text.');
+  if (isError === true && structuredContent === undefined) return JSON.parse(first.text);
   if (first.text !== JSON.stringify(structuredContent)) throw new Error('The text is not the structured content.');
   return structuredContent;
 };

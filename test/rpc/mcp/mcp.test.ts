@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type CallToolResult, type Client, SdkHttpError } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
+import { type ErrorResponse, procedures, READ_BODY_LIMIT, scopes } from '../../../contract/index.ts';
 import type { ConcurrencyLimiter } from '../../../src/overload/concurrency-limiter.ts';
 import { CallerLeft } from '../../../src/errors.ts';
 import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
@@ -139,7 +139,29 @@ describe('over HTTP', () => {
       expect(reasonOf(result)).toBe('VALIDATION_FAILED');
       expect(body.error.json.data.issues.length).toBeGreaterThan(2);
       body.error.json.data.requestId = expect.any(String);
+      body.error.json.data.hint = body.error.json.data.hint.replace('game.list', 'game_list');
       expect(contentOf(result)).toEqual(body);
+    });
+
+    test('is told to pass its arguments flat, and a fault in the terms of tools', async () => {
+      const client = await connect(app.url, { era });
+      const failureOf = async (id: string, input: object) => {
+        const { error } = contentOf(await callTool(client, id, input)) as ErrorResponse;
+        return {
+          issues: error.json.data.issues?.map(({ path, message }) => `${path} ${message}`),
+          hint: error.json.data.hint,
+        };
+      };
+      expect((await failureOf('game.list', { json: PAGE })).issues).toEqual([
+        '/json is not an argument of this tool: pass the members of `json` as the arguments themselves',
+      ]);
+      expect(await failureOf('game.list', { limit: 0, page: 1 })).toEqual({
+        issues: ['/limit must be a whole number from 1 to 100'],
+        hint: '`issues` lists every fault; each `path` is a JSON pointer into the arguments.',
+      });
+      expect((await failureOf('user.getProfile', { id: 'me' })).hint).toBe(
+        '`user_me` reads the user of your API key; `user_getProfile` takes an id.',
+      );
     });
 
     test('is told what it may not call', async () => {
@@ -152,10 +174,18 @@ describe('over HTTP', () => {
 
     test('is told that there is no such tool', async () => {
       const client = await connect(app.url, { era });
-      for (const name of ['games_list', 'game.list', 'constructor', '']) {
+      const all = '`tools/list` has the names of all tools.';
+      for (const [name, hint] of [
+        ['games_list', `Did you mean \`game_list\`? ${all}`],
+        ['game.list', `Did you mean \`game_list\`? ${all}`],
+        ['game_getAll', `Did you mean \`game_list\`? ${all}`],
+        ['getById', `Did you mean \`game_getById\` or \`image_getById\`? ${all}`],
+        ['constructor', all],
+        ['', all],
+      ] as const) {
         await expect(client.callTool({ name, arguments: {} })).rejects.toMatchObject({
           code: -32602,
-          data: { reason: 'PROCEDURE_NOT_FOUND', httpStatus: 404 },
+          data: { reason: 'PROCEDURE_NOT_FOUND', httpStatus: 404, hint },
         });
       }
     });

@@ -1,0 +1,49 @@
+import { type ErrorResponse, type Issue, procedures } from '../../../contract/index.ts';
+import { AppError } from '../../errors.ts';
+import { meantIds } from '../../suggestions/procedures.ts';
+import { idOf, nameOf } from './tools.ts';
+
+// The texts of failures in the terms of tools: the tools' names, and arguments in place of an envelope.
+
+const known = new Set<string>(procedures.map(({ id }) => id));
+
+const inTerms = (text: string): string =>
+  text
+    .replaceAll(/`(\w+\.\w+)`/g, (whole, id: string) => (known.has(id) ? `\`${nameOf({ id })}\`` : whole))
+    .replace('a JSON pointer into `json`', 'a JSON pointer into the arguments');
+
+const issueInTerms = (issue: Issue): Issue => ({ ...issue, message: inTerms(issue.message) });
+
+/** The envelope of a failure, with its texts in the terms of tools. */
+export const failureInTerms = ({ error: { json } }: ErrorResponse): ErrorResponse => {
+  const { hint, issues, ...data } = json.data;
+  return {
+    error: {
+      json: {
+        ...json,
+        message: inTerms(json.message),
+        data: {
+          ...data,
+          ...(issues && { issues: issues.map(issueInTerms) }),
+          ...(hint !== undefined && { hint: inTerms(hint) }),
+        },
+      },
+    },
+  };
+};
+
+/** Refuses the envelope of the HTTP API, `{"json": {…}}`, as arguments. @throws AppError VALIDATION_FAILED */
+export const assertFlat = (input: unknown): void => {
+  const [[name, value] = [], ...others] = Object.entries(Object(input) as object) as [string, unknown][];
+  if (name !== 'json' || others.length > 0 || typeof value !== 'object') return;
+  const message = 'is not an argument of this tool: pass the members of `json` as the arguments themselves';
+  throw new AppError('VALIDATION_FAILED', { issues: [{ path: '/json', code: 'unrecognized_keys', message }] });
+};
+
+/** The failure for a name that no tool has, with the most likely one. */
+export const unknownTool = (name: string): AppError => {
+  const found = idOf(name.replaceAll('.', '_')) ? [name.replaceAll('_', '.')] : meantIds(name.replace('_', '.'));
+  const near = found.map((id) => `\`${nameOf({ id })}\``).join(' or ');
+  const all = '`tools/list` has the names of all tools.';
+  return new AppError('PROCEDURE_NOT_FOUND', { hint: near === '' ? all : `Did you mean ${near}? ${all}` });
+};
