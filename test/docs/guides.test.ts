@@ -153,6 +153,18 @@ describe('guides', () => {
       }
     });
 
+    test('/llms.txt names each operation in a line, and shows one call whole', () => {
+      const text = llmsText(BRAND, address);
+      const [before = ''] = text.split('\n## ');
+      const named = [...before.matchAll(/^- `([\w.]+)`: .+ \((?:public|scope \w+:\w+)\)$/gm)].map(([, id]) => id);
+      expect(named).toEqual(procedures.map(({ id }) => id));
+      expect(before).toMatch(/```sh\ncurl https:\/\/api\.example\.com\/api\/trpc\/game\.list /);
+      const [, shown = ''] = /```json\n(.+)\n```/.exec(before) ?? [];
+      const { example } = procedures.find(({ id }) => id === 'game.list') as (typeof procedures)[number];
+      expect(JSON.parse(shown)).toEqual({ result: { data: { json: example.output } } });
+      expect(text.length).toBeLessThan(8000);
+    });
+
     test('/llms-full.txt tells of each operation its input, output, errors of its own, and a call', () => {
       for (const { id, reasons } of procedures) {
         const [, text = ''] = full.split(`\n### ${id}\n`);

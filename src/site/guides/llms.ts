@@ -1,6 +1,6 @@
 import type { Brand } from '../../config/config.ts';
 import { type Guide, guides } from './catalogue.ts';
-import { operationsText } from './operations.ts';
+import { exampleText, operationLines, operationsText } from './operations.ts';
 import { guideMarkdown, renderedGuides } from './pages.ts';
 
 // For language models and programs that use them: https://llmstxt.org.
@@ -23,6 +23,9 @@ export const llmsText = ({ name }: Brand, address: string): string => {
     `# ${name}`,
     `> ${SUMMARY}`,
     `[${address}/llms-full.txt](${address}/llms-full.txt) holds the guides and all operations in one file.`,
+    'The operations:',
+    operationLines(),
+    exampleText(address),
     '## Guides',
     lines(({ isForClients }) => isForClients),
     '## Reference',

@@ -144,6 +144,25 @@ const operationText = (procedure: Procedure, address: string): string => {
   ].join('\n');
 };
 
+/** A line for each operation: its name, its summary and who may call it. */
+export const operationLines = (): string =>
+  procedures
+    .map(
+      ({ id, access, route }) => `- \`${id}\`: ${route.summary} (${access === 'public' ? access : `scope ${access}`})`,
+    )
+    .join('\n');
+
+/** One call at `address`, as Markdown, and the shape of its reply. */
+export const exampleText = (address: string): string => {
+  const procedure = procedures[0] as Procedure;
+  return [
+    'An example:',
+    `\`\`\`sh\n${curlOf(procedure, address)}\n\`\`\``,
+    'It answers:',
+    `\`\`\`json\n${JSON.stringify({ result: { data: { json: procedure.example.output } } })}\n\`\`\``,
+  ].join('\n\n');
+};
+
 /** All operations in short, as Markdown: inputs, outputs, errors of their own, and a call of each at `address`. */
 export const operationsText = (address: string): string => {
   const shown = procedures.flatMap((procedure) => [unfolded(inputOf(procedure)), unfolded(outputOf(procedure))]);
