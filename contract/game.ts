@@ -294,6 +294,7 @@ export const game = router('game', {
       'Lists games that share tags with this one. Rare shared tags count more than common ones; the same type and the same original author count too. If there are too few, games of the same type follow, then the latest games.',
     access: 'public',
     effect: 'read',
+    cost: 'high',
     input: z.strictObject({
       gameId,
       limit: wholeNumber(1, MAX_RELATED).default(DEFAULT_RELATED).describe('The number of games'),

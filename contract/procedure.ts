@@ -36,6 +36,8 @@ interface Spec<
   effect: E;
   input: I;
   output: O;
+  /** `high` for a read that takes several times the work of a list; left out for all others. */
+  cost?: 'high';
   /** The reasons it can fail for beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
   /** The member of the input whose words are searched for, where there is one. */
@@ -55,6 +57,8 @@ export interface ProcedureMetadata {
   reasons: readonly Reason[];
   /** Largest request body in bytes. */
   bodyLimit: number;
+  /** The work that a call takes, compared with that of others. */
+  cost: 'usual' | 'high';
   /** The member of the input whose words are searched for. */
   searchMember: string | undefined;
   /** The member of the input that is a list of records to store together. */
@@ -188,6 +192,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       effect: spec.effect,
       reasons,
       bodyLimit: bodyLimitOf(spec),
+      cost: spec.cost ?? 'usual',
       searchMember: spec.searchMember,
       recordsMember: spec.recordsMember,
       answersList: spec.output instanceof z.ZodObject && 'items' in spec.output.shape,

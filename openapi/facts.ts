@@ -21,6 +21,7 @@ import {
   MAX_SUMMARY_IMAGES,
   procedures,
   RATE_SECONDS,
+  READS_PER_HIGH_COST,
   type RateName,
   rates,
   READ_BODY_LIMIT,
@@ -44,10 +45,15 @@ const number = (value: number): string => value.toLocaleString('en-US');
 const table = (head: string[], rows: string[][]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
+const highCost = procedures
+  .filter(({ cost }) => cost === 'high')
+  .map(({ id }) => code(id))
+  .join(', ');
+
 /** The calls that each rate counts. */
 const rateWords: Record<RateName, string> = {
-  read: 'Reads with a key',
-  anonymous: 'Reads without a key',
+  read: `Reads with a key; ${highCost} counts as ${READS_PER_HIGH_COST}`,
+  anonymous: 'Reads without a key, counted likewise',
   write: 'Writes',
   search: 'Searches: `game.list` and `image.list` with `search`, and `user.search`. Each also counts as a read',
   work: `Milliseconds of work: the time a call takes, plus one for every ${inBytes(SENT_BYTES_PER_MS)} you send and every ${inBytes(ANSWERED_BYTES_PER_MS)} you receive`,
@@ -116,6 +122,9 @@ export const facts = {
   publicOperations: operationsOf('public'),
   readRate: number(rates.read),
   anonymousRate: number(rates.anonymous),
+  writeRate: number(rates.write),
+  searchRate: number(rates.search),
+  workRate: number(rates.work),
   bodies: bodyTable,
   rates: rateTable,
   reasons: reasonTable,

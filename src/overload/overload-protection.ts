@@ -8,20 +8,20 @@ import { RetryThrottle } from './retry-throttle.ts';
 
 /**
  * Classes of work that have limits of their own for each router, so that a crowd in one leaves the others alone: single
- * records, lists, searches, related records, and writes.
+ * records, lists, searches, other reads of high cost, and writes.
  */
-type WorkClass = 'record' | 'list' | 'search' | 'related' | 'write';
+type WorkClass = 'record' | 'list' | 'search' | 'expensive' | 'write';
 
 /**
  * The calls that always run at once. Records are read by their keys, up to 64 in one query, and concurrent writes are
  * stored by 64 in one transaction: fewer would leave these half empty. With fewer of the others, calls would wait in
  * vain.
  */
-const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, related: 4, write: 64 };
+const LEAST: Record<WorkClass, number> = { record: 64, list: 4, search: 4, expensive: 4, write: 64 };
 
 const workClassOf = (procedure: Procedure, callClass: CallClass): WorkClass => {
   if (callClass !== 'read') return callClass;
-  if (procedure.name === 'getRelated') return 'related';
+  if (procedure.cost === 'high') return 'expensive';
   return procedure.answersList ? 'list' : 'record';
 };
 

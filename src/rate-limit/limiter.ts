@@ -83,13 +83,13 @@ export class RateLimiter {
   }
 
   /** Charges what a call costs beyond one, by its input, valid or not. @throws AppError RATE_LIMITED */
-  chargeInput(limitKey: RateLimitKey, { callClass, cost }: Classified): void | Promise<void> {
+  chargeInput(limitKey: RateLimitKey, { callClass, charge }: Classified): void | Promise<void> {
     const { owner } = limitKey;
     if (callClass === 'search') {
       return this.#charge(limitKey, [{ policy: this.policies.search, owner, cost: 1 }]);
     }
-    if (cost > 1) {
-      return this.#charge(limitKey, [{ policy: this.#policyOf(limitKey, callClass), owner, cost: cost - 1 }]);
+    if (charge > 1) {
+      return this.#charge(limitKey, [{ policy: this.#policyOf(limitKey, callClass), owner, cost: charge - 1 }]);
     }
   }
 

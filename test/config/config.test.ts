@@ -33,7 +33,7 @@ describe('configuration', () => {
       corsOrigins: ['*'],
       shutdownDelayMs: 0,
       shutdownTimeoutMs: 10_000,
-      quotas: { read: 600, anonymous: 120, write: 120, search: 60, work: 30_000 },
+      quotas: { read: 3000, anonymous: 600, write: 120, search: 120, work: 30_000 },
       redisUrl: undefined,
       redisTimeoutMs: 5,
     });
@@ -74,7 +74,7 @@ describe('configuration', () => {
       corsOrigins: ['https://a.example.com', 'http://localhost:8080'],
       shutdownDelayMs: 3000,
       shutdownTimeoutMs: 0,
-      quotas: { read: 1, anonymous: 120, write: 120, search: 60, work: 9 },
+      quotas: { read: 1, anonymous: 600, write: 120, search: 120, work: 9 },
       redisUrl: environment.REDIS_URL,
       redisTimeoutMs: 20,
     });

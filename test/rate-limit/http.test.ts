@@ -123,6 +123,29 @@ describe('each class of calls', () => {
   });
 });
 
+describe('the default rates', () => {
+  test('let an office of sixteen open a page of twenty games at once, without a key', async () => {
+    await start('on');
+    const author = await app.aUser();
+    const games = Array.from({ length: 20 }, (_, n) => ({ title: `Game ${n}` }));
+    const { items } = (await app.call('game.batchCreate', { games }, author.key)) as { items: { id: string }[] };
+    const page = async (): Promise<Seen[]> => [
+      await call('game.list', { limit: 20, page: 1 }),
+      ...(await Promise.all(items.map(({ id }) => call('game.getById', { id })))),
+    ];
+    const seen = (await Promise.all(Array.from({ length: 16 }, page))).flat();
+    expect(seen.map(({ status }) => status)).toEqual(Array.from({ length: 16 * 21 }, () => 200));
+  });
+
+  test('give a caller with a key five times as much', async () => {
+    await start('on');
+    const author = await app.aUser();
+    const policiesOf = ({ headers }: Seen): string => headers['ratelimit-policy'] ?? '';
+    expect(policiesOf(await call('game.list', LIST))).toContain('"anonymous";q=600;w=60');
+    expect(policiesOf(await call('game.list', LIST, author))).toContain('"read";q=3000;w=60');
+  });
+});
+
 describe('several at once', () => {
   test('a batch of calls costs what they cost', async () => {
     await start('read=10,anonymous=5,write=3,search=2');

@@ -4,7 +4,7 @@
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { classify } from '../../src/rate-limit/call-class.ts';
-import { SITE_FACTOR, UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
+import { READS_PER_HIGH_COST, SITE_FACTOR, UNKNOWN_KEYS, VIEW_SECONDS } from '../../contract/index.ts';
 import { AppError } from '../../src/errors.ts';
 import { RateLimitHeaders } from '../../src/http/message/rate-limit-headers.ts';
 import { MOST_DEBT, type Policy, type RateLimitStatus } from '../../src/rate-limit/buckets.ts';
@@ -176,7 +176,7 @@ describe('the network of an address', () => {
 });
 
 describe('RATE_LIMIT', () => {
-  const defaults = { read: 600, anonymous: 120, write: 120, search: 60, work: 30_000 };
+  const defaults = { read: 3000, anonymous: 600, write: 120, search: 120, work: 30_000 };
 
   test.each([
     ['on', defaults],
@@ -220,8 +220,8 @@ const recordsOf = (n: number): object[] => Array.from({ length: n }, () => ({}))
 
 describe('the rates of a caller', () => {
   const quotas = { read: 6, anonymous: 3, write: 20, search: 2, work: 1000 };
-  const list = { effect: 'read', searchMember: 'search', recordsMember: undefined } as const;
-  const batch = { effect: 'write', searchMember: undefined, recordsMember: 'games' } as const;
+  const list = { effect: 'read', cost: 'usual', searchMember: 'search', recordsMember: undefined } as const;
+  const batch = { effect: 'write', cost: 'usual', searchMember: undefined, recordsMember: 'games' } as const;
   let rates: RateLimiter;
   let noted: RateLimitStatus[];
   const accountOf = (key: string | undefined, address = '192.0.2.1') =>
@@ -297,6 +297,14 @@ describe('the rates of a caller', () => {
       expect(refusalOf(() => rates.chargeInput(account, classify(list, input)))).toBeUndefined();
     }
     expect(countOf(() => rates.chargeInput(account, classify(list, { search: ' x' })))).toBe(2);
+  });
+
+  test('a read of high cost counts as several', () => {
+    const account = accountOf('key');
+    const related = { ...list, searchMember: undefined, cost: 'high' } as const;
+    expect(refusalOf(() => rates.chargeCall(account, 'read'))).toBeUndefined();
+    expect(refusalOf(() => rates.chargeInput(account, classify(related, {})))).toBeUndefined();
+    expect(noted.at(-1)).toMatchObject({ policy: { name: 'read' }, left: 6 - READS_PER_HIGH_COST });
   });
 
   test('a tenth of a write is charged for each record of a batch', () => {
