@@ -32,6 +32,7 @@ import { listOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM } from '../shared/common.ts';
 import { note, print, printable, printTable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
+import { RateLimitNotice } from './rate-limit-notice.ts';
 
 const ORIGIN = 'https://verify.example.com';
 const FAILED = 1;
@@ -84,10 +85,22 @@ const readDocument = async (file: string): Promise<ClientDocument> => {
 
 /** Makes the run. @throws CommandError with the exit status of why it cannot be made */
 const runOf = async (target: Parameters<typeof verify>[0], seed: number): Promise<VerifyRun> => {
+  const notice = new RateLimitNotice();
   try {
     return await verify(target, {
-      withProgress: (checks, work) => withProgress(checks, work, 'checks'),
-      onWait: (seconds) => note(`The deployment wants to be left alone: going on in ${seconds} s.`),
+      withProgress: (checks, work) => {
+        notice.begin(checks);
+        return withProgress(
+          checks,
+          (advance) =>
+            work((more) => {
+              notice.advance(more);
+              advance(more);
+            }),
+          'checks',
+        );
+      },
+      onWait: (seconds) => notice.onWait(seconds),
       onBase: (baseUrl) => note(`Taking ${baseUrl} for the base of ${target.baseUrl}.`),
     });
   } catch (error) {

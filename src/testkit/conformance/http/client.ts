@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Mismatch, Skip } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
+import { paceOf } from './pace.ts';
 import type { Exchange, Reply, Request, SentRequest } from '../exchange.ts';
 
 export interface ClientOptions {
@@ -11,7 +12,7 @@ export interface ClientOptions {
   /** The name of the run, part of each request id. */
   run: string;
   timeoutMs: number;
-  /** Told how many seconds the deployment wants to be left alone. */
+  /** Told how many seconds the deployment asks to wait. */
   onWait: (seconds: number) => void;
 }
 
@@ -63,6 +64,8 @@ export class Client {
   #part = '0';
   #sent = 0;
   #overloadedFor = 0;
+  /** The milliseconds to wait before the next request, so that it is not refused. */
+  #paceMs = 0;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -84,8 +87,8 @@ export class Client {
   }
 
   /**
-   * Sends a request, with a request id of its own unless it brings one. Where the deployment limits rates, or has no
-   * room, waits as it asks to, and sends the same again.
+   * Sends a request, with a request id of its own unless it brings one. Where the deployment limits rates, it keeps to the
+   * pace of their headers; where that refuses it, or has no room, it waits as asked, and sends the same again.
    * @throws NoReply, and Skip when that has happened too often
    */
   async send(subject: string, path: string, { method = 'POST', headers = {}, body }: Request): Promise<Reply> {
@@ -105,6 +108,10 @@ export class Client {
       body,
     };
     for (let waited = 0; ;) {
+      if (this.#paceMs > 0) {
+        this.#options.onWait(this.#paceMs / 1000);
+        await sleep(this.#paceMs);
+      }
       const reply = await this.#exchange(subject, requestId, request);
       const seconds = this.#patienceWith(reply, waited);
       if (seconds === undefined) {
@@ -141,6 +148,7 @@ export class Client {
       });
       const text = await response.text();
       const { status, headers: received } = response;
+      this.#paceMs = paceOf(received);
       this.#silence.delete(subject);
       return { subject, requestId, request, status, headers: received, text, json: parsed(text) };
     } catch (error) {
