@@ -1,7 +1,7 @@
 // Compiles, unless nothing has changed since this did so last: to find that out takes the compiler longer than all else
 // that a start does. Where only what production needs is installed there is no compiler, and what is there is run.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const STAMP = 'dist/.built';
@@ -38,7 +38,7 @@ const sources = [
 ];
 
 const built = statSync(STAMP, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-if (sources.some((path) => changed(path) >= built)) {
+if (process.argv.includes('--always') || sources.some((path) => changed(path) >= built)) {
   const began = new Date();
   try {
     execFileSync(process.execPath, [COMPILER, '-p', 'tsconfig.build.json'], {
@@ -47,6 +47,13 @@ if (sources.some((path) => changed(path) >= built)) {
   } catch (error) {
     // The compiler has said what is wrong.
     process.exit(error.status ?? 1);
+  }
+  // The compiler leaves what it made of sources that are no longer there.
+  for (const folder of [...FOLDERS, 'openapi']) {
+    for (const name of readdirSync(join('dist', folder), { recursive: true })) {
+      const isStale = /\.js(?:\.map)?$/.test(name) && !existsSync(join(folder, name.replace(/\.js(?:\.map)?$/, '.ts')));
+      if (isStale) rmSync(join('dist', folder, name));
+    }
   }
   // What is saved while it compiles is newer.
   writeFileSync(STAMP, '');

@@ -2,7 +2,7 @@
 // makes, compiled, with a lock file of what production needs: `npm ci` installs exactly that, and `npm start` needs no
 // compiler. It also has our .npmrc, which `npm pack` leaves out: no package is to run a script when it is installed.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { description, lock } from './production.mjs';
@@ -22,10 +22,6 @@ try {
   const name = run('npm', 'pack', '--silent', '--pack-destination', temporary).trimEnd().split('\n').at(-1);
   run('tar', '-xzf', join(temporary, name), '-C', temporary);
   const folder = join(temporary, 'package');
-  // What is left in dist/ of sources that are no more.
-  for (const file of readdirSync(join(folder, 'dist'), { recursive: true })) {
-    if (file.endsWith('.js') && !existsSync(file.replace(/js$/, 'ts'))) rmSync(join(folder, 'dist', file));
-  }
   rmSync(join(folder, '.ci'), { recursive: true });
   const { scripts, files, exports: _, allowScripts, ...rest } = description;
   const released = {

@@ -106,12 +106,15 @@ const unknownIds = ({ chance }: VerifySession): Record<string, string> => ({
   [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
 });
 
+/** An operation without an id has nothing to look for that is not there: it depends on the records whether it finds one. */
 const notFound = (reason: Reason): Provocation =>
-  refused(reason, ({ example, idMember = 'id' }, session) =>
-    Object.entries(unknownIds(session)).map(([what, id]) => ({
-      what,
-      request: { body: bodyOf({ ...session.marked(example.input), [idMember]: id }) },
-    })),
+  refused(reason, ({ example, idMember }, session) =>
+    idMember === undefined
+      ? []
+      : Object.entries(unknownIds(session)).map(([what, id]) => ({
+          what,
+          request: { body: bodyOf({ ...session.marked(example.input), [idMember]: id }) },
+        })),
   );
 
 /** An input that would change nothing, were it not refused. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { errorOf, ErrorResponse, type Reason } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
 import type { Reply } from '../exchange.ts';
-import { differences, type Finding, Mismatch, show } from './finding.ts';
+import { differences, type Finding, Mismatch, show, Skip } from './finding.ts';
 import { valueAt } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
 import { strict } from '../contract/strict.ts';
@@ -104,9 +104,16 @@ export const failureFindings = (reply: Reply): Finding[] => {
   return first && ailmentOf(reply) ? [ailmentOr(reply, first)] : findings;
 };
 
-/** The output in a reply that has to be a success, strictly as the contract says. @throws Mismatch */
-export const expectSuccess = ({ success }: Operation, reply: Reply): unknown => {
+/**
+ * The output in a reply that has to be a success, strictly as the contract says.
+ * @throws Mismatch, and Skip where an operation without an id says that there is no record for it
+ */
+export const expectSuccess = ({ success, idMember, notFound }: Operation, reply: Reply): unknown => {
   const { status, json } = reply;
+  const reason = valueAt(json, ['error', 'json', 'data', 'reason']);
+  if (idMember === undefined && notFound !== undefined && reason === notFound) {
+    throw new Skip('there is no record that it could answer');
+  }
   const isResult = status === 200 && valueAt(json, ['result']) !== undefined;
   const finding = { expected: 'status 200 with a result', came: describeReply(reply) };
   demandThat(isResult, reply, ailmentOr(reply, finding));
