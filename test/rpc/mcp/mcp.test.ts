@@ -148,7 +148,7 @@ describe('over HTTP', () => {
       const failureOf = async (id: string, input: object) => {
         const { error } = contentOf(await callTool(client, id, input)) as ErrorResponse;
         return {
-          issues: error.json.data.issues?.map(({ path, message }) => `${path} ${message}`),
+          issues: error.json.data.issues?.map((issue) => `${issue.path} ${issue.message}`),
           hint: error.json.data.hint,
         };
       };
