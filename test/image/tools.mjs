@@ -11,8 +11,8 @@ const execute = promisify(execFile);
 const sources = fileURLToPath(new URL('tools/', import.meta.url));
 const MINUTES = 6 * 60_000;
 
-/** Makes something once, in a folder of the cache named after the files that it is made of. @throws Lacking */
-const made = async (name, files, make) => {
+/** Makes something, in a folder of the cache named after the files that it is made of. @throws Lacking */
+const makeOnce = async (name, files, make) => {
   const hash = createHash('sha256');
   for (const file of files) hash.update(readFileSync(join(sources, file)));
   const folder = join(cacheFolder(), 'image', `${name}-${hash.digest('hex').slice(0, 12)}`);
@@ -27,6 +27,16 @@ const made = async (name, files, make) => {
     rmSync(work, { recursive: true, force: true });
     throw new Lacking(`${name} cannot be had: ${(error.stderr || error.message).trim().split('\n').at(-1)}`);
   }
+};
+
+/** The tools that are being made, or are there, by name. */
+const tools = new Map();
+
+/** Several checks, which run at once, may need the same tool. @throws Lacking */
+const made = (name, files, make) => {
+  const tool = tools.get(name) ?? makeOnce(name, files, make);
+  tools.set(name, tool);
+  return tool;
 };
 
 /** The folder of `compose` and `kustomize`, as their makers' own modules build them. @throws Lacking */
