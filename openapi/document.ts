@@ -92,6 +92,25 @@ function sorted(value: unknown, areNames = false): unknown {
   return Object.fromEntries(areNames ? entries : entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
+/** The examples that the responses of operations name, taken out of them into components. */
+type NamedExamples = Record<string, unknown>;
+
+/** Puts references in place of the examples: openapi-generator warns that it "failed to get the schema name" of others. */
+const takeExamples = (paths: Record<string, { post: Operation }>): NamedExamples => {
+  const taken: NamedExamples = {};
+  for (const { post } of Object.values(paths)) {
+    for (const { content } of Object.values(post.responses)) {
+      const media: { examples?: Record<string, unknown> } = content['application/json'];
+      for (const [reason, example] of Object.entries(media.examples ?? {})) {
+        const name = `${post.operationId}.${reason}`;
+        taken[name] = example;
+        media.examples = { ...media.examples, [reason]: { $ref: `#/components/examples/${name}` } };
+      }
+    }
+  }
+  return taken;
+};
+
 /**
  * The OpenAPI document of the whole API, derived from the contract alone. Two calls give equal documents.
  * `@ts-rest/open-api` makes the paths; it knows neither JSON Schema of zod 4, nor components, examples, headers or scopes.
@@ -123,11 +142,13 @@ export const buildDocument = async (version: string, target: Target) => {
       schema === undefined ? null : components.ref(schema as z.ZodType, type === 'response' ? 'output' : 'input'),
     operationMapper: (generated, route) => operation(generated as GeneratedOperation, route as Route, target),
   });
+  const described = paths as Record<string, { post: Operation }>;
+  const examples = target === '3.0' ? { examples: takeExamples(described) } : {};
   return {
     openapi: target === '3.1' ? '3.1.1' : '3.0.3',
     ...head,
-    paths: sorted(paths as Record<string, { post: Operation }>),
-    components: sorted({ headers, parameters, schemas: components.schemas, securitySchemes }),
+    paths: sorted(described),
+    components: sorted({ ...examples, headers, parameters, schemas: components.schemas, securitySchemes }),
   };
 };
 

@@ -76,11 +76,26 @@ export class SchemaComponents {
     return { $ref: COMPONENTS + id };
   }
 
-  #add(name: string, schema: JsonSchema): void {
+  #add(name: string, written: JsonSchema): void {
+    const schema = this.#target === '3.1' ? written : this.#simple(name, written);
     const known = this.schemas[name];
     if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
       throw new Error(`Two different schemas have the id ${name}: one may be an input, the other an output`);
     }
     this.schemas[name] = schema;
+  }
+
+  /**
+   * A schema as openapi-generator understands it. It leaves all members out of an object that also demands one of several
+   * members, and warns of a map whose values have no name.
+   */
+  #simple(name: string, { anyOf, ...rest }: JsonSchema): JsonSchema {
+    const demands = (anyOf as JsonSchema[] | undefined)?.every((one) => Object.keys(one).join() === 'required');
+    const schema = anyOf === undefined || demands ? rest : { ...rest, anyOf };
+    const { additionalProperties: values } = schema;
+    if (typeof values !== 'object' || values === null || '$ref' in values) return schema;
+    if (Object.keys(values).length === 0) return { ...schema, additionalProperties: true };
+    this.#add(`${name}Value`, values as JsonSchema);
+    return { ...schema, additionalProperties: { $ref: `${COMPONENTS}${name}Value` } };
   }
 }
