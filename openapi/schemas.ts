@@ -90,12 +90,12 @@ export class SchemaComponents {
    * members, and warns of a map whose values have no name.
    */
   #simple(name: string, { anyOf, ...rest }: JsonSchema): JsonSchema {
-    const demands = (anyOf as JsonSchema[] | undefined)?.every((one) => Object.keys(one).join() === 'required');
+    const demands = anyOf?.every((one: object) => Object.keys(one).join() === 'required');
     const schema = anyOf === undefined || demands ? rest : { ...rest, anyOf };
     const { additionalProperties: values } = schema;
     if (typeof values !== 'object' || values === null || '$ref' in values) return schema;
     if (Object.keys(values).length === 0) return { ...schema, additionalProperties: true };
-    this.#add(`${name}Value`, values as JsonSchema);
+    this.#add(`${name}Value`, values);
     return { ...schema, additionalProperties: { $ref: `${COMPONENTS}${name}Value` } };
   }
 }

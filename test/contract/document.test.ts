@@ -56,8 +56,8 @@ const examplesIn = (document: Document) =>
     const bodies: [string, Reply][] = [['request', post.requestBody], ...Object.entries(post.responses)];
     return bodies.flatMap(([name, { content }]) => {
       const { schema, example, examples = {} } = content['application/json'];
-      const values = Object.entries(examples).map(([key, example]) => {
-        const { value } = ('$ref' in example ? resolve(document, example.$ref) : example) as { value: unknown };
+      const values = Object.entries(examples).map(([key, named]) => {
+        const { value } = ('$ref' in named ? resolve(document, named.$ref) : named) as { value: unknown };
         return [key, value] as const;
       });
       return [...values, ...(example === undefined ? [] : [['example', example] as const])].map(([key, value]) => ({

@@ -189,10 +189,12 @@ describe('supply chain', () => {
     });
 
     test('the Java generator by its SHA-256', () => {
-      const script = read('openapi/sdk/java/generate');
+      const script = read('openapi/sdk/java/generator');
       expect(script).toMatch(/^sha256=[0-9a-f]{64}$/m);
-      expect(script.indexOf('sha256sum --check')).toBeLessThan(script.indexOf('java -D'));
-      expect(script).toContain('echo "$sha256  $jar" | sha256sum --check');
+      // Its path is printed, and so it is run, only if it is the program with this hash.
+      expect(script).toContain('set -euo pipefail');
+      expect(script).toMatch(/^echo "\$sha256  \$jar" \| sha256sum --check --quiet >&2\necho "\$jar"\n$/m);
+      expect(read('openapi/sdk/java/generate')).toContain('jar=$(./generator)');
     });
 
     test('MySQL by the signature of Debian’s archive', () => {
