@@ -49,6 +49,9 @@ const relocate = (schema: JsonSchema, definitions: Definitions): JsonSchema =>
     return value.nullable === true ? { ...value, type: definitions[name]?.type } : value;
   });
 
+/** Names members of which an object has one at least, where the document may not say so by `anyOf`. */
+const REQUIRED_ANY_OF = 'x-required-any-of';
+
 /** Turns the zod schemas of the contract into named components and references to them. */
 export class SchemaComponents {
   /** The components met so far, by name. */
@@ -90,8 +93,9 @@ export class SchemaComponents {
    * members, and warns of a map whose values have no name.
    */
   #simple(name: string, { anyOf, ...rest }: JsonSchema): JsonSchema {
-    const demands = anyOf?.every((one: object) => Object.keys(one).join() === 'required');
-    const schema = anyOf === undefined || demands ? rest : { ...rest, anyOf };
+    const demanded: unknown[] = (anyOf ?? []).map((one: JsonSchema) => one.required?.[0]);
+    const choice = demanded.includes(undefined) ? { anyOf } : { [REQUIRED_ANY_OF]: demanded };
+    const schema: JsonSchema = anyOf === undefined ? rest : { ...rest, ...choice };
     const { additionalProperties: values } = schema;
     if (typeof values !== 'object' || values === null || '$ref' in values) return schema;
     if (Object.keys(values).length === 0) return { ...schema, additionalProperties: true };

@@ -101,10 +101,12 @@ const meant = (issue: z.core.$ZodIssue, member: string, body: z.ZodType, sent: u
 const isQuoted = (value: unknown): boolean =>
   typeof value === 'string' && /^(?:true|false|-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?)$/.test(value);
 
-/** A suggestion for an array in place of the input, where one member takes such a one. */
+/** A suggestion for an array in place of the input, where one member takes an array of records. */
 const memberFor = (body: z.ZodType, sent: unknown): string | undefined => {
   if (!Array.isArray(valueAt(sent, ['json']))) return undefined;
-  const arrays = Object.entries(membersAt(body, ['json'])).filter(([, schema]) => definitionOf(schema).element);
+  const arrays = Object.entries(membersAt(body, ['json'])).filter(
+    ([, schema]) => definitionOf(definitionOf(schema).element).shape,
+  );
   return arrays.length === 1 ? `put the array into \`${arrays[0]?.[0]}\`` : undefined;
 };
 

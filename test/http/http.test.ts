@@ -146,6 +146,7 @@ describe('a reply', () => {
       ...notFound,
       reason: 'GAME_NOT_FOUND',
       path: 'game.getById',
+      ...(id !== UNKNOWN_ID && { hint: expect.stringMatching(/^This is not an id of this service: /) }),
     });
   });
 

@@ -67,7 +67,9 @@ describe('a member of a batch', () => {
       const body = `${open.repeat(DEPTH)}1${close.repeat(DEPTH)}`;
       const { text, parse: read } = valuePayload(JSON.parse(body));
       expect(typeof read()).toBe('object');
-      expect(text).not.toBe(valuePayload(JSON.parse(body)).text);
+      // Node.js 26 writes what earlier versions find too deep.
+      if (Number(process.versions.node.split('.', 1)[0]) >= 26) expect(text).toBe(body);
+      else expect(text).not.toBe(valuePayload(JSON.parse(body)).text);
     }
   });
 });

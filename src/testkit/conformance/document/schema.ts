@@ -74,7 +74,11 @@ export const shapeOf = (document: unknown, schema: RawSchema): SchemaShape => {
     words: allowed && new Set(allowed.filter((one) => one !== null)),
     members: (rest['properties'] ?? {}) as Record<string, RawSchema>,
     required: new Set((rest['required'] as string[] | undefined) ?? []),
-    alternatives: listed.filter(isRequirement).map((one) => (one['required'] ?? []) as string[]),
+    alternatives: [
+      ...listed.filter(isRequirement).map((one) => (one['required'] ?? []) as string[]),
+      // The document of 3.0 says it by an extension.
+      ...((flat['x-required-any-of'] ?? []) as string[]).map((name) => [name]),
+    ],
     items: rest['items'] as RawSchema | undefined,
     others: rest['additionalProperties'] as RawSchema | boolean | undefined,
     limits: Object.fromEntries(
