@@ -99,7 +99,7 @@ export class SchemaComponents {
     const { additionalProperties: values } = schema;
     if (typeof values !== 'object' || values === null || '$ref' in values) return schema;
     if (Object.keys(values).length === 0) return { ...schema, additionalProperties: true };
-    this.#add(`${name}Value`, values);
+    this.#add(`${name}Value`, { description: `A value of ${name}.`, ...values });
     return { ...schema, additionalProperties: { $ref: `${COMPONENTS}${name}Value` } };
   }
 }

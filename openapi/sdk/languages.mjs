@@ -40,7 +40,7 @@ const languages = [
   {
     name: 'java',
     generator: 'openapi-generator',
-    pin: ['java/generate', /^version=(.+)$/m],
+    pin: ['java/generator', /^version=(.+)$/m],
     needs: ['java', 'javac', 'mvn'],
     extension: '.java',
     variants: [undefined, 'async'],

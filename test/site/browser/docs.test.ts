@@ -342,11 +342,11 @@ describe('Swagger UI in a browser', () => {
     test('goes back to where one was', async () => {
       const position = (): Promise<number> => another.evaluate('Math.round(scrollY)');
       await another.setViewportSize({ width: 1280, height: 700 });
-      const link = another.getByRole('link', { name: 'Link to user.search' });
+      const link = another.getByRole('link', { name: 'Link to image.getById' });
       await link.scrollIntoViewIfNeeded();
       const before = await position();
       await link.click();
-      await block('user.search', another).locator('.docs-failures').waitFor();
+      await block('image.getById', another).locator('.docs-failures').waitFor();
       while ((await position()) < before + 100) await setTimeout(50);
       await another.goBack();
       while (Math.abs((await position()) - before) > 5) await setTimeout(50);
