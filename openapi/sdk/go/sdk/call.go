@@ -132,6 +132,10 @@ func (c *call) judge(reply *reply, err error) (failure error, wait time.Duration
 		return c.connectionError(err), wait, isPassingError(err)
 	}
 	refusal := c.apiError(reply)
+	// Another server hasn't found the path: this says nothing of a record.
+	if refusal.Reason == "" && reply.status == http.StatusNotFound {
+		return c.unexpected(reply, notTheGateways), wait, false
+	}
 	if refusal.RetryAfter != nil {
 		wait = *refusal.RetryAfter
 	}

@@ -111,10 +111,36 @@ func (c *call) read(r *reply, output any) error {
 			return c.unexpected(r, " whose output lacks "+name)
 		}
 	}
+	// Followed, it would lead here for ever.
+	if next := textIn(members["nextCursor"]); next != "" && next == c.cursor() {
+		return c.unexpected(r, " whose nextCursor is the cursor that was sent")
+	}
 	var typed envelope[any]
 	typed.Result.Data.JSON = output
 	if err := json.Unmarshal(r.body, &typed); err != nil {
 		return c.unexpected(r, " whose output is not readable: "+err.Error())
 	}
 	return nil
+}
+
+// cursor returns the cursor that was sent; "" if there was none.
+func (c *call) cursor() string {
+	var sent struct {
+		JSON struct {
+			Cursor json.RawMessage `json:"cursor"`
+		} `json:"json"`
+	}
+	if err := json.Unmarshal(c.body, &sent); err != nil {
+		return ""
+	}
+	return textIn(sent.JSON.Cursor)
+}
+
+// textIn returns the text that JSON holds; "" if it holds none.
+func textIn(value json.RawMessage) string {
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return ""
+	}
+	return text
 }

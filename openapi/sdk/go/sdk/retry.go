@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -70,15 +70,16 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
+// secondsForm is that of seconds in Retry-After; some services send a fraction.
+var secondsForm = regexp.MustCompile(`^\d+(\.\d+)?$`)
+
 // retryAfterOf reads Retry-After, in seconds or as a date; nil if there is none, or none that can be read.
 func retryAfterOf(header http.Header, now func() time.Time) *time.Duration {
 	value := header.Get("Retry-After")
-	if value != "" && strings.Trim(value, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(value, 10, 32)
-		if err != nil {
-			seconds = 1<<31 - 1
-		}
-		return Ptr(time.Duration(seconds) * time.Second)
+	if secondsForm.MatchString(value) {
+		// A number out of range is infinite.
+		seconds, _ := strconv.ParseFloat(value, 64)
+		return Ptr(time.Duration(min(seconds, 1<<31) * float64(time.Second)))
 	}
 	until, err := http.ParseTime(value)
 	if err != nil {

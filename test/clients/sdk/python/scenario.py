@@ -1,7 +1,9 @@
+import asyncio
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
-from content_gateway import ApiError, ContentGateway
+from content_gateway import ApiError, AsyncContentGateway, ContentGateway
 from content_gateway.models import DownloadInput, ExtraInfoInput, GameInput
 
 gateway = ContentGateway()
@@ -29,6 +31,19 @@ print(f"create: {created.title}, {created.game_type}, tagged {', '.join(tag.name
 read = anyone.game.get_by_id(id=created.id)
 mirrors = ", ".join(download.name for download in read.extra_info.downloads)
 print(f"read: {read.description} By {read.extra_info.original_author}, from {mirrors}")
+
+
+# More calls at once than there are connections: each waits for its turn, and its time begins then.
+async def crowd() -> None:
+    async with AsyncContentGateway(api_key="", timeout=5) as everyone:
+        games = await asyncio.gather(*(everyone.game.get_by_id(id=created.id) for _ in range(1000)))
+    assert {game.id for game in games} == {created.id}
+
+
+asyncio.run(crowd())
+with ThreadPoolExecutor(200) as threads:
+    ids = threads.map(lambda _: anyone.game.get_by_id(id=created.id).id, range(400))
+    assert set(ids) == {created.id}
 
 for _ in range(2):
     favorite = gateway.game.toggle_favorite(game_id=created.id)

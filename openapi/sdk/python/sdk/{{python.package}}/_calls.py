@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from threading import BoundedSemaphore
 from typing import ParamSpec, TypeVar, cast
 
 import anyio
@@ -24,19 +25,43 @@ T = TypeVar("T")
 _ON_THE_WAY = (httpx.TransportError, httpx.DecodingError)
 
 
+class AsyncTurns:
+    """The turns of tasks. Made at the first call, as only then an event loop runs."""
+
+    def __init__(self, count: int) -> None:
+        """So many at once."""
+        self._count = count
+        self._semaphore: anyio.Semaphore | None = None
+
+    @property
+    def semaphore(self) -> anyio.Semaphore:
+        """What a task waits for."""
+        if self._semaphore is None:
+            self._semaphore = anyio.Semaphore(self._count, max_value=self._count)
+        return self._semaphore
+
+
 class Calls:
     """Sends the calls of ``ContentGateway``."""
 
-    def __init__(self, connection: Connection, http: httpx.Client, clock: Clock, all_of_reply: bool = False) -> None:
-        """Sends calls by an HTTP client; with ``all_of_reply`` they return a ``Response``."""
+    def __init__(
+        self,
+        connection: Connection,
+        http: httpx.Client,
+        clock: Clock,
+        turns: BoundedSemaphore,
+        all_of_reply: bool = False,
+    ) -> None:
+        """Sends calls by an HTTP client, in turns; with ``all_of_reply`` they return a ``Response``."""
         self._connection = connection
         self._http = http
         self._clock = clock
+        self._turns = turns
         self._all_of_reply = all_of_reply
 
     def responding(self) -> Calls:
         """The same, but calls return a ``Response``."""
-        return Calls(self._connection, self._http, self._clock, all_of_reply=True)
+        return Calls(self._connection, self._http, self._clock, self._turns, all_of_reply=True)
 
     def call(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> T:
         """Calls an operation, as often as the policy allows.
@@ -63,6 +88,11 @@ class Calls:
         return response
 
     def _attempt(self, exchange: Exchange[T]) -> Response[T]:
+        # Waiting for its turn is no part of an attempt.
+        with self._turns:
+            return self._send(exchange)
+
+    def _send(self, exchange: Exchange[T]) -> Response[T]:
         headers, deadline = exchange.begin()
         body = bytearray()
         try:
@@ -86,17 +116,23 @@ class AsyncCalls:
     """Sends the calls of ``AsyncContentGateway``."""
 
     def __init__(
-        self, connection: Connection, http: httpx.AsyncClient, clock: AsyncClock, all_of_reply: bool = False
+        self,
+        connection: Connection,
+        http: httpx.AsyncClient,
+        clock: AsyncClock,
+        turns: AsyncTurns,
+        all_of_reply: bool = False,
     ) -> None:
-        """Sends calls by an HTTP client; with ``all_of_reply`` they return a ``Response``."""
+        """Sends calls by an HTTP client, in turns; with ``all_of_reply`` they return a ``Response``."""
         self._connection = connection
         self._http = http
         self._clock = clock
+        self._turns = turns
         self._all_of_reply = all_of_reply
 
     def responding(self) -> AsyncCalls:
         """The same, but calls return a ``Response``."""
-        return AsyncCalls(self._connection, self._http, self._clock, all_of_reply=True)
+        return AsyncCalls(self._connection, self._http, self._clock, self._turns, all_of_reply=True)
 
     async def call(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> T:
         """Calls an operation, as often as the policy allows.
@@ -132,6 +168,11 @@ class AsyncCalls:
         return response
 
     async def _attempt(self, exchange: Exchange[T]) -> Response[T]:
+        # Waiting for its turn is no part of an attempt.
+        async with self._turns.semaphore:
+            return await self._send(exchange)
+
+    async def _send(self, exchange: Exchange[T]) -> Response[T]:
         headers, deadline = exchange.begin()
         body = bytearray()
         try:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from threading import BoundedSemaphore
 from types import TracebackType
 from typing import TypeVar
 
 import httpx
 
-from ._calls import AsyncCalls, Calls
+from ._calls import AsyncCalls, AsyncTurns, Calls
 from ._clock import AsyncClock, Clock
 from ._settings import Headers, connection_from
 from .procedures import AsyncProcedures, Procedures
@@ -16,6 +17,13 @@ A = TypeVar("A", bound="AsyncContentGateway")
 _TIMEOUT = 30.0
 _CONNECT_TIMEOUT = 5.0
 _MAX_RETRIES = 2
+_MAX_CONNECTIONS = 100
+
+
+def _limits(max_connections: int) -> httpx.Limits:
+    if max_connections < 1:
+        raise ValueError(f"max_connections must be at least 1, and is {max_connections}.")
+    return httpx.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)
 
 
 class ContentGateway(Procedures):
@@ -32,6 +40,7 @@ class ContentGateway(Procedures):
         timeout: float = _TIMEOUT,
         connect_timeout: float = _CONNECT_TIMEOUT,
         max_retries: int = _MAX_RETRIES,
+        max_connections: int = _MAX_CONNECTIONS,
         headers: Headers | None = None,
         http_client: httpx.Client | None = None,
         clock: Clock | None = None,
@@ -46,6 +55,8 @@ class ContentGateway(Procedures):
             timeout: The seconds that an attempt may take, from connecting to the end of the reply.
             connect_timeout: The seconds that connecting may take.
             max_retries: How many attempts may follow the first.
+            max_connections: How many calls may be under way at once. Others wait for their turn; the timeout of an attempt
+                begins when it has come.
             headers: Sent with each call.
             http_client: Sends the requests, through proxies, say; it isn't closed with this client. Its own timeouts
                 aren't used.
@@ -57,8 +68,9 @@ class ContentGateway(Procedures):
         connection = connection_from(base_url, api_key, timeout, connect_timeout, max_retries, headers)
         self._origin = connection.origin
         self._owns = http_client is None
-        self._http = httpx.Client() if http_client is None else http_client
-        super().__init__(Calls(connection, self._http, clock or Clock()))
+        limits = _limits(max_connections)
+        self._http = httpx.Client(limits=limits) if http_client is None else http_client
+        super().__init__(Calls(connection, self._http, clock or Clock(), BoundedSemaphore(max_connections)))
 
     def close(self) -> None:
         """Closes the connections, unless they are those of an ``http_client`` that was given."""
@@ -94,6 +106,7 @@ class AsyncContentGateway(AsyncProcedures):
         timeout: float = _TIMEOUT,
         connect_timeout: float = _CONNECT_TIMEOUT,
         max_retries: int = _MAX_RETRIES,
+        max_connections: int = _MAX_CONNECTIONS,
         headers: Headers | None = None,
         http_client: httpx.AsyncClient | None = None,
         clock: AsyncClock | None = None,
@@ -108,6 +121,8 @@ class AsyncContentGateway(AsyncProcedures):
             timeout: The seconds that an attempt may take, from connecting to the end of the reply.
             connect_timeout: The seconds that connecting may take.
             max_retries: How many attempts may follow the first.
+            max_connections: How many calls may be under way at once. Others wait for their turn; the timeout of an attempt
+                begins when it has come.
             headers: Sent with each call.
             http_client: Sends the requests, through proxies, say; it isn't closed with this client. Its own timeouts
                 aren't used.
@@ -119,8 +134,9 @@ class AsyncContentGateway(AsyncProcedures):
         connection = connection_from(base_url, api_key, timeout, connect_timeout, max_retries, headers)
         self._origin = connection.origin
         self._owns = http_client is None
-        self._http = httpx.AsyncClient() if http_client is None else http_client
-        super().__init__(AsyncCalls(connection, self._http, clock or AsyncClock()))
+        limits = _limits(max_connections)
+        self._http = httpx.AsyncClient(limits=limits) if http_client is None else http_client
+        super().__init__(AsyncCalls(connection, self._http, clock or AsyncClock(), AsyncTurns(max_connections)))
 
     async def close(self) -> None:
         """Closes the connections, unless they are those of an ``http_client`` that was given."""

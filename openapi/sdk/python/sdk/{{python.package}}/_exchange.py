@@ -138,6 +138,7 @@ class Exchange(Generic[T]):
         self._address = f"{connection.origin}{connection.base_url.path.rstrip('/')}"
         self.url = f"{str(connection.base_url).rstrip('/')}{operation.path}"
         self.content = msgspec.json.encode({"json": {} if parameters is None else parameters})
+        self._cursor = getattr(parameters, "cursor", None)
         self._headers = {
             "content-type": "application/json",
             "accept": "application/json",
@@ -252,17 +253,25 @@ class Exchange(Generic[T]):
         for member in msgspec.structs.fields(cast("type[msgspec.Struct]", self._operation.output)):
             if member.required and member.encode_name not in output:
                 raise unexpected(f" whose output lacks {member.encode_name}")
+        next_cursor = output.get("nextCursor")
+        if isinstance(next_cursor, str) and next_cursor == self._cursor:
+            # Followed, it would lead here for ever.
+            raise unexpected(" whose nextCursor is the cursor that was sent")
         try:
             return msgspec.convert(output, self._operation.output)
         except _UNREADABLE as error:
             raise unexpected(f" whose output is not readable: {str(error).rstrip('.')}") from error
 
-    def _refused(self, status: int, headers: httpx.Headers, body: bytes, now: float) -> errors.ApiError:
+    def _refused(self, status: int, headers: httpx.Headers, body: bytes, now: float) -> errors.GatewayError:
         kind = _BY_STATUS.get(status, errors.ServerError if 500 <= status < 600 else errors.ApiError)
         try:
             failure = msgspec.json.decode(body, type=_FailureEnvelope).error.json
         except _UNREADABLE:
             failure = None
+        if failure is None and status == 404:
+            # Another server hasn't found the path: this says nothing of a record.
+            what = f"404 {_media_type_of(headers)}, which no content gateway answers.{self._question(headers)}"
+            return self._unexpected(status, headers, body, what)
         data = failure.data if failure else None
         issues = (data and data.issues) or []
         request_id = (data and data.request_id) or headers.get("X-Request-Id")

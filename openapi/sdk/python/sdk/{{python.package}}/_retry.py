@@ -24,7 +24,7 @@ _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 8.0
 _JITTER = 0.25
 
-_SECONDS = re.compile(r"\d+", re.ASCII)
+_SECONDS = re.compile(r"\d+(\.\d+)?", re.ASCII)
 
 
 def _seconds_since_1970(date: str) -> float | None:

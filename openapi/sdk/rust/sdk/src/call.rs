@@ -175,6 +175,10 @@ impl<T> Call<T> {
         let Operation { id: operation, members, .. } = self.operation;
         let asked = Asked { operation, members, origin, address, idempotency_key, attempts, now: clock.now() };
         let output = reply.output(asked)?;
+        // Followed, it would lead here for ever.
+        if output.get("nextCursor").is_some_and(|next| next.is_string() && Some(next) == self.input.get("cursor")) {
+            return Err(reply.unexpected(asked, Fault::SameCursor));
+        }
         let data = (self.decode)(output, self)
             .map_err(|cause| reply.unexpected(asked, Fault::Unreadable(cause.to_string())))?;
         Ok(Response {

@@ -152,6 +152,7 @@ pub(crate) enum Fault {
     Redirect(String),
     NoEnvelope,
     Lacks(&'static str),
+    SameCursor,
     Unreadable(String),
 }
 
@@ -340,6 +341,7 @@ impl fmt::Display for UnexpectedReplyError {
             Fault::Foreign => write!(f, "{media_type}, which no content gateway answers")?,
             Fault::NoEnvelope => write!(f, "{media_type} without the gateway's envelope")?,
             Fault::Lacks(member) => write!(f, "{media_type} whose output lacks {member}")?,
+            Fault::SameCursor => write!(f, "{media_type} whose nextCursor is the cursor that was sent")?,
             Fault::Unreadable(cause) => write!(f, "{media_type} whose output is not readable: {cause}")?,
         }
         write!(f, ". Is {origin} a content gateway?{}", request(&self.request_id))

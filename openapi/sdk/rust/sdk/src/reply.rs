@@ -89,8 +89,11 @@ impl Reply {
         let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let error = &body["error"]["json"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        // Without a reason it is somebody else's.
+        // Without a reason it is somebody else's. One who hasn't found the path says nothing of a record.
         let reason = text(&error["data"]["reason"]);
+        if reason.is_none() && self.status == 404 {
+            return self.unexpected(asked, Fault::Foreign);
+        }
         let data = if reason.is_some() { &error["data"] } else { &Value::Null };
         let issues = data["issues"].as_array().into_iter().flatten();
         Error::Api(Box::new(ApiError {

@@ -42,11 +42,13 @@ fn backoff(attempts: u32) -> Duration {
     Duration::from_secs_f64(whole * (1.0 - JITTER * random))
 }
 
-/// What `Retry-After` asks for: whole seconds, or the time until a date, by the clock of the one who wrote it.
+/// What `Retry-After` asks for: seconds, also with a fraction, or the time until a date, by the clock of the one who wrote it.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    if [whole, fraction].iter().all(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())) {
+        let seconds = text.parse().unwrap_or(f64::INFINITY);
+        return Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
     }
     let date = |text: &str| httpdate::parse_http_date(text).ok();
     let until = date(text)?;

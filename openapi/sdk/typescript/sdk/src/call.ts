@@ -3,7 +3,7 @@ import type { FailedCall, FailedReply, GatewayError } from './errors.js';
 import { connectionFaultOf } from './fault.js';
 import { limitsOf, setHeaders } from './options.js';
 import type { Limits, Settings, WriteOptions } from './options.js';
-import { readFailure, readOutput, readRateLimit } from './reply.js';
+import { FOREIGN, readFailure, readOutput, readRateLimit } from './reply.js';
 import type { GatewayReply } from './reply.js';
 import { mayPass, retryAfterOf, waitAfter } from './retry.js';
 
@@ -49,17 +49,25 @@ const exchange = async (
 };
 
 /** What a whole reply means. */
-const outcomeOf = (operation: Operation, call: FailedCall, reply: FailedReply, settings: Settings): Outcome => {
+const outcomeOf = (
+  operation: Operation,
+  call: FailedCall,
+  reply: FailedReply,
+  { settings, cursor }: { settings: Settings; cursor: unknown },
+): Outcome => {
   const { status, headers, body } = reply;
   if (status >= 400) {
     const failure = readFailure(body, settings.baseUrl);
+    // Another server hasn't found the path: this says nothing of a record.
+    if (status === 404 && failure === null)
+      return { error: new UnexpectedReplyError(call, reply, FOREIGN), wait: null };
     const retryAfter = retryAfterOf(headers, settings.clock.now);
     return {
       error: new (apiErrorClassOf(status))(call, reply, failure, retryAfter),
       wait: mayPass(status, headers, failure?.reason) ? waitAfter(call.attempts, retryAfter) : null,
     };
   }
-  const read = readOutput(reply, operation);
+  const read = readOutput(reply, { ...operation, cursor });
   if ('fault' in read) return { error: new UnexpectedReplyError(call, reply, read.fault), wait: null };
   return {
     reply: {
@@ -94,9 +102,10 @@ const attempt = async (
   {
     headers,
     body,
+    cursor,
     limits,
     signal,
-  }: { headers: Headers; body: string; limits: Limits; signal: AbortSignal | undefined },
+  }: { headers: Headers; body: string; cursor: unknown; limits: Limits; signal: AbortSignal | undefined },
 ): Promise<Outcome> => {
   signal?.throwIfAborted();
   const ending = new AbortController();
@@ -111,7 +120,7 @@ const attempt = async (
     const request = { headers, body, signal: ending.signal };
     const sent = exchange(settings, settings.baseUrl + operation.path, request, limits.connectTimeoutMs);
     const reply = await Promise.race([sent, ended]);
-    return outcomeOf(operation, call, reply, settings);
+    return outcomeOf(operation, call, reply, { settings, cursor });
   } catch (cause) {
     signal?.throwIfAborted();
     return outcomeWithoutReply(call, cause, ending.signal.aborted, limits);
@@ -146,13 +155,14 @@ export const createCall =
     const limits = limitsOf(options, settings.limits);
     const headers = headersOf(settings, operation, options);
     const body = JSON.stringify({ json: input });
+    const { cursor } = input as { cursor?: unknown };
     const idempotencyKey = operation.writes ? headers.get('Idempotency-Key') : null;
     const numbered = !headers.has('X-Retry-Count');
 
     for (let attempts = 1; ; attempts += 1) {
       if (numbered && attempts > 1) headers.set('X-Retry-Count', String(attempts - 1));
       const call = { operation: operation.id, origin: settings.origin, attempts, idempotencyKey };
-      const outcome = await attempt(settings, operation, call, { headers, body, limits, signal });
+      const outcome = await attempt(settings, operation, call, { headers, body, cursor, limits, signal });
       if ('reply' in outcome) return outcome.reply as GatewayReply<T>;
       if (outcome.wait === null || attempts > limits.maxRetries) throw outcome.error;
       await settings.clock.sleep(outcome.wait * 1000, signal);

@@ -56,20 +56,25 @@ const parse = (text: string): unknown => {
 export const mediaTypeOf = (headers: Headers): string | undefined =>
   headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() || undefined;
 
-const FOREIGN = ', which no content gateway answers';
+export const FOREIGN = ', which no content gateway answers';
 const NO_ENVELOPE = " without the gateway's envelope";
 
-/** What is wrong with a page of a list; undefined if nothing is. */
-const faultOfPage = ({ items, nextCursor }: Record<string, unknown>): string | undefined => {
+/** What is wrong with a page of a list, which was asked for by `cursor`; undefined if nothing is. */
+const faultOfPage = ({ items, nextCursor }: Record<string, unknown>, cursor: unknown): string | undefined => {
   if (!Array.isArray(items)) return ' whose output is not readable: items is not a list';
+  // Followed, it would lead here for ever.
+  if (typeof nextCursor === 'string' && nextCursor === cursor) return ' whose nextCursor is the cursor that was sent';
   if (nextCursor === null || typeof nextCursor === 'string') return undefined;
   return ' whose output is not readable: nextCursor is neither a string nor null';
 };
 
-/** Reads a reply below 400. `members` are those that every output has; `paged` says whether it is a page of a list. */
+/**
+ * Reads a reply below 400. `members` are those that every output has; `paged` says whether it is a page of a list, and
+ * `cursor` by which it was asked for.
+ */
 export const readOutput = (
   { status, headers, body }: { status: number; headers: Headers; body: string },
-  { members, paged }: { members: readonly string[]; paged: boolean },
+  { members, paged, cursor }: { members: readonly string[]; paged: boolean; cursor: unknown },
 ): Read => {
   if (status !== 200) return { fault: FOREIGN };
   const json = parse(body);
@@ -78,7 +83,7 @@ export const readOutput = (
     return { fault: json === undefined && mediaTypeOf(headers) !== 'application/json' ? FOREIGN : NO_ENVELOPE };
   }
   const lacking = members.find((member) => !Object.hasOwn(data, member));
-  const fault = lacking === undefined ? paged && faultOfPage(data) : ` whose output lacks ${lacking}`;
+  const fault = lacking === undefined ? paged && faultOfPage(data, cursor) : ` whose output lacks ${lacking}`;
   return fault ? { fault } : { data };
 };
 

@@ -18,7 +18,7 @@ const dateOf = (text: string | null): number => (text !== null && HTTP_DATE.test
 export const retryAfterOf = (headers: Headers, now: () => number): number | null => {
   const text = headers.get('Retry-After');
   if (text === null) return null;
-  if (/^\d+$/.test(text)) return Number(text);
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
   const until = dateOf(text);
   if (Number.isNaN(until)) return null;
   const sent = dateOf(headers.get('Date'));

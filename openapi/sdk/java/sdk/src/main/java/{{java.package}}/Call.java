@@ -1,7 +1,9 @@
 package {{java.package}};
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.UUID;
@@ -61,13 +63,17 @@ final class Call<T> {
     String key = operation.writes() ? options.headers.get("Idempotency-Key") : null;
     Attempt attempt = new Attempt(operation.id(), transport.origin(), transport.address(), attempts, key);
     try {
-      if (failure == null) outcome.complete(Replies.read(operation, attempt, reply, transport.clock()));
+      if (failure == null) outcome.complete(Replies.read(operation, inputOf(body), attempt, reply, transport.clock()));
       else repeatUnlessFutile(errorOf(attempt, Futures.causeOf(failure)));
     } catch (GatewayError error) {
       repeatUnlessFutile(error);
     } catch (RuntimeException error) {
       outcome.completeExceptionally(error);
     }
+  }
+
+  private static JsonNode inputOf(byte[] body) {
+    return Json.parse(new String(body, StandardCharsets.UTF_8));
   }
 
   private GatewayError errorOf(Attempt attempt, Throwable cause) {

@@ -11,6 +11,7 @@ import java.util.Optional;
 /** Tells what a reply is: an output, a failure of the service, or nothing of a gateway's. */
 final class Replies {
   private static final int OK = 200;
+  private static final int NOT_FOUND = 404;
   private static final String FOREIGN = ", which no content gateway answers";
 
   private Replies() {}
@@ -18,16 +19,22 @@ final class Replies {
   /**
    * Reads a reply.
    *
+   * @param input what was sent, in its envelope
    * @throws ApiError if the service answered a failure
    * @throws UnexpectedReplyError if this is no reply of a gateway
    */
-  static <T> ApiResponse<T> read(Operation<T> operation, Attempt attempt, HttpResponse<byte[]> reply, GatewayClock clock) {
+  static <T> ApiResponse<T> read(
+      Operation<T> operation, JsonNode input, Attempt attempt, HttpResponse<byte[]> reply, GatewayClock clock) {
     int status = reply.statusCode();
     HttpHeaders headers = reply.headers();
     String body = new String(reply.body(), StandardCharsets.UTF_8);
     JsonNode json = Json.parse(body);
     if (status >= 400 && status < 600) {
       Failure failure = Failure.of(json, headers.firstValue("X-Request-Id").orElse(null), attempt.address());
+      // Another server hasn't found the path: this says nothing of a record.
+      if (status == NOT_FOUND && failure.reason() == null) {
+        throw new UnexpectedReplyError(attempt, status, headers, body, FOREIGN, null);
+      }
       throw ApiError.of(attempt, status, headers, failure, Retries.retryAfter(headers, clock).orElse(null));
     }
     boolean isJson = json != null || Texts.mediaType(headers).equals(Optional.of("application/json"));
@@ -41,6 +48,11 @@ final class Replies {
     for (String member : operation.members()) {
       if (output.has(member)) continue;
       throw new UnexpectedReplyError(attempt, status, headers, body, " whose output lacks " + member, null);
+    }
+    // Followed, it would lead here for ever.
+    if (output.path("nextCursor").isTextual() && output.path("nextCursor").equals(input.at("/json/cursor"))) {
+      String fault = " whose nextCursor is the cursor that was sent";
+      throw new UnexpectedReplyError(attempt, status, headers, body, fault, null);
     }
     try {
       return new ApiResponse<>(Json.read(output, operation.output()), status, headers, attempt.number(), body);

@@ -1,5 +1,6 @@
 package {{java.package}};
 
+import java.math.BigDecimal;
 import java.net.http.HttpHeaders;
 import java.security.cert.CertificateException;
 import java.time.DateTimeException;
@@ -17,7 +18,6 @@ final class Retries {
   private static final Duration TOO_LONG = Duration.ofSeconds(60);
 
   /** More seconds than anyone waits, and fewer than a long holds. */
-  private static final int MAX_DIGITS = 18;
 
   private static final double FIRST_WAIT_SECONDS = 0.5;
   private static final double LONGEST_WAIT_SECONDS = 8;
@@ -56,7 +56,7 @@ final class Retries {
   static Optional<Duration> retryAfter(HttpHeaders headers, GatewayClock clock) {
     Optional<String> value = headers.firstValue("Retry-After").map(String::strip);
     if (value.isEmpty()) return Optional.empty();
-    if (value.get().matches("\\d+")) return value.map(Retries::seconds);
+    if (value.get().matches("\\d+(\\.\\d+)?")) return value.map(Retries::seconds);
     // From the reply's own date: the clocks of the two sides may differ.
     return value
         .flatMap(Retries::date)
@@ -65,7 +65,8 @@ final class Retries {
   }
 
   private static Duration seconds(String digits) {
-    return Duration.ofSeconds(digits.length() > MAX_DIGITS ? Long.MAX_VALUE : Long.parseLong(digits));
+    BigDecimal nanoseconds = new BigDecimal(digits).movePointRight(9).min(BigDecimal.valueOf(Long.MAX_VALUE));
+    return Duration.ofNanos(nanoseconds.longValue());
   }
 
   private static Optional<Instant> date(String text) {
