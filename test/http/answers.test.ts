@@ -134,8 +134,8 @@ describe('a process with a heap of 512 MB, and records as large as they may be',
     expect(countOf(outcomes, 200)).toBe(9);
     expect(countOf(outcomes, 'ANSWER_TOO_LARGE')).toBe(MAX_BATCH_CALLS - 9);
     expect(bytes).toBeLessThan(ANSWER_LIMIT);
-    // One beside each call of the batch that is answered, or nearly.
-    expect(answered).toBeGreaterThan(5);
+    // There would be one if the batch kept the process to itself. A quiet machine answers almost thirty.
+    expect(answered).toBeGreaterThan(2);
     expect(await peakMemory()).toBeLessThan(600 * MB);
   });
 

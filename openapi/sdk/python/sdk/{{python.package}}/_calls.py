@@ -26,10 +26,10 @@ _ON_THE_WAY = (httpx.TransportError, httpx.DecodingError)
 
 
 class AsyncTurns:
-    """The turns of tasks. Made at the first call, as only then an event loop runs."""
+    """The turns of tasks. It is made at the first call, as only then an event loop runs."""
 
     def __init__(self, count: int) -> None:
-        """So many at once."""
+        """Lets ``count`` tasks in at once."""
         self._count = count
         self._semaphore: anyio.Semaphore | None = None
 
