@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { procedures } from '../../contract/index.ts';
 import { escapeUnseen } from '../../contract/text.ts';
 import type { Config } from '../config/config.ts';
+import { EXAMPLE_ADDRESS } from './guides/links.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -20,12 +21,9 @@ const files: Record<string, ServedDocument> = {
 const inOrder = (paths: ServedDocument['paths']) =>
   Object.fromEntries(procedures.map(({ route: { path } }) => [path, paths[path]]));
 
-/** The address of the service in the documents that are made here, until `withAddress` puts the caller's in. */
-const ADDRESS = 'http://localhost:3000';
-
 /** The pages that a text names, such as `/guides/keys`, as links. */
 const linked = (markdown: string): string =>
-  markdown.replaceAll(/`(\/(?:guides\/[\w-]+|errors(?:\.json)?))`/g, `[\`$1\`](${ADDRESS}$1)`);
+  markdown.replaceAll(/`(\/(?:guides\/[\w-]+|errors(?:\.json)?))`/g, `[\`$1\`](${EXAMPLE_ADDRESS}$1)`);
 
 /** A document as this operator publishes it. */
 const published = (document: ServedDocument, { brand: { name, contact, terms } }: Config) => ({
@@ -39,8 +37,8 @@ const published = (document: ServedDocument, { brand: { name, contact, terms } }
     }),
     ...(terms !== undefined && { termsOfService: terms }),
   },
-  servers: [{ url: ADDRESS }],
-  externalDocs: { description: 'Guides', url: `${ADDRESS}/guides/` },
+  servers: [{ url: EXAMPLE_ADDRESS }],
+  externalDocs: { description: 'Guides', url: `${EXAMPLE_ADDRESS}/guides/` },
   paths: inOrder(document.paths),
 });
 
@@ -51,8 +49,9 @@ const plain = (url: string): string =>
     .replaceAll(/[^\w.:/[\]%~-]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 
 /** A document, in JSON or YAML, whose servers, links and samples name this address of the service. */
-export const withAddress = (document: string, base: string): string => document.replaceAll(ADDRESS, plain(base));
+export const withAddress = (document: string, base: string): string =>
+  document.replaceAll(EXAMPLE_ADDRESS, plain(base));
 
-/** The published documents as JSON, by the paths that serve them; without the address of the service. */
+/** The published documents as JSON, by the paths that serve them, with the example address until `withAddress` replaces it. */
 export const documents = (config: Config): [path: string, json: string][] =>
   Object.entries(files).map(([path, document]) => [path, escapeUnseen(JSON.stringify(published(document, config)))]);

@@ -8,5 +8,5 @@ export const here = new URL('..', location.href).href.replace(/\/$/, '');
  */
 export const atHome = (text) => {
   const [{ url }] = JSON.parse(text).servers;
-  return text.replaceAll(url, here);
+  return text.replaceAll(url, () => here);
 };
