@@ -3,6 +3,8 @@
  * @tier fast
  */
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -39,6 +41,10 @@ const vectors = parseVectors({
     script('undated', [reply({ dated: false })]),
     script('nobody', [], { connect: 'refused' }),
     script('silent', [], { connect: 'silent' }),
+    script('behind-proxy', [reply({ text: 'ab', repeat: 3 })], { connect: 'proxy' }),
+    script('any-operation', [reply({ output: { until: 1 } })], {
+      call: { operation: 'game.getNewest', form: 'generic' },
+    }),
   ],
 });
 
@@ -126,6 +132,34 @@ describe('mock server', () => {
     expect(page.headers.get('location')).toBe(`${server.url.replace('127.0.0.1', 'localhost')}/trap`);
     expect(await page.text()).toBe('<p>');
     expect((await call('undated')).headers.get('date')).toBeNull();
+  });
+
+  test('it is the proxy of the one host that vectors have behind one', async () => {
+    const { hostname, port } = new URL(server.url);
+    /** Sends a request to the server as to a proxy, with the whole address in its first line. */
+    const throughProxy = async (url: string) => {
+      const sent = request({ host: hostname, port, path: url, method: 'POST' }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      return { status: response.statusCode, body: await text(response) };
+    };
+    const path = '/proxied/behind-proxy/api/trpc/game.getById';
+
+    expect(await throughProxy(`http://gateway.invalid${path}`)).toEqual({ status: 200, body: 'ababab' });
+    expect((await throughProxy(`${server.url}${path}`)).status).toBe(500);
+    expect(await (await fetch(`${server.url}/seen?run=proxied`)).json()).toEqual({
+      'behind-proxy': [expect.objectContaining({ path: '/api/trpc/game.getById' })],
+    });
+  });
+
+  test('an operation that the contract lacks is for generic calls alone', async () => {
+    const url = `${server.url}/generic/any-operation/api/trpc/game.getNewest`;
+
+    expect(await (await fetch(url, { method: 'POST', body: '{}' })).json()).toEqual({
+      result: { data: { json: { until: 1 } } },
+    });
+    expect(() => parseVectors({ vectors: [script('other', [], { call: { operation: 'game.getNewest' } })] })).toThrow(
+      'is no operation of the contract',
+    );
   });
 
   describe('connections', () => {

@@ -34,16 +34,17 @@ const failureOf = (
 
 /** The example of an operation. Of a list, `items` may name records by their ids alone. */
 const outputOf = ({ output, without }: ScriptedReply, operation: string): object => {
-  const example = procedures.find(({ id }) => id === operation)?.example.output as { items?: object[] };
-  const items = (output?.['items'] as unknown[] | undefined)?.map((id) => ({ ...example.items?.[0], id }));
+  const example = procedures.find(({ id }) => id === operation)?.example.output as { items?: object[] } | undefined;
+  const record = example?.items?.[0];
+  const items = record && (output?.['items'] as unknown[] | undefined)?.map((id) => ({ ...record, id }));
   const whole = Object.entries({ ...example, ...output, ...(items && { items }) });
   return Object.fromEntries(whole.filter(([name]) => !without.includes(name)));
 };
 
 /** The body of a reply to a vector's call, in the envelopes of the contract unless it is a text. */
 export const bodyOf = (reply: ScriptedReply, { call: { operation } }: Vector, requestId: string): string => {
-  const { text, failure } = reply;
-  if (text !== undefined) return text;
+  const { text, failure, repeat } = reply;
+  if (text !== undefined) return text.repeat(repeat);
   if (failure !== undefined) return JSON.stringify(failureOf({ ...reply, failure }, operation, requestId));
   return JSON.stringify({ result: { data: { json: outputOf(reply, operation) } } });
 };

@@ -19,6 +19,12 @@ interface Seen {
   reply: { status: number; headers: Record<string, string>; body: string } | null;
 }
 
+/** Hosts that exist nowhere: one is behind the proxy that this server is, the other behind none. */
+const PROXIED_HOST = 'gateway.invalid';
+const DIRECT_HOST = 'direct.invalid';
+/** Longer bodies are not told again. */
+const MAX_TOLD_BODY = 65_536;
+
 export interface MockServer {
   /** `http://127.0.0.1:4010` */
   url: string;
@@ -49,6 +55,9 @@ const answer = (response: ServerResponse, status: number, body: unknown): void =
  *   call, the key to use or null, and how far its clock is off.
  * - `POST /<run>/<vector>/api/trpc/<operation>` gets the replies of the vector in turn.
  * - `GET /seen?run=go` tells all requests of a run, by vector.
+ *
+ * It is a proxy, too, for the one host of the vectors whose client must take one: set `HTTP_PROXY` to its address, and
+ * `NO_PROXY` to `direct.invalid`.
  */
 export const startMockServer = async (vectors: readonly Vector[], port: number): Promise<MockServer> => {
   const byName = new Map(vectors.map((vector) => [vector.name, vector]));
@@ -64,14 +73,17 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
     own,
     refused: `http://${HOST}:${refused}`,
     silent: `http://${HOST}:${silence.port}`,
+    proxy: `http://${PROXIED_HOST}`,
+    'no-proxy': `http://${DIRECT_HOST}`,
   });
   const list = (run: string, own: string) =>
-    vectors.map(({ name, call, keyed, clockOffsetSeconds, connect }) => ({
+    vectors.map(({ name, call, keyed, clockOffsetSeconds, connect, typed }) => ({
       name,
       call,
       baseUrl: `${origins(own)[connect ?? 'own']}/${run}/${name}`,
       key: keyed ? VECTOR_KEY : null,
       ...(clockOffsetSeconds !== undefined && { clockOffsetSeconds }),
+      ...(typed && { typed }),
     }));
 
   const exchange = async (
@@ -97,7 +109,7 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
       path: `/${rest.join('/')}`,
       headers,
       body: await text(request),
-      reply: reply ? { status: reply.status, headers: reply.headers, body } : null,
+      reply: reply ? { status: reply.status, headers: reply.headers, body: body.slice(0, MAX_TOLD_BODY) } : null,
     });
     if (reply) await play(response, reply, body, { requestId, otherOrigin });
     else answer(response, 500, `The vector ${name} has ${vector.replies.length} replies.`);
@@ -105,10 +117,13 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
 
   const listener: RequestListener = (request, response) => {
     const own = `http://${HOST}:${request.socket.localPort}`;
-    const { pathname, searchParams } = new URL(request.url ?? '/', own);
+    const { pathname, searchParams, hostname } = new URL(request.url ?? '/', own);
     const run = searchParams.get('run') ?? '';
     if (pathname === '/vectors') answer(response, 200, list(run, own));
     else if (pathname === '/seen') answer(response, 200, Object.fromEntries(seenIn(run)));
+    // A client that asks its proxy names the host in the request line.
+    else if (request.url?.startsWith('http:') && hostname !== PROXIED_HOST)
+      answer(response, 500, `${hostname} is not to be asked for through a proxy.`);
     // A caller that is gone has seen enough.
     else void exchange(request, response, pathname, own.replace(HOST, 'localhost')).catch(() => undefined);
   };

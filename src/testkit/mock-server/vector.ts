@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { procedures } from '../../../contract/index.ts';
 
-const operations = procedures.map(({ id }) => id) as [string, ...string[]];
+const operations: ReadonlySet<string> = new Set(procedures.map(({ id }) => id));
 
 /** The server's reply to one request. */
 const Reply = z
@@ -17,6 +17,8 @@ const Reply = z
     failure: z.looseObject({ reason: z.string(), message: z.string().optional() }).optional(),
     /** Any other body: a text, sent as it is. */
     text: z.string().optional(),
+    /** How often the text is sent, one after the other, for bodies that are too long or too deep to write down. */
+    repeat: z.int().min(1).default(1),
     contentType: z.string().nullable().default('application/json'),
     /** Whether it has a `Date`. */
     dated: z.boolean().default(true),
@@ -34,11 +36,22 @@ const Reply = z
 export type ScriptedReply = z.output<typeof Reply>;
 
 const Call = z.strictObject({
-  operation: z.enum(operations),
+  /** One of the contract; with the form `generic`, any. */
+  operation: z.string(),
   /** The value of `json`. */
   input: z.record(z.string(), z.unknown()).default({}),
-  /** `call`: the operation alone. `pages`: page after page until there is none. `all`: the iterator over all records. */
-  form: z.enum(['call', 'pages', 'all']).default('call'),
+  /**
+   * `call`: the operation alone. `pages`: page after page until there is none. `page-iterator`: the iterator over pages. `all`: the
+   * iterator over all records. `generic`: the call of any operation by its name.
+   */
+  form: z.enum(['call', 'pages', 'page-iterator', 'all', 'generic']).default('call'),
+  /** Whether the method is given the value of the only member of the input, instead of the input. */
+  scalar: z.literal(true).optional(),
+  /**
+   * `withOptions`: a client is made with the key `cgk_other`, no retries and the header `X-First: 1`, and the one to call with
+   * is derived from it by the key and the options of this vector.
+   */
+  via: z.literal('withOptions').optional(),
   /** After how many records the iterator is left. */
   take: z.int().optional(),
   options: z
@@ -48,6 +61,10 @@ const Call = z.strictObject({
       connectTimeoutMs: z.int().optional(),
       idempotencyKey: z.string().optional(),
       headers: z.record(z.string(), z.string()).optional(),
+      /** After how many records the iterator ends by itself. */
+      maxRecords: z.int().optional(),
+      /** The name of the app, an option of the client. */
+      appName: z.string().optional(),
     })
     .default({}),
   /** When the caller loses interest: as it begins to wait, or 300 ms after the call. */
@@ -75,6 +92,8 @@ const Expected = z.strictObject({
       text: z.string().optional(),
       /** How the text begins, where its end is the platform's. */
       textStart: z.string().optional(),
+      /** A part of the text. */
+      textPart: z.string().optional(),
     })
     .optional(),
   cancelled: z.literal(true).optional(),
@@ -82,10 +101,12 @@ const Expected = z.strictObject({
   inputs: z.array(z.record(z.string(), z.unknown())).optional(),
   /** Headers of every request. */
   headers: z.record(z.string(), z.string()).optional(),
+  /** How the `User-Agent` of every request ends. */
+  userAgentEnd: z.string().optional(),
 });
 
 /** A scripted exchange: what a client is told to do, what it is answered, and what it has to make of it. */
-const Vector = z.strictObject({
+const AnyVector = z.strictObject({
   name: z.string().regex(/^[a-z0-9-]+$/),
   /** Its purpose, in a sentence. */
   about: z.string(),
@@ -94,11 +115,21 @@ const Vector = z.strictObject({
   keyed: z.boolean().default(false),
   /** How far the clock of the client is off. */
   clockOffsetSeconds: z.int().optional(),
-  /** An address where nothing listens (`refused`), or where connections are never accepted (`silent`). */
-  connect: z.enum(['refused', 'silent']).optional(),
+  /**
+   * An address where nothing listens (`refused`); where connections are never accepted (`silent`); that only this server knows,
+   * as the proxy that `HTTP_PROXY` names (`proxy`); or that does not exist, and that `NO_PROXY` names (`no-proxy`).
+   */
+  connect: z.enum(['refused', 'silent', 'proxy', 'no-proxy']).optional(),
+  /** Whether only those clients play it that check the types of members. */
+  typed: z.literal(true).optional(),
   /** The replies to the requests, in turn. A request beyond them is a failure. */
   replies: z.array(Reply).default([]),
   expect: Expected,
+});
+
+const Vector = AnyVector.refine(({ call }) => call.form === 'generic' || operations.has(call.operation), {
+  error: 'is no operation of the contract',
+  path: ['call', 'operation'],
 });
 export type Vector = z.output<typeof Vector>;
 

@@ -108,7 +108,8 @@ const playVectors = async (language, runs) => {
   try {
     for (const variant of language.variants) {
       const name = [language.name, variant].filter(Boolean).join('-');
-      const env = { VECTORS_URL: server.url, VECTORS_RUN: name };
+      const proxy = { HTTP_PROXY: server.url, NO_PROXY: 'direct.invalid', http_proxy: undefined, no_proxy: undefined };
+      const env = { VECTORS_URL: server.url, VECTORS_RUN: name, ...proxy };
       const output = run(programOf(language), ['vectors', ...(variant ? [variant] : [])], { env });
       runs.push({ run: name, results: await compareRun(server, { run: name, product: language.name, output }) });
     }

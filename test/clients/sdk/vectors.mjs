@@ -8,11 +8,15 @@ const read = (path) => JSON.parse(readFileSync(new URL(path, root), 'utf8'));
 const { vectors } = read('openapi/sdk/vectors.json');
 
 const USER_AGENT =
-  /^content-gateway-(typescript|python|go|java|rust)\/\d+\.\d+\.\d+ \(contract \d+\.\d+\.\d+; \w+ \S+\)$/;
+  /^content-gateway-(typescript|python|go|java|rust)\/\d+\.\d+\.\d+ \(contract \d+\.\d+\.\d+; \w+ \S+\)/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** How exactly an exact wait is met, in seconds. */
 const TOLERANCE = 0.001;
 const MOST_ISSUES = 10;
+/** How each SDK names the option that gives a client its key. */
+const KEY_OPTIONS = { typescript: 'apiKey', python: 'api_key', go: 'WithAPIKey', java: 'apiKey', rust: 'api_key' };
+/** What is compared of an attempt as its hook tells it, beside its wait. */
+const EVENT_MEMBERS = ['operation', 'attempt', 'status', 'reason', 'error', 'requestId'];
 
 const show = (value) => JSON.stringify(value) ?? 'nothing';
 
@@ -33,32 +37,39 @@ const parsed = (text) => {
 /** The failure that a reply tells of, if it does in the gateway's envelope. */
 const failureIn = (reply) => parsed(reply?.body ?? '')?.error?.json;
 
+const keyHint = (product) => `Give ${KEY_OPTIONS[product]}, or set CONTENT_GATEWAY_API_KEY.`;
+
 /** The text of an error, as all SDKs word what the service answers. */
-const textOf = (operation, { message, data }) => {
+const textOf = (operation, { message, data }, { retryAfter, attempts, key, product }) => {
   const issues = data.issues ?? [];
   const named = issues.slice(0, MOST_ISSUES).map(({ path, message: fault }) => `${path || '(input)'}: ${fault}`);
   const more = issues.length > MOST_ISSUES ? [`and ${issues.length - MOST_ISSUES} more`] : [];
+  const hint = data.reason === 'KEY_MISSING' && key === null ? keyHint(product) : data.hint;
   return [
     `${operation}: ${data.httpStatus} ${data.reason}: ${message}`,
     ...(issues.length > 0 ? [`Issues: ${[...named, ...more].join('; ')}.`] : []),
-    ...(data.hint ? [`Hint: ${data.hint}`] : []),
-    `(request ${data.requestId})`,
+    ...(hint ? [`Hint: ${hint}`] : []),
+    ...(retryAfter > 0 ? [`Retry after ${Math.ceil(retryAfter)} s.`] : []),
+    `(request ${data.requestId}${attempts > 1 ? `, after ${attempts} attempts` : ''})`,
   ].join(' ');
 };
 
 /** What follows from the last reply for the error that is raised. */
-const expectedError = (vector, seen, { key, baseUrl }) => {
+const expectedError = (vector, seen, { key, baseUrl, product, came }) => {
   const { operation } = vector.call;
   const last = seen.at(-1);
   const failure = failureIn(last?.reply);
   const common = {
     operation,
-    attempts: vector.expect.attempts,
+    attempts: vector.expect.error.attempts ?? vector.expect.attempts,
     idempotencyKey: last?.headers['idempotency-key'] ?? (key && vector.connect ? undefined : null),
   };
   if (!failure) return common;
   const { code, httpStatus: status, reason, requestId, issues = [], hint = null, docs = null } = failure.data;
   const after = last.reply.headers['Retry-After'];
+  const { attempts } = common;
+  // The text has the seconds of the error, whose own are compared beside it.
+  const retryAfter = came.error?.retryAfter ?? null;
   return {
     ...common,
     status,
@@ -69,8 +80,8 @@ const expectedError = (vector, seen, { key, baseUrl }) => {
     hint,
     docs: docs?.startsWith('/') ? baseUrl + docs : docs,
     requestId,
-    retryAfter: /^\d+$/.test(after ?? '') ? Number(after) : null,
-    text: textOf(operation, failure),
+    retryAfter: /^\d+(\.\d+)?$/.test(after ?? '') ? Number(after) : null,
+    text: textOf(operation, failure, { retryAfter, attempts, key, product }),
   };
 };
 
@@ -101,6 +112,10 @@ const checkRequest = ({ same, that }, vector, seen, index, { key, writes, produc
   same(`${at}: Authorization`, key === null ? undefined : `Bearer ${key}`, headers.authorization);
   that(USER_AGENT.test(headers['user-agent']), `${at}: User-Agent ${headers['user-agent']}`);
   that(headers['user-agent']?.startsWith(`content-gateway-${product}/`), `${at}: User-Agent ${headers['user-agent']}`);
+  that(
+    headers['user-agent']?.endsWith(vector.expect.userAgentEnd ?? ')'),
+    `${at}: the end of User-Agent ${headers['user-agent']}`,
+  );
   same(`${at}: body`, { json: vector.expect.inputs?.[index] ?? input }, parsed(body));
   const before = seen.slice(0, index).toReversed();
   const sameBefore = before.findIndex((other) => other.body !== body);
@@ -115,12 +130,13 @@ const checkRequest = ({ same, that }, vector, seen, index, { key, writes, produc
   for (const [name, value] of Object.entries(vector.expect.headers ?? {})) same(`${at}: ${name}`, value, headers[name]);
 };
 
-const checkError = ({ same, that }, vector, came, seen, { key, base, baseUrl, otherOrigin }) => {
-  const { type, text, textStart, ...members } = vector.expect.error;
+const checkError = ({ same, that }, vector, came, seen, { key, base, baseUrl, otherOrigin, product }) => {
+  const { type, text, textStart, textPart, ...members } = vector.expect.error;
   const error = came.error ?? {};
   same('error.type', type, error.type);
-  const expected = { ...expectedError(vector, seen, { key, baseUrl }), ...members };
-  const filledIn = (words) => words.replaceAll('{base}', base).replaceAll('{other}', otherOrigin);
+  const expected = { ...expectedError(vector, seen, { key, baseUrl, product, came }), ...members };
+  const filledIn = (words) =>
+    words.replaceAll('{base}', base).replaceAll('{other}', otherOrigin).replaceAll('{apiKey}', KEY_OPTIONS[product]);
   for (const [name, value] of Object.entries(expected)) {
     if (name === 'text' || value === undefined) continue;
     if (name === 'retryAfter' && value !== null) {
@@ -133,26 +149,68 @@ const checkError = ({ same, that }, vector, came, seen, { key, base, baseUrl, ot
   const wording = text === undefined ? expected.text : filledIn(text);
   if (wording !== undefined) same('the text', wording, came.text);
   if (textStart !== undefined) that(came.text?.startsWith(filledIn(textStart)), `the text is ${show(came.text)}`);
+  if (textPart !== undefined) that(came.text?.includes(textPart), `the text is ${show(came.text)}`);
+};
+
+/** Whether the client had a whole reply to this request: its connection stayed open, and its time was not over. */
+const isWhole = ({ end, delayMs = 0, pauseMs = 0 }, { timeoutMs = Infinity } = {}) =>
+  end === undefined && delayMs + pauseMs < timeoutMs;
+
+/** Holds the attempts that the hook was told of against the requests that came. */
+const checkEvents = ({ same, that }, vector, came, seen) => {
+  const { events } = came;
+  const { call, connect, expect, replies = [] } = vector;
+  if (!Array.isArray(events)) {
+    that(false, 'the hook was told of no attempts');
+    return;
+  }
+  const isConnected = connect === undefined || connect === 'proxy';
+  const attempts = isConnected ? seen.length : expect.attempts;
+  // An attempt that is cancelled is none that ended.
+  same('attempts told', call.cancel === 'during-reply' ? attempts - 1 : attempts, events.length);
+  for (const [index, event] of events.entries()) {
+    const retries = Number(seen[index]?.headers['x-retry-count'] ?? (isConnected ? 0 : index));
+    const reply = seen[index]?.reply;
+    const status = reply && isWhole(replies[index], call.options) ? reply.status : null;
+    const failure = status === null ? undefined : failureIn(reply);
+    const failed = index === events.length - 1 ? expect.error?.type : undefined;
+    const expected = {
+      operation: call.operation,
+      attempt: retries + 1,
+      status,
+      reason: failure?.data.reason ?? null,
+      error: failed ?? (status === 200 ? null : event.error),
+      requestId: status === null ? null : `request-${index + 1}`,
+    };
+    for (const name of EVENT_MEMBERS) same(`attempt told ${index + 1}: ${name}`, expected[name], event[name]);
+    that(status === 200 || Boolean(event.error), `attempt told ${index + 1}: it has no error`);
+  }
+  const waits = events.map(({ wait }) => wait ?? null).filter((wait) => wait !== null);
+  that(
+    waits.length === came.waits?.length && waits.every((wait, index) => isWithin(wait, came.waits[index])),
+    `waits told should be ${show(came.waits)}, are ${show(waits)}`,
+  );
 };
 
 /** What an SDK did otherwise than a vector wants, in words; nothing if all is well. */
-const differences = (vector, came, seen, { run, url, product, writes, key, baseUrl }) => {
+const differences = (vector, came, seen, { run, url, product, operations, key, baseUrl }) => {
   const found = differencesOf();
   const { same, that } = found;
   const { expect, connect, call } = vector;
   if (!came) return ['it printed nothing'];
-  if (came.skipped && call.cancel) return [];
+  if (came.skipped && (call.cancel || vector.typed)) return [];
   const { waits = [] } = came;
-  const attempts = connect ? came.error?.attempts : seen.length;
+  const attempts = connect && connect !== 'proxy' ? came.error?.attempts : seen.length;
   same('attempts', expect.attempts, attempts);
   const wanted = expect.waits ?? [];
   that(
     waits.length === wanted.length && wanted.every((wait, index) => isWithin(wait, waits[index])),
     `waits should be ${show(wanted)}, are ${show(waits)}`,
   );
-  seen.forEach((_, index) =>
-    checkRequest(found, vector, seen, index, { key, writes: writes.has(call.operation), product }),
-  );
+  // An operation that the SDK does not know may be one that writes.
+  const mayWrite = operations.get(call.operation)?.writes ?? true;
+  seen.forEach((_, index) => checkRequest(found, vector, seen, index, { key, writes: mayWrite, product }));
+  checkEvents(found, vector, came, seen);
   for (const part of ['ok', 'meta']) {
     for (const [name, value] of Object.entries(expect[part] ?? {})) same(`${part}.${name}`, value, came[part]?.[name]);
   }
@@ -161,7 +219,8 @@ const differences = (vector, came, seen, { run, url, product, writes, key, baseU
   same('cancelled', expect.cancelled, came.cancelled || undefined);
   if (expect.error) {
     const base = new URL(baseUrl).origin;
-    checkError(found, vector, came, seen, { key, base, baseUrl, otherOrigin: url.replace('127.0.0.1', 'localhost') });
+    const otherOrigin = url.replace('127.0.0.1', 'localhost');
+    checkError(found, vector, came, seen, { key, base, baseUrl, otherOrigin, product });
   } else same('error', undefined, came.error);
   if (key !== null) that(!JSON.stringify(came).includes(key), 'the key can be read in what it printed');
   that(!JSON.stringify(came).includes('cgk_'), `${run} printed a key`);
@@ -178,7 +237,7 @@ const ask = async (url) => (await fetch(url, { headers: { connection: 'close' } 
  * @param run its name there; `product` the language in its `User-Agent`
  * @param output what the program printed: a line of JSON for each vector
  * @returns of each vector, `{name, found, skipped}`: what it did otherwise, in words; and why it did not play it, which only a
- *   client whose calls cannot be cancelled may
+ *   client whose calls cannot be cancelled, or that checks no types, may
  */
 export const compareRun = async (server, { run, product, output }) => {
   const printed = new Map(
@@ -190,14 +249,10 @@ export const compareRun = async (server, { run, product, output }) => {
   );
   const seen = await ask(`${server.url}/seen?run=${run}`);
   const told = await ask(`${server.url}/vectors?run=${run}`);
-  const writes = new Set(
-    read('build/sdk/operations.json')
-      .filter((operation) => operation.writes)
-      .map(({ id }) => id),
-  );
+  const operations = new Map(read('build/sdk/operations.json').map((operation) => [operation.id, operation]));
   return vectors.map((vector, index) => {
     const { key, baseUrl } = told[index];
-    const more = { run, url: server.url, product, writes, key, baseUrl };
+    const more = { run, url: server.url, product, operations, key, baseUrl };
     const came = printed.get(vector.name);
     const found = differences(vector, came, seen[vector.name] ?? [], more);
     return { name: vector.name, found, skipped: came?.skipped };

@@ -28,7 +28,8 @@ export const mockServerCommand = (name = 'mock-server'): Command =>
     .description(
       'Serves scripted exchanges ("vectors"): refused connections, slow and broken replies, and whatever else a client ' +
         'may meet. GET /vectors?run=NAME lists the calls to make, and where; GET /seen?run=NAME returns the requests ' +
-        'that arrived. The SDKs are tested with it, and your own client can be too. Runs until it gets SIGTERM or SIGINT.',
+        'that arrived. It is also the proxy that some of them ask for: set HTTP_PROXY to its address, and NO_PROXY to ' +
+        'direct.invalid. The SDKs are tested with it, and your own client can be too. Runs until it gets SIGTERM or SIGINT.',
     )
     .option('--port <number>', 'the port to listen on; 0 picks a free one', wholeNumberUpTo(MAX_PORT), 4010)
     .option('--vectors <file>', 'your own exchanges, in the format of openapi/sdk/vectors.json')
