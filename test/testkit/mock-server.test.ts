@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -140,7 +140,7 @@ describe('mock server', () => {
     const throughProxy = async (url: string) => {
       const sent = request({ host: hostname, port, path: url, method: 'POST' }).end();
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
-      return { status: response.statusCode, body: await text(response) };
+      return { status: response.statusCode, body: await readText(response) };
     };
     const path = '/proxied/behind-proxy/api/trpc/game.getById';
 
