@@ -8,7 +8,7 @@ import { text } from '../../../contract/text.ts';
 import { contract, issuesOf, procedures, proceduresOf, type Reason } from '../../../contract/index.ts';
 import { procedure, router } from '../../../contract/procedure.ts';
 import type { Check } from '../../../src/testkit/conformance/check.ts';
-import { unprovoked } from '../../../src/testkit/conformance/checks/refusals.ts';
+import { canBeProvoked } from '../../../src/testkit/conformance/checks/refusals.ts';
 import { Client } from '../../../src/testkit/conformance/http/client.ts';
 import { faultsOf, faultyBody, roundsOf } from '../../../src/testkit/conformance/contract/faults.ts';
 import { differences, sentenceOf, show } from '../../../src/testkit/conformance/findings/finding.ts';
@@ -39,9 +39,10 @@ const planOf = (operations: readonly Operation[]): Check[] => {
 /** What a plan leaves unproved, with what to do about it. */
 const gapsOf = (operations: readonly Operation[]): string[] => {
   const plan = planOf(operations);
-  return operations.flatMap(({ id, effect, reasons }) => {
+  return operations.flatMap((operation) => {
+    const { id, effect, reasons } = operation;
     const proved = new Set(plan.filter(({ subject }) => subject === id).map(({ proves }) => proves));
-    const provoked = reasons.filter((reason) => !Object.hasOwn(unprovoked, reason) && !proved.has(reason));
+    const provoked = reasons.filter((reason) => canBeProvoked(operation, reason) && !proved.has(reason));
     return [
       ...provoked.map(
         (reason) => `${id} is never made to answer ${reason}: see src/testkit/conformance/checks/refusals.ts.`,

@@ -106,7 +106,8 @@ const unknownIds = ({ chance }: VerifySession): Record<string, string> => ({
   [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
 });
 
-/** An operation without an id has nothing to look for that is not there: it depends on the records whether it finds one. */
+const ofUnknownIds: readonly Reason[] = ['GAME_NOT_FOUND', 'IMAGE_POST_NOT_FOUND', 'USER_NOT_FOUND'];
+
 const notFound = (reason: Reason): Provocation =>
   refused(reason, ({ example, idMember }, session) =>
     idMember === undefined
@@ -253,6 +254,13 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
   IMAGE_POST_NOT_FOUND: notFound('IMAGE_POST_NOT_FOUND'),
   USER_NOT_FOUND: notFound('USER_NOT_FOUND'),
 };
+
+/**
+ * Whether checks can bring a reason about. An operation without an id has nothing to look for that is not there: it depends on the
+ * records whether it finds one.
+ */
+export const canBeProvoked = ({ idMember }: Operation, reason: Reason): boolean =>
+  !Object.hasOwn(unprovoked, reason) && (idMember !== undefined || !ofUnknownIds.includes(reason));
 
 /** The refusals of any path; the contract lists them for all operations. */
 const ofEveryPath = ['PROCEDURE_NOT_FOUND', 'METHOD_NOT_SUPPORTED'] as const satisfies readonly Reason[];
