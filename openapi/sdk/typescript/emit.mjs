@@ -62,28 +62,49 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const accessOf = ({ access }) =>
   access === 'public' ? 'Works without a key.' : `Needs a key with the scope \`${access}\`.`;
 
+const isObject = (schema) => {
+  const { type, properties, allOf = [] } = schema.$ref ? schemas[nameOf(schema)] : schema;
+  return properties !== undefined || [type].flat().includes('object') || allOf.some(isObject);
+};
+
+/** The one property of an input, if it has no other: callers may give its value alone, unless it is an object, too. */
+const onlyPropertyOf = (input) => {
+  const { properties, required = [] } = schemas[input];
+  const [name] = Object.keys(properties);
+  return Object.keys(properties).length === 1 && required.includes(name) && !isObject(properties[name])
+    ? name
+    : undefined;
+};
+
+/** The parameters of a method for the input, and what it passes on. */
+const inputParameterOf = ({ input }) => {
+  if (!input) return { parameter: [], passed: '{}' };
+  const only = onlyPropertyOf(input);
+  if (only === undefined) return { parameter: [`input: ${input}`], passed: 'input' };
+  return { parameter: [`input: ${input} | ${input}['${only}']`], passed: `inputOf('${only}', input)` };
+};
+
 /** The methods of an operation. */
 const methodsOf = (operation) => {
   const { id, name, summary, description, input, output, item, writes } = operation;
-  const options = `options?: ${writes ? 'WriteOptions' : 'CallOptions'}`;
-  const parameters = input ? `input: ${input}, ${options}` : options;
-  const passed = `this.#call, operations['${id}'], ${input ? 'input' : '{}'}, options`;
-  const documented = comment('  ', summary, description, accessOf(operation));
-  if (!item) {
-    return `${documented}
-  ${name}(${parameters}): GatewayPromise<${output}> {
-    return callOnce(${passed});
+  const { parameter, passed } = inputParameterOf(operation);
+  const parameters = [...parameter, `options?: ${writes ? 'WriteOptions' : 'CallOptions'}`].join(', ');
+  const given = (value) => `this.#call, operations['${id}'], ${value}, options`;
+  const once = `${comment('  ', summary, description, accessOf(operation))}
+  ${name}(${parameters}): GatewayPromise<${item ? `Page<${output}>` : output}> {
+    return ${item ? 'fetchPage' : 'callOnce'}(${given(passed)});
   }
 `;
-  }
-  return `${documented}
-  ${name}(${parameters}): GatewayPromise<Page<${output}>> {
-    return fetchPage(${passed});
+  if (!item) return once;
+  return `${once}
+${comment('  ', `${summary}: page by page`, `Iterates over all pages, from the first, of 100 records unless \`limit\` says otherwise. A page is fetched when it is asked for.`, accessOf(operation))}
+  ${name}Pages(input: Partial<${input}> = {}, options?: CallOptions): AsyncIterable<Page<${output}>> {
+    return iteratePages(${given('input')});
   }
 
-${comment('  ', `${summary}: all of them`, 'Iterates over all pages, from the first, of 100 records, unless the input says otherwise. A page is fetched when its first record is asked for.', accessOf(operation))}
-  ${name}All(input: Partial<${input}> = {}, ${options}): AsyncIterable<${item}> {
-    return iterate(${passed});
+${comment('  ', `${summary}: all of them`, `Iterates over all records, or as many as \`maxRecords\` allows; \`limit\` is the size of the pages, 100 unless you say otherwise. A page is fetched when its first record is asked for.`, accessOf(operation))}
+  ${name}All(input: Partial<${input}> = {}, options?: ListAllOptions): AsyncIterable<${item}> {
+    return iterate(${given('input')});
   }
 `;
 };
@@ -111,18 +132,15 @@ const entryOf = ({ id, path, writes, item, outputMembers }) =>
 const imported = new Set(operations.flatMap(({ input, output, item }) => [input, output, item].filter(Boolean)));
 
 const procedures = `import type { Call } from '../call.js';
-import { callOnce } from '../promise.js';
-import type { GatewayPromise } from '../promise.js';
-import type { CallOptions, WriteOptions } from '../options.js';
-import { fetchPage, iterate } from '../page.js';
+import type { CallOptions, ListAllOptions, WriteOptions } from '../options.js';
+import { fetchPage, iterate, iteratePages } from '../page.js';
 import type { Page } from '../page.js';
+import { callOnce, inputOf } from '../promise.js';
+import type { GatewayPromise } from '../promise.js';
+import { operations } from './operations.js';
 import type {
 ${Array.from(imported, (name) => `  ${name},`).join('\n')}
 } from './types.js';
-
-const operations = {
-${operations.map(entryOf).join('\n')}
-} as const;
 
 ${routers.map(classOf).join('\n')}
 /** All procedures, by router. */
@@ -136,7 +154,16 @@ ${routers.map((router) => `    this.${router} = new ${capital(router)}Procedures
 }
 `;
 
+const facts = `import type { Operation } from '../call.js';
+
+/** The operations that this SDK knows, by id. */
+export const operations = {
+${operations.map(entryOf).join('\n')}
+} as const satisfies Record<string, Operation>;
+`;
+
 const types = await Promise.all(Object.keys(schemas).map(typeOf));
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, 'types.ts'), types.join('\n'));
+writeFileSync(join(folder, 'operations.ts'), facts);
 writeFileSync(join(folder, 'procedures.ts'), procedures);

@@ -1,11 +1,16 @@
+import { onAbort } from './abort.js';
+import { attemptOf, callHooks } from './attempt-hook.js';
 import { ApiConnectionError, ApiTimeoutError, UnexpectedReplyError, apiErrorClassOf } from './errors.js';
 import type { FailedCall, FailedReply, GatewayError } from './errors.js';
-import { connectionFaultOf } from './fault.js';
-import { limitsOf, setHeaders } from './options.js';
-import type { Limits, Settings, WriteOptions } from './options.js';
-import { FOREIGN, readFailure, readOutput, readRateLimit } from './reply.js';
-import type { GatewayReply } from './reply.js';
-import { mayPass, retryAfterOf, waitAfter } from './retry.js';
+import type { WriteOptions } from './options.js';
+import { limitsOf, setHeaders } from './settings.js';
+import type { Limits, Settings } from './settings.js';
+import { readBody } from './wire/body.js';
+import type { Body } from './wire/body.js';
+import { connectionFaultOf } from './wire/fault.js';
+import { FOREIGN, TOO_LARGE, readFailure, readOutput, readRateLimit } from './wire/reply.js';
+import type { GatewayReply } from './wire/reply.js';
+import { mayPass, retryAfterOf, waitAfter } from './wire/retry.js';
 
 /** An operation of the contract. */
 export interface Operation {
@@ -28,13 +33,13 @@ export type Call = <T>(operation: Operation, input: object, options?: WriteOptio
 type Outcome =
   { readonly reply: GatewayReply<unknown> } | { readonly error: GatewayError; readonly wait: number | null };
 
-/** Sends a request. Returns the whole reply, the body as text. @throws whatever kept it from that */
+/** Sends a request. Returns the reply, the body as text. @throws whatever kept it from that */
 const exchange = async (
   { send }: Settings,
   url: string,
   request: { headers: Headers; body: string; signal: AbortSignal },
   connectTimeoutMs: number,
-): Promise<FailedReply> => {
+): Promise<FailedReply & Body> => {
   const sent = {
     ...request,
     method: 'POST',
@@ -45,17 +50,18 @@ const exchange = async (
   const headers = new Headers();
   // oxlint-disable-next-line unicorn/no-array-for-each -- the one way that every kind of headers has
   response.headers.forEach((value, name) => headers.append(name, value));
-  return { status: response.status, headers, body: await response.text() };
+  return { status: response.status, headers, ...(await readBody(response)) };
 };
 
-/** What a whole reply means. */
+/** What a reply means. */
 const outcomeOf = (
   operation: Operation,
   call: FailedCall,
-  reply: FailedReply,
+  reply: FailedReply & Body,
   { settings, cursor }: { settings: Settings; cursor: unknown },
 ): Outcome => {
   const { status, headers, body } = reply;
+  if (reply.isTooLarge) return { error: new UnexpectedReplyError(call, reply, TOO_LARGE), wait: null };
   if (status >= 400) {
     const failure = readFailure(body, settings.baseUrl);
     // Another server hasn't found the path: this says nothing of a record.
@@ -111,7 +117,7 @@ const attempt = async (
   const ending = new AbortController();
   const end = (): void => ending.abort(signal?.reason);
   const timer = setTimeout(end, limits.timeoutMs);
-  signal?.addEventListener('abort', end, { once: true });
+  const ignore = onAbort(signal, end);
   // A `fetch` of the caller's may not know signals.
   const ended = new Promise<never>((_, reject) => {
     ending.signal.addEventListener('abort', () => reject(ending.signal.reason as Error));
@@ -126,7 +132,7 @@ const attempt = async (
     return outcomeWithoutReply(call, cause, ending.signal.aborted, limits);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', end);
+    ignore();
   }
 };
 
@@ -156,16 +162,27 @@ export const createCall =
     const headers = headersOf(settings, operation, options);
     const body = JSON.stringify({ json: input });
     const { cursor } = input as { cursor?: unknown };
-    const idempotencyKey = operation.writes ? headers.get('Idempotency-Key') : null;
+    const { id, writes } = operation;
+    const idempotencyKey = writes ? headers.get('Idempotency-Key') : null;
     const numbered = !headers.has('X-Retry-Count');
+    const facts = { operation: id, origin: settings.origin, idempotencyKey, hasKey: headers.has('Authorization') };
 
     for (let attempts = 1; ; attempts += 1) {
       if (numbered && attempts > 1) headers.set('X-Retry-Count', String(attempts - 1));
-      const call = { operation: operation.id, origin: settings.origin, attempts, idempotencyKey };
-      const outcome = await attempt(settings, operation, call, { headers, body, cursor, limits, signal });
+      const began = performance.now();
+      const outcome = await attempt(
+        settings,
+        operation,
+        { ...facts, attempts },
+        { headers, body, cursor, limits, signal },
+      );
+      const durationMs = performance.now() - began;
+      const isLast = 'reply' in outcome || outcome.wait === null || attempts > limits.maxRetries;
+      const waitMs = isLast ? null : outcome.wait * 1000;
+      callHooks(settings.hooks, attemptOf(outcome, { operation: id, attempt: attempts, durationMs, waitMs }));
       if ('reply' in outcome) return outcome.reply as GatewayReply<T>;
-      if (outcome.wait === null || attempts > limits.maxRetries) throw outcome.error;
-      await settings.clock.sleep(outcome.wait * 1000, signal);
+      if (waitMs === null) throw outcome.error;
+      await settings.clock.sleep(waitMs, signal);
       signal?.throwIfAborted();
     }
   };

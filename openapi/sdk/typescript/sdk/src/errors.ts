@@ -1,5 +1,5 @@
 import type { Issue } from './generated/types.js';
-import { mediaTypeOf } from './reply.js';
+import { mediaTypeOf } from './wire/reply.js';
 
 /** The call that failed. */
 export interface FailedCall {
@@ -11,6 +11,8 @@ export interface FailedCall {
   readonly attempts: number;
   /** What the service knows a repeated write by; null of reads. */
   readonly idempotencyKey: string | null;
+  /** Whether it had a key. Default: true. */
+  readonly hasKey?: boolean | undefined;
 }
 
 /** The reply that it failed with. */
@@ -44,7 +46,22 @@ export interface Failure {
 const MAX_ISSUES = 10;
 const MAX_BODY = 500;
 
-const requestOf = (requestId: string | null): string => (requestId ? ` (request ${requestId})` : '');
+/** The end of a text: which request it was, and after how many attempts, if there were more than one. */
+const tailOf = (requestId: string | null, attempts: number): string => {
+  const request = requestId ? [`request ${requestId}`] : [];
+  const after = attempts > 1 ? [`after ${attempts} attempts`] : [];
+  const parts = [...request, ...after];
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+};
+
+const retryOf = (retryAfter: number | null): string =>
+  retryAfter !== null && retryAfter > 0 ? ` Retry after ${Math.ceil(retryAfter)} s.` : '';
+
+/** The service's hint, unless the SDK knows better what its caller can do. */
+const hintOf = ({ reason, hint }: Failure, { hasKey = true }: FailedCall): string => {
+  const ours = reason === 'KEY_MISSING' && !hasKey ? 'Give apiKey, or set {{environment}}_API_KEY.' : hint;
+  return ours ? ` Hint: ${ours}` : '';
+};
 
 const attemptsOf = (attempts: number): string => `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
 
@@ -63,14 +80,19 @@ const redirectOf = ({ status, headers }: FailedReply): string | undefined => {
   return `${status} to ${location}, which is not followed: give that base URL if it`;
 };
 
-const textOf = (call: FailedCall, reply: FailedReply, failure: Failure | null, requestId: string | null): string => {
+const textOf = (
+  call: FailedCall,
+  reply: FailedReply,
+  failure: Failure | null,
+  { requestId, retryAfter }: { requestId: string | null; retryAfter: number | null },
+): string => {
   const head = `${call.operation}: ${reply.status}`;
+  const end = retryOf(retryAfter) + tailOf(requestId, call.attempts);
   if (!failure) {
     const type = mediaTypeOf(reply.headers) ?? 'no content type';
-    return `${head} without the gateway's error envelope (${type}). Is ${call.origin} a content gateway?${requestOf(requestId)}`;
+    return `${head} without the gateway's error envelope (${type}). Is ${call.origin} a content gateway?${end}`;
   }
-  const { reason, message, issues, hint } = failure;
-  return `${head} ${reason}: ${message}${issuesOf(issues)}${hint ? ` Hint: ${hint}` : ''}${requestOf(requestId)}`;
+  return `${head} ${failure.reason}: ${failure.message}${issuesOf(failure.issues)}${hintOf(failure, call)}${end}`;
 };
 
 /**
@@ -122,7 +144,7 @@ export class ApiError extends GatewayError {
   /** For tests; else the SDK makes it. */
   constructor(call: FailedCall, reply: FailedReply, failure: Failure | null, retryAfter: number | null) {
     const requestId = failure?.requestId ?? reply.headers.get('X-Request-Id');
-    super(textOf(call, reply, failure, requestId), call);
+    super(textOf(call, reply, failure, { requestId, retryAfter }), call);
     this.status = reply.status;
     this.reason = failure?.reason ?? null;
     this.code = failure?.code ?? null;
@@ -225,7 +247,7 @@ export class UnexpectedReplyError extends GatewayError {
     const redirect = redirectOf(reply);
     const text = redirect
       ? `${redirect} is right.`
-      : `${reply.status} ${mediaTypeOf(reply.headers) ?? '(no content type)'}${fault}. Is ${call.origin} a content gateway?${requestOf(requestId)}`;
+      : `${reply.status} ${mediaTypeOf(reply.headers) ?? '(no content type)'}${fault}. Is ${call.origin} a content gateway?${tailOf(requestId, call.attempts)}`;
     super(`${call.operation}: ${text}`, call);
     this.status = reply.status;
     this.requestId = requestId;

@@ -1,3 +1,4 @@
+export type { Attempt, AttemptHook } from './attempt-hook.js';
 export { ContentGateway } from './gateway.js';
 export {
   ApiConnectionError,
@@ -26,9 +27,10 @@ export type {
   FetchReply,
   FetchRequest,
   GatewayOptions,
+  ListAllOptions,
   WriteOptions,
 } from './options.js';
 export type { Page } from './page.js';
 export type { GatewayPromise } from './promise.js';
-export type { GatewayReply, RateLimit } from './reply.js';
+export type { GatewayReply, RateLimit } from './wire/reply.js';
 export { CONTRACT_VERSION, VERSION } from './version.js';

@@ -1,8 +1,8 @@
 import type { Call, Operation } from './call.js';
-import type { CallOptions } from './options.js';
+import type { CallOptions, ListAllOptions } from './options.js';
 import { gatewayPromise } from './promise.js';
 import type { GatewayPromise } from './promise.js';
-import type { GatewayReply } from './reply.js';
+import type { GatewayReply } from './wire/reply.js';
 
 /** What the output of a list has. */
 interface ListOutput {
@@ -25,7 +25,7 @@ export type Page<O> = O & {
   nextPage: () => GatewayPromise<Page<O>>;
 };
 
-/** How many records `listAll` fetches at once where the caller doesn't say. */
+/** How many records are fetched at once where the caller doesn't say. */
 const RECORDS_PER_PAGE = 100;
 
 /** What a page is fetched with. */
@@ -60,21 +60,51 @@ export const fetchPage = <O extends ListOutput>(
   options?: CallOptions,
 ): GatewayPromise<Page<O>> => gatewayPromise(replyWithPage<O>(call, { operation, input, options }));
 
-/** Iterates over all records of a list, from the first page anew each time. A page is fetched when its first record is asked for. */
-export const iterate = <T>(
+/** Iterates over the pages of a list, from the first anew each time. A page is fetched when it is asked for. */
+export const iteratePages = <O extends ListOutput>(
   call: Call,
   operation: Operation,
   input: ListInput,
   options?: CallOptions,
-): AsyncIterable<T> => ({
+): AsyncIterable<Page<O>> => ({
   async *[Symbol.asyncIterator]() {
     const { page = 1, limit = RECORDS_PER_PAGE } = input;
-    let cursor: string | null | undefined = input.cursor;
-    do {
-      const asked: ListInput = { ...input, page, limit, ...(cursor !== undefined && { cursor }) };
-      const { data } = await call<{ items: T[]; nextCursor: string | null }>(operation, asked, options);
-      yield* data.items;
-      cursor = data.nextCursor;
-    } while (cursor !== null);
+    let request: Request = { operation, input: { ...input, page, limit }, options };
+    for (;;) {
+      const { data } = await replyWithPage<O>(call, request);
+      yield data;
+      if (!data.hasNextPage) return;
+      request = nextOf(request, data.nextCursor);
+    }
+  },
+});
+
+/** @throws TypeError if it is no whole number from 1 */
+const checkMaxRecords = (maxRecords: number): void => {
+  if (maxRecords !== Infinity && !(Number.isInteger(maxRecords) && maxRecords >= 1)) {
+    throw new TypeError(`maxRecords must be a whole number from 1, and is ${maxRecords}`);
+  }
+};
+
+/** Iterates over the records of a list, from the first page anew each time. A page is fetched when its first record is asked for. */
+export const iterate = <T>(
+  call: Call,
+  operation: Operation,
+  input: ListInput,
+  { maxRecords = Infinity, ...options }: ListAllOptions = {},
+): AsyncIterable<T> => ({
+  async *[Symbol.asyncIterator]() {
+    checkMaxRecords(maxRecords);
+    let left = maxRecords;
+    for await (const { items } of iteratePages<{ items: T[]; nextCursor: string | null }>(
+      call,
+      operation,
+      input,
+      options,
+    )) {
+      yield* items.slice(0, left);
+      left -= items.length;
+      if (left <= 0) return;
+    }
   },
 });

@@ -1,6 +1,6 @@
 import type { Call, Operation } from './call.js';
 import type { WriteOptions } from './options.js';
-import type { GatewayReply } from './reply.js';
+import type { GatewayReply } from './wire/reply.js';
 
 /** What a method returns: a promise of the output, which can also be asked for all that came along. */
 export interface GatewayPromise<T> extends Promise<T> {
@@ -25,3 +25,7 @@ export const callOnce = <T>(
   input: object,
   options?: WriteOptions,
 ): GatewayPromise<T> => gatewayPromise(call<T>(operation, input, options));
+
+/** The input of an operation with one parameter, which may be given alone. */
+export const inputOf = (parameter: string, input: unknown): object =>
+  typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { [parameter]: input };

@@ -1,27 +1,55 @@
-import { Agent, fetch } from 'undici';
+import { Agent, Pool, ProxyAgent, fetch, getGlobalDispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Platform } from './platform.js';
+import { proxyFor } from './proxy.js';
+import type { Proxy } from './proxy.js';
 
-/** No reply of the service is nearly as large. */
-const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+/** The calls' own timeout is the only one but that on connecting. */
+const LIMITS = { headersTimeout: 0, bodyTimeout: 0 };
 
-const agents = new Map<number, Agent>();
+const agents = new Map<string, Dispatcher>();
 
-/** Connections are shared by all clients with the same limit on connecting; the calls' own timeout is the only other one. */
-const agentFor = (connectTimeoutMs: number): Agent => {
-  const known = agents.get(connectTimeoutMs);
-  if (known) return known;
-  const agent = new Agent({
-    connect: { timeout: connectTimeoutMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    maxResponseSize: MAX_REPLY_BYTES,
+const agentWith = (proxy: Proxy | undefined, connectTimeoutMs: number): Dispatcher => {
+  const connect = { timeout: connectTimeoutMs };
+  if (!proxy) return new Agent({ ...LIMITS, connect });
+  const pool = (origin: URL, options: object): Pool => new Pool(origin, { ...options, ...LIMITS });
+  return new ProxyAgent({
+    uri: proxy.origin,
+    ...(proxy.authorization && { token: proxy.authorization }),
+    // With http, the proxy is sent the request itself.
+    proxyTunnel: false,
+    proxyTls: connect,
+    requestTls: connect,
+    factory: pool,
+    clientFactory: pool,
   });
-  agents.set(connectTimeoutMs, agent);
+};
+
+/** Connections are shared by all clients with the same proxy and the same limit on connecting. */
+const agentFor = (proxy: Proxy | undefined, connectTimeoutMs: number): Dispatcher => {
+  const name = JSON.stringify([proxy, connectTimeoutMs]);
+  const agent = agents.get(name) ?? agentWith(proxy, connectTimeoutMs);
+  agents.set(name, agent);
   return agent;
+};
+
+const initial = getGlobalDispatcher();
+/** undici's own default, or that of Node.js, which undici 8 wraps. */
+const isDefault = [Agent.name, 'Agent', 'Dispatcher1Wrapper'].includes(initial.constructor.name);
+
+/** The global dispatcher, if the app has set one: a `MockAgent`, say. */
+const dispatcherOfApp = (): Dispatcher | undefined => {
+  const dispatcher = getGlobalDispatcher();
+  return isDefault && dispatcher === initial ? undefined : dispatcher;
 };
 
 export const platform: Platform = {
   runtime: `node ${process.versions.node}`,
   environment: (name) => process.env[name],
-  send: (url, request, connectTimeoutMs) => fetch(url, { ...request, dispatcher: agentFor(connectTimeoutMs) }),
+  log: (line) => void process.stderr.write(`${line}\n`),
+  senderTo: (baseUrl) => {
+    const proxy = proxyFor(baseUrl, process.env);
+    return (url, request, connectTimeoutMs) =>
+      fetch(url, { ...request, dispatcher: dispatcherOfApp() ?? agentFor(proxy, connectTimeoutMs) });
+  },
 };

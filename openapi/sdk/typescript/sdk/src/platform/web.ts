@@ -6,5 +6,5 @@ const { process } = globalThis as { process?: { env?: Record<string, string | un
 export const platform: Platform = {
   runtime: undefined,
   environment: (name) => process?.env?.[name],
-  send: (url, request) => fetch(url, request),
+  senderTo: () => (url, request) => fetch(url, request),
 };

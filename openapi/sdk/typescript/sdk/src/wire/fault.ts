@@ -4,11 +4,11 @@ export interface ConnectionFault {
   readonly text: string;
   /** Whether connecting took too long. */
   readonly isConnectTimeout: boolean;
-  /** Whether another attempt would end the same: the certificate is not trusted, or the reply has no end. */
+  /** Whether another attempt would end the same: the certificate is not trusted. */
   readonly isFinal: boolean;
 }
 
-const FINAL = /CERT|SELF_SIGNED|ISSUER|LEAF_SIGNATURE|CRL|INVALID_CA|INVALID_PURPOSE|RES_EXCEEDED/;
+const FINAL = /CERT|SELF_SIGNED|ISSUER|LEAF_SIGNATURE|CRL|INVALID_CA|INVALID_PURPOSE/;
 
 /** An error and those it was caused by; the first of each group. */
 const chainOf = (error: unknown): Error[] => {

@@ -1,5 +1,6 @@
-import type { Failure } from './errors.js';
-import type { Issue } from './generated/types.js';
+import type { Failure } from '../errors.js';
+import type { Issue } from '../generated/types.js';
+import { faultOfJson } from './body.js';
 
 /** What is left of the caller's limit, as the header `RateLimit` says. */
 export interface RateLimit {
@@ -57,7 +58,15 @@ export const mediaTypeOf = (headers: Headers): string | undefined =>
   headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() || undefined;
 
 export const FOREIGN = ', which no content gateway answers';
+export const TOO_LARGE = ' with a body of more than 64 MiB';
 const NO_ENVELOPE = " without the gateway's envelope";
+
+/** What is wrong with a body that has no output. */
+const faultWithoutOutput = (headers: Headers, body: string, readable: boolean): string => {
+  const isJson = (mediaTypeOf(headers) ?? 'application/json') === 'application/json';
+  if (!isJson) return readable ? NO_ENVELOPE : FOREIGN;
+  return faultOfJson(body, readable) ?? NO_ENVELOPE;
+};
 
 /** What is wrong with a page of a list, which was asked for by `cursor`; undefined if nothing is. */
 const faultOfPage = ({ items, nextCursor }: Record<string, unknown>, cursor: unknown): string | undefined => {
@@ -79,9 +88,7 @@ export const readOutput = (
   if (status !== 200) return { fault: FOREIGN };
   const json = parse(body);
   const data = memberOf(json, 'result', 'data', 'json');
-  if (!isObject(data)) {
-    return { fault: json === undefined && mediaTypeOf(headers) !== 'application/json' ? FOREIGN : NO_ENVELOPE };
-  }
+  if (!isObject(data)) return { fault: faultWithoutOutput(headers, body, json !== undefined) };
   const lacking = members.find((member) => !Object.hasOwn(data, member));
   const fault = lacking === undefined ? paged && faultOfPage(data, cursor) : ` whose output lacks ${lacking}`;
   return fault ? { fault } : { data };
