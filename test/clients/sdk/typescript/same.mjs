@@ -13,11 +13,12 @@ const secondsIn = (name) => (seconds) => {
 };
 
 /** What must be the same: all but what is by chance, and how the platform words that there was no reply. */
-const comparable = ({ name, waits, text, error, ...members }) => ({
+const comparable = ({ name, waits = [], events = [], text, error, ...members }) => ({
   ...members,
   name,
   debug: undefined,
   waits: waits.map(secondsIn(name)),
+  events: events.map(({ wait, ...event }) => ({ ...event, wait: secondsIn(name)(wait) })),
   text: text?.replace(platformsOwn, '$1'),
   error: error && {
     ...error,

@@ -3,13 +3,16 @@ import { setTimeout } from 'node:timers';
 import { inspect } from 'node:util';
 import { ContentGateway, GatewayError } from 'content-gateway';
 import type {
+  Attempt,
   CurrentUser,
   Game,
   GameGetByIdInput,
   GameInput,
   GameListInput,
   GameListOutput,
+  GatewayOptions,
   GatewayPromise,
+  ListAllOptions,
   Page,
   WriteOptions,
 } from 'content-gateway';
@@ -19,14 +22,17 @@ interface Vector {
   baseUrl: string;
   key: string | null;
   call: {
-    operation: keyof typeof methods;
+    operation: string;
     input: object;
-    form: 'call' | 'pages' | 'all';
+    form: 'call' | 'generic' | keyof typeof walks;
+    scalar?: true;
+    via?: 'withOptions';
     take?: number;
-    options?: WriteOptions;
+    options?: WriteOptions & ListAllOptions & Pick<GatewayOptions, 'appName'>;
     cancel?: 'during-wait' | 'during-reply';
   };
   clockOffsetSeconds?: number;
+  typed?: true;
 }
 
 /** How long a call that is cancelled during its reply lasts before. */
@@ -46,27 +52,40 @@ const replied = async <T>(promise: GatewayPromise<T>, describe: (data: T) => obj
   return { ok: describe(data), meta: { status, requestId, attempts, replayed, rateLimit } };
 };
 
-const methods = {
-  'game.getById': (gateway: ContentGateway, input: object, options: WriteOptions) =>
-    replied(gateway.game.getById(input as GameGetByIdInput, options), ofGame),
-  'game.create': (gateway: ContentGateway, input: object, options: WriteOptions) =>
-    replied(gateway.game.create(input as GameInput, options), ofGame),
-  'game.list': (gateway: ContentGateway, input: object, options: WriteOptions) =>
-    replied(gateway.game.list(input as GameListInput, options), ofList),
-  'user.me': (gateway: ContentGateway, _: object, options: WriteOptions) => replied(gateway.user.me(options), ofUser),
+type Method = (gateway: ContentGateway, input: unknown, options: WriteOptions) => Promise<object>;
+
+const methods: Record<string, Method> = {
+  'game.getById': (gateway, input, options) =>
+    replied(gateway.game.getById(input as GameGetByIdInput | string, options), ofGame),
+  'game.create': (gateway, input, options) => replied(gateway.game.create(input as GameInput, options), ofGame),
+  'game.list': (gateway, input, options) => replied(gateway.game.list(input as GameListInput, options), ofList),
+  'user.me': (gateway, _, options) => replied(gateway.user.me(options), ofUser),
 };
 
-const pages = async function* (gateway: ContentGateway, input: object, options: WriteOptions): AsyncGenerator<string> {
-  let page = await gateway.game.list(input as GameListInput, options);
-  for (;;) {
-    for (const { id } of page.items) yield id;
-    if (!page.hasNextPage) return;
-    page = await page.nextPage();
-  }
+/** Makes the call of a vector. */
+const answerTo = ({ call }: Vector, gateway: ContentGateway, options: WriteOptions): Promise<object> => {
+  const { operation, input, form, scalar } = call;
+  if (form === 'generic') return replied(gateway.call(operation, input, options), (output) => output);
+  const method = methods[operation];
+  if (!method) throw new Error(`${operation} has no method here`);
+  return method(gateway, scalar ? Object.values(input)[0] : input, options);
 };
 
-const all = async function* (gateway: ContentGateway, input: object, options: WriteOptions): AsyncGenerator<string> {
-  for await (const { id } of gateway.game.listAll(input, options)) yield id;
+const walks = {
+  pages: async function* (gateway: ContentGateway, input: object, options: WriteOptions): AsyncGenerator<string> {
+    let page = await gateway.game.list(input as GameListInput, options);
+    for (;;) {
+      for (const { id } of page.items) yield id;
+      if (!page.hasNextPage) return;
+      page = await page.nextPage();
+    }
+  },
+  'page-iterator': async function* (gateway: ContentGateway, input: object, options: WriteOptions) {
+    for await (const { items } of gateway.game.listPages(input, options)) for (const { id } of items) yield id;
+  },
+  all: async function* (gateway: ContentGateway, input: object, options: ListAllOptions) {
+    for await (const { id } of gateway.game.listAll(input, options)) yield id;
+  },
 };
 
 /** Adds the ids that come to the list, at most so many. */
@@ -89,12 +108,30 @@ const described = (error: object): object => {
   return { type, ...members, message };
 };
 
+const ofAttempt = ({ durationMs: _, waitMs, ...attempt }: Attempt): object => ({
+  ...attempt,
+  wait: waitMs === null ? null : waitMs / 1000,
+});
+
+/** The client of a vector, which may be derived from another one. */
+const clientOf = ({ call, baseUrl, key }: Vector, options: GatewayOptions): ContentGateway => {
+  if (call.via === undefined) return new ContentGateway({ ...options, baseUrl, apiKey: key });
+  const first = { apiKey: 'cgk_other', headers: { 'X-First': '1' }, maxRetries: 0 };
+  return new ContentGateway({ ...first, baseUrl }).withOptions({ ...options, apiKey: key });
+};
+
 const play = async (vector: Vector, index: number): Promise<object> => {
-  const { name, baseUrl, key, call, clockOffsetSeconds = 0 } = vector;
-  const { operation, input, form, take, cancel, options: { idempotencyKey, ...common } = {} } = call;
+  const { name, call, clockOffsetSeconds = 0 } = vector;
+  if (vector.typed) return { name, skipped: 'it checks no types' };
+  const { input, form, take, cancel, options: { idempotencyKey, appName, maxRecords, ...common } = {} } = call;
   const cancelling = new AbortController();
   const waits: number[] = [];
   const items: string[] = [];
+  const events: object[] = [];
+  const onAttempt = (attempt: Attempt): never => {
+    events.push(ofAttempt(attempt));
+    throw new Error('What a hook throws is ignored.');
+  };
   const clock = {
     now: () => Date.now() + 1000 * waits.reduce((sum, wait) => sum + wait, clockOffsetSeconds),
     sleep: async (ms: number, signal: AbortSignal | undefined) => {
@@ -107,35 +144,38 @@ const play = async (vector: Vector, index: number): Promise<object> => {
       await stopped;
     },
   };
-  const [ofClient, ofCall] = index % 2 === 1 ? [common, {}] : [{}, common];
-  const gateway = new ContentGateway({ baseUrl, apiKey: key, clock, ...ofClient });
+  const [ofClient, ofCall] = index % 2 === 1 || call.via ? [common, {}] : [{}, common];
+  const gateway = clientOf(vector, { ...ofClient, clock, appName, onAttempt });
   const options = {
     ...ofCall,
+    ...(maxRecords !== undefined && { maxRecords }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(cancel && { signal: cancelling.signal }),
   };
   const timer = cancel === 'during-reply' ? setTimeout(() => cancelling.abort(), CANCEL_AFTER_MS) : undefined;
-  const found = form === 'call' ? {} : { items };
+  const isWalk = form !== 'call' && form !== 'generic';
+  const found = { name, waits, events, ...(isWalk && { items }) };
   try {
-    if (form === 'call') return { name, waits, ...(await methods[operation](gateway, input, options)) };
-    await collect((form === 'pages' ? pages : all)(gateway, input, options), items, take);
-    return { name, waits, ...found };
+    if (!isWalk) return { ...found, ...(await answerTo(vector, gateway, options)) };
+    await collect(walks[form](gateway, input, options), items, take);
+    return found;
   } catch (error) {
-    if (error === cancelling.signal.reason) return { name, waits, ...found, cancelled: true };
+    if (error === cancelling.signal.reason) return { ...found, cancelled: true };
     if (!(error instanceof GatewayError)) throw error;
     const debug = [error, gateway]
       .flatMap((value) => [inspect(value), JSON.stringify(value), String(value)])
       .join('\n');
-    return { name, waits, ...found, error: described(error), text: error.message, debug };
+    return { ...found, error: described(error), text: error.message, debug };
   } finally {
     clearTimeout(timer);
   }
 };
 
 const { VECTORS_URL, VECTORS_RUN, VECTORS_PLATFORM } = process.env;
-/** Browsers give nobody a say in how long connecting may take. */
-const canPlay = ({ call }: Vector): boolean =>
-  VECTORS_PLATFORM !== 'web' || call.options?.connectTimeoutMs === undefined;
+/** Browsers decide themselves how long connecting may take, and through which proxy. */
+const canPlay = ({ call: { options = {} }, baseUrl }: Vector): boolean =>
+  VECTORS_PLATFORM !== 'web' ||
+  (options.connectTimeoutMs === undefined && new URL(baseUrl).hostname !== 'gateway.invalid');
 const response = await fetch(`${VECTORS_URL}/vectors?run=${VECTORS_RUN}`);
 const vectors = (await response.json()) as Vector[];
 for (const [index, vector] of vectors.entries()) {
