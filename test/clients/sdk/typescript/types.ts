@@ -22,6 +22,25 @@ export const listed: Promise<GatewayReply<Page<GameListOutput>>> = gateway.game
   .list({ limit: 20, page: 1 }, { signal: AbortSignal.timeout(1000), headers: { 'X-Trace': undefined } })
   .withResponse();
 
+/** The one parameter of an operation may be given alone. */
+export const alone = [
+  gateway.game.getById('a'),
+  gateway.game.batchCreate([{ title: 'a' }]),
+  gateway.user.updateAvatar(null),
+];
+
+// @ts-expect-error -- but only where there is one.
+export const among = gateway.game.toggleReaction('a');
+
+export const pages: AsyncIterable<Page<GameListOutput>> = gateway.game.listPages({ search: 'a' });
+
+export const newer: Promise<{ items: string[] }> = gateway
+  .withOptions({ apiKey: null, onAttempt: ({ waitMs }) => void waitMs?.toFixed() })
+  .call<{ items: string[] }>('game.getNewest', { limit: 3 });
+
+// @ts-expect-error -- a cap on records is for walks.
+export const capped = gateway.game.list({ limit: 20, page: 1 }, { maxRecords: 3 });
+
 // @ts-expect-error -- what is sent must be known.
 export const unknown = gateway.game.toggleReaction({ gameId: 'a', type: 'love' });
 

@@ -17,6 +17,10 @@ import type {
   WriteOptions,
 } from 'content-gateway';
 
+interface VectorOptions extends WriteOptions, ListAllOptions {
+  appName?: string;
+}
+
 interface Vector {
   name: string;
   baseUrl: string;
@@ -28,7 +32,7 @@ interface Vector {
     scalar?: true;
     via?: 'withOptions';
     take?: number;
-    options?: WriteOptions & ListAllOptions & Pick<GatewayOptions, 'appName'>;
+    options?: VectorOptions;
     cancel?: 'during-wait' | 'during-reply';
   };
   clockOffsetSeconds?: number;
@@ -56,7 +60,7 @@ type Method = (gateway: ContentGateway, input: unknown, options: WriteOptions) =
 
 const methods: Record<string, Method> = {
   'game.getById': (gateway, input, options) =>
-    replied(gateway.game.getById(input as GameGetByIdInput | string, options), ofGame),
+    replied(gateway.game.getById(input as GameGetByIdInput, options), ofGame),
   'game.create': (gateway, input, options) => replied(gateway.game.create(input as GameInput, options), ofGame),
   'game.list': (gateway, input, options) => replied(gateway.game.list(input as GameListInput, options), ofList),
   'user.me': (gateway, _, options) => replied(gateway.user.me(options), ofUser),
@@ -108,8 +112,9 @@ const described = (error: object): object => {
   return { type, ...members, message };
 };
 
-const ofAttempt = ({ durationMs: _, waitMs, ...attempt }: Attempt): object => ({
+const ofAttempt = ({ waitMs, ...attempt }: Attempt): object => ({
   ...attempt,
+  durationMs: undefined,
   wait: waitMs === null ? null : waitMs / 1000,
 });
 
