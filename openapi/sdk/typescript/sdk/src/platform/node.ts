@@ -34,8 +34,15 @@ const agentFor = (proxy: Proxy | undefined, connectTimeoutMs: number): Dispatche
 };
 
 const initial = getGlobalDispatcher();
-/** undici's own default, or that of Node.js, which undici 8 wraps. */
-const isDefault = [Agent.name, 'Agent', 'Dispatcher1Wrapper'].includes(initial.constructor.name);
+
+/** undici 8 wraps its dispatcher for undici 7, and keeps it here. */
+const unwrapped = (dispatcher: Dispatcher): object =>
+  dispatcher.constructor.name === 'Dispatcher1Wrapper'
+    ? ((globalThis as Record<symbol, object>)[Symbol.for('undici.globalDispatcher.2')] ?? dispatcher)
+    : dispatcher;
+
+/** Whether what was there first is the default of undici, or of Node.js, which has an undici of its own. */
+const isDefault = [Agent.name, 'Agent'].includes(unwrapped(initial).constructor.name);
 
 /** The global dispatcher, if the app has set one: a `MockAgent`, say. */
 const dispatcherOfApp = (): Dispatcher | undefined => {
