@@ -41,7 +41,8 @@ const tls = {
   key: readFileSync(process.env['KEY'] ?? ''),
 };
 const securePort = await listen(createTlsServer(tls, answerAs('secure gateway')));
-const gatewayPort = await listen(createServer(answerAs('gateway')));
+let connections = 0;
+const gatewayPort = await listen(createServer(answerAs('gateway')).on('connection', () => (connections += 1)));
 const proxy = createServer(answerAs('proxy')).on('connect', ({ url: target, headers }, socket: Socket) => {
   seen.push({ by: 'tunnel', target, headers });
   const inner = connect(securePort, '127.0.0.1', () => {
@@ -149,6 +150,19 @@ for (const address of [
   assert.ok(!refused.message.includes('secret'));
 }
 
+// A proxy that wants a password is not asked again.
+const strict = createServer((_, response) => response.writeHead(407).end('Who are you?'));
+strict.on('connect', (_, socket: Socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'));
+const strictHost = `127.0.0.1:${await listen(strict)}`;
+for (const scheme of ['http', 'https']) {
+  const again = { maxRetries: 2, clock: { now: Date.now, sleep: async () => {} } };
+  const refused = await callWith({ [`${scheme}_proxy`]: strictHost }, `${scheme}://gateway.invalid`, again);
+  assert.ok(
+    refused instanceof ApiConnectionError && refused.message.includes('after 1 attempt: Proxy'),
+    String(refused),
+  );
+}
+
 // The app's own dispatcher prevails over the environment, for as long as it is there.
 const before = getGlobalDispatcher();
 const mock = new MockAgent();
@@ -164,8 +178,15 @@ mock.assertNoPendingInterceptors();
 setGlobalDispatcher(before);
 assert.equal(await callWith({ HTTP_PROXY: proxyHost }, 'http://gateway.invalid'), 'proxy');
 
-// A thousand calls may share one signal, which ends those that are on their way.
 const gateway = new ContentGateway({ baseUrl: `http://127.0.0.1:${gatewayPort}`, maxRetries: 0 });
+
+// A client that is derived from another has its connections.
+await gateway.call('game.getNewest');
+const opened = connections;
+await gateway.withOptions({ apiKey: 'cgk_other', timeoutMs: 20_000 }).call('game.getNewest');
+assert.equal(connections, opened);
+
+// A thousand calls may share one signal, which ends those that are on their way.
 const shared = new AbortController();
 const { signal } = shared;
 const callsOf = (count: number) => Array.from({ length: count }, () => gateway.call('game.getNewest', {}, { signal }));
