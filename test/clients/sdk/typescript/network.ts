@@ -182,6 +182,7 @@ const gateway = new ContentGateway({ baseUrl: `http://127.0.0.1:${gatewayPort}`,
 
 // A client that is derived from another has its connections.
 await gateway.call('game.getNewest');
+await new Promise(setImmediate);
 const opened = connections;
 await gateway.withOptions({ apiKey: 'cgk_other', timeoutMs: 20_000 }).call('game.getNewest');
 assert.equal(connections, opened);
