@@ -150,12 +150,15 @@ for (const address of [
   assert.ok(!refused.message.includes('secret'));
 }
 
+/** A clock by which no wait takes time. */
+const quick = { now: Date.now, sleep: async () => {} };
+
 // A proxy that wants a password is not asked again.
 const strict = createServer((_, response) => response.writeHead(407).end('Who are you?'));
 strict.on('connect', (_, socket: Socket) => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'));
 const strictHost = `127.0.0.1:${await listen(strict)}`;
 for (const scheme of ['http', 'https']) {
-  const again = { maxRetries: 2, clock: { now: Date.now, sleep: async () => {} } };
+  const again = { maxRetries: 2, clock: quick };
   const refused = await callWith({ [`${scheme}_proxy`]: strictHost }, `${scheme}://gateway.invalid`, again);
   assert.ok(
     refused instanceof ApiConnectionError && refused.message.includes('after 1 attempt: Proxy'),
@@ -200,13 +203,23 @@ for (const outcome of await cancelled) {
 await new Promise(setImmediate);
 assert.deepEqual(warnings, []);
 
+// A hook may cancel the call of which it is told, which then doesn't wait.
+const hooked = new AbortController();
+const unheard = { ...quick, sleep: () => Promise.reject(new Error('It waits.')) };
+const cancelling = new ContentGateway({
+  baseUrl: 'http://127.0.0.1:1',
+  onAttempt: () => hooked.abort(),
+  clock: unheard,
+});
+await assert.rejects(cancelling.call('game.getNewest', {}, hooked), (error) => error === hooked.signal.reason);
+
 // The log is asked for by the environment, and is a line for each attempt.
 const lines: string[] = [];
 const { write } = process.stderr;
 process.stderr.write = (text) => lines.push(String(text)) > 0;
 const away = await callWith({ CONTENT_GATEWAY_LOG: 'debug' }, 'http://127.0.0.1:1', {
   maxRetries: 1,
-  clock: { now: Date.now, sleep: async () => {} },
+  clock: quick,
 });
 const wrong = await callWith({ CONTENT_GATEWAY_LOG: 'debug' }, `http://127.0.0.1:${gatewayPort}`);
 const silent = await callWith({ CONTENT_GATEWAY_LOG: 'info' }, `http://127.0.0.1:${gatewayPort}`);

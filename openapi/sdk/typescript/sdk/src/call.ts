@@ -182,6 +182,8 @@ export const createCall =
       callHooks(settings.hooks, attemptOf(outcome, { operation: id, attempt: attempts, durationMs, waitMs }));
       if ('reply' in outcome) return outcome.reply as GatewayReply<T>;
       if (waitMs === null) throw outcome.error;
+      // A hook may have cancelled the call.
+      signal?.throwIfAborted();
       await settings.clock.sleep(waitMs, signal);
       signal?.throwIfAborted();
     }
