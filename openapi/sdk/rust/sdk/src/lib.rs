@@ -6,14 +6,10 @@ mod call;
 mod change;
 mod client;
 mod clock;
-mod connect;
 mod error;
 mod operations;
-mod options;
 mod page;
-mod reply;
 mod response;
-mod retry;
 /// What the operations take and answer.
 #[allow(clippy::all)]
 pub mod types;

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::{ApiError, Error, Fault, UnexpectedReplyError, media_type},
-    retry::retry_after,
     types::Issue,
 };
+
+use super::retry::retry_after;
 
 /// How much of a foreign body an error shows, in characters.
 const BODY_SHOWN: usize = 500;

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Call, clock::BoxFuture, error::Error, options::option_methods};
+use crate::{Call, client::options::option_methods, clock::BoxFuture, error::Error};
 
 /// How many records a page holds where the caller doesn't say.
 const LIMIT: u32 = 100;

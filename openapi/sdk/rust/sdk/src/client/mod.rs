@@ -1,3 +1,5 @@
+pub(crate) mod options;
+
 use std::{env, fmt, sync::Arc, time::Duration};
 
 use reqwest::{
@@ -6,11 +8,11 @@ use reqwest::{
 };
 
 use crate::{
+    call::ConnectTimeoutLayer,
     clock::{Clock, SystemClock},
-    connect::ConnectTimeoutLayer,
     error::Error,
-    options::{Options, option_methods},
 };
+use options::{Options, option_methods};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,3 +1,7 @@
+mod connect;
+mod reply;
+mod retry;
+
 use std::{error::Error as StdError, fmt, future::IntoFuture, io, sync::Arc};
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
@@ -7,14 +11,17 @@ use uuid::Uuid;
 
 use crate::{
     Listing, Page, RateLimit, Response,
-    client::{self, Shared},
+    client::{
+        self, Shared,
+        options::{Options, option_methods},
+    },
     clock::BoxFuture,
-    connect::{CONNECT_TIMEOUT, ConnectTimedOut},
     error::{ApiConnectionError, ApiTimeoutError, Error, Fault},
-    options::{Options, option_methods},
-    reply::{Asked, Reply},
-    retry::wait_after,
 };
+pub(crate) use connect::ConnectTimeoutLayer;
+use connect::{CONNECT_TIMEOUT, ConnectTimedOut};
+use reply::{Asked, Reply};
+use retry::wait_after;
 
 const IDENTITY: &str = concat!(
     "{{product}}-rust/",
