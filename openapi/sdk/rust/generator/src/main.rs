@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut document = serde_json::from_str::<serde_json::Value>(&fs::read_to_string(schemas)?)?;
     let schemas = document["components"]["schemas"].as_object_mut().ok_or("no schemas")?;
     write(&folder, "types.rs", types::emit(schemas, &released["components"]["schemas"])?)?;
-    write(&folder, "operations.rs", operations::emit(&operations))
+    write(&folder, "operations.rs", operations::emit(&operations, |input| types::has_one_member(&schemas[input])))
 }
 
 fn write(folder: &str, name: &str, tokens: TokenStream) -> Result<(), Box<dyn Error>> {

@@ -1,6 +1,6 @@
 //! The methods.
 
-use heck::{ToSnakeCase, ToUpperCamelCase};
+use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use serde::Deserialize;
@@ -25,19 +25,30 @@ pub struct Operation {
 
 /// A struct for each router, with a method for each of its operations; what the client has to offer them; and what paging
 /// needs to know of the outputs of lists.
-pub fn emit(operations: &[Operation]) -> TokenStream {
+///
+/// `has_one_member` says of an input, by its name, whether the value of its only member may be given in its place.
+pub fn emit(operations: &[Operation], has_one_member: impl Fn(&str) -> bool) -> TokenStream {
     let mut routers = operations.iter().map(|operation| operation.router.as_str()).collect::<Vec<_>>();
     routers.dedup();
     let entries = routers.iter().map(|router| entry(router));
     let structs = routers.iter().map(|router| {
         let members = operations.iter().filter(|operation| operation.router == *router);
-        router_struct(router, members.map(methods))
+        router_struct(router, members.map(|operation| methods(operation, &has_one_member)))
     });
+    let constants = operations.iter().map(constant);
+    let names = operations.iter().map(constant_of);
     let lists = operations.iter().filter_map(listing);
     quote! {
         //! The operations of the contract.
         use std::sync::Arc;
-        use crate::{Call, ContentGateway, ListAll, Listing, Page, call::Operation, client::Shared, types};
+        use crate::{
+            Call, ContentGateway, ListAll, ListPages, Listing, Page, call::operation::Operation, client::Shared, types,
+        };
+
+        #(#constants)*
+
+        /// All of them.
+        pub(crate) static OPERATIONS: &[&Operation] = &[#(&#names),*];
 
         impl ContentGateway { #(#entries)* }
         #(#structs)*
@@ -72,51 +83,79 @@ fn router_struct(router: &str, methods: impl Iterator<Item = TokenStream>) -> To
     }
 }
 
-fn methods(operation: &Operation) -> TokenStream {
+fn constant_of(operation: &Operation) -> Ident {
+    format_ident!("{}", operation.id.to_shouty_snake_case())
+}
+
+fn constant(operation: &Operation) -> TokenStream {
     let Operation { id, path, writes, output_members: members, .. } = operation;
+    let name = constant_of(operation);
+    quote! { static #name: Operation = Operation::known(#id, #path, #writes, &[#(#members),*]); }
+}
+
+fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> TokenStream {
+    let constant = constant_of(operation);
     let name = format_ident!("{}", operation.name.to_snake_case());
     let output = format_ident!("{}", operation.output);
     let input = operation.input.as_ref().map(|input| format_ident!("{input}"));
-    let parameter = input.as_ref().map(|input| quote! { , input: types::#input });
-    let argument = if input.is_some() {
-        quote! { &input }
-    } else {
-        quote! { &() }
+    let is_value = operation.input.as_ref().is_some_and(|input| has_one_member(input));
+    let (parameter, argument) = match &input {
+        None => (None, quote! { &() }),
+        Some(input) if is_value => {
+            (Some(quote! { , input: impl Into<types::#input> }), quote! { &Into::<types::#input>::into(input) })
+        }
+        Some(input) => (Some(quote! { , input: types::#input }), quote! { &input }),
     };
-    let doc = doc(operation, None);
-    let constant = quote! { &Operation { id: #id, path: #path, writes: #writes, members: &[#(#members),*] } };
+    let doc = doc(operation, Walk::None);
     if operation.item.is_none() {
         return quote! {
             #(#[doc = #doc])*
             pub fn #name(&self #parameter) -> Call<types::#output> {
-                Call::new(&self.0, #constant, #argument)
+                Call::new(&self.0, &#constant, #argument)
             }
         };
     }
     let all = format_ident!("{name}_all");
-    let all_doc = self::doc(operation, Some(&name.to_string()));
+    let pages = format_ident!("{name}_pages");
+    let all_doc = self::doc(operation, Walk::Records);
+    let pages_doc = self::doc(operation, Walk::Pages);
     quote! {
         #(#[doc = #doc])*
         pub fn #name(&self #parameter) -> Call<Page<types::#output>> {
-            Call::page(&self.0, #constant, #argument)
+            Call::page(&self.0, &#constant, #argument)
         }
 
         #(#[doc = #all_doc])*
         pub fn #all(&self #parameter) -> ListAll<types::#output> {
             ListAll::new(self.#name(input))
         }
+
+        #(#[doc = #pages_doc])*
+        pub fn #pages(&self #parameter) -> ListPages<types::#output> {
+            ListPages::new(self.#name(input))
+        }
     }
 }
 
-/// The lines of the comment of a method, or of the one that walks through the pages of the method `walked`.
-fn doc(operation: &Operation, walked: Option<&str>) -> Vec<String> {
-    let mut paragraphs = match walked {
-        None => vec![format!("{}.", operation.summary), operation.description.clone()],
-        Some(list) => vec![
-            format!("{}: all records of [`{list}`](Self::{list}), a page at a time.", operation.summary),
-            "Without a `limit`, or with 0, pages hold 100 records; without a `page`, the first is where it starts."
-                .into(),
+/// What a method goes through: nothing, or what a list returns.
+enum Walk {
+    None,
+    Records,
+    Pages,
+}
+
+/// The lines of the comment of a method.
+fn doc(operation: &Operation, walk: Walk) -> Vec<String> {
+    let Operation { summary, description, name, .. } = operation;
+    let list = name.to_snake_case();
+    let pages = "`limit` is the size of a page: 100 unless set, or 0. Without a `page`, the first is where it starts.";
+    let mut paragraphs = match walk {
+        Walk::None => vec![format!("{summary}."), description.clone()],
+        Walk::Records => vec![
+            format!("{summary}: all records of [`{list}`](Self::{list}), a page at a time."),
+            format!("{pages} How many records may come in all is said by [`max_records`](ListAll::max_records)."),
         ],
+        Walk::Pages => vec![format!("{summary}: all pages of [`{list}`](Self::{list})."), pages.into()],
     };
     paragraphs.push(match operation.access.as_str() {
         "public" => "No key is needed.".into(),

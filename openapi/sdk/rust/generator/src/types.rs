@@ -6,7 +6,7 @@ use heck::ToUpperCamelCase;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
-use typify_impl::{TypeSpace, TypeSpacePatch, TypeSpaceSettings};
+use typify_impl::{TypeDetails, TypeSpace, TypeSpacePatch, TypeSpaceSettings};
 
 /// The types of all schemas, which are those of JSON Schema 2020-12. Those of the last release tell what services that are
 /// older than the SDK don't answer.
@@ -21,7 +21,43 @@ pub fn emit(schemas: &mut Map<String, Value>, released: &Value) -> Result<TokenS
     let definitions = schemas.iter().map(|(name, schema)| Ok((name, serde_json::from_value(schema.clone())?)));
     space.add_ref_types(definitions.collect::<Result<Vec<_>, serde_json::Error>>()?)?;
     let types = space.to_stream();
-    Ok(quote! { #types #(#enums)* })
+    let conversions = schemas.iter().filter(|(name, schema)| name.ends_with("Input") && has_one_member(schema));
+    let conversions = conversions.map(|(name, _)| conversion(&space, name)).collect::<Option<Vec<_>>>();
+    let conversions = conversions.ok_or("an input with one member is no struct")?;
+    Ok(quote! { #types #(#enums)* #(#conversions)* })
+}
+
+/// Whether there is one member alone, which is required.
+pub fn has_one_member(schema: &Value) -> bool {
+    schema["properties"].as_object().is_some_and(|properties| properties.len() == 1) && required(schema).len() == 1
+}
+
+/// Makes an input of the value of its only member.
+fn conversion(space: &TypeSpace, name: &str) -> Option<TokenStream> {
+    let input = space.iter_types().find(|found| found.name() == name)?;
+    let TypeDetails::Struct(members) = input.details() else { return None };
+    let (member, value) = members.properties().next()?;
+    let member = format_ident!("{member}");
+    let value = space.get_type(&value).ok()?;
+    let from_borrowed = matches!(value.details(), TypeDetails::String).then(|| {
+        let name = format_ident!("{name}");
+        quote! {
+            impl From<&str> for #name {
+                fn from(#member: &str) -> Self {
+                    Self { #member: #member.into() }
+                }
+            }
+        }
+    });
+    let (name, value) = (format_ident!("{name}"), value.ident());
+    Some(quote! {
+        impl From<#value> for #name {
+            fn from(#member: #value) -> Self {
+                Self { #member }
+            }
+        }
+        #from_borrowed
+    })
 }
 
 fn is_enum(schema: &Value) -> bool {

@@ -4,7 +4,7 @@ use std::{future::IntoFuture, sync::OnceLock};
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{Call, ListAll, Listing, Response, WithResponse, error::Error};
+use crate::{Call, ListAll, ListPages, Listing, Page, Response, WithResponse, error::Error};
 
 /// Connections live on between calls, so somebody has to look after them meanwhile.
 fn runtime() -> &'static Runtime {
@@ -42,6 +42,26 @@ impl<T: Send + 'static> WithResponse<T> {
     /// In asynchronous code, which must await it instead.
     pub fn send_blocking(self) -> Result<Response<T>, Error> {
         runtime().block_on(self.into_future())
+    }
+}
+
+impl<T: Listing> ListPages<T> {
+    /// The pages for code that is not asynchronous. Asked for the next one in asynchronous code, it panics.
+    pub fn iter_blocking(self) -> BlockingPages<T> {
+        BlockingPages(self)
+    }
+}
+
+/// All pages of a list, for code that is not asynchronous: [`ListPages::iter_blocking`].
+#[derive(Debug)]
+#[must_use = "nothing is fetched before the first page is asked for"]
+pub struct BlockingPages<T: Listing>(ListPages<T>);
+
+impl<T: Listing> Iterator for BlockingPages<T> {
+    type Item = Result<Page<T>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        runtime().block_on(self.0.next())
     }
 }
 

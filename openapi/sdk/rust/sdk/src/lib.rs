@@ -15,14 +15,21 @@ mod response;
 pub mod types;
 
 #[cfg(feature = "blocking")]
-pub use blocking::BlockingIter;
-pub use call::{Call, WithResponse};
+pub use blocking::{BlockingIter, BlockingPages};
+pub use call::{
+    Call, WithResponse,
+    attempt::Attempt,
+    transport::{BoxError, HttpService},
+};
 pub use change::Change;
 pub use client::{Builder, ContentGateway};
 pub use clock::{Clock, SystemClock};
 pub use error::{ApiConnectionError, ApiError, ApiTimeoutError, Error, ErrorKind, UnexpectedReplyError};
 pub use operations::*;
-pub use page::{ListAll, Listing, Page};
+pub use page::{
+    Listing, Page,
+    walk::{ListAll, ListPages},
+};
 pub use response::{RateLimit, Response};
 
 pub use reqwest;

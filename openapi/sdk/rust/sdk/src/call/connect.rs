@@ -7,8 +7,7 @@ use std::{
     time::Duration,
 };
 
-use tower_layer::Layer;
-use tower_service::Service;
+use tower::{Layer, Service};
 
 use crate::clock::BoxFuture;
 

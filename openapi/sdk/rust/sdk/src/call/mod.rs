@@ -1,10 +1,18 @@
+pub(crate) mod attempt;
 mod connect;
+pub(crate) mod operation;
 mod reply;
 mod retry;
+pub(crate) mod transport;
 
-use std::{error::Error as StdError, fmt, future::IntoFuture, io, sync::Arc};
+use std::{
+    fmt,
+    future::IntoFuture,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -16,35 +24,17 @@ use crate::{
         options::{Options, option_methods},
     },
     clock::BoxFuture,
-    error::{ApiConnectionError, ApiTimeoutError, Error, Fault},
+    error::{Error, Fault},
 };
+use attempt::Attempt;
 pub(crate) use connect::ConnectTimeoutLayer;
-use connect::{CONNECT_TIMEOUT, ConnectTimedOut};
-use reply::{Asked, Reply};
+use operation::Operation;
+use reply::Asked;
 use retry::wait_after;
 
-const IDENTITY: &str = concat!(
-    "{{product}}-rust/",
-    env!("CARGO_PKG_VERSION"),
-    " (contract {{contract}}; rust ",
-    env!("RUST_VERSION"),
-    ")"
-);
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const RETRY_COUNT: HeaderName = HeaderName::from_static("x-retry-count");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// No reply of the gateway comes near this, in bytes.
-const LARGEST_REPLY: usize = 64 * 1024 * 1024;
-
-/// An operation of the contract.
-#[derive(Debug)]
-pub(crate) struct Operation {
-    pub(crate) id: &'static str,
-    pub(crate) path: &'static str,
-    pub(crate) writes: bool,
-    /// What every output has.
-    pub(crate) members: &'static [&'static str],
-}
 
 /// A call that is sent when it is awaited. Dropped, it is cancelled.
 ///
@@ -54,19 +44,19 @@ pub(crate) struct Operation {
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<T> {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) operation: &'static Operation,
+    pub(crate) operation: Operation,
     pub(crate) input: Map<String, Value>,
     pub(crate) options: Options,
     decode: Decode<T>,
 }
 
-type Decode<T> = fn(Map<String, Value>, &Call<T>) -> serde_json::Result<T>;
+type Decode<T> = fn(Map<String, Value>, &Call<T>) -> Result<T, serde_path_to_error::Error<serde_json::Error>>;
 
 impl<T> Clone for Call<T> {
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
-            operation: self.operation,
+            operation: self.operation.clone(),
             input: self.input.clone(),
             options: self.options.clone(),
             decode: self.decode,
@@ -84,31 +74,35 @@ impl<T> fmt::Debug for Call<T> {
 }
 
 impl<T: DeserializeOwned> Call<T> {
-    pub(crate) fn new(shared: &Arc<Shared>, operation: &'static Operation, input: &impl Serialize) -> Self {
-        Self::with(shared, operation, input, |output, _| serde_json::from_value(Value::Object(output)))
+    pub(crate) fn new(shared: &Arc<Shared>, operation: &Operation, input: &impl Serialize) -> Self {
+        Self::with(shared, operation, input, |output, _| serde_path_to_error::deserialize(Value::Object(output)))
     }
 }
 
 impl<T: Listing> Call<Page<T>> {
-    pub(crate) fn page(shared: &Arc<Shared>, operation: &'static Operation, input: &impl Serialize) -> Self {
+    pub(crate) fn page(shared: &Arc<Shared>, operation: &Operation, input: &impl Serialize) -> Self {
         Self::with(shared, operation, input, |output, call| {
-            Ok(Page::new(serde_json::from_value(Value::Object(output))?, call.clone()))
+            Ok(Page::new(serde_path_to_error::deserialize(Value::Object(output))?, call.clone()))
         })
     }
 }
 
 impl<T> Call<T> {
-    fn with(shared: &Arc<Shared>, operation: &'static Operation, input: &impl Serialize, decode: Decode<T>) -> Self {
+    fn with(shared: &Arc<Shared>, operation: &Operation, input: &impl Serialize, decode: Decode<T>) -> Self {
         let mut options = Options::default();
         let input = match serde_json::to_value(input) {
             Ok(Value::Object(input)) => input,
-            Ok(_) => Map::new(),
+            Ok(Value::Null) => Map::new(),
+            Ok(_) => {
+                options.fault = Some("the input is no object of JSON".into());
+                Map::new()
+            }
             Err(error) => {
                 options.fault = Some(format!("the input cannot be written as JSON: {error}"));
                 Map::new()
             }
         };
-        Self { shared: Arc::clone(shared), operation, input, options, decode }
+        Self { shared: Arc::clone(shared), operation: operation.clone(), input, options, decode }
     }
 
     option_methods!(options);
@@ -143,13 +137,16 @@ impl<T> Call<T> {
             if attempts > 1 {
                 headers.insert(RETRY_COUNT, HeaderValue::from(attempts - 1));
             }
-            let error = match self.attempt(&headers, &body, attempts, idempotency_key.as_deref()).await {
-                Ok(response) => return Ok(response),
-                Err(error) => error,
+            let began = Instant::now();
+            let result = self.attempt(&headers, &body, attempts, idempotency_key.as_deref()).await;
+            let wait = match &result {
+                Err(error) if attempts <= retries => wait_after(error, attempts),
+                _ => None,
             };
-            match wait_after(&error, attempts) {
-                Some(wait) if attempts <= retries => self.shared.clock.sleep(wait).await,
-                _ => return Err(error),
+            self.shared.observer.tell(|| Attempt::new(&self.operation, attempts, &result, began.elapsed(), wait));
+            match wait {
+                Some(wait) => self.shared.clock.sleep(wait).await,
+                None => return result,
             }
         }
     }
@@ -159,13 +156,16 @@ impl<T> Call<T> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, JSON);
         headers.insert(ACCEPT, JSON);
-        headers.insert(USER_AGENT, HeaderValue::from_static(IDENTITY));
+        headers.insert(USER_AGENT, self.shared.user_agent.clone());
         if self.operation.writes {
             let key = self.options.idempotency_key.clone().unwrap_or_else(|| Uuid::new_v4().to_string());
             let fault = |_| Error::Usage("the idempotency key has characters that no header can hold".into());
             headers.insert(IDEMPOTENCY_KEY, HeaderValue::from_str(&key).map_err(fault)?);
         }
-        headers.extend(self.shared.headers.clone());
+        if let Some(authorization) = &self.shared.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        headers.extend(self.shared.options.headers.clone());
         headers.extend(self.options.headers.clone());
         Ok(headers)
     }
@@ -179,15 +179,21 @@ impl<T> Call<T> {
     ) -> Result<Response<T>, Error> {
         let Shared { origin, address, clock, .. } = &*self.shared;
         let reply = self.fetch(headers, body).await.map_err(|cause| self.failure(cause, attempts, idempotency_key))?;
-        let Operation { id: operation, members, .. } = self.operation;
-        let asked = Asked { operation, members, origin, address, idempotency_key, attempts, now: clock.now() };
+        let asked = Asked {
+            operation: &self.operation,
+            has_key: headers.contains_key(AUTHORIZATION),
+            origin,
+            address,
+            idempotency_key,
+            attempts,
+            now: clock.now(),
+        };
         let output = reply.output(asked)?;
         // Followed, it would lead here for ever.
         if output.get("nextCursor").is_some_and(|next| next.is_string() && Some(next) == self.input.get("cursor")) {
             return Err(reply.unexpected(asked, Fault::SameCursor));
         }
-        let data = (self.decode)(output, self)
-            .map_err(|cause| reply.unexpected(asked, Fault::Unreadable(cause.to_string())))?;
+        let data = (self.decode)(output, self).map_err(|error| reply.unexpected(asked, Fault::unreadable(&error)))?;
         Ok(Response {
             data,
             status: reply.status,
@@ -200,68 +206,14 @@ impl<T> Call<T> {
         })
     }
 
-    /// Sends it once, and reads the reply to its end.
-    async fn fetch(&self, headers: &HeaderMap, body: &str) -> Result<Reply, Box<dyn StdError + Send + Sync>> {
-        let Shared { http, base_url, options, .. } = &*self.shared;
-        let request = http
-            .post(format!("{base_url}{}", self.operation.path))
-            .headers(headers.clone())
-            .timeout(self.options.timeout.or(options.timeout).unwrap_or(client::TIMEOUT))
-            .body(body.to_owned());
-        let connect_timeout =
-            self.options.connect_timeout.or(options.connect_timeout).unwrap_or(client::CONNECT_TIMEOUT);
-        let mut response =
-            CONNECT_TIMEOUT.scope(connect_timeout, request.send()).await.map_err(reqwest::Error::without_url)?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
-            if body.len() + chunk.len() > LARGEST_REPLY {
-                return Err(format!("the reply has more than {LARGEST_REPLY} bytes").into());
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(Reply { status: response.status().as_u16(), headers: response.headers().clone(), body })
+    /// How long an attempt may take.
+    fn timeout_of_attempt(&self) -> Duration {
+        self.options.timeout.or(self.shared.options.timeout).unwrap_or(client::TIMEOUT)
     }
 
-    /// What went wrong where there is no whole reply.
-    fn failure(&self, cause: Box<dyn StdError + Send + Sync>, attempts: u32, idempotency_key: Option<&str>) -> Error {
-        let operation = self.operation.id;
-        let origin = self.shared.origin.clone();
-        let idempotency_key = idempotency_key.map(str::to_owned);
-        let of_http = cause.downcast_ref::<reqwest::Error>();
-        let connecting = causes(&*cause).find_map(|cause| cause.downcast_ref::<ConnectTimedOut>());
-        if connecting.is_some() || of_http.is_some_and(reqwest::Error::is_timeout) {
-            let whole = self.options.timeout.or(self.shared.options.timeout).unwrap_or(client::TIMEOUT);
-            let limit = connecting.map_or(whole, |timed_out| timed_out.0);
-            let while_connecting = connecting.is_some();
-            let error = ApiTimeoutError { operation, attempts, idempotency_key, limit, while_connecting, origin };
-            return Error::Timeout(Box::new(error));
-        }
-        // This is how rustls tells of a certificate that it doesn't trust.
-        let is_untrusted = of_http.is_some_and(reqwest::Error::is_connect)
-            && causes(&*cause)
-                .filter_map(|cause| cause.downcast_ref::<io::Error>())
-                .any(|error| error.kind() == io::ErrorKind::InvalidData);
-        let may_pass = of_http.is_some_and(|error| !error.is_builder()) && !is_untrusted;
-        Error::Connection(Box::new(ApiConnectionError {
-            operation,
-            attempts,
-            idempotency_key,
-            origin,
-            cause,
-            may_pass,
-        }))
-    }
-}
-
-/// An error and all that caused it. One of I/O passes its own cause over: it names that one's.
-fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| cause_of(*error))
-}
-
-fn cause_of<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
-    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-        Some(cause) => Some(cause),
-        None => error.source(),
+    /// How long it may take to connect.
+    fn timeout_of_connecting(&self) -> Duration {
+        self.options.connect_timeout.or(self.shared.options.connect_timeout).unwrap_or(client::CONNECT_TIMEOUT)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is known of a failure, by where it came from.
 
-use std::{error::Error as StdError, time::Duration};
+use std::{borrow::Cow, error::Error as StdError, time::Duration};
 
 use reqwest::header::HeaderMap;
 
@@ -32,12 +32,14 @@ pub struct ApiError {
     /// The `Idempotency-Key` that the call was sent with; none on reads.
     pub idempotency_key: Option<String>,
     /// The operation, such as `game.create`.
-    pub operation: &'static str,
+    pub operation: Cow<'static, str>,
     /// How often it was tried.
     pub attempts: u32,
     /// The headers of the reply.
     pub headers: HeaderMap,
     pub(crate) origin: String,
+    /// Whether it was called without a key.
+    pub(crate) lacks_key: bool,
 }
 
 /// No reply, or not the whole.
@@ -45,7 +47,7 @@ pub struct ApiError {
 #[non_exhaustive]
 pub struct ApiConnectionError {
     /// The operation, such as `game.create`.
-    pub operation: &'static str,
+    pub operation: Cow<'static, str>,
     /// How often it was tried.
     pub attempts: u32,
     /// The `Idempotency-Key` that the call was sent with; none on reads.
@@ -61,7 +63,7 @@ pub struct ApiConnectionError {
 #[non_exhaustive]
 pub struct ApiTimeoutError {
     /// The operation, such as `game.create`.
-    pub operation: &'static str,
+    pub operation: Cow<'static, str>,
     /// How often it was tried.
     pub attempts: u32,
     /// The `Idempotency-Key` that the call was sent with; none on reads.
@@ -84,7 +86,7 @@ pub struct UnexpectedReplyError {
     /// The first 500 characters of the body.
     pub body: String,
     /// The operation, such as `game.create`.
-    pub operation: &'static str,
+    pub operation: Cow<'static, str>,
     /// How often it was tried.
     pub attempts: u32,
     /// The `Idempotency-Key` that the call was sent with; none on reads.
@@ -100,8 +102,23 @@ pub struct UnexpectedReplyError {
 pub(crate) enum Fault {
     Foreign,
     Redirect(String),
+    Empty,
+    CutOff,
+    NotJson,
+    TooDeep,
+    TooLong,
     NoEnvelope,
     Lacks(&'static str),
     SameCursor,
     Unreadable(String),
+}
+
+/// How much of what others wrote an error shows, in characters.
+const SHOWN: usize = 200;
+
+impl Fault {
+    /// A member is not of its type; the path to it comes first.
+    pub(crate) fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+        Self::Unreadable(error.to_string().chars().take(SHOWN).collect())
+    }
 }

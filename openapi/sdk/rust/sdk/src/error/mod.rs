@@ -25,7 +25,7 @@ pub enum Error {
     Usage(String),
 }
 
-/// What kind of failure an [`Error`] is. `Debug` writes its name.
+/// What kind of failure an [`Error`] is. Its text is the name that all SDKs call it by, such as `ServerError`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -125,12 +125,12 @@ impl Error {
     }
 
     /// The operation, such as `game.create`; none if the client could not be made.
-    pub fn operation(&self) -> Option<&'static str> {
+    pub fn operation(&self) -> Option<&str> {
         match self {
-            Self::Api(error) => Some(error.operation),
-            Self::Connection(error) => Some(error.operation),
-            Self::Timeout(error) => Some(error.operation),
-            Self::UnexpectedReply(error) => Some(error.operation),
+            Self::Api(error) => Some(&error.operation),
+            Self::Connection(error) => Some(&error.operation),
+            Self::Timeout(error) => Some(&error.operation),
+            Self::UnexpectedReply(error) => Some(&error.operation),
             Self::Usage(_) => None,
         }
     }
@@ -159,6 +159,12 @@ impl Error {
     /// Whether there was no reply, or not the whole; a timeout is one of these, too.
     pub fn is_connection(&self) -> bool {
         matches!(self, Self::Connection(_) | Self::Timeout(_))
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}Error")
     }
 }
 

@@ -1,6 +1,6 @@
 //! The texts of failures: one line each.
 
-use std::{error::Error as StdError, fmt};
+use std::{error::Error as StdError, fmt, time::Duration};
 
 use reqwest::header::HeaderMap;
 
@@ -8,14 +8,16 @@ use super::failures::{ApiConnectionError, ApiError, ApiTimeoutError, Fault, Unex
 
 /// More of them would drown the rest.
 const ISSUES_SHOWN: usize = 10;
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operation, status, reason, message, issues, hint, request_id, .. } = self;
+        let Self { operation, status, reason, message, issues, request_id, attempts, .. } = self;
+        let end = format!("{}{}", retry(self.retry_after), tail(request_id, *attempts));
         let Some(reason) = reason else {
             let media_type = media_type(&self.headers).unwrap_or_else(|| "no content type".into());
             write!(f, "{operation}: {status} without the gateway's error envelope ({media_type}). ")?;
-            return write!(f, "Is {} a content gateway?{}", self.origin, request(request_id));
+            return write!(f, "Is {} a content gateway?{end}", self.origin);
         };
         write!(f, "{operation}: {status} {reason}: {message}")?;
         for (index, issue) in issues.iter().take(ISSUES_SHOWN).enumerate() {
@@ -28,10 +30,18 @@ impl fmt::Display for ApiError {
         if !issues.is_empty() {
             f.write_str(".")?;
         }
-        if let Some(hint) = hint {
+        if let Some(hint) = self.own_hint().or(self.hint.as_deref()) {
             write!(f, " Hint: {hint}")?;
         }
-        f.write_str(&request(request_id))
+        f.write_str(&end)
+    }
+}
+
+impl ApiError {
+    /// How this SDK is given a key, if that is what is missing.
+    fn own_hint(&self) -> Option<&'static str> {
+        let is_missing = self.status == 401 && self.reason.as_deref() == Some("KEY_MISSING") && self.lacks_key;
+        is_missing.then_some("Give api_key, or set {{environment}}_API_KEY.")
     }
 }
 
@@ -65,12 +75,17 @@ impl fmt::Display for UnexpectedReplyError {
                 return write!(f, "to {target}, which is not followed: give that base URL if it is right.");
             }
             Fault::Foreign => write!(f, "{media_type}, which no content gateway answers")?,
+            Fault::Empty => write!(f, "{media_type} with an empty body")?,
+            Fault::CutOff => write!(f, "{media_type} whose JSON is cut off")?,
+            Fault::NotJson => write!(f, "{media_type} whose JSON is not valid")?,
+            Fault::TooDeep => write!(f, "{media_type} whose JSON is nested too deeply")?,
+            Fault::TooLong => write!(f, "{media_type} with a body of more than 64 MiB")?,
             Fault::NoEnvelope => write!(f, "{media_type} without the gateway's envelope")?,
             Fault::Lacks(member) => write!(f, "{media_type} whose output lacks {member}")?,
             Fault::SameCursor => write!(f, "{media_type} whose nextCursor is the cursor that was sent")?,
             Fault::Unreadable(cause) => write!(f, "{media_type} whose output is not readable: {cause}")?,
         }
-        write!(f, ". Is {origin} a content gateway?{}", request(&self.request_id))
+        write!(f, ". Is {origin} a content gateway?{}", tail(&self.request_id, self.attempts))
     }
 }
 
@@ -83,8 +98,22 @@ impl StdError for ApiConnectionError {
     }
 }
 
-fn request(id: &Option<String>) -> String {
-    id.as_ref().map(|id| format!(" (request {id})")).unwrap_or_default()
+/// When to try again, in whole seconds.
+fn retry(after: Option<Duration>) -> String {
+    match after.map(|wait| wait.as_nanos().div_ceil(NANOS_PER_SECOND)) {
+        None | Some(0) => String::new(),
+        Some(seconds) => format!(" Retry after {seconds} s."),
+    }
+}
+
+/// Which request it was, and how often it was tried.
+fn tail(id: &Option<String>, attempts: u32) -> String {
+    match (id, attempts) {
+        (Some(id), ..2) => format!(" (request {id})"),
+        (Some(id), _) => format!(" (request {id}, after {attempts} attempts)"),
+        (None, ..2) => String::new(),
+        (None, _) => format!(" (after {attempts} attempts)"),
+    }
 }
 
 fn count(attempts: u32) -> String {

@@ -3,10 +3,14 @@
 use std::{
     error::Error,
     future::{IntoFuture, pending},
+    iter::from_fn,
     time::Duration,
 };
 
-use content_gateway::{Call, ContentGateway, Error as GatewayError, ListAll, Page, Response, types::GameListOutput};
+use content_gateway::{
+    Call, ContentGateway, Error as GatewayError, ListAll, ListPages, Page, Response,
+    types::{GameGetByIdInput, GameListInput, GameListOutput, GameSummary},
+};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::{runtime::Runtime, select, time::sleep};
@@ -56,20 +60,31 @@ impl Caller<'_> {
     pub fn play(&self, gateway: &ContentGateway, task: &Task) -> Result<Value, Box<dyn Error>> {
         let Task { call, options, .. } = task;
         let input = call["input"].clone();
-        match (call["operation"].as_str().unwrap_or_default(), call["form"].as_str()) {
+        let operation = call["operation"].as_str().unwrap_or_default();
+        let take = call["take"].as_u64().map_or(Ok(usize::MAX), usize::try_from)?;
+        match (operation, call["form"].as_str()) {
+            (_, Some("generic")) => self.once(task, gateway.call(operation, input), Value::clone),
+            ("game.getById", _) if call["scalar"] == true => {
+                let id = input["id"].as_str().ok_or("no id")?;
+                self.once(task, gateway.game().get_by_id(id), report::game)
+            }
             ("game.getById", _) => {
-                self.once(task, gateway.game().get_by_id(serde_json::from_value(input)?), report::game)
+                let input = serde_json::from_value::<GameGetByIdInput>(input)?;
+                self.once(task, gateway.game().get_by_id(input), report::game)
             }
             ("game.create", _) => self.once(task, gateway.game().create(serde_json::from_value(input)?), report::game),
             ("user.me", _) => self.once(task, gateway.user().me(), report::user),
             ("game.list", Some("pages")) => self.pages(task, gateway.game().list(serde_json::from_value(input)?)),
             ("game.list", Some("all")) => {
-                // Where there is no limit, the SDK chooses one.
-                let mut whole = json!({ "limit": 0 });
-                whole.as_object_mut().ok_or("no object")?.extend(input.as_object().cloned().unwrap_or_default());
-                let all = gateway.game().list_all(serde_json::from_value(whole)?);
-                let take = call["take"].as_u64().map_or(Ok(usize::MAX), usize::try_from)?;
+                let mut all = gateway.game().list_all(walked(input)?);
+                if let Some(most) = options["maxRecords"].as_u64() {
+                    all = all.max_records(most);
+                }
                 Ok(self.all(with_options!(all, options), take))
+            }
+            ("game.list", Some("page-iterator")) => {
+                let pages = gateway.game().list_pages(walked(input)?);
+                Ok(self.every_page(with_options!(pages, options), take))
             }
             ("game.list", _) => self.once(task, gateway.game().list(serde_json::from_value(input)?), report::page),
             (other, _) => Err(format!("no call for {other}").into()),
@@ -112,16 +127,21 @@ impl Caller<'_> {
             Self::Async(runtime) => runtime.block_on(all.take(take).collect::<Vec<_>>()),
             Self::Blocking => all.iter_blocking().take(take).collect(),
         };
-        let mut line = json!({});
-        let mut items = Vec::new();
-        for record in records {
-            match record {
-                Ok(game) => items.push(game.id),
-                Err(error) => line = report::failure(&error),
-            }
-        }
-        line["items"] = items.into();
-        line
+        walk(records.into_iter().map(|record| Ok(vec![record?])))
+    }
+
+    /// Leaves the pages with the one that makes the records enough.
+    fn every_page(&self, mut pages: ListPages<GameListOutput>, take: usize) -> Value {
+        let mut pages: Box<dyn Iterator<Item = _>> = match self {
+            Self::Async(runtime) => Box::new(from_fn(move || runtime.block_on(pages.next()))),
+            Self::Blocking => Box::new(pages.iter_blocking()),
+        };
+        let mut left = take;
+        walk(from_fn(|| {
+            let games = (left > 0).then(|| pages.next())??.map(|page| page.into_inner().items);
+            left = left.saturating_sub(games.as_ref().map_or(0, Vec::len));
+            Some(games)
+        }))
     }
 
     /// Sends a call with the options of the task.
@@ -151,4 +171,25 @@ impl Caller<'_> {
             }),
         })
     }
+}
+
+/// The input of a walk. Where there is no limit, the SDK chooses one.
+fn walked(input: Value) -> Result<GameListInput, Box<dyn Error>> {
+    let mut whole = json!({ "limit": 0 });
+    whole.as_object_mut().ok_or("no object")?.extend(input.as_object().cloned().unwrap_or_default());
+    Ok(serde_json::from_value(whole)?)
+}
+
+/// What came of a walk: the ids of the records, and the error if there is one.
+fn walk(parts: impl Iterator<Item = Result<Vec<GameSummary>, GatewayError>>) -> Value {
+    let mut line = json!({});
+    let mut items = Vec::new();
+    for part in parts {
+        match part {
+            Ok(games) => items.extend(games.into_iter().map(|game| game.id)),
+            Err(error) => line = report::failure(&error),
+        }
+    }
+    line["items"] = items.into();
+    line
 }

@@ -4,7 +4,13 @@ mod caller;
 mod clock;
 mod report;
 
-use std::{env, error::Error, time::Duration};
+use std::{
+    env,
+    error::Error,
+    panic::resume_unwind,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use content_gateway::{ContentGateway, reqwest};
 use serde_json::{Value, json};
@@ -17,7 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let is_blocking = env::args().nth(1).as_deref() == Some("blocking");
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let url = format!("{}/vectors?run={}", env::var("VECTORS_URL")?, env::var("VECTORS_RUN")?);
-    let list = runtime.block_on(async { reqwest::get(url).await?.text().await })?;
+    // The environment names the server as a proxy, which the list is not asked of.
+    let http = reqwest::Client::builder().no_proxy().build()?;
+    let list = runtime.block_on(async { http.get(url).send().await?.text().await })?;
     for (index, vector) in serde_json::from_str::<Vec<Value>>(&list)?.iter().enumerate() {
         // Who blocks cannot do anything else, such as to cancel.
         let mut line = match is_blocking && vector["call"]["cancel"].is_string() {
@@ -40,17 +48,37 @@ fn play(vector: &Value, at_client: bool, caller: Caller) -> Result<Value, Box<dy
     let clock = FakeClock::new(offset, is_behind, call["cancel"] == "during-wait");
 
     let options = &call["options"];
-    let mut builder =
-        ContentGateway::builder().base_url(vector["baseUrl"].as_str().ok_or("no base URL")?).clock(clock.clone());
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&events);
+    let mut builder = ContentGateway::builder()
+        .base_url(vector["baseUrl"].as_str().ok_or("no base URL")?)
+        .clock(clock.clone())
+        .on_attempt(move |attempt| {
+            told.lock().expect("nobody panics").push(report::event(attempt));
+            // A panic that prints nothing. It must break no call.
+            resume_unwind(Box::new("a hook that panics"));
+        });
+    if call["via"] == "withOptions" {
+        let first = builder.api_key("cgk_other").max_retries(0).header("X-First", "1").build()?;
+        builder = first.with_options();
+    }
+    if let Some(name) = options["appName"].as_str() {
+        builder = builder.app_name(name);
+    }
     builder = match vector["key"].as_str() {
         Some(key) => builder.api_key(key),
         None => builder.without_api_key(),
     };
     let gateway = if at_client { with_options!(builder, options) } else { builder }.build()?;
-    let of_call = if at_client { json!({ "idempotencyKey": options["idempotencyKey"] }) } else { options.clone() };
+    let of_call = if at_client {
+        json!({ "idempotencyKey": options["idempotencyKey"], "maxRecords": options["maxRecords"] })
+    } else {
+        options.clone()
+    };
 
     let mut line = caller.play(&gateway, &Task { call, options: &of_call, clock: &clock })?;
     line["waits"] = json!(clock.waits());
+    line["events"] = json!(*events.lock().expect("nobody panics"));
     let error = line["debug"].as_str().unwrap_or_default();
     line["debug"] = format!("{error} {gateway:?}").into();
     Ok(line)

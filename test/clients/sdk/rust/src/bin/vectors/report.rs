@@ -1,6 +1,6 @@
 //! What came of a call, as the test compares it.
 
-use content_gateway::{Error, ErrorKind, Response, types};
+use content_gateway::{Attempt, Error, Response, types};
 use serde_json::{Value, json};
 
 pub fn game(game: &types::Game) -> Value {
@@ -45,7 +45,7 @@ pub fn failure(error: &Error) -> Value {
         _ => None,
     };
     let members = json!({
-        "type": type_of(error.kind()),
+        "type": error.kind().to_string(),
         "status": error.status(),
         "reason": error.reason(),
         "code": api.and_then(|error| error.code.as_deref()),
@@ -63,7 +63,15 @@ pub fn failure(error: &Error) -> Value {
     json!({ "error": members, "text": error.to_string(), "debug": format!("{error:?}") })
 }
 
-/// The name that the other languages call it by.
-fn type_of(kind: ErrorKind) -> String {
-    format!("{kind:?}Error")
+/// An attempt, as the hook is told of it.
+pub fn event(attempt: &Attempt) -> Value {
+    json!({
+        "operation": attempt.operation,
+        "attempt": attempt.attempt,
+        "status": attempt.status,
+        "reason": attempt.reason,
+        "error": attempt.error.map(|kind| kind.to_string()),
+        "requestId": attempt.request_id,
+        "wait": attempt.wait.map(|wait| wait.as_secs_f64()),
+    })
 }

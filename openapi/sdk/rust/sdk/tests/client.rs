@@ -1,0 +1,82 @@
+//! What the SDK does before anything is sent, and what middleware gets to see.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    time::{Duration, SystemTime},
+};
+
+use {{rust.library}}::{
+    Clock, ContentGateway, Error, ErrorKind,
+    reqwest::{Request, Response},
+    types::GameListInput,
+};
+use serde_json::Value;
+use tower::{ServiceBuilder, layer::layer_fn, service_fn};
+
+#[derive(Debug)]
+struct Hurried;
+
+impl Clock for Hurried {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn sleep(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {})
+    }
+}
+
+fn client() -> ContentGateway {
+    ContentGateway::builder().base_url("http://gateway.invalid").without_api_key().clock(Hurried).build().unwrap()
+}
+
+#[tokio::test]
+async fn each_attempt_passes_through_the_layers_the_last_one_first() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&seen);
+    let broken = service_fn(move |request: Request| {
+        let header = |name| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        recorded.lock().unwrap().push((header("X-Outer"), header("X-Retry-Count")));
+        async { Err::<Response, _>("no luck") }
+    });
+    let outer = ServiceBuilder::new().map_request(|mut request: Request| {
+        request.headers_mut().insert("X-Outer", "1".parse().unwrap());
+        request
+    });
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let events = Arc::clone(&told);
+    let gateway = client()
+        .with_options()
+        .layer(layer_fn(move |_| broken.clone()))
+        .layer(outer)
+        .max_retries(1)
+        .on_attempt(move |attempt| events.lock().unwrap().push((attempt.attempt, attempt.error)))
+        .build()
+        .unwrap();
+    let error = gateway.game().get_by_id("g1").await.unwrap_err();
+    assert_eq!(error.to_string(), "game.getById: no reply from http://gateway.invalid after 2 attempts: no luck");
+    let outer = || Some("1".to_owned());
+    assert_eq!(*seen.lock().unwrap(), [(outer(), None), (outer(), Some("1".to_owned()))]);
+    let kind = Some(ErrorKind::ApiConnection);
+    assert_eq!(*told.lock().unwrap(), [(1, kind), (2, kind)]);
+}
+
+#[tokio::test]
+async fn what_cannot_work_is_a_usage_error() {
+    let is_usage = |error: &Error| matches!(error, Error::Usage(_));
+    for name in ["", "my app", "my-app/", "a/b/c", "アプリ"] {
+        assert!(is_usage(&client().with_options().app_name(name).build().unwrap_err()), "{name}");
+    }
+    for name in ["my-app", "my-app/1.2"] {
+        assert!(client().with_options().app_name(name).build().is_ok(), "{name}");
+    }
+    for operation in ["", "game", "Game.list", "game.List", "game.", "game.list.all", "game/list", "game.get-one"] {
+        assert!(is_usage(&client().call::<_, Value>(operation, ()).await.unwrap_err()), "{operation}");
+    }
+    assert!(is_usage(&client().call::<_, Value>("game.list", ["no object"]).await.unwrap_err()));
+    let mut none = client().game().list_all(GameListInput::default()).max_records(0);
+    assert!(is_usage(&none.next().await.unwrap().unwrap_err()));
+    assert!(none.next().await.is_none());
+}
