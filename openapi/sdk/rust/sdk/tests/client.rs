@@ -2,14 +2,17 @@
 
 use std::{
     future::Future,
+    io::{Read, Write},
+    net::TcpListener,
     pin::Pin,
     sync::{Arc, Mutex},
+    thread,
     time::{Duration, SystemTime},
 };
 
 use {{rust.library}}::{
     Clock, ContentGateway, Error, ErrorKind,
-    reqwest::{Request, Response},
+    reqwest::{self, Proxy, Request, Response},
     types::GameListInput,
 };
 use serde_json::Value;
@@ -61,6 +64,25 @@ async fn each_attempt_passes_through_the_layers_the_last_one_first() {
     assert_eq!(*seen.lock().unwrap(), [(outer(), None), (outer(), Some("1".to_owned()))]);
     let kind = Some(ErrorKind::ApiConnection);
     assert_eq!(*told.lock().unwrap(), [(1, kind), (2, kind)]);
+}
+
+#[tokio::test]
+async fn a_proxy_that_wants_a_password_is_asked_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            // The request of a tunnel comes in one piece.
+            assert!(connection.read(&mut [0; 4096]).unwrap() > 0);
+            connection.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n").unwrap();
+        }
+    });
+    let http = reqwest::Client::builder().proxy(Proxy::https(url).unwrap());
+    let gateway = client().with_options().base_url("https://gateway.invalid").http(http).build().unwrap();
+    let error = gateway.game().get_by_id("g1").await.unwrap_err();
+    let start = "game.getById: no reply from https://gateway.invalid after 1 attempt: ";
+    assert!(error.to_string().starts_with(start), "{error}");
 }
 
 #[tokio::test]

@@ -18,6 +18,9 @@ use crate::{
 /// No reply of the gateway comes near this, in bytes.
 const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 
+/// What hyper-util says when a proxy refuses a tunnel with 407.
+const PROXY_WANTS_PASSWORD: &str = "proxy authorization required";
+
 /// Any error.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -72,7 +75,9 @@ impl<T> Call<T> {
             && causes(&*cause)
                 .filter_map(|cause| cause.downcast_ref::<io::Error>())
                 .any(|error| error.kind() == io::ErrorKind::InvalidData);
-        let may_pass = !of_http.is_some_and(reqwest::Error::is_builder) && !is_untrusted;
+        // There is but the text: the type of this error is private.
+        let wants_password = causes(&*cause).any(|cause| cause.to_string().contains(PROXY_WANTS_PASSWORD));
+        let may_pass = !of_http.is_some_and(reqwest::Error::is_builder) && !is_untrusted && !wants_password;
         Error::Connection(Box::new(ApiConnectionError {
             operation,
             attempts,
