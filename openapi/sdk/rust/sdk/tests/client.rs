@@ -2,10 +2,13 @@
 
 use std::{
     future::Future,
-    io::{Read, Write},
-    net::TcpListener,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, SystemTime},
 };
@@ -66,18 +69,56 @@ async fn each_attempt_passes_through_the_layers_the_last_one_first() {
     assert_eq!(*told.lock().unwrap(), [(1, kind), (2, kind)]);
 }
 
-#[tokio::test]
-async fn a_proxy_that_wants_a_password_is_asked_once() {
+/// A server that answers every request with this status. Returns its URL, and how many connections it took.
+fn serve(status: &'static str) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
+    let taken = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&taken);
     thread::spawn(move || {
         for connection in listener.incoming() {
-            let mut connection = connection.unwrap();
-            // The request of a tunnel comes in one piece.
-            assert!(connection.read(&mut [0; 4096]).unwrap() > 0);
-            connection.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n").unwrap();
+            count.fetch_add(1, Ordering::SeqCst);
+            thread::spawn(move || answer(&mut BufReader::new(connection.unwrap()), status));
         }
     });
+    (url, taken)
+}
+
+/// Answers the requests of a connection, one after the other.
+fn answer(connection: &mut BufReader<TcpStream>, status: &str) -> Option<()> {
+    loop {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            connection.read_line(&mut line).ok().filter(|read| *read > 0)?;
+            let Some((name, value)) = line.split_once(": ") else { if line == "\r\n" { break } else { continue } };
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().ok()?;
+            }
+        }
+        connection.read_exact(&mut vec![0; length]).ok()?;
+        let reply = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+        connection.get_mut().write_all(reply.as_bytes()).ok()?;
+    }
+}
+
+#[tokio::test]
+async fn a_client_and_those_derived_of_it_share_their_connections() {
+    let (url, taken) = serve("400 Bad Request");
+    let gateway = client().with_options().base_url(url).build().unwrap();
+    let derived = gateway.with_options().api_key("cgk_other").max_retries(0).build().unwrap();
+    for client in [&gateway, &derived, &gateway] {
+        let error = client.user().me().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadRequest, "{error}");
+        // The connection is free once its task has run.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(taken.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_proxy_that_wants_a_password_is_asked_once() {
+    let (url, _) = serve("407 Proxy Authentication Required");
     let http = reqwest::Client::builder().proxy(Proxy::https(url).unwrap());
     let gateway = client().with_options().base_url("https://gateway.invalid").http(http).build().unwrap();
     let error = gateway.game().get_by_id("g1").await.unwrap_err();
