@@ -45,13 +45,14 @@ export class ContentGateway extends Procedures {
   }
 
   /**
-   * Makes a client with other options; those that aren't given stay as they are. `headers` replace all of them.
+   * Makes a client with other options; those that aren't given stay as they are, also of `headers`.
    *
    * @throws TypeError if an option is wrong
    */
   withOptions(options: GatewayOptions): ContentGateway {
     const given = Object.entries(options).filter(([, value]) => value !== undefined);
-    return new ContentGateway({ ...this.#options, ...(Object.fromEntries(given) as GatewayOptions) });
+    const headers = { ...this.#options.headers, ...options.headers };
+    return new ContentGateway({ ...this.#options, ...(Object.fromEntries(given) as GatewayOptions), headers });
   }
 
   /**
