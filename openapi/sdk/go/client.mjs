@@ -1,10 +1,15 @@
-// node client.mjs <file>: writes the client, its services and their methods.
+// node client.mjs <types> <file>: writes the client, its services and their methods, beside the types.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings } from '../settings.mjs';
-import { exportedName } from './names.mjs';
+import { exportedName, variableName } from './names.mjs';
 
-const operations = JSON.parse(readFileSync(join(process.env.SDK_BUILD, 'operations.json'), 'utf8'));
+const [typesFile, file] = process.argv.slice(2);
+const read = (name) => JSON.parse(readFileSync(join(process.env.SDK_BUILD, name), 'utf8'));
+
+const operations = read('operations.json');
+const { schemas } = read('schemas.json').components;
+const types = readFileSync(typesFile, 'utf8');
 const { title, go } = readSettings();
 const routers = [...new Set(operations.map(({ router }) => router))];
 
@@ -52,20 +57,43 @@ const described = (operation) => {
   return comment(`${method} ${description[0].toLowerCase()}${description.slice(1)} ${access(operation)}`);
 };
 
+/** The member of an input that has no other: its name, that of a variable for it, and its type; undefined of other inputs. */
+const onlyMember = ({ input }) => {
+  const { properties = {}, required = [] } = schemas[input] ?? {};
+  const [member, ...others] = Object.keys(properties);
+  if (member === undefined || others.length > 0 || !required.includes(member)) return undefined;
+  const name = exportedName(member);
+  const [, type] = new RegExp(`^type ${exportedName(input)} struct {[^}]*?^\\t${name} +(\\S+) `, 'ms').exec(types);
+  return { name, variable: variableName(member), type };
+};
+
+/** The method that takes the value of the only member. */
+const callWithValue = (operation) => {
+  const only = onlyMember(operation);
+  if (!only) return '';
+  const { service, method, output } = namesOf(operation);
+  return `
+${comment(`${method}For is ${method} with the only member of its input, ${only.name}.`)}
+func (s *${service}) ${method}For(ctx context.Context, ${only.variable} ${only.type}, options ...CallOption) (*${output}, error) {
+	return s.${method}(ctx, ${exportedName(operation.input)}{${only.name}: ${only.variable}}, options...)
+}
+`;
+};
+
 const call = (operation) => {
   const { service, method, parameters, value, output } = namesOf(operation);
   return `${described(operation)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	return perform[${output}](ctx, s.connection, ${operationOf(operation)}, ${value}, options)
 }
-`;
+${callWithValue(operation)}`;
 };
 
 const listCalls = (operation) => {
   const { service, method, parameters, output, item } = namesOf(operation);
-  const all = `${method}All`;
+  const [all, pages] = [`${method}All`, `${method}Pages`];
   return `${described(operation)}
-${comment(`It returns one page; see ${all} for all records.`)}
+${comment(`It returns one page; see ${all} for all records, and ${pages} for all pages.`)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	page, err := perform[${output}](ctx, s.connection, ${operationOf(operation)}, input, options)
 	if err != nil {
@@ -78,10 +106,15 @@ func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	return page, nil
 }
 
-${comment(`${all} goes through the records of all pages of ${method}, from the cursor of the input or else from its page, and asks for a page when its first record is needed. The options apply to each page. An error comes after the records before it, and is the last that comes. Without a limit, pages are of 100 records.`)}
-func (s *${service}) ${all}(${parameters}) iter.Seq2[${item}, error] {
+${comment(`${pages} goes through the pages of ${method}, from the cursor of the input or else from its page, and asks for a page when it is needed. The options apply to each page. An error comes after the pages before it, and is the last that comes. Limit is the size of pages: 100 without one.`)}
+func (s *${service}) ${pages}(${parameters}) iter.Seq2[*${output}, error] {
 	input.Page, input.Limit = cmp.Or(input.Page, firstPage), cmp.Or(input.Limit, pageSize)
-	return allOf(ctx, func() (*${output}, error) { return s.${method}(ctx, input, options...) })
+	return pagesFrom(ctx, func() (*${output}, error) { return s.${method}(ctx, input, options...) })
+}
+
+${comment(`${all} goes through the records of the pages of ${method}, as ${pages} does, and asks for a page when its first record is needed. An error comes after the records before it, and is the last that comes. Limit is the size of pages, not how many records come: for that, there is [WithMaxRecords].`)}
+func (s *${service}) ${all}(${parameters}) iter.Seq2[${item}, error] {
+	return recordsOf(s.connection, options, s.${pages}(ctx, input, options...))
 }
 
 // HasNextPage reports whether records follow this page.
@@ -138,8 +171,10 @@ type ${exportedName(router)}Service struct{ connection *connection }`,
 
 var (
 ${lines(operations, (each) => `	${variable(each)}`)}
+
+	operations = []operation{${operations.map(operationOf).join(', ')}}
 )
 
 ${lines(operations, (each) => (each.item ? listCalls(each) : call(each)))}`;
 
-writeFileSync(process.argv[2], client);
+writeFileSync(file, client);

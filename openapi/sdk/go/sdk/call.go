@@ -8,27 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptrace"
-	"runtime"
 	"strconv"
-	"strings"
 	"time"
 )
-
-// maxReply is how much of a reply is read, in bytes.
-const maxReply = 64 << 20
-
-// userAgent says who calls.
-var userAgent = fmt.Sprintf("{{product}}-go/{{version}} (contract {{contract}}; go %s)",
-	strings.TrimPrefix(runtime.Version(), "go"))
 
 // Why an attempt was given up, by its context.
 var (
 	errAttempt = errors.New("no reply in time")
 	errConnect = errors.New("no connection in time")
-	errTooLong = fmt.Errorf("the reply is longer than %d MiB", maxReply>>20)
 )
 
 // operation is what the contract says of one.
@@ -42,19 +31,6 @@ type operation struct {
 	members []string
 }
 
-// connection is what the services of a client call through.
-type connection struct {
-	baseURL string
-	origin  string
-	// address is the base URL without the user and password that it may have.
-	address string
-	// apiKey is a function, as what prints a value with all its fields does not print what a function holds.
-	apiKey func() string
-	client *http.Client
-	clock  Clock
-	settings
-}
-
 // call is one call of an operation: what its attempts share.
 type call struct {
 	*connection
@@ -64,32 +40,42 @@ type call struct {
 	failed    FailedCall
 }
 
-// perform calls an operation and reads its output.
+// perform calls an operation and returns its output.
 func perform[Output any](
 	ctx context.Context, c *connection, operation operation, input any, options []CallOption,
 ) (*Output, error) {
+	output := new(Output)
+	if err := c.call(ctx, operation, input, output, options); err != nil {
+		return nil, err
+	}
+	return output, nil
+}
+
+// call calls an operation and reads its output into what output points to.
+func (c *connection) call(ctx context.Context, operation operation, input, output any, options []CallOption) error {
 	settings, err := c.with(options)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operation.id, err)
+		return fmt.Errorf("%s: %w", operation.id, err)
 	}
 	body, err := json.Marshal(map[string]any{"json": input})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operation.id, err)
+		return fmt.Errorf("%s: %w", operation.id, usage("the input cannot be written: %v", err))
 	}
 	call := call{connection: c, settings: settings, operation: operation, body: body}
-	call.failed = FailedCall{Operation: operation.id, IdempotencyKey: call.key(), origin: c.origin}
-	reply, err := call.run(ctx)
-	if err != nil {
-		return nil, err
+	call.failed = FailedCall{
+		Operation:      operation.id,
+		IdempotencyKey: call.key(),
+		origin:         c.origin,
+		isKeyless:      c.apiKey() == "",
 	}
-	output := new(Output)
-	if err := call.read(reply, output); err != nil {
-		return nil, err
+	reply, err := call.run(ctx, output)
+	if err != nil {
+		return err
 	}
 	if settings.response != nil {
 		*settings.response = reply.response(call.failed.Attempts)
 	}
-	return output, nil
+	return nil
 }
 
 // key returns the Idempotency-Key: the caller's or, of a write, a new one.
@@ -101,45 +87,61 @@ func (c *call) key() string {
 	return key
 }
 
-// run attempts a call until there is a reply that is no failure, or one that attempting again would not change.
-func (c *call) run(ctx context.Context) (*reply, error) {
+// run attempts a call until its output is read, or attempting again would not change the failure.
+func (c *call) run(ctx context.Context, output any) (*reply, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, c.cancelled(err)
 		}
 		c.failed.Attempts++
+		began := time.Now()
 		reply, err := c.attempt(ctx)
+		duration := time.Since(began)
 		if err != nil && ctx.Err() != nil {
 			return nil, c.cancelled(ctx.Err())
 		}
-		if err == nil && !reply.isFailure() {
-			return reply, nil
+		failure, wait := c.judge(reply, err, output)
+		c.report(c.attemptOf(reply, failure, duration, wait))
+		if wait == nil {
+			return reply, failure
 		}
-		failure, wait, isPassing := c.judge(reply, err)
-		if !isPassing || c.failed.Attempts > c.settings.maxRetries {
-			return nil, failure
-		}
-		if err := c.clock.Sleep(ctx, wait); err != nil {
+		if err := c.clock.Sleep(ctx, *wait); err != nil {
 			return nil, c.cancelled(err)
 		}
 	}
 }
 
-// judge returns the error of an attempt that failed, and whether another one might not, after what wait.
-func (c *call) judge(reply *reply, err error) (failure error, wait time.Duration, isPassing bool) {
-	wait = backoff(c.failed.Attempts)
-	if err != nil {
-		return c.connectionError(err), wait, isPassingError(err)
+// judge returns the failure of an attempt, nil if its output could be read, and how long to wait for the next attempt, nil if
+// there should be none.
+func (c *call) judge(reply *reply, err error, output any) (failure error, wait *time.Duration) {
+	switch {
+	case err != nil:
+		return c.connectionError(err), c.waitIf(isPassingError(err), nil)
+	case reply.isTooLong:
+		return c.unexpected(reply, tooLong), nil
+	case !reply.isFailure():
+		return c.read(reply, output), nil
 	}
 	refusal := c.apiError(reply)
 	// Another server hasn't found the path: this says nothing of a record.
 	if refusal.Reason == "" && reply.status == http.StatusNotFound {
-		return c.unexpected(reply, notTheGateways), wait, false
+		return c.unexpected(reply, notTheGateways), nil
 	}
-	if refusal.RetryAfter != nil {
-		wait = *refusal.RetryAfter
+	return refusal, c.waitIf(isPassingReply(refusal), refusal.RetryAfter)
+}
+
+// waitIf returns how long to wait for the next attempt; nil if there should be none, or if it would be too long.
+func (c *call) waitIf(isPassing bool, retryAfter *time.Duration) *time.Duration {
+	if !isPassing || c.failed.Attempts > c.settings.maxRetries {
+		return nil
 	}
-	return refusal, wait, isPassingReply(refusal) && wait < longestWait
+	if retryAfter == nil {
+		return Ptr(backoff(c.failed.Attempts))
+	}
+	if *retryAfter >= longestWait {
+		return nil
+	}
+	return retryAfter
 }
 
 func (c *call) cancelled(err error) error {
@@ -168,11 +170,11 @@ func (c *call) attempt(ctx context.Context) (*reply, error) {
 		return nil, causeOf(ctx, err)
 	}
 	defer response.Body.Close()
-	body, err := readBody(response)
-	if err != nil {
+	reply := &reply{status: response.StatusCode, header: response.Header}
+	if err := reply.readBody(response); err != nil {
 		return nil, causeOf(ctx, err)
 	}
-	return &reply{status: response.StatusCode, header: response.Header, body: body}, nil
+	return reply, nil
 }
 
 // request makes the request of an attempt.
@@ -186,7 +188,7 @@ func (c *call) request(ctx context.Context) (*http.Request, error) {
 	header := request.Header
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json")
-	header.Set("User-Agent", userAgent)
+	header.Set("User-Agent", c.userAgent)
 	if key := c.apiKey(); key != "" {
 		header.Set("Authorization", "Bearer "+key)
 	}
@@ -203,18 +205,6 @@ func (c *call) request(ctx context.Context) (*http.Request, error) {
 		request.Host = host
 	}
 	return request, nil
-}
-
-func readBody(response *http.Response) ([]byte, error) {
-	// What follows is another protocol, which nobody asked for.
-	if response.StatusCode == http.StatusSwitchingProtocols {
-		return nil, nil
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxReply+1))
-	if err == nil && len(body) > maxReply {
-		err = errTooLong
-	}
-	return body, err
 }
 
 // newUUID returns a random UUID (version 4).

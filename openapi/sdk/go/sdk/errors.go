@@ -1,12 +1,10 @@
 package {{go.package}}
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -38,15 +36,21 @@ var (
 	ErrTimeout = errors.New("timeout")
 )
 
-var kinds = map[int]error{
-	http.StatusBadRequest:            ErrBadRequest,
-	http.StatusUnauthorized:          ErrAuthentication,
-	http.StatusForbidden:             ErrPermissionDenied,
-	http.StatusNotFound:              ErrNotFound,
-	http.StatusConflict:              ErrConflict,
-	http.StatusRequestEntityTooLarge: ErrPayloadTooLarge,
-	http.StatusUnprocessableEntity:   ErrUnprocessable,
-	http.StatusTooManyRequests:       ErrRateLimit,
+// kind is what an error of a status matches, and the name that its type has in all SDKs.
+type kind struct {
+	err  error
+	name string
+}
+
+var kinds = map[int]kind{
+	http.StatusBadRequest:            {ErrBadRequest, "BadRequestError"},
+	http.StatusUnauthorized:          {ErrAuthentication, "AuthenticationError"},
+	http.StatusForbidden:             {ErrPermissionDenied, "PermissionDeniedError"},
+	http.StatusNotFound:              {ErrNotFound, "NotFoundError"},
+	http.StatusConflict:              {ErrConflict, "ConflictError"},
+	http.StatusRequestEntityTooLarge: {ErrPayloadTooLarge, "PayloadTooLargeError"},
+	http.StatusUnprocessableEntity:   {ErrUnprocessable, "UnprocessableError"},
+	http.StatusTooManyRequests:       {ErrRateLimit, "RateLimitError"},
 }
 
 // FailedCall says which call failed.
@@ -59,6 +63,22 @@ type FailedCall struct {
 	IdempotencyKey string
 
 	origin string
+	// isKeyless says that the client has no API key.
+	isKeyless bool
+}
+
+// UsageError says that an option, an argument or a variable of the environment makes no sense. Nothing was sent.
+type UsageError struct {
+	text string
+}
+
+func usage(format string, values ...any) error {
+	return &UsageError{fmt.Sprintf(format, values...)}
+}
+
+// Error says what makes no sense, and what would.
+func (e *UsageError) Error() string {
+	return e.text
 }
 
 // APIError is a failure that the service answered.
@@ -112,18 +132,12 @@ type UnexpectedReplyError struct {
 	problem string
 }
 
-const (
-	notTheGateways = ", which no content gateway answers"
-	shownIssues    = 10
-	shownBody      = 500
-)
-
 // Is reports whether target is the kind of this error.
 func (e *APIError) Is(target error) bool {
 	if target == ErrServer {
 		return e.Status >= 500
 	}
-	return target == ErrGateway || target == kinds[e.Status] && target != nil
+	return target == ErrGateway || target == kinds[e.Status].err && target != nil
 }
 
 // Is reports whether target is the kind of this error.
@@ -143,49 +157,6 @@ func (e *ConnectionError) Unwrap() error {
 
 func (e *ConnectionError) isTimeout() bool {
 	return e.cause == errAttempt || e.cause == errConnect
-}
-
-// Error says in one line what failed, why, where in the input, and what to do about it.
-func (e *APIError) Error() string {
-	if e.Reason == "" {
-		return oneLine(fmt.Sprintf("%s: %d without the gateway's error envelope (%s). %s%s",
-			e.Operation, e.Status, cmp.Or(mediaTypeOf(e.Header), "no content type"), e.question(), request(e.RequestID)))
-	}
-	text := fmt.Sprintf("%s: %d %s: %s", e.Operation, e.Status, e.Reason, e.Message)
-	if len(e.Issues) > 0 {
-		text += " Issues: " + textOf(e.Issues) + "."
-	}
-	if e.Hint != "" {
-		text += " Hint: " + e.Hint
-	}
-	return oneLine(text + request(e.RequestID))
-}
-
-// Error says in one line what was called, and why there is no reply.
-func (e *ConnectionError) Error() string {
-	attempts := plural(e.Attempts, "attempt")
-	switch e.cause {
-	case errAttempt:
-		return fmt.Sprintf("%s: no reply from %s within %s, %s", e.Operation, e.origin, seconds(e.limit), attempts)
-	case errConnect:
-		return fmt.Sprintf("%s: no connection to %s within %s, %s", e.Operation, e.origin, seconds(e.limit), attempts)
-	}
-	return oneLine(fmt.Sprintf("%s: no reply from %s after %s: %v", e.Operation, e.origin, attempts, e.cause))
-}
-
-// Error says in one line what came, and from where.
-func (e *UnexpectedReplyError) Error() string {
-	location := e.Header.Get("Location")
-	if e.Status >= 300 && e.Status <= 399 && location != "" {
-		return oneLine(fmt.Sprintf("%s: %d to %s, which is not followed: give that base URL if it is right.",
-			e.Operation, e.Status, location))
-	}
-	return oneLine(fmt.Sprintf("%s: %d %s%s. %s%s",
-		e.Operation, e.Status, cmp.Or(mediaTypeOf(e.Header), "(no content type)"), e.problem, e.question(), request(e.RequestID)))
-}
-
-func (c *FailedCall) question() string {
-	return "Is " + c.origin + " a content gateway?"
 }
 
 func (c *call) connectionError(cause error) *ConnectionError {
@@ -249,52 +220,4 @@ func (c *call) apiError(r *reply) *APIError {
 		failure.RequestID = data.RequestID
 	}
 	return failure
-}
-
-// textOf lists the first issues, and counts the others.
-func textOf(issues []Issue) string {
-	var texts []string
-	for _, issue := range issues[:min(shownIssues, len(issues))] {
-		path := issue.Path
-		if path == "" {
-			path = "(input)"
-		}
-		texts = append(texts, path+": "+issue.Message)
-	}
-	if more := len(issues) - shownIssues; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, "; ")
-}
-
-func request(id string) string {
-	if id == "" {
-		return ""
-	}
-	return " (request " + id + ")"
-}
-
-func plural(count int, word string) string {
-	if count != 1 {
-		word += "s"
-	}
-	return fmt.Sprintf("%d %s", count, word)
-}
-
-func seconds(duration time.Duration) string {
-	return strconv.FormatFloat(duration.Seconds(), 'f', -1, 64) + " s"
-}
-
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
-}
-
-func firstOf(text string, characters int) string {
-	for at := range text {
-		if characters == 0 {
-			return text[:at]
-		}
-		characters--
-	}
-	return text
 }

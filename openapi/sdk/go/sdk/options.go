@@ -1,12 +1,8 @@
 package {{go.package}}
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
-	"os"
 	"strings"
 	"time"
 )
@@ -36,12 +32,19 @@ type callOption func(*settings) error
 
 func (o callOption) applyToCall(s *settings) error { return o(s) }
 
-// config is what New gathers.
+// config is what New gathers, and With changes.
 type config struct {
 	baseURL string
-	apiKey  string
-	client  *http.Client
-	clock   Clock
+	// apiKey is a function, as what prints a value with all its fields does not print what a function holds.
+	apiKey func() string
+	// client is nil until there is one.
+	client *http.Client
+	// proxies is nil if the client is the caller's.
+	proxies   proxies
+	clock     Clock
+	appName   string
+	hook      func(Attempt)
+	isLogging bool
 	settings
 }
 
@@ -54,6 +57,8 @@ type settings struct {
 	header         http.Header
 	idempotencyKey string
 	response       *Response
+	// maxRecords is 0 for all.
+	maxRecords int
 }
 
 // WithBaseURL says where the service is, such as https://api.example.com. The default is the environment variable
@@ -69,19 +74,20 @@ func WithBaseURL(baseURL string) Option {
 // environment variable {{environment}}_API_KEY, or none.
 func WithAPIKey(key string) Option {
 	return clientOption(func(c *config) error {
-		c.apiKey = key
+		c.apiKey = func() string { return key }
 		return nil
 	})
 }
 
-// WithHTTPClient sends calls by an HTTP client of your own, say for its proxy or its certificates. Redirects are not
-// followed with it, either. Leave its Timeout alone: see [WithTimeout].
+// WithHTTPClient sends calls by an HTTP client of your own, say for its proxy, its certificates or a transport that traces.
+// Redirects are not followed with it, either, and only its own transport decides about proxies. Leave its Timeout alone: see
+// [WithTimeout].
 func WithHTTPClient(client *http.Client) Option {
 	return clientOption(func(c *config) error {
 		if client == nil {
-			return errors.New("the HTTP client is nil")
+			return usage("the HTTP client is nil")
 		}
-		c.client = client
+		c.client, c.proxies = client, nil
 		return nil
 	})
 }
@@ -90,9 +96,31 @@ func WithHTTPClient(client *http.Client) Option {
 func WithClock(clock Clock) Option {
 	return clientOption(func(c *config) error {
 		if clock == nil {
-			return errors.New("the clock is nil")
+			return usage("the clock is nil")
 		}
 		c.clock = clock
+		return nil
+	})
+}
+
+// WithAppName names the program that calls, such as my-app/1.2, at the end of the User-Agent.
+func WithAppName(name string) Option {
+	return clientOption(func(c *config) error {
+		program, version, hasVersion := strings.Cut(name, "/")
+		if !isToken(program) || hasVersion && !isToken(version) {
+			return usage("the app name must be a name or name/version, such as my-app/1.2, without spaces")
+		}
+		c.appName = name
+		return nil
+	})
+}
+
+// WithAttemptHook calls a function after each attempt that ended by itself, not after one that the caller's context ended.
+// The call goes on when the function returns. Several goroutines may run it at once. If it panics, the
+// call takes no notice. Nil is no hook.
+func WithAttemptHook(hook func(Attempt)) Option {
+	return clientOption(func(c *config) error {
+		c.hook = hook
 		return nil
 	})
 }
@@ -101,7 +129,7 @@ func WithClock(clock Clock) Option {
 func WithTimeout(timeout time.Duration) SharedOption {
 	return func(s *settings) error {
 		if timeout <= 0 {
-			return fmt.Errorf("the timeout must be more than 0, and is %v", timeout)
+			return usage("the timeout must be more than 0, and is %v", timeout)
 		}
 		s.timeout = timeout
 		return nil
@@ -112,7 +140,7 @@ func WithTimeout(timeout time.Duration) SharedOption {
 func WithConnectTimeout(timeout time.Duration) SharedOption {
 	return func(s *settings) error {
 		if timeout <= 0 {
-			return fmt.Errorf("the connect timeout must be more than 0, and is %v", timeout)
+			return usage("the connect timeout must be more than 0, and is %v", timeout)
 		}
 		s.connectTimeout = timeout
 		return nil
@@ -123,7 +151,7 @@ func WithConnectTimeout(timeout time.Duration) SharedOption {
 func WithMaxRetries(retries int) SharedOption {
 	return func(s *settings) error {
 		if retries < 0 {
-			return fmt.Errorf("the retries must be 0 or more, and are %d", retries)
+			return usage("the retries must be 0 or more, and are %d", retries)
 		}
 		s.maxRetries = retries
 		return nil
@@ -133,11 +161,11 @@ func WithMaxRetries(retries int) SharedOption {
 // WithHeader sends a header, in place of the client's own of that name. A header of a call wins over the client's.
 func WithHeader(name, value string) SharedOption {
 	return func(s *settings) error {
-		if !isHeaderName(name) {
-			return fmt.Errorf("%q is no name of a header", name)
+		if !isToken(name) {
+			return usage("%q is no name of a header", name)
 		}
 		if !isHeaderValue(value) {
-			return fmt.Errorf("the value of the header %s has characters that a header cannot hold", name)
+			return usage("the value of the header %s has characters that a header cannot hold", name)
 		}
 		s.header.Set(name, value)
 		return nil
@@ -149,9 +177,21 @@ func WithHeader(name, value string) SharedOption {
 func WithIdempotencyKey(key string) CallOption {
 	return callOption(func(s *settings) error {
 		if key == "" || !isHeaderValue(key) {
-			return errors.New("the idempotency key is empty, or has characters that a header cannot hold")
+			return usage("the idempotency key is empty, or has characters that a header cannot hold")
 		}
 		s.idempotencyKey = key
+		return nil
+	})
+}
+
+// WithMaxRecords ends ListAll after this many records, without a page that is not needed. Limit of an input is only the size of
+// pages. Other calls take no notice of it.
+func WithMaxRecords(records int) CallOption {
+	return callOption(func(s *settings) error {
+		if records < 1 {
+			return usage("the most records must be 1 or more, and are %d", records)
+		}
+		s.maxRecords = records
 		return nil
 	})
 }
@@ -162,60 +202,6 @@ func WithResponse(response *Response) CallOption {
 		s.response = response
 		return nil
 	})
-}
-
-// New makes a client. Without options it reads from the environment where the service is and what key to send.
-//
-// It fails if there is no base URL, or one that is no http or https URL, and if an option makes no sense.
-func New(options ...Option) (*Client, error) {
-	c := config{
-		baseURL: os.Getenv("{{environment}}_URL"),
-		apiKey:  os.Getenv("{{environment}}_API_KEY"),
-		client:  http.DefaultClient,
-		clock:   systemClock{},
-		settings: settings{
-			timeout:        30 * time.Second,
-			connectTimeout: 5 * time.Second,
-			maxRetries:     2,
-			header:         http.Header{},
-		},
-	}
-	for _, option := range options {
-		if err := option.applyToClient(&c); err != nil {
-			return nil, fmt.Errorf("{{go.package}}: %w", err)
-		}
-	}
-	connection, err := connect(c)
-	if err != nil {
-		return nil, fmt.Errorf("{{go.package}}: %w", err)
-	}
-	return clientOf(connection), nil
-}
-
-// connect checks where a client sends calls, and with what key. No message shows the values: one may be taken for the other.
-func connect(c config) (*connection, error) {
-	if c.baseURL == "" {
-		return nil, errors.New("there is no base URL: give WithBaseURL, or set {{environment}}_URL")
-	}
-	base, err := url.Parse(c.baseURL)
-	isHTTP := err == nil && (base.Scheme == "http" || base.Scheme == "https") && base.Hostname() != ""
-	if !isHTTP || strings.ContainsAny(c.baseURL, "?#") {
-		return nil, errors.New("the base URL must be an http or https URL, such as https://api.example.com")
-	}
-	if strings.ContainsFunc(c.apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the API key has characters that a header cannot hold, such as spaces or line breaks")
-	}
-	client := *c.client
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &connection{
-		baseURL:  strings.TrimRight(c.baseURL, "/"),
-		origin:   base.Scheme + "://" + base.Host,
-		address:  base.Scheme + "://" + base.Host + strings.TrimRight(base.EscapedPath(), "/"),
-		apiKey:   func() string { return c.apiKey },
-		client:   &client,
-		clock:    c.clock,
-		settings: c.settings,
-	}, nil
 }
 
 // with returns the settings of one call.
@@ -229,8 +215,9 @@ func (s settings) with(options []CallOption) (settings, error) {
 	return s, nil
 }
 
-func isHeaderName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+// isToken reports whether a text is a token of HTTP, such as the name of a header.
+func isToken(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r)
 	})
 }

@@ -2,7 +2,6 @@ package {{go.package}}
 
 import (
 	"context"
-	"errors"
 	"iter"
 )
 
@@ -12,7 +11,7 @@ const (
 	pageSize  = 100
 )
 
-var errLastPage = errors.New("there is no page after this one")
+var errLastPage = usage("there is no page after this one")
 
 // pageOf is what the pages of all lists can do.
 type pageOf[Page, Item any] interface {
@@ -29,25 +28,36 @@ func nextPage[Page any](ctx context.Context, next func(context.Context) (*Page, 
 	return next(ctx)
 }
 
-// allOf goes through the records of all pages. A page is asked for when its first record is needed.
-func allOf[Item any, Page pageOf[Page, Item]](ctx context.Context, first func() (Page, error)) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
+// pagesFrom goes through the pages from the first one on. A page is asked for when it is needed.
+func pagesFrom[Page pageOf[Page, Item], Item any](ctx context.Context, first func() (Page, error)) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
 		page, err := first()
-		for {
+		for yield(page, err) && err == nil && page.HasNextPage() {
+			page, err = page.NextPage(ctx)
+		}
+	}
+}
+
+// recordsOf goes through the records of pages: all, or as many as the options say.
+func recordsOf[Page pageOf[Page, Item], Item any](
+	c *connection, options []CallOption, pages iter.Seq2[Page, error],
+) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		// An option that makes no sense is the error of the first page.
+		settings, _ := c.with(options)
+		left := settings.maxRecords
+		for page, err := range pages {
 			if err != nil {
 				var none Item
 				yield(none, err)
 				return
 			}
 			for _, item := range page.records() {
-				if !yield(item, nil) {
+				left--
+				if !yield(item, nil) || left == 0 {
 					return
 				}
 			}
-			if !page.HasNextPage() {
-				return
-			}
-			page, err = page.NextPage(ctx)
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package {{go.package}}
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Response is what came beside the result of a call; see [WithResponse].
@@ -37,11 +40,30 @@ type RateLimit struct {
 	Reset time.Duration
 }
 
+// longestBody is how much of a reply is read, in bytes.
+const longestBody = 64 << 20
+
 // reply is an HTTP reply as it came.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
+	// isTooLong says that the body is only its beginning.
+	isTooLong bool
+}
+
+// readBody reads the body, but not more than a client should keep in memory.
+func (r *reply) readBody(response *http.Response) error {
+	// What follows is another protocol, for which no call asks.
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, longestBody+1))
+	if r.isTooLong = len(body) > longestBody; r.isTooLong {
+		body = bytes.Clone(body[:shownBody*utf8.UTFMax])
+	}
+	r.body = body
+	return err
 }
 
 func (r *reply) isFailure() bool {
@@ -83,10 +105,10 @@ func mediaTypeOf(header http.Header) string {
 }
 
 // envelope is what an output comes in.
-type envelope[Output any] struct {
+type envelope struct {
 	Result struct {
 		Data struct {
-			JSON Output `json:"json"`
+			JSON json.RawMessage `json:"json"`
 		} `json:"data"`
 	} `json:"result"`
 }
@@ -96,15 +118,12 @@ func (c *call) read(r *reply, output any) error {
 	if r.status != http.StatusOK {
 		return c.unexpected(r, notTheGateways)
 	}
-	var found envelope[map[string]json.RawMessage]
+	var found envelope
 	err := json.Unmarshal(r.body, &found)
-	members := found.Result.Data.JSON
-	switch {
-	case err == nil && members != nil:
-	case json.Valid(r.body) || mediaTypeOf(r.header) == "application/json":
-		return c.unexpected(r, " without the gateway's envelope")
-	default:
-		return c.unexpected(r, notTheGateways)
+	data := found.Result.Data.JSON
+	var members map[string]json.RawMessage
+	if err != nil || json.Unmarshal(data, &members) != nil || members == nil {
+		return c.unexpected(r, r.envelopeFault())
 	}
 	for _, name := range c.operation.members {
 		if _, ok := members[name]; !ok {
@@ -115,10 +134,11 @@ func (c *call) read(r *reply, output any) error {
 	if next := textIn(members["nextCursor"]); next != "" && next == c.cursor() {
 		return c.unexpected(r, " whose nextCursor is the cursor that was sent")
 	}
-	var typed envelope[any]
-	typed.Result.Data.JSON = output
-	if err := json.Unmarshal(r.body, &typed); err != nil {
-		return c.unexpected(r, " whose output is not readable: "+err.Error())
+	if output == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, output); err != nil {
+		return c.unexpected(r, " whose output is not readable: "+firstOf(typeFault(data, output, err), shownFault))
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func isPassingReply(refusal *APIError) bool {
 // isPassingError says whether another attempt might not fail. A certificate stays wrong.
 func isPassingError(err error) bool {
 	var certificate *tls.CertificateVerificationError
-	return !errors.As(err, &certificate) && !errors.Is(err, errTooLong)
+	return !errors.As(err, &certificate)
 }
 
 // causeOf returns why an attempt ended: what its context was ended for, or else the error without the URL, which is known.

@@ -44,6 +44,11 @@ func serve(t *testing.T, handler http.HandlerFunc, options ...gateway.Option) (*
 	return client, &requests
 }
 
+func isUsage(err error) bool {
+	var usage *gateway.UsageError
+	return errors.As(err, &usage)
+}
+
 func stats(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, `{"result":{"data":{"json":{"items":[],"otherCount":0,"total":0}}}}`)
 }
@@ -76,12 +81,19 @@ func TestNewRefusesWhatItCannotUse(t *testing.T) {
 		"a header without name":  {base, gateway.WithHeader("", "1")},
 		"a header's name with :": {base, gateway.WithHeader("X:", "1")},
 		"no HTTP client":         {base, gateway.WithHTTPClient(nil)},
+		"an app without a name":  {base, gateway.WithAppName("/1.2")},
+		"an app's empty version": {base, gateway.WithAppName("my-app/")},
+		"an app with a space":    {base, gateway.WithAppName("my app")},
+		"an app's two versions":  {base, gateway.WithAppName("my-app/1/2")},
 		"no clock":               {base, gateway.WithClock(nil)},
 	} {
 		client, err := gateway.New(options...)
 		if err == nil || client != nil {
 			t.Errorf("%s: there is no error", name)
 			continue
+		}
+		if !isUsage(err) {
+			t.Errorf("%s: %v is no usage error", name, err)
 		}
 		if strings.Contains(err.Error(), key) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: the error says %q", name, err)
@@ -122,9 +134,10 @@ func TestOptionsOfACallAreCheckedBeforeItIsSent(t *testing.T) {
 		gateway.WithTimeout(-time.Second),
 		gateway.WithIdempotencyKey(""),
 		gateway.WithIdempotencyKey("a\nb"),
+		gateway.WithMaxRecords(0),
 	} {
 		_, err := client.Game.GetTypeStats(t.Context(), option)
-		if err == nil || errors.Is(err, gateway.ErrGateway) || !strings.HasPrefix(err.Error(), "game.getTypeStats: ") {
+		if !isUsage(err) || errors.Is(err, gateway.ErrGateway) || !strings.HasPrefix(err.Error(), "game.getTypeStats: ") {
 			t.Errorf("the error is %v", err)
 		}
 	}
@@ -240,21 +253,12 @@ func TestEndlessReplyIsGivenUp(t *testing.T) {
 		}
 	})
 	_, err := client.User.Me(t.Context())
-	var failure *gateway.ConnectionError
-	if !errors.As(err, &failure) || requests.Load() != 1 || !strings.Contains(err.Error(), "64 MiB") {
-		t.Errorf("%v after %d requests", err, requests.Load())
-	}
-}
-
-func TestUnreadableMemberIsNamed(t *testing.T) {
-	client, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"result":{"data":{"json":{"items":[],"otherCount":0,"total":"many"}}}}`)
-	})
-	_, err := client.Game.GetTypeStats(t.Context())
 	var strange *gateway.UnexpectedReplyError
-	if !errors.As(err, &strange) || !strings.Contains(err.Error(), " whose output is not readable: ") {
-		t.Errorf("the error is %v", err)
+	if !errors.As(err, &strange) || requests.Load() != 1 || !strings.Contains(err.Error(), " with a body of more than 64 MiB.") {
+		t.Fatalf("%v after %d requests", err, requests.Load())
+	}
+	if strange.Status != http.StatusOK || len(strange.Body) != 500 {
+		t.Errorf("status %d with %d characters of the body", strange.Status, len(strange.Body))
 	}
 }
 
@@ -267,7 +271,7 @@ func TestLastPageHasNoNext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next, err := page.NextPage(t.Context()); next != nil || err == nil {
+	if next, err := page.NextPage(t.Context()); next != nil || !isUsage(err) {
 		t.Errorf("%v, %v", next, err)
 	}
 }

@@ -1,5 +1,5 @@
 module programs
 
-go 1.25
+go 1.24
 
 require {{go.module}} v{{version}}
