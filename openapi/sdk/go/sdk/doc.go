@@ -15,10 +15,12 @@
 // that this version does not know are left out: newer services break nothing. [WithResponse] hands out what came beside
 // the result, such as the request id and what is left of the rate.
 //
+// [Client.Call] calls an operation by its name, also one that is newer than this version.
+//
 // # Pages
 //
-// List returns one page, which knows the next one; ListAll goes through all records, and asks for a page when its first
-// record is needed:
+// List returns one page, which knows the next one; ListPages goes through all pages, and ListAll through all records. Both ask
+// for a page when it is needed. [WithMaxRecords] limits the records of ListAll; Limit is the size of pages.
 //
 //	for game, err := range client.Game.ListAll(ctx, {{go.package}}.GameListInput{Search: "star"}) {
 //		if err != nil {
@@ -37,8 +39,8 @@
 //   - [*ConnectionError]: there was no reply, or not the whole of one. It matches [ErrTimeout] if time ran out.
 //   - [*UnexpectedReplyError]: something answered that is no content gateway.
 //
-// A call whose context ended returns an error that wraps the context's own. Options that make no sense are errors of New or
-// of the call, before anything is sent. No error shows the API key, or the input.
+// A call whose context ended returns an error that wraps the context's own. Options that make no sense are a [*UsageError] of
+// New or of the call, before anything is sent. No error shows the API key, or the input.
 //
 // # Attempts
 //
@@ -48,6 +50,14 @@
 // it 0.5 s, 1 s, 2 s … up to 8 s, less up to a quarter at random. Each attempt has 30 s ([WithTimeout]), 5 s of them to
 // connect ([WithConnectTimeout]). Operations that write carry an Idempotency-Key, the same on each attempt, so that what was
 // done is not done again; [WithIdempotencyKey] sets it, to repeat a write also after a crash.
+//
+// [WithAttemptHook] shows each attempt to a function, and {{environment}}_LOG=debug on standard error.
+//
+// # Connections
+//
+// Clients made by New have connections of their own, and honour HTTP_PROXY, HTTPS_PROXY and NO_PROXY, also in lower case; those
+// made by [Client.With] share connections with the client they are made from. [WithHTTPClient] replaces what sends calls. No
+// client needs to be closed; see [Client.CloseIdleConnections].
 //
 // # Tests
 //

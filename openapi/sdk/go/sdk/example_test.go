@@ -8,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"testing"
 	"time"
@@ -236,15 +235,78 @@ func ExampleClock() {
 	// Output: true [7s 7s]
 }
 
+// tenant is a transport that adds a header to each request.
+type tenant struct{ next http.RoundTripper }
+
+func (t tenant) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Header.Set("X-Tenant", "north")
+	return t.next.RoundTrip(request)
+}
+
 func ExampleWithHTTPClient() {
-	proxy := &url.URL{Scheme: "http", Host: "proxy.example.com:3128"}
 	client, err := {{go.package}}.New(
-		{{go.package}}.WithBaseURL("https://api.example.com"),
-		{{go.package}}.WithHTTPClient(&http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}),
+		{{go.package}}.WithHTTPClient(&http.Client{Transport: tenant{http.DefaultTransport}}),
 	)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(client)
-	// Output: {{go.package}}.Client of https://api.example.com
+	_, err = client.Game.GetTypeStats(context.Background())
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+func ExampleWithAttemptHook() {
+	client, err := {{go.package}}.New({{go.package}}.WithAttemptHook(func(attempt {{go.package}}.Attempt) {
+		fmt.Println(attempt.Operation, attempt.Number, attempt.Status, attempt.Reason)
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.Game.GetByIDFor(context.Background(), "nothing")
+	fmt.Println(errors.Is(err, {{go.package}}.ErrNotFound))
+	// Output:
+	// game.getById 1 404 GAME_NOT_FOUND
+	// true
+}
+
+func ExampleClient_With() {
+	client, err := {{go.package}}.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	anyone, err := client.With({{go.package}}.WithAPIKey(""), {{go.package}}.WithAppName("my-app/1.2"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = anyone.User.Me(context.Background())
+	fmt.Println(errors.Is(err, {{go.package}}.ErrAuthentication))
+	// Output: true
+}
+
+func ExampleClient_Call() {
+	client, err := {{go.package}}.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	var page struct {
+		Page int `json:"page"`
+	}
+	err = client.Call(context.Background(), "game.list", map[string]any{"page": 1, "limit": 3}, &page)
+	fmt.Println(page.Page, err)
+	// Output: 1 <nil>
+}
+
+func ExampleGameService_ListPages() {
+	client, err := {{go.package}}.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	pages := client.Game.ListPages(context.Background(), {{go.package}}.GameListInput{Limit: 20})
+	for page, err := range pages {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("page of", len(page.Items), "of", page.Total)
+	}
 }
