@@ -87,7 +87,7 @@ func isMatch(entry, host, port string, address netip.Addr) bool {
 		return entryAddress.Unmap() == address
 	}
 	name := strings.TrimPrefix(strings.TrimPrefix(entry, "*"), ".")
-	return entry == "*" || name != "" && (host == name || strings.HasSuffix(host, "."+name))
+	return entry == "*" || host == name || strings.HasSuffix(host, "."+name)
 }
 
 // newHTTPClient returns the default client with connections of its own, by the proxies. What an application has put in the

@@ -136,15 +136,30 @@ func TestProxyGetsWholeAddressesAndItsPassword(t *testing.T) {
 }
 
 func TestWrongProxyIsNamedAndNotShown(t *testing.T) {
-	for _, value := range []string{"http://me:s3cret@:3128", "ftp://me:s3cret@proxy.invalid", "http://me:s3cret@proxy.invalid:port", "http://me:s3cret@a b"} {
-		for variable, baseURL := range map[string]string{"https_proxy": "https://gateway.invalid", "HTTP_PROXY": "http://gateway.invalid"} {
+	own := gateway.WithHTTPClient(&http.Client{})
+	for _, value := range []string{
+		"http://me:s3cret@:3128",
+		"ftp://me:s3cret@proxy.invalid",
+		"http://me:s3cret@proxy.invalid:port",
+		"http://me:s3cret@a b",
+	} {
+		for variable, baseURL := range map[string]string{
+			"https_proxy": "https://gateway.invalid",
+			"HTTP_PROXY":  "http://gateway.invalid",
+		} {
 			setProxies(t, map[string]string{variable: value})
-			_, err := gateway.New(gateway.WithBaseURL(baseURL))
-			if !isUsage(err) || !strings.Contains(err.Error(), variable) || strings.Contains(err.Error(), "s3cret") {
-				t.Errorf("%s=%s: the error is %v", variable, value, err)
+			base := gateway.WithBaseURL(baseURL)
+			near, err := gateway.New(gateway.WithBaseURL("http://localhost"))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if _, err := gateway.New(gateway.WithBaseURL(baseURL), gateway.WithHTTPClient(&http.Client{})); err != nil {
-				t.Errorf("with a client of the caller's: %v", err)
+			for _, use := range []func(...gateway.Option) (*gateway.Client, error){gateway.New, near.With} {
+				if _, err := use(base); !isUsage(err) || !strings.Contains(err.Error(), variable) || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("%s=%s: the error is %v", variable, value, err)
+				}
+				if _, err := use(base, own); err != nil {
+					t.Errorf("with a client of the caller's: %v", err)
+				}
 			}
 		}
 	}
