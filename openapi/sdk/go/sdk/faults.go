@@ -2,6 +2,7 @@ package {{go.package}}
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ const (
 	tooDeep        = " whose JSON is nested too deeply"
 	tooLong        = " with a body of more than 64 MiB"
 )
+
+var timeType = reflect.TypeFor[time.Time]()
 
 // deepest is how many levels a reply may be nested.
 const deepest = 100
@@ -84,59 +87,72 @@ func typeFault(data json.RawMessage, output any, err error) string {
 	return fmt.Sprintf("%s is not %s", path, typeText(found))
 }
 
-// mistyped returns the path and the type of the innermost value that its type cannot hold; no type if there is none.
+// mistyped returns the path and the type of the innermost value that its type cannot hold; no type if it finds none.
 func mistyped(value json.RawMessage, of reflect.Type) (path string, found reflect.Type) {
-	if value == nil || json.Unmarshal(value, reflect.New(of).Interface()) == nil {
+	if json.Unmarshal(value, reflect.New(of).Interface()) == nil {
 		return "", nil
 	}
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	var items []json.RawMessage
-	var members map[string]json.RawMessage
-	switch of.Kind() {
-	case reflect.Slice:
-		_ = json.Unmarshal(value, &items)
-	case reflect.Map, reflect.Struct:
-		_ = json.Unmarshal(value, &members)
-	}
-	for index, item := range items {
-		if path, found := mistyped(item, of.Elem()); found != nil {
-			return fmt.Sprintf("[%d]%s", index, path), found
+	inner, isContainer := partsOf(value, of)
+	for _, part := range inner {
+		if path, found := mistyped(part.value, part.of); found != nil {
+			return part.path + path, found
 		}
 	}
-	for _, member := range membersOf(of, members) {
-		if path, found := mistyped(members[member.name], member.of); found != nil {
-			return "." + member.name + path, found
-		}
+	if isContainer {
+		return "", nil
 	}
 	return "", of
 }
 
-// member is a member of an object, and the type that it should have.
-type member struct {
-	name string
-	of   reflect.Type
+// part is a value in another one: its path there, and the type that it should have.
+type part struct {
+	path  string
+	value json.RawMessage
+	of    reflect.Type
 }
 
-// membersOf returns the members that a struct has, or those in a map.
-func membersOf(of reflect.Type, given map[string]json.RawMessage) (members []member) {
-	switch of.Kind() {
-	case reflect.Map:
-		for _, name := range slices.Sorted(maps.Keys(given)) {
-			members = append(members, member{name, of.Elem()})
+// partsOf returns the items of an array or the members of an object; false if the value is not that which its type is of.
+func partsOf(value json.RawMessage, of reflect.Type) (parts []part, isContainer bool) {
+	var items []json.RawMessage
+	var members map[string]json.RawMessage
+	switch {
+	case of == timeType:
+		return nil, false
+	case of.Kind() == reflect.Slice && json.Unmarshal(value, &items) == nil:
+		for index, item := range items {
+			parts = append(parts, part{fmt.Sprintf("[%d]", index), item, of.Elem()})
 		}
-	case reflect.Struct:
-		for _, field := range reflect.VisibleFields(of) {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			members = append(members, member{name, field.Type})
+		return parts, true
+	case (of.Kind() == reflect.Map || of.Kind() == reflect.Struct) && json.Unmarshal(value, &members) == nil:
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if member := memberType(of, name); member != nil {
+				parts = append(parts, part{"." + name, members[name], member})
+			}
+		}
+		return parts, true
+	}
+	return nil, false
+}
+
+// memberType returns the type that a member of an object should have; nil if it is passed over.
+func memberType(of reflect.Type, name string) reflect.Type {
+	if of.Kind() == reflect.Map {
+		return of.Elem()
+	}
+	for _, field := range reflect.VisibleFields(of) {
+		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.IsExported() && strings.EqualFold(cmp.Or(tag, field.Name), name) {
+			return field.Type
 		}
 	}
-	return members
+	return nil
 }
 
 func typeText(of reflect.Type) string {
-	if of == reflect.TypeFor[time.Time]() {
+	if of == timeType {
 		return "a date"
 	}
 	switch of.Kind() {

@@ -10,8 +10,8 @@ import (
 var operationName = regexp.MustCompile(`^[a-z][A-Za-z0-9]*\.[a-z][A-Za-z0-9]*$`)
 
 // Call calls an operation by its name, such as game.getById: also one that is newer than this version. The input is what
-// becomes a JSON object, nil for none; the output is read into what output points to, such as a map or a struct, or not at all if
-// it is nil.
+// becomes a JSON object, nil for none. The output is read into what output points to, such as a map or a struct, as
+// [encoding/json.Unmarshal] does; not at all if it is nil.
 //
 // Retries, errors and options are those of all calls. An operation that this version doesn't know is sent with an
 // Idempotency-Key, so that it can be attempted again whether or not it writes.

@@ -116,8 +116,8 @@ func WithAppName(name string) Option {
 }
 
 // WithAttemptHook calls a function after each attempt that ended by itself, not after one that the caller's context ended.
-// The call goes on when the function returns. Several goroutines may run it at once. If it panics, the
-// call takes no notice. Nil is no hook.
+// The call goes on when the function returns. Several goroutines may run it at once. If it panics, the call takes no notice.
+// Nil is no hook.
 func WithAttemptHook(hook func(Attempt)) Option {
 	return clientOption(func(c *config) error {
 		c.hook = hook

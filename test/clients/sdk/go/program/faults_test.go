@@ -91,6 +91,9 @@ func TestUnreadableMemberIsNamed(t *testing.T) {
 		`{"viewer":{"favorited":"yes"}}`: {&gateway.Game{}, "viewer.favorited is not a boolean"},
 		`{"` + long + `":1}`:             {&map[string]string{}, long[:200*len("長")]},
 		`{"a":1}`:                        {&[]string{}, "the output is not an array"},
+		`{"createdAt":{"year":1}}`:       {&gateway.Game{}, "createdAt is not a date"},
+		`{"total":[{"Name":[]}]}`:        {&struct{ Total []struct{ Name string } }{}, "total[0].Name is not a string"},
+		`{"own":{"a":1}}`:                {&struct{ Own *own }{}, "refused by its own type"},
 	} {
 		body := `{"result":{"data":{"json":` + json + `}}}`
 		got := faultOf(t, "application/json", body, func(client *gateway.Client) error {
@@ -101,3 +104,8 @@ func TestUnreadableMemberIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// own is a type that reads itself.
+type own struct{}
+
+func (*own) UnmarshalJSON([]byte) error { return errors.New("refused by its own type") }
