@@ -20,6 +20,8 @@ var (
 	errConnect = errors.New("no connection in time")
 )
 
+var errProxyPassword = errors.New("the proxy wants a user and a password")
+
 // operation is what the contract says of one.
 type operation struct {
 	// id is its name, such as game.getById.
@@ -170,6 +172,9 @@ func (c *call) attempt(ctx context.Context) (*reply, error) {
 		return nil, causeOf(ctx, err)
 	}
 	defer response.Body.Close()
+	if response.StatusCode == http.StatusProxyAuthRequired {
+		return nil, errProxyPassword
+	}
 	reply := &reply{status: response.StatusCode, header: response.Header}
 	if err := reply.readBody(response); err != nil {
 		return nil, causeOf(ctx, err)

@@ -2,6 +2,7 @@ package {{go.package}}
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -100,8 +101,19 @@ func newHTTPClient(rules proxies) (*http.Client, proxies) {
 	}
 	transport = transport.Clone()
 	transport.Proxy = func(request *http.Request) (*url.URL, error) { return rules(request.URL) }
+	if transport.OnProxyConnectResponse == nil {
+		transport.OnProxyConnectResponse = refuseConnect
+	}
 	// All connections lead to one host.
 	transport.MaxIdleConnsPerHost = transport.MaxIdleConns
 	client.Transport = transport
 	return &client, rules
+}
+
+// refuseConnect returns the same error for a connection through a proxy as there is for a request that a proxy answers.
+func refuseConnect(_ context.Context, _ *url.URL, _ *http.Request, response *http.Response) error {
+	if response.StatusCode == http.StatusProxyAuthRequired {
+		return errProxyPassword
+	}
+	return nil
 }

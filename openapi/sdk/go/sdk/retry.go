@@ -52,10 +52,10 @@ func isPassingReply(refusal *APIError) bool {
 		refusal.Status == http.StatusConflict && refusal.Reason == "IDEMPOTENCY_IN_PROGRESS"
 }
 
-// isPassingError says whether another attempt might not fail. A certificate stays wrong.
+// isPassingError says whether another attempt might not fail. A certificate stays wrong, and a password unknown.
 func isPassingError(err error) bool {
 	var certificate *tls.CertificateVerificationError
-	return !errors.As(err, &certificate)
+	return !errors.As(err, &certificate) && !errors.Is(err, errProxyPassword)
 }
 
 // causeOf returns why an attempt ended: what its context was ended for, or else the error without the URL, which is known.

@@ -135,6 +135,28 @@ func TestProxyGetsWholeAddressesAndItsPassword(t *testing.T) {
 	}
 }
 
+func TestProxyThatWantsAPasswordIsAskedOnce(t *testing.T) {
+	requests := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.WriteHeader(http.StatusProxyAuthRequired)
+	}))
+	defer proxy.Close()
+	setProxies(t, map[string]string{"HTTP_PROXY": proxy.URL, "HTTPS_PROXY": proxy.URL})
+	for index, baseURL := range []string{"http://gateway.invalid", "https://gateway.invalid"} {
+		client, err := gateway.New(gateway.WithBaseURL(baseURL), gateway.WithClock(&clock{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = client.User.Me(t.Context())
+		text := "user.me: no reply from " + baseURL + " after 1 attempt: the proxy wants a user and a password"
+		var failure *gateway.ConnectionError
+		if !errors.As(err, &failure) || err.Error() != text || requests != index+1 {
+			t.Errorf("%v after %d requests", err, requests)
+		}
+	}
+}
+
 func TestWrongProxyIsNamedAndNotShown(t *testing.T) {
 	own := gateway.WithHTTPClient(&http.Client{})
 	for _, value := range []string{
