@@ -20,6 +20,7 @@ import {
 } from './errors.ts';
 import { Hosts } from './hosts.ts';
 import { halfDoneOf, MysqlJournal, READ_PROGRESS } from './journal.ts';
+import { assertMayMigrate } from './privileges.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
 import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
@@ -224,6 +225,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
           deadline,
         ),
       whileMigrating: (work) => whileMigrating(dataSource, work),
+      assertMayMigrate: (direction) => assertMayMigrate((sql) => pools.health.reads.read(sql, []), engine, direction),
       halfDone: async () => {
         try {
           return halfDoneOf(await pools.health.reads.read(READ_PROGRESS, []));
