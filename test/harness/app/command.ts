@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { Environment, Outcome } from './program.ts';
+import { type Environment, type Outcome, withoutDatabase } from './program.ts';
 
 let runs = 0;
 let last: Promise<unknown> = Promise.resolve();
@@ -48,7 +48,7 @@ const run = async (args: readonly string[], env: Environment): Promise<Outcome> 
       code = Number(process.exitCode);
     },
   );
-  return { code, stdout: stdout.texts.join(''), stderr: stderr.texts.join('') };
+  return { code, stdout: stdout.texts.join(''), stderr: withoutDatabase(stderr.texts.join('')) };
 };
 
 /**

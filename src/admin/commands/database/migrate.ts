@@ -1,9 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { recordMigrations, systemActor } from '../../../audit/log.ts';
-import { readConfig } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
 import { schema } from '../../../app/schema.ts';
-import { CommandError, examples, withConnection } from '../shared/common.ts';
+import { CommandError, examples, readSettings, withConnection } from '../shared/common.ts';
 import { note, print, printTable } from '../shared/output.ts';
 
 interface MigrateOptions {
@@ -80,7 +79,7 @@ export const migrateCommand = (): Command =>
   new Command('migrate')
     .summary('create or change the tables of the database')
     .description(
-      'Applies the pending migrations to the database of DATABASE_URL and prints the name of each. Safe to run twice, ' +
+      'Applies the pending migrations to the database of MIGRATE_DATABASE_URL, or else of DATABASE_URL, and prints the name of each. Safe to run twice, ' +
         'or from several machines at once. If it was interrupted, run it again: it goes on where it was.',
     )
     .addOption(
@@ -103,4 +102,8 @@ export const migrateCommand = (): Command =>
     )
     .option('--yes', 'with --down: revert')
     .addHelpText('after', examples('migrate', 'migrate --status', 'migrate --dry-run'))
-    .action((options: MigrateOptions) => withConnection(readConfig(), (db) => run(db, options)));
+    .action((options: MigrateOptions) => {
+      const config = readSettings();
+      const creates = !options.status && !options.dryRun && !options.down;
+      return withConnection(config, (db) => run(db, options), { url: config.migrateDatabaseUrl, creates });
+    });
