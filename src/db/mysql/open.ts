@@ -42,6 +42,11 @@ const CONTROL_CONNECTIONS = 1;
 const MAX_PREPARED_STATEMENTS = 1500;
 /** TypeORM's connections: one migrates. */
 const MIGRATING_CONNECTIONS = 1;
+/** The maximum number of connections of a process; where several servers are listed, one more checks the one in use. */
+export const MOST_CONNECTIONS =
+  Object.values(CONNECTIONS).reduce((sum, { reads, writes }) => sum + reads + writes, 0) +
+  CONTROL_CONNECTIONS +
+  MIGRATING_CONNECTIONS;
 /** Health checks wait only 1 s for a lock: a table locked for a backup, for example, does not make the database unhealthy. */
 const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';
 const OPEN_TIMEOUT_MS = 10_000;
