@@ -1,4 +1,5 @@
 import { type MigrationInterface, type QueryRunner, Table, type TableOptions } from 'typeorm';
+import { dropTable } from './online.ts';
 
 type Column = NonNullable<TableOptions['columns']>[number];
 
@@ -87,6 +88,6 @@ export class Search1763700000003 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    for (const table of tablesOn(runner).toReversed()) await runner.dropTable(table.name);
+    for (const table of tablesOn(runner).toReversed()) await dropTable(runner, table.name);
   }
 }

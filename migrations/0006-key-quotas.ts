@@ -1,5 +1,6 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { columnTypes, engineOf } from './columns.ts';
+import { dropTable } from './online.ts';
 
 /** Counters that are there from the beginning, so that a counter that is made is that of a new type. */
 const COUNTERS = ['games', 'games:', 'image_posts'];
@@ -25,6 +26,6 @@ export class KeyQuotas1764000000006 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.dropTable('key_quotas');
+    await dropTable(runner, 'key_quotas');
   }
 }

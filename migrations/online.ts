@@ -2,6 +2,10 @@ import type { QueryRunner } from 'typeorm';
 import { engineOf } from './columns.ts';
 
 // Tables are changed while instances of the version before go on writing.
+//
+// MySQL and MariaDB commit each change of a table by itself, so a migration that was interrupted goes on at the statement
+// where it was. Each run must therefore have the same changing statements in the same order, whatever it reads, and each must
+// change one table in one way. `inParts` counts as one.
 
 /**
  * Words at the end of a statement that changes a table which may be big: by them a server refuses what it could do only by
@@ -14,20 +18,17 @@ export const onlineWords = (runner: QueryRunner) =>
 
 /** Few enough that other writes wait only briefly for their locks. */
 const ROWS_AT_ONCE = 500;
-/** A server that lets others win over a part has done none of it. */
-const TRIES = 10;
-const LOST = new Set(['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'ER_CHECKREAD']);
 
-const runPart = async (runner: QueryRunner, sql: string): Promise<void> => {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await runner.query(sql);
-      return;
-    } catch (error) {
-      if (tries === TRIES || !LOST.has((error as { code?: string }).code ?? '')) throw error;
-    }
-  }
-};
+/** Returns the statements for the next part of the rows, after the given end, and the end of it; the last part has none. */
+export type NextPart = (after: string | undefined) => Promise<{ statements: string[]; end: string | undefined }>;
+
+/**
+ * The runner of each migration: it runs all parts of one step, each in a transaction of its own where the engine commits
+ * changes of tables by themselves, and goes on after the last part that was done when it was interrupted.
+ */
+export interface PartsRunner extends QueryRunner {
+  parts(next: NextPart): Promise<void>;
+}
 
 const literal = (id: Uint8Array): string => `X'${Buffer.from(id).toString('hex')}'`;
 
@@ -41,8 +42,7 @@ export const inParts = async (
   statements: (between: (column: string) => string) => string[],
 ): Promise<void> => {
   if (!(await runner.hasTable(table))) return;
-  let after: string | undefined;
-  for (;;) {
+  await (runner as PartsRunner).parts(async (after) => {
     const from = after === undefined ? '' : `WHERE id > ${after}`;
     const [last] = (await runner.query(
       `SELECT id FROM ${table} ${from} ORDER BY id LIMIT 1 OFFSET ${ROWS_AT_ONCE - 1}`,
@@ -55,8 +55,11 @@ export const inParts = async (
       ];
       return bounds.length === 0 ? '1 = 1' : bounds.join(' AND ');
     };
-    for (const sql of statements(between)) await runPart(runner, sql);
-    if (end === undefined) return;
-    after = end;
-  }
+    return { statements: statements(between), end };
+  });
+};
+
+/** Drops a table, with its indexes and foreign keys, by one statement. */
+export const dropTable = async (runner: QueryRunner, name: string): Promise<void> => {
+  await runner.query(`DROP TABLE ${name}`);
 };

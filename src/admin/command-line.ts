@@ -1,8 +1,8 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { errorOf } from '../../contract/index.ts';
 import { auditCommand } from './commands/access/audit.ts';
 import { backupCommand, restoreCommand } from './commands/database/backup.ts';
-import { CommandError, PROGRAM } from './commands/shared/common.ts';
+import { beginCall, CommandError, type CommonOptions, PROGRAM } from './commands/shared/common.ts';
 import { exportCommand } from './commands/database/export.ts';
 import { mockServerCommand } from './commands/testing/mock-server.ts';
 import { importCommand } from './commands/database/import.ts';
@@ -19,6 +19,7 @@ import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
 import { ConfigError } from '../config/config.ts';
+import { auditActor } from '../config/variables.ts';
 import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 
@@ -50,11 +51,40 @@ const createProgram = (): Command =>
     .addCommand(verifyCommand())
     .addCommand(verifyCleanupCommand())
     .addCommand(mockServerCommand())
-    .addCommand(mockServerCommand('fault-server'), { hidden: true });
+    .addCommand(mockServerCommand('fault-server'), { hidden: true })
+    .hook('preAction', (_, command) => beginCall(command.opts<CommonOptions>()));
 
 /** The full name of a command, with the program. */
 const callOf = (command: Command): string =>
   command.parent ? `${callOf(command.parent)} ${command.name()}` : command.name();
+
+/** Commands that do not work on a database, or log which one it is. */
+const APART = ['serve', 'mcp', 'verify', 'mock-server', 'fault-server'];
+/** Commands that the audit log never holds. */
+const UNRECORDED = ['list', 'show', 'export', 'backup', 'restore', 'import'];
+
+const parseActor = (text: string): string => {
+  const { success, data, error } = auditActor.safeParse(text);
+  if (success) return data;
+  throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join('; it ')}.`);
+};
+
+/** Adds the options that every command on the database has. */
+const addCommonOptions = (command: Command): void => {
+  if (command.commands.length > 0) {
+    command.commands.forEach(addCommonOptions);
+    return;
+  }
+  if (APART.includes(command.name())) return;
+  command.option('--quiet', 'do not tell on the standard error which database it is');
+  if (UNRECORDED.includes(command.name())) return;
+  command.addOption(
+    new Option(
+      '--as <person>',
+      'who does this, for the audit log, beside the system user (default: AUDIT_ACTOR)',
+    ).argParser(parseActor),
+  );
+};
 
 /** Makes a command and its subcommands throw instead of ending the process, and point to their help. */
 const prepare = (command: Command): Command => {
@@ -106,7 +136,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => undefined);
 
 try {
-  await prepare(createProgram()).parseAsync();
+  const program = createProgram();
+  addCommonOptions(program);
+  await prepare(program).parseAsync();
 } catch (error) {
   process.exitCode = report(error);
 }

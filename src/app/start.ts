@@ -1,5 +1,4 @@
 import { type Logger, pino } from 'pino';
-import { recordMigrations, systemActor } from '../audit/log.ts';
 import type { Config } from '../config/config.ts';
 import { describeAddress } from '../db/address.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';
@@ -9,6 +8,7 @@ import type { Traces } from '../telemetry/tracing/traces.ts';
 import { isWorker } from './cluster/workers.ts';
 import { type Context, metricSources, openContext } from './context.ts';
 import { createLog, prettyLines } from './log.ts';
+import { migrateBy } from './migrate.ts';
 
 const LOG_BUFFER_BYTES = 4096;
 const LOG_DELAY_MS = 200;
@@ -54,8 +54,7 @@ export const exposeMetrics = async (metrics: Metrics, context: Context): Promise
 /** Migrates if this is configured. Returns whether the schema is up to date. */
 export const prepareDatabase = async ({ config, db, log }: Context): Promise<boolean> => {
   if (config.autoMigrate) {
-    const applied = await db.migrate();
-    await recordMigrations(db, systemActor(), { applied });
+    const applied = await migrateBy(config, db);
     if (applied.length > 0) log.info({ applied }, 'migrated');
   }
   const pending = await db.pendingMigrations();

@@ -9,7 +9,7 @@ import type { AuditColumns } from './entity.ts';
 
 /** The person who runs a privileged command, and the time. */
 export interface Actor {
-  /** `maru@host`, the system user. */
+  /** `maru@host`, the system user; `Maru (node@host)` where a person was named. */
   name: string;
   now: Date;
 }
@@ -50,11 +50,20 @@ const userName = (): string => {
   }
 };
 
-/** The system user of this process. */
-export const systemActor = (now = new Date()): Actor => ({
-  name: `${userName()}@${hostname()}`.slice(0, ACTOR_LENGTH),
-  now,
-});
+/** The person on whose behalf this process acts, if it was told. */
+let person: string | undefined;
+
+/** Has the audit log name a person from now on, or, for undefined, the system user alone. */
+export const actAs = (name: string | undefined): void => {
+  person = name;
+};
+
+/** The system user of this process, with the person who was named. Nothing proves who that is, so both are recorded. */
+export const systemActor = (now = new Date()): Actor => {
+  const user = `${userName()}@${hostname()}`;
+  const name = person === undefined ? user : `${person} (${user})`;
+  return { name: Array.from(name).slice(0, ACTOR_LENGTH).join(''), now };
+};
 
 const insertion = insertInto('audit_entries', ['id', 'actor', 'action', 'subject', 'before_act', 'after_act']);
 

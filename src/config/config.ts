@@ -3,7 +3,9 @@ import { z } from 'zod';
 import type { Quotas } from '../rate-limit/policies.ts';
 import { type StrayVariable, strayVariables } from '../suggestions/variables.ts';
 import type { Logo } from './brand-logo.ts';
-import { telemetry, telemetryNames, variableNames, variables } from './variables.ts';
+import { databaseOf } from '../db/address.ts';
+import { withSecretFiles } from './secret-files.ts';
+import { secretFileNames, secretNames, telemetry, telemetryNames, variableNames, variables } from './variables.ts';
 
 /** Whether spans are recorded and sent: only with an endpoint, and unless it is turned off. */
 const isTracing = (given: z.output<typeof telemetry>): boolean => {
@@ -33,6 +35,8 @@ export interface Config {
   databaseUrl: string;
   /** Whether the operator chose the database; else it is the default. */
   isDatabaseNamed: boolean;
+  /** The address by which the database is migrated: that of an account that may change tables. */
+  migrateDatabaseUrl: string;
   /** The database of anonymous reads, which may miss recent writes. */
   databaseReadUrl: string | undefined;
   autoMigrate: boolean;
@@ -63,6 +67,8 @@ export interface Config {
   requestTimeoutMs: number;
   /** The maximum queue time of a call, in milliseconds; undefined: calls neither wait nor are refused. */
   maxQueueMs: number | undefined;
+  /** The person whom the audit log names, besides the system user. */
+  auditActor: string | undefined;
   /** The days for which entries of the audit log are kept. */
   auditRetentionDays: number;
   /** The milliseconds in which a stopping service still accepts requests, while `/readyz` says that it stops. */
@@ -79,6 +85,7 @@ export interface Config {
 export const sandboxOf = (config: Config): Config => ({
   ...config,
   databaseUrl: 'sqlite::memory:',
+  migrateDatabaseUrl: 'sqlite::memory:',
   databaseReadUrl: undefined,
   autoMigrate: true,
   // Each process would have its own data.
@@ -96,22 +103,39 @@ export class ConfigError extends Error {}
 /** Whether this process seems to run in a container. */
 export const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
 
+/** What is wrong where the two addresses of the database name two. */
+const otherDatabase = ({
+  DATABASE_URL: url,
+  MIGRATE_DATABASE_URL: migrateUrl,
+}: Record<string, string>): string | undefined =>
+  url === undefined || migrateUrl === undefined || databaseOf(url) === databaseOf(migrateUrl)
+    ? undefined
+    : `MIGRATE_DATABASE_URL names ${databaseOf(migrateUrl)}, and DATABASE_URL ${databaseOf(url)}: they must name the same database`;
+
 /**
  * Reads the settings from environment variables; an empty one counts as missing.
  * @throws ConfigError that lists every faulty variable
  */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config => {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const given = Object.entries(environment).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+  const { values: present, fromFiles, faults: fileFaults } = withSecretFiles(Object.fromEntries(given));
+  const known = [...variableNames, ...secretFileNames, ...telemetryNames];
+  const strays = strayVariables(
+    given.map(([name]) => name),
+    known,
+  );
   const { success, data, error } = z.object({ ...variables.shape, ...telemetry.shape }).safeParse(present);
-  if (!success) {
-    const faults = error.issues.map((issue) => {
-      const name = String(issue.path[0]);
-      // A log must not show a password.
-      const isSecret = ['DATABASE_URL', 'DATABASE_READ_URL', 'REDIS_URL'].includes(name);
-      const value = isSecret ? '' : ` "${present[name]}"`;
-      return `${name}${value} ${issue.message}`;
-    });
-    throw new ConfigError([...new Set(faults)].join('\n'));
+  const faults = (error?.issues ?? []).map((issue) => {
+    const name = String(issue.path[0]);
+    if (fromFiles.has(name)) return `${name}_FILE "${present[`${name}_FILE`]}" holds an address that ${issue.message}`;
+    // A log must not show a password.
+    return `${name}${secretNames.includes(name) ? '' : ` "${present[name]}"`} ${issue.message}`;
+  });
+  const other = success ? otherDatabase(present) : undefined;
+  const all = new Set([...fileFaults, ...faults, ...(other === undefined ? [] : [other])]);
+  // A misspelled name may be why.
+  if (!success || all.size > 0) {
+    throw new ConfigError([...all, ...strays.map(({ message }) => message)].join('\n'));
   }
   // A container's ports are published one by one.
   const defaultHost = inContainer() ? '0.0.0.0' : '127.0.0.1';
@@ -121,6 +145,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     host: data.HOST ?? defaultHost,
     databaseUrl: data.DATABASE_URL,
     isDatabaseNamed: present['DATABASE_URL'] !== undefined,
+    migrateDatabaseUrl: data.MIGRATE_DATABASE_URL ?? data.DATABASE_URL,
     databaseReadUrl: data.DATABASE_READ_URL,
     autoMigrate: data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:'),
     logLevel: data.LOG_LEVEL,
@@ -139,6 +164,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     redisTimeoutMs: data.REDIS_TIMEOUT_MS,
     requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
     maxQueueMs: data.MAX_QUEUE_MS,
+    auditActor: data.AUDIT_ACTOR,
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,
     shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
@@ -149,7 +175,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
       contact: data.BRAND_CONTACT,
       terms: data.BRAND_TERMS,
     },
-    strays: strayVariables(Object.keys(present), [...variableNames, ...telemetryNames]),
+    strays,
     sandbox: false,
   };
 };

@@ -9,12 +9,23 @@ import { LogoError, readLogo } from './brand-logo.ts';
 
 export const MAX_PORT = 65_535;
 
+/** A whole number in a range, or `word`, which stands for `value`. */
+const wholeNumberOr = <Value>(word: string | undefined, value: () => Value, minimum: number, maximum: number) =>
+  z.string().transform((text, ctx): number | Value => {
+    if (text === word) return value();
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= minimum && number <= maximum) return number;
+    const numbers = `a whole number from ${minimum} to ${maximum}`;
+    ctx.issues.push({
+      code: 'custom',
+      input: text,
+      message: `must be ${word === undefined ? '' : `${word} or `}${numbers}`,
+    });
+    return z.NEVER;
+  });
+
 const wholeNumber = (minimum: number, maximum: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
+  wholeNumberOr(undefined, (): never => z.NEVER, minimum, maximum);
 
 const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform((value) => value === 'true');
 
@@ -67,6 +78,14 @@ const MAIL_ADDRESS = /^mailto:[^\s@?]+@[^\s@?]+$/i;
 const link = (forms: readonly RegExp[], message: string) =>
   z.string().refine((url) => URL.canParse(url) && forms.some((form) => form.test(url)), message);
 
+/** A person, as the audit log names them. */
+export const auditActor = z
+  .string()
+  .trim()
+  .min(1, 'must not be blank')
+  .max(100, 'must have at most 100 characters')
+  .regex(/^\P{Cc}*$/u, 'must be one line without control characters');
+
 /** The variables of the service. */
 export const variables = z.object({
   PORT: wholeNumber(0, MAX_PORT).default(3000),
@@ -75,6 +94,7 @@ export const variables = z.object({
   DATABASE_READ_URL: databaseUrl
     .refine((url) => !url.startsWith('sqlite:'), 'must be mysql://user:password@host:port/database or mariadb://…')
     .optional(),
+  MIGRATE_DATABASE_URL: databaseUrl.optional(),
   AUTO_MIGRATE: flag.optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
@@ -100,22 +120,15 @@ export const variables = z.object({
       ),
     )
     .default(['*']),
-  WORKERS: z
-    .literal('auto', { error: 'must be auto or a whole number' })
-    .transform(() => availableParallelism())
-    .or(wholeNumber(1, 256))
-    .default(1),
+  WORKERS: wholeNumberOr('auto', availableParallelism, 1, 256).default(1),
   RATE_LIMIT: quotas.prefault('on'),
   METRICS_PORT: wholeNumber(1, MAX_PORT).optional(),
   METRICS_HOST: z.string().optional(),
   REDIS_URL: redisUrl.optional(),
   REDIS_TIMEOUT_MS: wholeNumber(1, 1000).default(5),
   REQUEST_TIMEOUT_MS: wholeNumber(100, 600_000).default(10_000),
-  MAX_QUEUE_MS: z
-    .literal('off', { error: 'must be off or a whole number' })
-    .transform(() => undefined)
-    .or(wholeNumber(0, 60_000))
-    .default(1000),
+  MAX_QUEUE_MS: wholeNumberOr('off', () => undefined, 0, 60_000).default(1000),
+  AUDIT_ACTOR: auditActor.optional(),
   AUDIT_RETENTION_DAYS: wholeNumber(1, 36_500).default(365),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
@@ -141,6 +154,17 @@ export const variables = z.object({
 
 /** The names of all variables that are read. */
 export const variableNames: readonly string[] = Object.keys(variables.shape);
+
+/** The variables whose values are secret. */
+export const secretNames: readonly string[] = [
+  'DATABASE_URL',
+  'DATABASE_READ_URL',
+  'MIGRATE_DATABASE_URL',
+  'REDIS_URL',
+];
+
+/** The variables that name a file with the value of a secret one. */
+export const secretFileNames: readonly string[] = secretNames.map((name) => `${name}_FILE`);
 
 const collector = z
   .string()

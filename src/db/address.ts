@@ -132,6 +132,10 @@ export const describeAddress = (url: string): string => {
   return `${scheme}://${who}@${servers.map(placeOf).join(',')}/${database}${parameters && `?${parameters}`}`;
 };
 
+/** The database of an address, wherever its server is: its name, or the whole path of its file. @throws AddressError */
+export const databaseOf = (url: string): string =>
+  url.startsWith(SQLITE) ? describeAddress(url) : `the database ${serverAddresses(url)[0]?.database}`;
+
 /** Checks a database address, and that the files that it names can be used. @throws AddressError */
 export const checkAddress = (url: string): void => {
   if (url.startsWith(SQLITE)) sqliteFile(url);

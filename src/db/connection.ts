@@ -1,6 +1,7 @@
-import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface } from 'typeorm';
+import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface, QueryRunner } from 'typeorm';
 import type { Deadline } from '../deadline.ts';
 import type { Dialect, Engine } from './dialect.ts';
+import type { Direction, HalfDone, Journal } from './migration/steps.ts';
 import type { DatabaseObserver } from './observer.ts';
 
 /** A value that both drivers bind to `?`. Instants go in as texts (`timeToDb`), ids as bytes (`idToBytes`). */
@@ -46,8 +47,12 @@ export interface Connection {
     deadline?: Deadline,
     workload?: Workload,
   ) => Promise<T>;
-  /** Runs `work`, which migrates, while no other process does. */
-  whileMigrating: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Runs `work`, which migrates, while no other process does: by this runner, whose steps this journal remembers. */
+  whileMigrating: <T>(work: (runner: QueryRunner, journal: Journal) => Promise<T>) => Promise<T>;
+  /** The migration that was interrupted, where the engine cannot undo it. */
+  halfDone?: () => Promise<HalfDone | undefined>;
+  /** @throws MigrationError when the account may not do what migrations do */
+  assertMayMigrate?: (direction: Direction) => Promise<void>;
   /** Whether the transaction that met this error can succeed when run again. */
   isTransient: (error: unknown) => boolean;
   /** Whether the database itself cancelled the statement. */

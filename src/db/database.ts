@@ -1,8 +1,10 @@
-import { type DataSource, type EntityMetadata, MigrationExecutor } from 'typeorm';
+import type { DataSource, EntityMetadata } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Connection, DatabaseOptions, Schema, Statements, Transaction } from './connection.ts';
-import { type MigrationPlan, planOf } from './sql/plan.ts';
+import { type MigrationPlan, planOf } from './migration/plan.ts';
+import { assertDirection, Migrations, runMigration } from './migration/run.ts';
+import type { Direction, HalfDone } from './migration/steps.ts';
 import { WorkloadPool } from './workload-pool.ts';
 
 /** Loads the driver of one engine only, to keep the start short. */
@@ -61,20 +63,17 @@ export class Database extends WorkloadPool {
    * several processes start at once.
    */
   async migrate(to?: string): Promise<string[]> {
-    const { dataSource, whileMigrating } = this.connection;
     // Before the lock, since a database in memory has one connection only.
-    const wanted = new Set(await this.#due(to));
-    return whileMigrating(async () => {
-      const executor = new MigrationExecutor(dataSource);
-      const pending = (await executor.getPendingMigrations()).filter(({ name }) => wanted.has(name));
-      for (const migration of pending) await executor.executeMigration(migration);
-      return pending.map(({ name }) => name);
-    });
+    const due = await this.#due(to);
+    return this.#run('up', due, (applied) => due.filter((name) => !applied.has(name)));
   }
 
   /** Returns the SQL that `migrate` would run, or, for `down`, `revert`. Changes nothing. */
-  async planMigrations(direction: 'up' | 'down', to?: string): Promise<MigrationPlan[]> {
-    return planOf(this.dataSource, direction, await (direction === 'up' ? this.#due(to) : this.#above(to)));
+  async planMigrations(direction: Direction, to?: string): Promise<MigrationPlan[]> {
+    const halfDone = await this.halfDone();
+    assertDirection(halfDone, direction);
+    const names = await (direction === 'up' ? this.#due(to) : this.#above(to));
+    return planOf(this.dataSource, direction, names, halfDone);
   }
 
   /**
@@ -82,19 +81,51 @@ export class Database extends WorkloadPool {
    * names, latest first.
    */
   async revert(to?: string): Promise<string[]> {
-    const { dataSource, whileMigrating } = this.connection;
-    return whileMigrating(async () => {
-      const toDelete = await this.#above(to);
-      for (const _ of toDelete) await dataSource.undoLastMigration({ transaction: 'none' });
-      return toDelete;
+    const toRevert = await this.#above(to);
+    const halfDone = await this.halfDone();
+    return this.#run('down', toRevert, (applied) =>
+      toRevert.filter((name) => applied.has(name) || name === halfDone?.name),
+    );
+  }
+
+  /** The migration that was interrupted, if one was. It goes on when the command is run again. */
+  async halfDone(): Promise<HalfDone | undefined> {
+    const halfDone = await this.connection.halfDone?.();
+    const isApplied = halfDone !== undefined && (await this.appliedMigrations()).includes(halfDone.name);
+    // Somebody may have finished it by hand.
+    return isApplied ? undefined : halfDone;
+  }
+
+  /** Runs those of the migrations `names` that `stillDue` returns once no other process migrates. */
+  async #run(
+    direction: Direction,
+    names: readonly string[],
+    stillDue: (applied: ReadonlySet<string>) => string[],
+  ): Promise<string[]> {
+    if (names.length === 0) return [];
+    const { dataSource, whileMigrating, assertMayMigrate } = this.connection;
+    assertDirection(await this.halfDone(), direction);
+    await assertMayMigrate?.(direction);
+    return whileMigrating(async (runner, journal) => {
+      const migrations = new Migrations(dataSource, runner);
+      await migrations.prepare(runner);
+      const applied = new Set((await migrations.getExecutedMigrations()).map(({ name }) => name));
+      const due = migrations.named(stillDue(applied));
+      for (const migration of due) await runMigration(migration, direction, runner, journal);
+      return due.map(({ name }) => name);
     });
   }
 
-  /** The migrations that were applied after the one of this name, if it was, or the last one; the latest first. */
+  /**
+   * The migrations that were applied after the one of this name, if it was, or the last one; the latest first. One that is
+   * half reverted comes before all others.
+   */
   async #above(to: string | undefined): Promise<string[]> {
+    const halfDone = await this.halfDone();
+    const halfReverted = halfDone?.direction === 'down' ? [halfDone.name] : [];
     const applied = await this.appliedMigrations();
-    if (to === undefined) return applied.slice(-1);
-    return applied.includes(to) ? applied.slice(applied.indexOf(to) + 1).toReversed() : [];
+    if (to === undefined) return [...halfReverted, ...applied.toReversed()].slice(0, 1);
+    return applied.includes(to) ? [...halfReverted, ...applied.slice(applied.indexOf(to) + 1).toReversed()] : [];
   }
 
   /** The migrations that are due, up to the one of this name if one is given. */

@@ -45,7 +45,9 @@ let original: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'content-gateway-original-'));
   original = join(folder, 'original.db');
-  await runCli(['users', 'create', '--nickname', 'Ada'], { env: { DATABASE_URL: `sqlite:${original}` } });
+  const env = { DATABASE_URL: `sqlite:${original}` };
+  await runCommand(['migrate'], { env });
+  await runCommand(['users', 'create', '--nickname', 'Ada'], { env });
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -292,7 +294,7 @@ describe('restore', () => {
 
   test('accepts an older version, which the next start migrates, and no newer one', async () => {
     const older = { DATABASE_URL: `sqlite:${at('copy.db')}` };
-    await runCli(['migrate', '--down'], { env: older });
+    await runCli(['migrate', '--down', '--yes'], { env: older });
     expect(await run('restore', at('copy.db'))).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(`lacks ${LATEST}: the next start migrates it\\.\n$`),

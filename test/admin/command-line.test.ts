@@ -21,6 +21,7 @@ describe('command line', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'content-gateway-cli-'));
     env = { DATABASE_URL: `sqlite:${join(folder, 'content.db')}` };
+    await runCommand(['migrate'], { env });
   });
 
   afterAll(() => rm(folder, { recursive: true }));
@@ -150,7 +151,11 @@ describe('command line', () => {
         configured.map(async (example) => {
           // Faulty usage is told before faulty settings, which keep this from doing anything.
           const { code, stderr } = await runCommand(example.slice(CALL.length + 1).split(' '), { env: { PORT: 'x' } });
-          expect([example, code, stderr]).toEqual([example, 1, 'error: PORT "x" must be a whole number\n']);
+          expect([example, code, stderr]).toEqual([
+            example,
+            1,
+            'error: PORT "x" must be a whole number from 0 to 65535\n',
+          ]);
         }),
       );
     });
@@ -204,8 +209,8 @@ describe('command line', () => {
     const faults = [
       'DATABASE_URL must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…',
       'LOG_LEVEL "loud" must be fatal, error, warn, info, debug, trace or silent',
-      'PORT "70000" must be at most 65535',
-      'SHUTDOWN_TIMEOUT_MS "soon" must be a whole number',
+      'PORT "70000" must be a whole number from 0 to 65535',
+      'SHUTDOWN_TIMEOUT_MS "soon" must be a whole number from 0 to 600000',
     ];
     const { code, stdout, stderr } = await runCli(['serve'], { env: settings });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -213,7 +218,7 @@ describe('command line', () => {
   });
 
   test('a reader that has gone is no failure', async () => {
-    const child = startCli(['users', 'list'], env);
+    const child = startCli(['users', 'list', '--quiet'], env);
     let stderr = '';
     child.stderr.on('data', (text: string) => (stderr += text));
     child.stdout.destroy();
@@ -224,7 +229,7 @@ describe('command line', () => {
 
   test('a result that cannot be written is a failure', () => {
     const unwritable = openSync('package.json', 'r');
-    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'users', 'list'], {
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'users', 'list', '--quiet'], {
       env,
       stdio: ['ignore', unwritable, 'pipe'],
       encoding: 'utf8',

@@ -38,10 +38,31 @@ describe('migrate', () => {
     expect(await runCommand(['migrate'], { env })).toEqual({ code: 0, stdout: '', stderr: 'Nothing to migrate.\n' });
   });
 
+  test('--down says what would be lost, and needs --yes', async () => {
+    await runCommand(['migrate'], { env });
+    const { code, stdout, stderr } = await runCommand(['migrate', '--down', '--to', names.at(-3)!], { env });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr.split('\n')).toEqual([
+      `It would revert ${names.at(-1)}, ${names.at(-2)}, and lose what only these hold:`,
+      ...['key_uses', 'hidden_marks', 'hidden_records', 'audit_entries'].map((table) => `  DROP TABLE ${table};`),
+      '  ALTER TABLE tags DROP COLUMN merged_into;',
+      '  ALTER TABLE users DROP COLUMN hidden_at;',
+      '  ALTER TABLE users DROP COLUMN suspended_at;',
+      '  DROP TABLE key_quotas;',
+      'error: Nothing was reverted. Back up first, then add --yes.',
+      '',
+    ]);
+    expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf(names, []));
+  });
+
   test('--down takes back the last, and what it takes back can be applied again', async () => {
     await runCommand(['migrate'], { env });
     for (const name of names.toReversed()) {
-      expect(await runCommand(['migrate', '--down'], { env })).toEqual({ code: 0, stdout: lines(name), stderr: '' });
+      expect(await runCommand(['migrate', '--down', '--yes'], { env })).toEqual({
+        code: 0,
+        stdout: lines(name),
+        stderr: '',
+      });
     }
     expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf([], names));
     expect(await runCommand(['migrate', '--down'], { env })).toEqual({
@@ -55,7 +76,7 @@ describe('migrate', () => {
   test('--to ends there, on the way up and down, and takes no name that there is not', async () => {
     const [first, second] = names as [string, string];
     expect((await runCommand(['migrate', '--to', second], { env })).stdout).toBe(lines(first, second));
-    expect(await runCommand(['migrate', '--down', '--to', first], { env })).toEqual({
+    expect(await runCommand(['migrate', '--down', '--yes', '--to', first], { env })).toEqual({
       code: 0,
       stdout: lines(second),
       stderr: '',

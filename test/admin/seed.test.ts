@@ -1,25 +1,23 @@
 /**
- * @engines none
+ * @engines sqlite
  * @tier fast
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { seedCommand } from '../../src/admin/commands/content/seed.ts';
 import { runCommand } from '../harness/app/command.ts';
-import { runCli } from '../harness/app/program.ts';
+import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
+import { type Environment, runCli } from '../harness/app/program.ts';
 
-let folder: string;
+let database: TestDatabase;
+let env: Environment;
 
 describe('seed', () => {
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'content-gateway-seed-'));
+  beforeEach(async () => {
+    database = await createDatabase();
+    env = { DATABASE_URL: database.url };
   });
 
-  afterAll(() => rm(folder, { recursive: true }));
-
-  const anEmptyDatabase = (name: string) => ({ env: { DATABASE_URL: `sqlite:${join(folder, name)}` } });
+  afterEach(() => database.drop());
 
   const WHOLE = 'It must be a whole number from 0 to 10000000.';
   const DAY = 'It must be a date from 2000-01-01 on, such as 2026-04-01.';
@@ -47,7 +45,7 @@ describe('seed', () => {
 
   test('without options it stores a little of everything, up to today', async () => {
     const today = new Date().toISOString().slice(0, 10);
-    const { code, stdout, stderr } = await runCli(['seed'], anEmptyDatabase('default.db'));
+    const { code, stdout, stderr } = await runCli(['seed'], { env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
       new RegExp(
@@ -57,7 +55,7 @@ describe('seed', () => {
   });
 
   test('somebody must be there to publish', async () => {
-    expect(await runCommand(['seed', '--users', '0', '--games', '1'], anEmptyDatabase('empty.db'))).toEqual({
+    expect(await runCommand(['seed', '--users', '0', '--games', '1'], { env })).toEqual({
       code: 1,
       stdout: '',
       stderr: 'error: There are no users who could publish: seed some, too.\n',

@@ -135,7 +135,7 @@ describe('export and import under faults', () => {
   (canBeTerminal ? describe : describe.skip)('on a terminal', () => {
     /** What a terminal gets of an import. */
     const onTerminal = async (what: string): Promise<string> => {
-      const command = `'${process.execPath}' '${PROGRAM}' import ${what}`;
+      const command = `'${process.execPath}' '${PROGRAM}' import --quiet ${what}`;
       const { stdout } = await promisify(execFile)(
         'script',
         ['--quiet', '--return', '--command', command, '/dev/null'],

@@ -342,7 +342,7 @@ describe('an import', () => {
 
   test('killed at work has stored whole batches, and goes on from there', async () => {
     const env = { DATABASE_URL: app.databaseUrl };
-    const child = startCli(['import', '-', '--skip-bad'], env);
+    const child = startCli(['import', '-', '--skip-bad', '--quiet'], env);
     const closed = once(child, 'close');
     // It tells of the bad line when the batches before are stored, and is about to store the rest of this one.
     child.stdin.write(textOf([...lines.slice(0, BAD_AT), 'not JSON', ...lines.slice(BAD_AT)]));

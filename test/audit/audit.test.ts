@@ -94,6 +94,27 @@ describe('audit log', () => {
       expect((await cli('audit', 'list')).split('\n')).toHaveLength(11);
     });
 
+    test('name the person who is named, beside the system user', async () => {
+      const user = await cli('users', 'create', '--nickname', 'Rin', '--as', ' Maru Ōno ');
+      const env = { DATABASE_URL: database.url, AUDIT_ACTOR: 'on duty' };
+      await runCommand(['users', 'rename', user, 'Rin 2'], { env });
+      await runCommand(['users', 'rename', user, 'Rin 3', '--as', 'Kei'], { env });
+      await cli('users', 'rename', user, 'Rin 4');
+      const entries = JSON.parse(`[${(await cli('audit', 'list', '--json')).replaceAll('\n', ',')}]`) as {
+        actor: string;
+        subject: string;
+      }[];
+      const own = systemActor().name;
+      expect(entries.filter(({ subject }) => subject === `user ${user}`).map(({ actor }) => actor)).toEqual([
+        `Maru Ōno (${own})`,
+        `on duty (${own})`,
+        `Kei (${own})`,
+        own,
+      ]);
+      const { code, stderr } = await runCommand(['users', 'rename', user, 'x', '--as', 'a\nb'], { env });
+      expect([code, stderr]).toEqual([2, expect.stringContaining('It must be one line without control characters.')]);
+    });
+
     test('do nothing where no entry can be made of it', async () => {
       const users = async (): Promise<unknown[]> => db.read('SELECT id FROM users');
       const there = await users();

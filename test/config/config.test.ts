@@ -2,12 +2,13 @@
  * @engines none
  * @tier fast
  */
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConfigError, readConfig, sandboxOf } from '../../src/config/config.ts';
-import { variableNames } from '../../src/config/variables.ts';
+import { secretFileNames, variableNames } from '../../src/config/variables.ts';
 import { describeAddress, serverAddresses } from '../../src/db/address.ts';
 
 /** What is wrong with an environment, a line for each fault. */
@@ -103,17 +104,17 @@ describe('configuration', () => {
 
   describe('a faulty variable is named, with its value and what is allowed', () => {
     test.each([
-      ['PORT', 'http', 'PORT "http" must be a whole number'],
-      ['PORT', '-1', 'PORT "-1" must be a whole number'],
-      ['PORT', '80.5', 'PORT "80.5" must be a whole number'],
-      ['PORT', ' 80', 'PORT " 80" must be a whole number'],
-      ['PORT', '65536', 'PORT "65536" must be at most 65535'],
+      ['PORT', 'http', 'PORT "http" must be a whole number from 0 to 65535'],
+      ['PORT', '-1', 'PORT "-1" must be a whole number from 0 to 65535'],
+      ['PORT', '80.5', 'PORT "80.5" must be a whole number from 0 to 65535'],
+      ['PORT', ' 80', 'PORT " 80" must be a whole number from 0 to 65535'],
+      ['PORT', '65536', 'PORT "65536" must be a whole number from 0 to 65535'],
       ['AUTO_MIGRATE', 'yes', 'AUTO_MIGRATE "yes" must be true or false'],
       ['LOG_LEVEL', 'INFO', 'LOG_LEVEL "INFO" must be fatal, error, warn, info, debug, trace or silent'],
       ['PUBLIC_URL', 'api.example.com', 'PUBLIC_URL "api.example.com" must be an http or https URL'],
       ['PUBLIC_URL', 'ftp://example.com', 'PUBLIC_URL "ftp://example.com" must be an http or https URL'],
-      ['TRUST_PROXY', 'true', 'TRUST_PROXY "true" must be a whole number'],
-      ['TRUST_PROXY', '33', 'TRUST_PROXY "33" must be at most 32'],
+      ['TRUST_PROXY', 'true', 'TRUST_PROXY "true" must be a whole number from 0 to 32'],
+      ['TRUST_PROXY', '33', 'TRUST_PROXY "33" must be a whole number from 0 to 32'],
       [
         'CORS_ORIGINS',
         'https://a.example.com,b.example.com',
@@ -130,8 +131,12 @@ describe('configuration', () => {
         'none',
         'RATE_LIMIT "none" must be on, off, or a comma-separated list such as read=600,write=120 of read, anonymous, write, search, work',
       ],
+      ['WORKERS', 'x', 'WORKERS "x" must be auto or a whole number from 1 to 256'],
+      ['WORKERS', '0', 'WORKERS "0" must be auto or a whole number from 1 to 256'],
+      ['MAX_QUEUE_MS', '1s', 'MAX_QUEUE_MS "1s" must be off or a whole number from 0 to 60000'],
+      ['AUDIT_ACTOR', ' ', 'AUDIT_ACTOR " " must not be blank'],
       ['LOG_FORMAT', 'text', 'LOG_FORMAT "text" must be json or pretty'],
-      ['SLOW_REQUEST_MS', '1s', 'SLOW_REQUEST_MS "1s" must be a whole number'],
+      ['SLOW_REQUEST_MS', '1s', 'SLOW_REQUEST_MS "1s" must be a whole number from 0 to 600000'],
       [
         'OTEL_EXPORTER_OTLP_ENDPOINT',
         'localhost:4318',
@@ -143,8 +148,8 @@ describe('configuration', () => {
         'OTEL_EXPORTER_OTLP_PROTOCOL "grpc" must be http/protobuf, which every collector takes',
       ],
       ['OTEL_TRACES_EXPORTER', 'zipkin', 'OTEL_TRACES_EXPORTER "zipkin" must be otlp or none'],
-      ['SHUTDOWN_TIMEOUT_MS', '10s', 'SHUTDOWN_TIMEOUT_MS "10s" must be a whole number'],
-      ['SHUTDOWN_TIMEOUT_MS', '600001', 'SHUTDOWN_TIMEOUT_MS "600001" must be at most 600000'],
+      ['SHUTDOWN_TIMEOUT_MS', '10s', 'SHUTDOWN_TIMEOUT_MS "10s" must be a whole number from 0 to 600000'],
+      ['SHUTDOWN_TIMEOUT_MS', '600001', 'SHUTDOWN_TIMEOUT_MS "600001" must be a whole number from 0 to 600000'],
     ])('%s=%s', (name, value, fault) => {
       expect(faultsOf({ [name]: value })).toEqual([fault]);
     });
@@ -336,7 +341,81 @@ describe('configuration', () => {
     ]);
   });
 
+  describe('a secret in a file', () => {
+    let folder: string;
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'content-gateway-secrets-'));
+    });
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    const fileWith = (text: string): string => {
+      const path = join(folder, 'secret');
+      writeFileSync(path, text);
+      return path;
+    };
+
+    test.each(['', '\n', '\r\n'])('is read, without a last line break %j', (end) => {
+      const url = 'mysql://me:p%40ss@host/db';
+      expect(readConfig({ DATABASE_URL_FILE: fileWith(url + end) })).toMatchObject({
+        databaseUrl: url,
+        migrateDatabaseUrl: url,
+        isDatabaseNamed: true,
+        autoMigrate: false,
+        strays: [],
+      });
+      expect(readConfig({ MIGRATE_DATABASE_URL_FILE: fileWith(url) }).migrateDatabaseUrl).toBe(url);
+      expect(readConfig({ DATABASE_READ_URL_FILE: fileWith(url) }).databaseReadUrl).toBe(url);
+      expect(readConfig({ REDIS_URL_FILE: fileWith(`redis://:secret@host${end}`) }).redisUrl).toBe(
+        'redis://:secret@host',
+      );
+    });
+
+    test('is not shown when it is faulty, and cannot stand beside its variable', () => {
+      const faulty = fileWith('postgres://me:s3cret@host/db');
+      expect(faultsOf({ DATABASE_URL_FILE: faulty })).toEqual([
+        `DATABASE_URL_FILE "${faulty}" holds an address that must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…`,
+      ]);
+      expect(faultsOf({ REDIS_URL: 'redis://host', REDIS_URL_FILE: faulty })).toEqual([
+        `REDIS_URL_FILE "${faulty}" must not be set beside REDIS_URL: one of them is enough`,
+      ]);
+      const empty = fileWith('\n');
+      expect(faultsOf({ DATABASE_URL_FILE: empty })).toEqual([
+        `DATABASE_URL_FILE "${empty}" must be the path of a file that is not empty`,
+      ]);
+      expect(faultsOf({ DATABASE_URL_FILE: join(folder, 'none') })).toEqual([
+        `DATABASE_URL_FILE "${join(folder, 'none')}" must be the path of a file that is there`,
+      ]);
+      expect(faultsOf({ DATABASE_URL_FILE: folder })).toEqual([`DATABASE_URL_FILE "${folder}" cannot be read: EISDIR`]);
+    });
+  });
+
+  test('the address to migrate by is that of the same database', () => {
+    const service = 'mysql://gateway:s3cret@proxy/content';
+    expect(readConfig({ DATABASE_URL: service }).migrateDatabaseUrl).toBe(service);
+    const migrator = 'mariadb://migrator:s3cret@primary:3307/content';
+    expect(readConfig({ DATABASE_URL: service, MIGRATE_DATABASE_URL: migrator }).migrateDatabaseUrl).toBe(migrator);
+    expect(readConfig({ MIGRATE_DATABASE_URL: migrator }).migrateDatabaseUrl).toBe(migrator);
+    expect(faultsOf({ DATABASE_URL: service, MIGRATE_DATABASE_URL: `${migrator}2` })).toEqual([
+      'MIGRATE_DATABASE_URL names the database content2, and DATABASE_URL the database content: they must name the same database',
+    ]);
+  });
+
+  test('every setting with a wrong value says what is allowed', () => {
+    const faults = variableNames.flatMap((name) => faultsOf({ [name]: '\u0000' }));
+    // Any text is a host.
+    expect(faults).toHaveLength(variableNames.length - 2);
+    for (const fault of faults) expect(fault).toMatch(/ must (?:be|not|have) |holds no| cannot be read/);
+    expect(faults.join('\n')).not.toContain('of another form');
+  });
+
   describe('the variables are all named, and no others', () => {
+    test('those that name files, in README.md and .env.example', () => {
+      for (const file of ['README.md', '.env.example', 'docs/operators.md']) {
+        for (const name of secretFileNames)
+          expect([file, readFileSync(file, 'utf8')]).toEqual([file, expect.stringContaining(name)]);
+      }
+    });
+
     const found = (text: string, line: RegExp): string[] => [...text.matchAll(line)].map(([, part = '']) => part);
     const sorted = variableNames.toSorted();
 

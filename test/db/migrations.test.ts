@@ -6,7 +6,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
-import type { Parameter, Schema } from '../../src/db/connection.ts';
+import type { Schema } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
 import { newId, storedIdToBytes } from '../../src/db/values.ts';
 import type { ImagePostColumns } from '../../src/image/entity.ts';
@@ -14,6 +14,7 @@ import { schema } from '../../src/app/schema.ts';
 import { reconcile } from '../../src/admin/reconcile/service.ts';
 import { seed } from '../../src/testkit/seed/service.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';
+import { fillAsReleased } from '../harness/app/released-content.ts';
 import { dumpSchema } from '../harness/documents/schema-dump.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -166,53 +167,6 @@ const with1More = (change: (runner: QueryRunner) => Promise<void>): Schema['migr
   },
 ];
 
-/** Games, links and image posts as the first version stored them, more than are changed at once. */
-const fillAsReleased = async (db: Database): Promise<void> => {
-  const author = storedIdToBytes(newId(new Date()));
-  const time = '2026-04-01 00:00:00.000';
-  const N = 1700;
-  const images = JSON.stringify(Array.from({ length: 6 }, (_, index) => `https://a.example/${index}`));
-  const sixteen = (n: number): Buffer => {
-    const bytes = Buffer.alloc(16);
-    bytes.writeUInt32BE(n, 0);
-    return bytes;
-  };
-  await db.transaction(async (tx) => {
-    const insert = async (into: string, columns: number, rows: Parameter[][]): Promise<void> => {
-      for (let start = 0; start < rows.length; start += 500) {
-        const part = rows.slice(start, start + 500);
-        const row = `(${Array(columns).fill('?').join(', ')})`;
-        await tx.execute(`INSERT INTO ${into} VALUES ${part.map(() => row).join(', ')}`, part.flat());
-      }
-    };
-    await insert('users (id, nickname, social_links, search_text, created_at, updated_at)', 6, [
-      [author, 'x', '{}', 'x', time, time],
-    ]);
-    await insert('tags (id, slug, name)', 3, [
-      [1, 'a', 'a'],
-      [2, 'b', 'b'],
-    ]);
-    const ids = Array.from({ length: N }, (_, n) => sixteen(n));
-    const games = '(id, author_id, title, search_text, created_at, updated_at, is_free, extra_info, game_type)';
-    await insert(
-      `games ${games}`,
-      9,
-      ids.map((id, n) => [id, author, `game ${n}`, 'x', time, time, 1, '{}', n % 2 === 0 ? 'RPG' : null]),
-    );
-    const links = ids.flatMap((id) => [
-      [id, 1, 1],
-      [id, 2, 0],
-    ]);
-    await insert('game_tags (game_id, tag_id, position)', 3, links);
-    const posts = '(id, author_id, title, search_text, created_at, updated_at, images)';
-    await insert(
-      `image_posts ${posts}`,
-      7,
-      ids.map((id, n) => [id, author, `post ${n}`, 'x', time, time, n % 3 === 0 ? images : '["https://a.example/"]']),
-    );
-  });
-};
-
 const FILLED = ['users', 'games', 'game_tags', 'game_favorites', 'game_reactions', 'image_posts', 'image_post_tags'];
 
 const countRows = async (db: Database): Promise<Record<string, number>> => {
@@ -279,6 +233,9 @@ describe('a migration of filled tables', () => {
   }
 });
 
+/** More than are changed at once. */
+const ROWS = 1700;
+
 describe('tables that are big', () => {
   const released = schema.migrations.slice(0, 1);
 
@@ -286,7 +243,7 @@ describe('tables that are big', () => {
     const url = await anEmptyDatabase();
     const before = await open(url, released);
     await before.migrate();
-    await fillAsReleased(before);
+    await fillAsReleased(before, ROWS);
     const db = await open(url, schema.migrations);
     const made = new Set<string>();
     const runner = db.dataSource.createQueryRunner();
@@ -310,7 +267,7 @@ describe('tables that are big', () => {
       [],
     );
     const [games] = await db.read<{ n: number }>("SELECT COUNT(*) AS n FROM games WHERE tag_ids = '2,1'");
-    expect(games!.n).toBe(1700);
+    expect(games!.n).toBe(ROWS);
     const [posts] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM image_posts WHERE more_images IS NOT NULL');
     expect(posts!.n).toBe(567);
   });
@@ -319,7 +276,7 @@ describe('tables that are big', () => {
     const url = await anEmptyDatabase();
     const before = await open(url, released);
     await before.migrate();
-    await fillAsReleased(before);
+    await fillAsReleased(before, ROWS);
     const writers = await open(url, released);
     const db = await open(url, schema.migrations);
     let isDone = false;
@@ -337,6 +294,6 @@ describe('tables that are big', () => {
     expect(await db.pendingMigrations()).toEqual([]);
     expect(writes).toBeGreaterThan(2);
     const [row] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM games WHERE tag_ids = ?', ['2,1']);
-    expect(row!.n).toBe(1700);
+    expect(row!.n).toBe(ROWS);
   });
 });

@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander';
-import { readConfig } from '../../config/config.ts';
-import { examples } from './shared/common.ts';
+import { assertThere, examples, readSettings } from './shared/common.ts';
 
 interface McpCommandOptions {
   key?: string;
@@ -23,7 +22,8 @@ export const mcpCommand = (): Command =>
     )
     .addHelpText('after', examples('mcp'))
     .action(async ({ key }: McpCommandOptions) => {
-      const config = readConfig();
+      const config = readSettings({ logs: true });
+      assertThere(config);
       // Loading the server takes longer than any other command runs.
       const { serveMcp } = await import('../../app/mcp-stdio.ts');
       // An empty variable is one that is not set.

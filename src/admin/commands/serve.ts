@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { readConfig, sandboxOf } from '../../config/config.ts';
-import { examples } from './shared/common.ts';
+import { sandboxOf } from '../../config/config.ts';
+import { examples, readSettings } from './shared/common.ts';
 
 export const serveCommand = (): Command =>
   new Command('serve')
@@ -18,6 +18,6 @@ export const serveCommand = (): Command =>
     .action(async ({ sandbox }: { sandbox?: true }) => {
       // Loading the server takes longer than any other command runs.
       const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../testkit/kit.ts')]);
-      const config = readConfig();
+      const config = readSettings({ logs: true });
       await serve(sandbox ? sandboxOf(config) : config, kit);
     });

@@ -72,6 +72,9 @@ export const isInterrupted = (error: unknown): boolean => OUT_OF_TIME.has(number
 /** Whether a foreign key refers to a missing row. */
 export const isForeignKeyError = (error: unknown): boolean => ORPHANED.has(numberOf(error));
 
+/** Whether a table is missing: the number of MySQL and MariaDB, and one of Vitess. */
+export const isTableMissing = (error: unknown): boolean => [1146, 1109].includes(numberOf(error));
+
 /** Whether the server is at its limit of connections. */
 export const isCrowded = (error: unknown): boolean => CROWDED.has(numberOf(error));
 

@@ -1,10 +1,11 @@
 import mysql from 'mysql2';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, Workload, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
+import type { Journal } from '../migration/steps.ts';
 import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
 import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
@@ -13,10 +14,13 @@ import {
   driverError,
   isInterrupted,
   isForeignKeyError,
+  isTableMissing,
   isTransient,
   isUnreachable,
 } from './errors.ts';
 import { Hosts } from './hosts.ts';
+import { halfDoneOf, MysqlJournal, READ_PROGRESS } from './journal.ts';
+import { assertMayMigrate } from './privileges.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
 import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
@@ -36,8 +40,13 @@ const CONNECTIONS = {
 const CONTROL_CONNECTIONS = 1;
 /** A server's default limit is 16 382 for all its clients together. */
 const MAX_PREPARED_STATEMENTS = 1500;
-/** TypeORM's connections: one holds the lock, one migrates. */
-const MIGRATING_CONNECTIONS = 2;
+/** TypeORM's connections: one migrates. */
+const MIGRATING_CONNECTIONS = 1;
+/** The maximum number of connections of a process; where several servers are listed, one more checks the one in use. */
+export const MOST_CONNECTIONS =
+  Object.values(CONNECTIONS).reduce((sum, { reads, writes }) => sum + reads + writes, 0) +
+  CONTROL_CONNECTIONS +
+  MIGRATING_CONNECTIONS;
 /** Health checks wait only 1 s for a lock: a table locked for a backup, for example, does not make the database unhealthy. */
 const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';
 const OPEN_TIMEOUT_MS = 10_000;
@@ -220,7 +229,17 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
           work,
           deadline,
         ),
-      whileMigrating: (work) => withLock(dataSource, work),
+      whileMigrating: (work) => whileMigrating(dataSource, work),
+      assertMayMigrate: (direction) => assertMayMigrate((sql) => pools.health.reads.read(sql, []), engine, direction),
+      halfDone: async () => {
+        try {
+          return halfDoneOf(await pools.health.reads.read(READ_PROGRESS, []));
+        } catch (error) {
+          // No migration ever began.
+          if (isTableMissing(error)) return undefined;
+          throw error;
+        }
+      },
       isTransient,
       isInterrupted,
       isForeignKeyError,
@@ -244,12 +263,19 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
   }
 };
 
-const withLock = async <T>(dataSource: DataSource, work: () => Promise<T>): Promise<T> => {
-  const holder = dataSource.createQueryRunner();
+/**
+ * Runs `work` on one connection, which holds the lock of migrations. So the lock outlives this process for as long as its
+ * last statement runs.
+ */
+const whileMigrating = async <T>(
+  dataSource: DataSource,
+  work: (runner: QueryRunner, journal: Journal) => Promise<T>,
+): Promise<T> => {
+  const runner = dataSource.createQueryRunner();
   // Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
   const name = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
   try {
-    const [row = {}] = (await holder.query(`SELECT GET_LOCK(${name}, ${MIGRATION_LOCK_WAIT_S})`)) as object[];
+    const [row = {}] = (await runner.query(`SELECT GET_LOCK(${name}, ${MIGRATION_LOCK_WAIT_S})`)) as object[];
     // The only column; its name varies, since Vitess ignores an alias here.
     const [held] = Object.values(row) as unknown[];
     if (Number(held) !== 1) {
@@ -257,9 +283,9 @@ const withLock = async <T>(dataSource: DataSource, work: () => Promise<T>): Prom
         hint: `another process has been migrating for ${MIGRATION_LOCK_WAIT_S} seconds`,
       });
     }
-    return await work();
+    return await work(runner, new MysqlJournal(runner));
   } finally {
-    await holder.query(`SELECT RELEASE_LOCK(${name})`).catch(() => undefined);
-    await holder.release();
+    await runner.query(`SELECT RELEASE_LOCK(${name})`).catch(() => undefined);
+    await runner.release();
   }
 };

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import { IN_MEMORY, sqliteFile } from '../address.ts';
 import type { Connection, DatabaseOptions, Parameter, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
+import { type Journal, unrecorded } from '../migration/steps.ts';
 import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
 import { FileFault, isBusy, isForeignKeyError, isUnusable } from './errors.ts';
@@ -92,6 +93,15 @@ const common = (dataSource: DataSource) => ({
   isUnreachable: isUnusable,
 });
 
+/** Runs `work`, which migrates. A migration that fails is undone as a whole: nothing has to be remembered. */
+const migrating = <T>(
+  dataSource: DataSource,
+  work: (runner: QueryRunner, journal: Journal) => Promise<T>,
+): Promise<T> => {
+  const runner = dataSource.createQueryRunner();
+  return work(runner, unrecorded(runner));
+};
+
 /** The queue of writing transactions. */
 const turnsOf = (observer: DatabaseObserver | undefined): FairMutex =>
   new FairMutex((usage) => observer?.pool('writer', usage));
@@ -108,7 +118,7 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
       }),
     transaction: (work, deadline, workload) =>
       turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, workload }),
-    whileMigrating: (work) => turns.run(() => migrateOn(writer, work)),
+    whileMigrating: (work) => turns.run(() => migrateOn(writer, () => migrating(dataSource, work))),
     close: () => turns.run(() => dataSource.destroy()),
   };
 };
@@ -196,7 +206,10 @@ const inFile = (
     transaction: (work, deadline, workload) =>
       health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, workload })),
     // The file's write lock keeps other processes out, and a failed migration is rolled back.
-    whileMigrating: (work) => transaction((open) => migrateOn(open.writer, work), { patience: MIGRATION_PATIENCE_MS }),
+    whileMigrating: (work) =>
+      transaction((open) => migrateOn(open.writer, () => migrating(dataSource, work)), {
+        patience: MIGRATION_PATIENCE_MS,
+      }),
     close: () => {
       const closed = new AppError('DATABASE_UNAVAILABLE', { hint: 'The service stops.' });
       closing.end(closed);

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { Environment, Outcome } from './program.ts';
+import { type Environment, type Outcome, withoutDatabase } from './program.ts';
 
 let runs = 0;
 let last: Promise<unknown> = Promise.resolve();
@@ -51,12 +51,21 @@ const run = async (args: readonly string[], env: Environment): Promise<Outcome> 
   return { code, stdout: stdout.texts.join(''), stderr: stderr.texts.join('') };
 };
 
+/** As `runCommand`, with all that was written. */
+export const collected = (args: readonly string[], env: Environment = {}): Promise<Outcome> => {
+  const outcome = last.then(() => run(args, env));
+  last = outcome.catch(() => undefined);
+  return outcome;
+};
+
 /**
  * Runs the command line to its end within this process, one after the other: a process of its own would spend half a
  * second of the processor on its start. What depends on being one is for `runCli`.
  */
-export const runCommand = (args: readonly string[], { env = {} }: { env?: Environment } = {}): Promise<Outcome> => {
-  const outcome = last.then(() => run(args, env));
-  last = outcome.catch(() => undefined);
-  return outcome;
+export const runCommand = async (
+  args: readonly string[],
+  { env = {} }: { env?: Environment } = {},
+): Promise<Outcome> => {
+  const { stderr, ...outcome } = await collected(args, env);
+  return { ...outcome, stderr: withoutDatabase(stderr) };
 };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
@@ -29,7 +29,10 @@ export const createDatabase = (): Promise<TestDatabase> => {
 
 const createFile = async (): Promise<TestDatabase> => {
   const folder = await mkdtemp(join(tmpdir(), 'content-gateway-sqlite-'));
-  return { url: `sqlite:${join(folder, 'content.db')}`, drop: () => rm(folder, { recursive: true, force: true }) };
+  const file = join(folder, 'content.db');
+  // A file without a byte is a database without tables.
+  await writeFile(file, '', { mode: 0o600 });
+  return { url: `sqlite:${file}`, drop: () => rm(folder, { recursive: true, force: true }) };
 };
 
 const serverUrl = (name: ServerEngine | 'vitess'): URL => {

@@ -15,6 +15,7 @@ export interface Outcome {
   /** The exit status, null after a signal. */
   code: number | null;
   stdout: string;
+  /** Without the database: see `withoutDatabase`. */
   stderr: string;
 }
 
@@ -33,6 +34,9 @@ export interface ServeProcess {
   /** What it has written so far to the standard error. */
   log(): string;
 }
+
+/** What a command says, but for the database it works on, which is another one in each test. */
+export const withoutDatabase = (stderr: string): string => stderr.replace(/^database: .*\n/m, '');
 
 const running = new Set<ChildProcessWithoutNullStreams>();
 
@@ -70,7 +74,7 @@ export const runCli = async (
   child.stderr.on('data', (text: string) => (outcome.stderr += text));
   child.stdin.end(input);
   [outcome.code] = (await once(child, 'close')) as [number | null];
-  return outcome;
+  return { ...outcome, stderr: withoutDatabase(outcome.stderr) };
 };
 
 /**

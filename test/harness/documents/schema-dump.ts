@@ -1,7 +1,8 @@
 import type { Database } from '../../../src/db/database.ts';
 
-/** The migrations' own record of what is applied is not part of the schema. */
+/** The migrations' own records, of what is applied and of what is under way, are not part of the schema. */
 const RECORD = 'migrations';
+const PROGRESS = 'migration_progress';
 
 /** What the engine says of each table and index, foreign keys included. */
 export const dumpSchema = async (db: Database): Promise<Record<string, string>> => {
@@ -13,8 +14,8 @@ export const dumpSchema = async (db: Database): Promise<Record<string, string>> 
     return Object.fromEntries(rows.map(({ name, sql }) => [name, sql]));
   }
   const tables = await db.read<{ name: string }>(
-    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name <> ?',
-    [RECORD],
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT IN (?, ?)',
+    [RECORD, PROGRESS],
   );
   const dumped: Record<string, string> = {};
   for (const { name } of tables) {

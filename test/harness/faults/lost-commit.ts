@@ -2,13 +2,13 @@ import type { Watch } from '../servers/proxy.ts';
 
 // The protocol between the service and its database, as far as it takes to know a COMMIT when it passes.
 
-const QUERY = 0x03;
+export const QUERY = 0x03;
 const PREPARE = 0x16;
 const EXECUTE = 0x17;
 const HEADER_BYTES = 4;
 
 /** The whole packets of a stream: each call gets the next piece, and hands the bodies of those that are complete now on. */
-const packets = (onPacket: (body: Buffer, sequence: number) => void) => {
+export const packets = (onPacket: (body: Buffer, sequence: number) => void) => {
   let rest = Buffer.alloc(0);
   return (chunk: Buffer): void => {
     rest = Buffer.concat([rest, chunk]);

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What a proxy shows of one connection. */
 export interface Watch {
-  /** Of what the client sends. */
-  request(chunk: Buffer): void;
-  /** Of what comes back. `lose` breaks the connection instead of passing the chunk on. */
+  /** Of what the client sends. `lose` breaks the connection instead of passing the chunk on. */
+  request(chunk: Buffer, lose: () => void): void;
+  /** Of what comes back, likewise. */
   reply(chunk: Buffer, lose: () => void): void;
 }
 
@@ -99,7 +99,7 @@ export const startProxy = async (target: string): Promise<Proxy> => {
       client,
       upstream,
       () => 0,
-      (chunk) => watch?.request(chunk),
+      (chunk, lose) => watch?.request(chunk, lose),
     );
     pump(
       upstream,

@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
 import { listActs } from '../../../audit/log.ts';
-import { readConfig } from '../../../config/config.ts';
 import { type StartDate, parseStart } from '../shared/arguments.ts';
-import { examples, withDatabase } from '../shared/common.ts';
+import { examples, readSettings, withDatabase } from '../shared/common.ts';
 import { printJsonLines, printTable } from '../shared/output.ts';
 
 const list = (): Command =>
@@ -22,7 +21,7 @@ const list = (): Command =>
     .option('--json', 'print one JSON object per line instead of a table')
     .addHelpText('after', examples('audit list --since 7d', 'audit list --since 2026-04-01 --json'))
     .action(({ since, json }: { since?: StartDate; json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const rows: string[][] = [];
         for await (const entries of listActs(db, since?.(new Date()))) {
           if (json) printJsonLines(entries);

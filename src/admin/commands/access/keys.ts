@@ -2,7 +2,6 @@ import { Argument, Command, Option } from 'commander';
 import { line } from '../../../../contract/text.ts';
 import { type Scope, scopes } from '../../../../contract/index.ts';
 import { systemActor } from '../../../audit/log.ts';
-import { readConfig } from '../../../config/config.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';
 import { readUses } from '../../../auth/uses.ts';
@@ -18,7 +17,7 @@ import {
   textOf,
   wholeNumberUpTo,
 } from '../shared/arguments.ts';
-import { CommandError, examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
@@ -73,7 +72,7 @@ const create = (): Command =>
       ),
     )
     .action(({ user, expires, ...wanted }: CreateOptions) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const now = new Date();
         const { id, key } = await createKey(
           db,
@@ -129,7 +128,7 @@ const list = (): Command =>
       examples('keys list', `keys list --user ${EXAMPLE_ID} --json`, 'keys list --unused-since 90d'),
     )
     .action(({ user, unusedSince, json }: { user?: string; unusedSince?: StartDate; json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         if (user !== undefined) await readUser(db, user);
         const now = new Date();
         const keys = await listKeys(db, user, unusedSince?.(now));
@@ -156,7 +155,7 @@ const show = (): Command =>
     .option('--json', 'print a JSON object instead of tables')
     .addHelpText('after', examples(`keys show ${EXAMPLE_ID}`, `keys show ${EXAMPLE_ID} --days 7 --json`))
     .action((id: string, { days, json }: { days: number; json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         refuseKey(id);
         const now = new Date();
         const info = await readKey(db, id);
@@ -192,7 +191,7 @@ const revoke = (): Command =>
     .addArgument(keyIdArgument())
     .addHelpText('after', examples(`keys revoke ${EXAMPLE_ID}`))
     .action((id: string) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         refuseKey(id);
         await revokeKey(db, id, new Date(), systemActor());
         note(`Key ${id} is revoked.`);
@@ -217,7 +216,7 @@ const rotate = (): Command =>
     )
     .addHelpText('after', examples(`keys rotate ${EXAMPLE_ID} --overlap 7d`))
     .action((oldId: string, { overlap }: { overlap: number }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         refuseKey(oldId);
         const now = new Date();
         const { id, key } = await rotateKey(db, oldId, overlap, now, systemActor(now));

@@ -2,10 +2,9 @@ import { Argument, Command } from 'commander';
 import { contract } from '../../../../contract/index.ts';
 import { systemActor } from '../../../audit/log.ts';
 import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../moderation/users.ts';
-import { readConfig } from '../../../config/config.ts';
 import { createUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
-import { examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print, printable, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const Nickname = contract.user.updateProfile.body.shape.json.shape.nickname.unwrap();
@@ -31,7 +30,7 @@ const create = (): Command =>
     )
     .addHelpText('after', examples('users create --nickname Maru'))
     .action((options: { nickname: string }) =>
-      withDatabase(readConfig(), async (db) =>
+      withDatabase(readSettings(), async (db) =>
         print(await createUser(db, options.nickname, new Date(), systemActor())),
       ),
     );
@@ -43,7 +42,7 @@ const list = (): Command =>
     .option('--json', 'print one JSON object per line instead of a table')
     .addHelpText('after', examples('users list', 'users list --json'))
     .action(({ json }: Output) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const users = await listUsers(db);
         if (json) printJsonLines(users);
         else
@@ -65,7 +64,7 @@ const show = (): Command =>
     .option('--json', 'print a JSON object instead of a table')
     .addHelpText('after', examples(`users show ${EXAMPLE_ID}`))
     .action((id: string, { json }: Output) =>
-      withDatabase(readConfig(), async (db) => printObject(await readUserState(db, id), json)),
+      withDatabase(readSettings(), async (db) => printObject(await readUserState(db, id), json)),
     );
 
 const rename = (): Command =>
@@ -79,7 +78,7 @@ const rename = (): Command =>
     .option('--json', 'print a JSON object instead of a sentence')
     .addHelpText('after', examples(`users rename ${EXAMPLE_ID} Maru`))
     .action((id: string, nickname: string, { json }: Output) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const { before } = await renameUser(db, id, nickname, systemActor());
         if (json) printJsonLines([{ id, nickname, before }]);
         else note(`User ${id} is now "${printable(nickname)}". It was "${printable(before)}".`);
@@ -100,7 +99,7 @@ const suspend = (): Command =>
     .option('--json', 'print a JSON object instead of a sentence')
     .addHelpText('after', examples(`users suspend ${EXAMPLE_ID}`, `users suspend ${EXAMPLE_ID} --hide-content`))
     .action((id: string, { hideContent, json }: Output & { hideContent?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const hidden = await suspendUser(db, id, systemActor(), { hide: hideContent === true });
         if (json) printJsonLines([{ id, suspended: true, hidden }]);
         else note(`User ${id} is suspended.${hideContent ? ` Hid ${hidden} records.` : ''}`);
@@ -118,7 +117,7 @@ const unsuspend = (): Command =>
     .option('--json', 'print a JSON object instead of a sentence')
     .addHelpText('after', examples(`users unsuspend ${EXAMPLE_ID}`))
     .action((id: string, { json }: Output) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const shown = await unsuspendUser(db, id, systemActor());
         if (json) printJsonLines([{ id, suspended: false, shown }]);
         else note(`User ${id} is not suspended any more.${shown > 0 ? ` ${shown} records are back.` : ''}`);
@@ -139,7 +138,7 @@ const remove = (): Command =>
     .option('--json', 'print a JSON object instead of a table')
     .addHelpText('after', examples(`users delete ${EXAMPLE_ID}`, `users delete ${EXAMPLE_ID} --yes`))
     .action((id: string, { yes, json }: Dangerous) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         await readUser(db, id);
         const { nickname, games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys } = await readUserState(
           db,

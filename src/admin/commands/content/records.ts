@@ -2,9 +2,8 @@ import { Argument, Command } from 'commander';
 import { systemActor } from '../../../audit/log.ts';
 import { removableGames, removableImages } from '../../moderation/kinds.ts';
 import { deleteRecord, readRecordState } from '../../moderation/records.ts';
-import { readConfig } from '../../../config/config.ts';
 import type { RemovableKind } from '../../../content/write/remove.ts';
-import { CommandError, examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
@@ -29,7 +28,7 @@ const show = ({ command, words: [one], removable }: Named): Command =>
     .option('--json', 'print a JSON object instead of a table')
     .addHelpText('after', examples(`${command} show ${EXAMPLE_ID}`))
     .action((id: string, { json }: { json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const { details, ...record } = await readRecordState(db, removable.kind, id);
         printObject({ ...record, ...details }, json);
       }),
@@ -51,7 +50,7 @@ const remove = ({ command, words: [, several], removable }: Named): Command =>
       examples(`${command} delete ${EXAMPLE_ID}`, `${command} delete ${EXAMPLE_ID} ${OTHER_ID} --yes`),
     )
     .action((ids: string[], { yes, json }: { yes?: true; json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const { kind } = removable;
         // All are looked up before the first is deleted, so that a typo deletes none.
         const records = [];

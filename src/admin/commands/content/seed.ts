@@ -1,10 +1,9 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { record, systemActor } from '../../../audit/log.ts';
-import { readConfig } from '../../../config/config.ts';
 import type { SeedOptions } from '../../../testkit/seed/records.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
-import { examples, withDatabase } from '../shared/common.ts';
+import { examples, readSettings, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -46,7 +45,7 @@ export const seedCommand = (): Command =>
       examples('seed', 'seed --games 100000 --images 20000 --users 10000 --random-seed 7 --until 2026-04-01'),
     )
     .action((options: SeedOptions) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const { users, games, images, randomSeed, until } = options;
         const began = Date.now();
         const { seed } = await import('../../../testkit/seed/service.ts');

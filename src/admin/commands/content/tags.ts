@@ -1,7 +1,6 @@
 import { Argument, Command } from 'commander';
 import { contentInput } from '../../../../contract/common.ts';
 import { systemActor } from '../../../audit/log.ts';
-import { readConfig } from '../../../config/config.ts';
 import { countToMerge, mergeTags, MergeError } from '../../../content/write/tag-merge.ts';
 import { renameTag } from '../../../content/write/tag-names.ts';
 import { gameKind } from '../../../game/kind.ts';
@@ -9,7 +8,7 @@ import { imageKind } from '../../../image/kind.ts';
 import { listTags } from '../../../content/tag/service.ts';
 import { slugOf } from '../../../content/tag/slug.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
-import { CommandError, examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print, printable, printJsonLines, printTable } from '../shared/output.ts';
 
 const TagName = contentInput.tagNames.element;
@@ -25,7 +24,7 @@ const list = (): Command =>
     .option('--json', 'print one JSON object per line instead of a table')
     .addHelpText('after', examples('tags list', 'tags list --search rpg --json'))
     .action(({ search, json }: { search?: string; json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const tags = await listTags(db, search);
         if (json)
           printJsonLines(
@@ -51,7 +50,7 @@ const rename = (): Command =>
     .addArgument(new Argument('<name>', `the new name, ${lengthOf(TagName)}`).argParser(textOf(TagName)))
     .addHelpText('after', examples('tags rename rpg RPG'))
     .action((slug: string, name: string) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const own = slugOf(name);
         if (own !== slug) {
           throw new CommandError(
@@ -84,7 +83,7 @@ const merge = (): Command =>
     .option('--json', 'print a JSON object instead of a sentence')
     .addHelpText('after', examples('tags merge role-playing rpg', 'tags merge role-playing rpg --yes'))
     .action((from: string, into: string, { yes, json }: { yes?: true; json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const kinds = [gameKind, imageKind];
         try {
           const records = yes

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { BackupOptions, BackupResult } from '../../backup/backup.ts';
 import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
-import { type Config, readConfig } from '../../../config/config.ts';
+import type { Config } from '../../../config/config.ts';
 import { sqliteFile } from '../../../db/address.ts';
-import { CommandError, examples, PROGRAM } from '../shared/common.ts';
+import { assertThere, CommandError, examples, PROGRAM, readSettings, tellDatabase } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -74,10 +74,10 @@ export const backupCommand = (): Command =>
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('backup content-backup.db', 'backup content-backup.db --force --json'))
     .action(async (file: string, { force = false, json }: { force?: boolean; json?: true }) => {
-      const database = databaseFile(
-        readConfig(),
-        'mariadb-dump --single-transaction or mysqldump --single-transaction',
-      );
+      const config = readSettings();
+      const database = databaseFile(config, 'mariadb-dump --single-transaction or mysqldump --single-transaction');
+      assertThere(config);
+      tellDatabase(config.databaseUrl);
       const { backUp, sizeOf, known } = await load();
       const result = await withCopyProgress(database, (onProgress) =>
         backUp({ database, file, isForced: force, known, onProgress, onSchemaFaults: warnOfSchemaFaults }),
@@ -117,7 +117,7 @@ export const restoreCommand = (): Command =>
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('restore content-backup.db', 'restore content-backup.db --check'))
     .action(async (file: string, { check, json }: { check?: true; json?: true }) => {
-      const config = readConfig();
+      const config = readSettings();
       const database = databaseFile(config, 'the client mariadb or mysql');
       const { checkBackup, restore, known } = await load();
       if (check) {
@@ -126,6 +126,7 @@ export const restoreCommand = (): Command =>
         else printCheck(result, config);
         return;
       }
+      tellDatabase(config.databaseUrl);
       const result = await withCopyProgress(file, (onProgress) => restore({ database, file, known, onProgress }));
       if (json) printJsonLines([result]);
       else printRestore(result, config);

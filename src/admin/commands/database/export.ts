@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { Command, Option } from 'commander';
-import { readConfig } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
 import type { ExportOptions } from '../../transfer/export.ts';
 import { type Part, parts, TransferError } from '../../transfer/format.ts';
 import { LEAN } from '../../transfer/memory.ts';
 import { listOf, parseInstant } from '../shared/arguments.ts';
-import { CommandError, examples, withDatabase } from '../shared/common.ts';
+import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -118,7 +117,7 @@ export const exportCommand = (): Command =>
       if (json && out === undefined)
         throw new CommandError('--json needs --out: the standard output is the export.', 2);
       return withDatabase(
-        readConfig(),
+        readSettings(),
         async (db) => {
           const options = { parts: only, since };
           const summary = await (out === undefined ? toStandardOutput(db, options) : toFile(db, out, options)).catch(

@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Argument, Command } from 'commander';
-import { readConfig } from '../../../config/config.ts';
 import type { Imported } from '../../transfer/import.ts';
 import { TransferError } from '../../transfer/format.ts';
 import { LEAN, capHeap } from '../../transfer/memory.ts';
-import { CommandError, examples, withDatabase } from '../shared/common.ts';
+import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print, printable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -58,7 +57,7 @@ export const importCommand = (): Command =>
     )
     .action((file: string, options: { skipBad?: true; dryRun?: true; json?: true }) => {
       return withDatabase(
-        readConfig(),
+        readSettings(),
         async (db) => {
           const { skipBad = false, dryRun = false, json } = options;
           const { BadLines, importLines } = await import('../../transfer/import.ts');

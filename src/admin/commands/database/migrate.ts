@@ -1,15 +1,15 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { recordMigrations, systemActor } from '../../../audit/log.ts';
-import { readConfig } from '../../../config/config.ts';
 import type { Database } from '../../../db/database.ts';
 import { schema } from '../../../app/schema.ts';
-import { examples, withConnection } from '../shared/common.ts';
+import { CommandError, examples, readSettings, withConnection } from '../shared/common.ts';
 import { note, print, printTable } from '../shared/output.ts';
 
 interface MigrateOptions {
   status?: true;
   down?: true;
   dryRun?: true;
+  yes?: true;
   to?: string;
 }
 
@@ -27,6 +27,19 @@ const revert = async (db: Database, to?: string): Promise<void> => {
   if (reverted.length === 0) note('Nothing to revert.');
 };
 
+/** Says what `--down` would do, and fails. */
+const refuseToRevert = async (db: Database, to?: string): Promise<void> => {
+  const plans = await db.planMigrations('down', to);
+  if (plans.length === 0) {
+    note('Nothing to revert.');
+    return;
+  }
+  const losses = plans.flatMap(({ statements }) => statements.filter((sql) => /\bDROP (?:TABLE|COLUMN)\b/i.test(sql)));
+  note(`It would revert ${plans.map(({ name }) => name).join(', ')}, and lose what only these hold:`);
+  for (const sql of losses) note(`  ${sql}`);
+  throw new CommandError('Nothing was reverted. Back up first, then add --yes.');
+};
+
 /** Prints SQL that does the same by hand. */
 const showPlan = async (db: Database, { down, to }: MigrateOptions): Promise<void> => {
   const plans = await db.planMigrations(down ? 'down' : 'up', to);
@@ -37,9 +50,15 @@ const showPlan = async (db: Database, { down, to }: MigrateOptions): Promise<voi
 const showStatus = async (db: Database): Promise<void> => {
   const applied = await db.appliedMigrations();
   const pending = await db.pendingMigrations();
+  const halfDone = await db.halfDone();
+  const rowOf = (state: string, name: string): string[] => {
+    if (name !== halfDone?.name) return [state, name];
+    const { direction, step, at } = halfDone;
+    return [direction === 'up' ? 'half done' : 'half reverted', name, `step ${step + 1}: ${at}`];
+  };
   printTable(
-    ['STATE', 'MIGRATION'],
-    [...applied.map((name) => ['applied', name]), ...pending.map((name) => ['pending', name])],
+    ['STATE', 'MIGRATION', ...(halfDone ? ['AT'] : [])],
+    [...applied.map((name) => rowOf('applied', name)), ...pending.map((name) => rowOf('pending', name))],
   );
 };
 
@@ -52,15 +71,16 @@ const parseName = (text: string): string => {
 const run = (db: Database, options: MigrateOptions): Promise<void> => {
   if (options.status) return showStatus(db);
   if (options.dryRun) return showPlan(db, options);
-  return options.down ? revert(db, options.to) : apply(db, options.to);
+  if (!options.down) return apply(db, options.to);
+  return options.yes ? revert(db, options.to) : refuseToRevert(db, options.to);
 };
 
 export const migrateCommand = (): Command =>
   new Command('migrate')
     .summary('create or change the tables of the database')
     .description(
-      'Applies the pending migrations to the database of DATABASE_URL and prints the name of each. Safe to run twice, ' +
-        'or from several machines at once.',
+      'Applies the pending migrations to the database of MIGRATE_DATABASE_URL, or else of DATABASE_URL, and prints the name of each. Safe to run twice, ' +
+        'or from several machines at once. If it was interrupted, run it again: it goes on where it was.',
     )
     .addOption(
       new Option('--status', 'change nothing: list which migrations are applied and which are pending').conflicts([
@@ -75,7 +95,15 @@ export const migrateCommand = (): Command =>
       ),
     )
     .addOption(
-      new Option('--down', 'revert the latest migration instead; the data in its tables is lost').conflicts('status'),
+      new Option(
+        '--down',
+        'revert the latest migration instead; the data in its tables is lost. Without --yes it only says what would be lost',
+      ).conflicts('status'),
     )
+    .option('--yes', 'with --down: revert')
     .addHelpText('after', examples('migrate', 'migrate --status', 'migrate --dry-run'))
-    .action((options: MigrateOptions) => withConnection(readConfig(), (db) => run(db, options)));
+    .action((options: MigrateOptions) => {
+      const config = readSettings();
+      const creates = !options.status && !options.dryRun && !options.down;
+      return withConnection(config, (db) => run(db, options), { url: config.migrateDatabaseUrl, creates });
+    });

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
-import { readConfig } from '../../../config/config.ts';
 import { systemActor } from '../../../audit/log.ts';
 import type { ReconcileFinding } from '../../reconcile/finding.ts';
 import { countRowsToCompare, reconcile } from '../../reconcile/service.ts';
-import { examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print, printTable } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -29,7 +28,7 @@ export const reconcileCommand = (): Command =>
     .option('--fix', 'correct what differs')
     .addHelpText('after', examples('reconcile', 'reconcile --fix'))
     .action(({ fix = false }: { fix?: true | false }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const findings = await withProgress(await countRowsToCompare(db), (onCompared) =>
           reconcile(db, { fix, onCompared, by: systemActor() }),
         );

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { record, systemActor } from '../../../audit/log.ts';
-import { readConfig } from '../../../config/config.ts';
-import { examples, withDatabase } from '../shared/common.ts';
+import { examples, readSettings, withDatabase } from '../shared/common.ts';
 import { print } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -14,7 +13,7 @@ export const reindexCommand = (): Command =>
     )
     .addHelpText('after', examples('reindex'))
     .action(() =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         // As `withConnection`, which has loaded most of it.
         const [{ searchKinds }, { Indexer }, { countDocuments }] = await Promise.all([
           import('../../../app/schema.ts'),

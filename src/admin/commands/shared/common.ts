@@ -1,5 +1,8 @@
-import { recordMigrations, systemActor } from '../../../audit/log.ts';
-import type { Config } from '../../../config/config.ts';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { actAs } from '../../../audit/log.ts';
+import { type Config, readConfig } from '../../../config/config.ts';
+import { describeAddress, IN_MEMORY, sqliteFile } from '../../../db/address.ts';
 import type { DatabaseOptions } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
 import { note } from './output.ts';
@@ -21,17 +24,76 @@ export const PROGRAM = 'npm run -s cli --';
 export const examples = (...calls: string[]): string =>
   ['', calls.length === 1 ? 'Example:' : 'Examples:', ...calls.map((call) => `  ${PROGRAM} ${call}`)].join('\n');
 
-/** Runs `work` on the database, whatever tables it has, and disconnects. @throws AppError DATABASE_UNAVAILABLE */
+/** The options of every command that works on the database, of the call under way. */
+export interface CommonOptions {
+  /** The person whom the audit log is to name. */
+  as?: string;
+  /** Whether the database is not told of. */
+  quiet?: true;
+}
+
+let common: CommonOptions = {};
+
+/** Begins a call of the command line. */
+export const beginCall = (options: CommonOptions): void => {
+  common = options;
+};
+
+/**
+ * Reads the settings, and warns of variables that look like misspelled ones, unless the command logs them.
+ * @throws ConfigError
+ */
+export const readSettings = ({ logs = false } = {}): Config => {
+  const config = readConfig();
+  if (!logs) for (const { message } of config.strays) note(`warning: ${message}`);
+  actAs(common.as ?? config.auditActor);
+  return config;
+};
+
+/** Tells the operator which database a command works on: the settings of a shell and of a service may differ. */
+export const tellDatabase = (url: string): void => {
+  if (common.quiet !== true) note(`database: ${describeAddress(url)}`);
+};
+
+/**
+ * Asserts that the file of an `sqlite:` address is there: a command that made one would work on nothing, and say that all is
+ * well. @throws CommandError that says where it looked, and by which setting
+ */
+export const assertThere = ({ databaseUrl, isDatabaseNamed }: Config, url = databaseUrl): void => {
+  if (!url.startsWith('sqlite:')) return;
+  const file = sqliteFile(url);
+  if (file === IN_MEMORY || existsSync(file)) return;
+  throw new CommandError(
+    `There is no database at ${resolve(file)}, which ` +
+      (isDatabaseNamed
+        ? 'DATABASE_URL names.'
+        : 'is the default, since DATABASE_URL is not set. A service may have it in settings of its own.') +
+      ` To make a new one: ${PROGRAM} migrate`,
+  );
+};
+
+/** Options of a connection, besides those of a database. */
+interface ConnectOptions extends DatabaseOptions {
+  /** The address, if it is not that of the service. */
+  url?: string;
+  /** Whether a missing SQLite file is created. */
+  creates?: boolean;
+}
+
+/**
+ * Runs `work` on the database, whatever tables it has, and disconnects.
+ * @throws CommandError when there is none, AppError DATABASE_UNAVAILABLE
+ */
 export const withConnection = async <T>(
-  { databaseUrl, strays }: Config,
+  config: Config,
   work: (db: Database) => Promise<T>,
-  options: DatabaseOptions = {},
+  { url = config.databaseUrl, creates = false, ...options }: ConnectOptions = {},
 ): Promise<T> => {
-  // It may be another database than the one that was meant.
-  for (const { message } of strays) note(`warning: ${message}`);
+  if (!creates) assertThere(config, url);
+  tellDatabase(url);
   // Not before they are needed: they take longer to load than all else, and help needs neither.
   const [opened, { schema }] = await Promise.all([import('../../../db/database.ts'), import('../../../app/schema.ts')]);
-  const db = await opened.Database.open(databaseUrl, schema, options);
+  const db = await opened.Database.open(url, schema, options);
   try {
     return await work(db);
   } finally {
@@ -41,7 +103,7 @@ export const withConnection = async <T>(
 
 /**
  * Runs `work` on a database that has all its tables, and disconnects. Migrates first where the settings say so.
- * @throws CommandError when migrations are due, AppError DATABASE_UNAVAILABLE
+ * @throws CommandError when there is none or migrations are due, AppError DATABASE_UNAVAILABLE
  */
 export const withDatabase = <T>(
   config: Config,
@@ -52,8 +114,8 @@ export const withDatabase = <T>(
     config,
     async (db) => {
       if (config.autoMigrate) {
-        const applied = await db.migrate();
-        if (applied.length > 0) await recordMigrations(db, systemActor(), { applied });
+        const { migrateBy } = await import('../../../app/migrate.ts');
+        await migrateBy(config, db);
       }
       const pending = await db.pendingMigrations();
       if (pending.length > 0) {

@@ -2,11 +2,10 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemActor } from '../../../audit/log.ts';
 import { removableKinds } from '../../moderation/kinds.ts';
 import { noteRecords } from '../../moderation/removal.ts';
-import { readConfig } from '../../../config/config.ts';
 import { findMarked, type Marking } from '../../../content/read/find.ts';
 import { type RemovableKind, removeRecords } from '../../../content/write/remove.ts';
 import type { Database } from '../../../db/database.ts';
-import { examples, PROGRAM, withDatabase } from '../shared/common.ts';
+import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 
 /** The mark of `verify`'s records: this tag, and titles that begin with a bracket and the tag. */
@@ -42,7 +41,7 @@ export const verifyCleanupCommand = (): Command =>
     .option('--json', 'print a JSON object instead of a sentence')
     .addHelpText('after', examples('verify-cleanup', 'verify-cleanup --run 0123456789ab --yes'))
     .action(({ run, yes, json }: { run?: string; yes?: true; json?: true }) =>
-      withDatabase(readConfig(), async (db) => {
+      withDatabase(readSettings(), async (db) => {
         const marking: Marking = { tagSlug: TAG, titleStart: run === undefined ? `[${TAG} ` : `[${TAG} ${run}] ` };
         const counts: number[] = [];
         for (const one of removableKinds) counts.push(await cleanUp(db, one, marking, yes === true));

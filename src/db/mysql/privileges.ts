@@ -1,0 +1,80 @@
+import { type Direction, MigrationError } from '../migration/steps.ts';
+
+// A migration that meets a missing privilege half-way has changed tables already.
+
+/** What the account of the service needs. */
+export const SERVICE_PRIVILEGES = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const;
+
+/** What the account that migrates needs. MariaDB makes foreign keys without REFERENCES. */
+export const migrationPrivileges = (engine: 'mysql' | 'mariadb', direction: Direction): string[] => [
+  ...SERVICE_PRIVILEGES,
+  'CREATE',
+  'ALTER',
+  'INDEX',
+  ...(engine === 'mysql' ? ['REFERENCES'] : []),
+  ...(direction === 'down' ? ['DROP'] : []),
+];
+
+const GRANT = /^(GRANT|REVOKE) (.+) ON (?:TABLE )?(\*|`(?:[^`]|``)+`)\.(?:\*|`(?:[^`]|``)+`) (?:TO|FROM) /;
+
+/** Whether the quoted name of a database in a grant, in which `_` and `%` stand for others, means this one. */
+const isMeant = (quoted: string, database: string): boolean => {
+  if (quoted === '*') return true;
+  const pattern = quoted
+    .slice(1, -1)
+    .replaceAll('``', '`')
+    .replaceAll(/\\?[^]/g, (part) => {
+      if (part === '%') return '[^]*';
+      if (part === '_') return '[^]';
+      return part.replace(/^\\/, '').replace(/[$()*+.?[\\\]^{|}]/, '\\$&');
+    });
+  return new RegExp(`^${pattern}$`, 'i').test(database);
+};
+
+/**
+ * Which of `needed` the lines of SHOW GRANTS do not give in a database. What is granted on one table counts for all: it
+ * cannot be told here whether it is enough.
+ */
+export const missingPrivileges = (needed: readonly string[], database: string, lines: readonly string[]): string[] => {
+  const held = new Set<string>();
+  const parsed = lines.flatMap((line) => {
+    const [, verb, list = '', on = ''] = GRANT.exec(line) ?? [];
+    return verb !== undefined && isMeant(on, database) ? [{ verb, list }] : [];
+  });
+  for (const { verb, list } of parsed.toSorted((a, b) => (a.verb < b.verb ? -1 : 1))) {
+    const names = list.replaceAll(/\([^)]*\)/g, '').split(',');
+    for (const name of names.map((one) => one.trim().toUpperCase())) {
+      const privileges = /^ALL\b/.test(name) ? needed : [name];
+      for (const privilege of privileges) {
+        if (verb === 'GRANT') held.add(privilege);
+        else held.delete(privilege);
+      }
+    }
+  }
+  return needed.filter((privilege) => !held.has(privilege));
+};
+
+const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
+
+/**
+ * Checks that the account of a connection may do what migrations do.
+ * @throws MigrationError that names what is missing, and the statement that gives it
+ */
+export const assertMayMigrate = async (
+  read: (sql: string) => Promise<unknown[]>,
+  engine: 'mysql' | 'mariadb',
+  direction: Direction,
+): Promise<void> => {
+  const [row] = (await read('SELECT CURRENT_USER() AS account, DATABASE() AS name')) as Record<string, string>[];
+  const { account = '', name = '' } = row ?? {};
+  const grants = (await read('SHOW GRANTS')).flatMap((line) => Object.values(line as object) as string[]);
+  const missing = missingPrivileges(migrationPrivileges(engine, direction), name, grants);
+  if (missing.length === 0) return;
+  const at = account.lastIndexOf('@');
+  const grantee = `${quoted(account.slice(0, at))}@${quoted(account.slice(at + 1))}`;
+  const list = missing.join(', ');
+  throw new MigrationError(
+    `the account ${account} lacks ${list} on the database ${name}; nothing was changed. ` +
+      `Let an administrator run: GRANT ${list} ON ${quoted(name)}.* TO ${grantee};`,
+  );
+};

@@ -1,0 +1,226 @@
+/**
+ * @engines server second-server vitess
+ * @tier long
+ */
+import { once } from 'node:events';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createConnection } from 'mysql2/promise';
+import { Database } from '../../../src/db/database.ts';
+import { schema } from '../../../src/app/schema.ts';
+import { runCommand } from '../../harness/app/command.ts';
+import { connectionOptions, createDatabase } from '../../harness/app/database.ts';
+import { startCli } from '../../harness/app/program.ts';
+import { fillAsReleased } from '../../harness/app/released-content.ts';
+import { dumpSchema } from '../../harness/documents/schema-dump.ts';
+import { interruptions } from '../../harness/faults/interruptions.ts';
+import { startProxy } from '../../harness/servers/proxy.ts';
+import { until } from '../../harness/until.ts';
+
+// Servers commit each change of a table by itself: a migration that is interrupted is half done.
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+const open = async (url: string): Promise<Database> => {
+  const db = await Database.open(url, schema);
+  cleanups.push(() => db.close());
+  return db;
+};
+
+const names = schema.migrations.map(({ name }) => name);
+const [first = '', second = ''] = names;
+
+const anEmptyDatabase = async (): Promise<string> => {
+  const { url, drop } = await createDatabase();
+  cleanups.push(drop);
+  return url;
+};
+
+/** More than are changed at once. */
+const ROWS = 1100;
+
+/** A database of the first version, with records. */
+const aReleasedDatabase = async (): Promise<string> => {
+  const url = await anEmptyDatabase();
+  const db = await open(url);
+  await db.migrate(first);
+  await fillAsReleased(db, ROWS);
+  return url;
+};
+
+/** All tables, each with what the server says of it and its rows; the author has another id and time in each database. */
+const stateOf = async (db: Database): Promise<object> => {
+  const dumped = await dumpSchema(db);
+  const tables = Object.keys(dumped).filter((name) => name !== 'users');
+  const rows = await Promise.all(
+    tables.map(async (table) => {
+      const all = await db.read<Record<string, unknown>>(`SELECT * FROM ${table}`);
+      return [table, all.map((row) => JSON.stringify({ ...row, author_id: undefined })).toSorted()];
+    }),
+  );
+  return { schema: dumped, rows: Object.fromEntries(rows) as object };
+};
+
+/** Runs `work` on new connections, each of which breaks at another statement, until none breaks. Returns the statements. */
+const interruptedly = async (url: string, work: (db: Database) => Promise<unknown>): Promise<readonly string[]> => {
+  const breaking = interruptions();
+  const proxy = await startProxy(url);
+  proxy.watch(breaking.watch);
+  try {
+    for (;;) {
+      const db = await Database.open(proxy.url, schema);
+      try {
+        await work(db);
+        return breaking.places;
+      } catch (error) {
+        expect(String(error)).toMatch(/closed|lost|reset/i);
+      } finally {
+        await db.close();
+      }
+    }
+  } finally {
+    await proxy.close();
+  }
+};
+
+const TEST_MS = 300_000;
+
+describe('migrations that are interrupted at every statement', () => {
+  test(
+    'do all of it, once, whether or not the statement was done',
+    async () => {
+      const [disturbed, undisturbed] = [await anEmptyDatabase(), await open(await anEmptyDatabase())];
+      const places = [...(await interruptedly(disturbed, (db) => db.migrate(first)))];
+      const interrupted = await open(disturbed);
+      await undisturbed.migrate(first);
+      for (const db of [interrupted, undisturbed]) await fillAsReleased(db, ROWS);
+
+      places.push(...(await interruptedly(disturbed, (db) => db.migrate())));
+      await undisturbed.migrate();
+      expect(await interrupted.appliedMigrations()).toEqual(names);
+      expect(await interrupted.halfDone()).toBeUndefined();
+      expect(await stateOf(interrupted)).toEqual(await stateOf(undisturbed));
+      for (const plan of await (await open(await anEmptyDatabase())).planMigrations('up')) {
+        for (const sql of plan.statements.filter((one) => /^(?:CREATE|ALTER|DROP|INSERT)/.test(one))) {
+          const text = Buffer.from(sql.replace(/;$/, '')).toString('latin1');
+          for (const moment of ['before', 'after']) {
+            if (!/`migrations`/.test(sql)) expect(places).toContain(`${moment} ${text}`);
+          }
+        }
+      }
+      expect(places.filter((place) => /^\w+ UPDATE (?:games|image_posts|game_tags) /.test(place))).toHaveLength(
+        // Three parts of each table, by one statement or, where images are set apart, by two.
+        2 * 3 * 5,
+      );
+    },
+    TEST_MS,
+  );
+
+  test(
+    'and their way back',
+    async () => {
+      const [disturbed, undisturbed] = [await aReleasedDatabase(), await open(await aReleasedDatabase())];
+      const interrupted = await open(disturbed);
+      for (const db of [interrupted, undisturbed]) await db.migrate();
+      await interruptedly(disturbed, (db) => db.revert(first));
+      await undisturbed.revert(first);
+      expect(await interrupted.appliedMigrations()).toEqual([first]);
+      expect(await stateOf(interrupted)).toEqual(await stateOf(undisturbed));
+      await interruptedly(disturbed, (db) => db.revert());
+      await undisturbed.revert();
+      expect(await interrupted.appliedMigrations()).toEqual([]);
+      expect(await stateOf(interrupted)).toEqual({ schema: {}, rows: {} });
+    },
+    TEST_MS,
+  );
+});
+
+/** Ends a migration half-way: before the first statement that matches. */
+const interruptAt = async (url: string, statement: RegExp, work: (db: Database) => Promise<unknown>): Promise<void> => {
+  const proxy = await startProxy(url);
+  proxy.watch(() => ({
+    request: (chunk, lose) => statement.test(chunk.toString('latin1')) && lose(),
+    reply: () => undefined,
+  }));
+  const db = await Database.open(proxy.url, schema);
+  await expect(work(db)).rejects.toThrow();
+  await db.close();
+  await proxy.close();
+};
+
+describe('a migration that is half done', () => {
+  const COLUMN = /ALTER TABLE game_tags ADD COLUMN/;
+
+  test('is told of, planned from there on, and finished before anything else', async () => {
+    const url = await aReleasedDatabase();
+    await interruptAt(url, COLUMN, (db) => db.migrate());
+    const env = { DATABASE_URL: url };
+    const { stdout } = await runCommand(['migrate', '--status'], { env });
+    expect(stdout).toMatch(/^half done +TagIds\w+ +step 5: ALTER TABLE game_tags ADD COLUMN game_type/m);
+    const { stdout: plan } = await runCommand(['migrate', '--dry-run', '--to', second], { env });
+    expect(plan).toMatch(/^-- TagIds\w+\nALTER TABLE game_tags ADD COLUMN/);
+    const down = await runCommand(['migrate', '--down', '--yes'], { env });
+    expect(down).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`${second} is half done`) });
+    expect((await runCommand(['migrate'], { env })).stdout.split('\n')).toEqual([...names.slice(1), '']);
+    expect((await runCommand(['migrate', '--status'], { env })).stdout).not.toContain('half');
+
+    await interruptAt(url, /DROP TABLE audit_entries/, (db) => db.revert());
+    expect((await runCommand(['migrate', '--status'], { env })).stdout).toMatch(
+      /^half reverted +Care\w+ +step 4: DROP TABLE audit_entries$/m,
+    );
+    const up = await runCommand(['migrate'], { env });
+    expect(up).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('is half reverted') });
+    expect((await runCommand(['migrate', '--down', '--yes'], { env })).stdout).toBe(`${names.at(-1)}\n`);
+  });
+
+  test('can be finished by hand, with the SQL of its plan', async () => {
+    const url = await aReleasedDatabase();
+    await interruptAt(url, COLUMN, (db) => db.migrate());
+    const db = await open(url);
+    const [plan] = await db.planMigrations('up', second);
+    const connection = await createConnection(connectionOptions(new URL(url)));
+    for (const sql of plan?.statements ?? []) await connection.query(sql);
+    await connection.end();
+    expect([await db.halfDone(), await db.appliedMigrations()]).toEqual([undefined, [first, second]]);
+    await db.migrate();
+    const other = await open(await aReleasedDatabase());
+    await other.migrate();
+    expect(await dumpSchema(db)).toEqual(await dumpSchema(other));
+  });
+
+  test('takes no table for its own that somebody else made, however often it is tried', async () => {
+    const url = await anEmptyDatabase();
+    const connection = await createConnection(connectionOptions(new URL(url)));
+    await connection.query('CREATE TABLE tags (mine int)');
+    await connection.end();
+    for (let tries = 0; tries < 3; tries += 1) {
+      const { code, stderr } = await runCommand(['migrate'], { env: { DATABASE_URL: url } });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/stopped at step 3, CREATE TABLE `tags`.*already exists/),
+      ]);
+    }
+  });
+
+  test('goes on after SIGKILL', async () => {
+    const url = await aReleasedDatabase();
+    const connection = await createConnection(connectionOptions(new URL(url)));
+    const hasColumn = async (): Promise<boolean> => {
+      const [rows] = await connection.query(
+        "SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'tag_ids'",
+      );
+      return (rows as unknown[]).length > 0;
+    };
+    const child = startCli(['migrate'], { DATABASE_URL: url });
+    await until(hasColumn, { everyMs: 1 });
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    await connection.end();
+    const db = await open(url);
+    expect(await db.pendingMigrations()).not.toEqual([]);
+    await db.migrate();
+    expect(await db.pendingMigrations()).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+import type { Watch } from '../servers/proxy.ts';
+import { packets, QUERY } from './lost-commit.ts';
+
+/** Breaks the connection that migrates at one statement after the other. */
+export interface Interruptions {
+  /** For each new connection of a proxy: `proxy.watch(interruptions.watch)`. */
+  watch: () => Watch;
+  /** The statements at which it was broken, in order, each with the moment. */
+  readonly places: readonly string[];
+}
+
+/** Statements that change nothing. */
+const READS = /^\s*(?:SELECT|SHOW|SET|DO)\b/i;
+const TRANSACTION = /^(?:START TRANSACTION|COMMIT|ROLLBACK)$/;
+
+/**
+ * Breaks the connection that holds the lock of migrations at the first statement at which it was not broken yet: once before
+ * the server gets it, once after the server has done it.
+ */
+export const interruptions = (): Interruptions => {
+  const places = new Set<string>();
+  const isNew = (place: string): boolean => !places.has(place) && places.add(place).size > 0;
+
+  const watch = (): Watch => {
+    let isMigrating = false;
+    let before = '';
+    let current: string | undefined;
+    let breaks = (): void => undefined;
+    const onRequest = packets((body, sequence) => {
+      if (sequence !== 0 || body[0] !== QUERY) return;
+      // The driver may write flags between the command and the text.
+      const sql = body
+        .subarray(1)
+        .toString('latin1')
+        .replace(/^[^A-Z]*/, '');
+      isMigrating ||= /GET_LOCK/.test(sql);
+      current = undefined;
+      if (!isMigrating || READS.test(sql)) return;
+      const place = TRANSACTION.test(sql) ? `${sql} after: ${before}` : sql;
+      if (!TRANSACTION.test(sql)) before = sql;
+      if (isNew(`before ${place}`)) breaks();
+      else current = place;
+    });
+    return {
+      request: (chunk, lose) => {
+        breaks = lose;
+        onRequest(chunk);
+      },
+      reply: (_chunk, lose) => {
+        if (current !== undefined && isNew(`after ${current}`)) lose();
+        current = undefined;
+      },
+    };
+  };
+
+  return {
+    watch,
+    get places() {
+      return [...places];
+    },
+  };
+};
