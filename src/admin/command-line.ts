@@ -7,6 +7,7 @@ import { exportCommand } from './commands/database/export.ts';
 import { mockServerCommand } from './commands/testing/mock-server.ts';
 import { importCommand } from './commands/database/import.ts';
 import { keysCommand } from './commands/access/keys.ts';
+import { maintenanceCommand } from './commands/database/maintenance.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/database/migrate.ts';
 import { gamesCommand, imagesCommand } from './commands/content/records.ts';
@@ -34,6 +35,7 @@ const createProgram = (): Command =>
     .addCommand(serveCommand())
     .addCommand(mcpCommand())
     .addCommand(migrateCommand())
+    .addCommand(maintenanceCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
     .addCommand(usersCommand())

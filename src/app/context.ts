@@ -15,6 +15,7 @@ import type { GameContext } from '../game/service.ts';
 import { sweepRecords } from '../idempotency/records.ts';
 import { Writes } from '../idempotency/writes.ts';
 import { imageKind } from '../image/kind.ts';
+import { Maintenance } from '../maintenance/maintenance.ts';
 import { OverloadProtection } from '../overload/overload-protection.ts';
 import { openLimits } from '../rate-limit/limits.ts';
 import type { RpcContext } from '../rpc/context.ts';
@@ -55,6 +56,7 @@ export const openContext = async (
     observer: observer?.database,
   });
   const limits = config.quotas && (await openLimits(config.quotas, config, log, observer));
+  const maintenance = new Maintenance(db.background, log, config.isReadOnly);
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
   const writes = new Writes(db, now, config.quotas !== undefined);
@@ -72,24 +74,27 @@ export const openContext = async (
     log,
     now,
     db,
-    auth: { keys: new KeyVerifier(db, log, now), uses: new KeyUses(db.background, log, now) },
-    protection: { limits, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
+    auth: {
+      keys: new KeyVerifier(db, log, now, maintenance),
+      uses: new KeyUses(db.background, log, now, maintenance),
+    },
+    protection: { limits, maintenance, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
     routers: {
       game: {
         ...content,
         reads: new ContentReads(db, tags, search, gameKind),
-        views: new ViewCounts(db.background, log, gameKind, limits?.firstViews),
+        views: new ViewCounts(db.background, log, gameKind, { first: limits?.firstViews, pause: maintenance }),
       },
       image: {
         ...content,
         reads: new ContentReads(db, tags, search, imageKind),
-        views: new ViewCounts(db.background, log, imageKind, limits?.firstViews),
+        views: new ViewCounts(db.background, log, imageKind, { first: limits?.firstViews, pause: maintenance }),
       },
       user: { db, now, profiles: profileReads(db), search, writes },
     },
     observer,
     lifecycle: {
-      indexer: new Indexer(db.background, searchKinds, log),
+      indexer: new Indexer(db.background, searchKinds, log, undefined, maintenance),
       sweeper: new Sweeper(
         [
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
@@ -97,6 +102,7 @@ export const openContext = async (
           { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
         ],
         log,
+        { pause: maintenance },
       ),
       stopping: new AbortController(),
     },

@@ -36,6 +36,8 @@ export interface Config {
   /** The database of anonymous reads, which may miss recent writes. */
   databaseReadUrl: string | undefined;
   autoMigrate: boolean;
+  /** Whether this instance takes no writes, and makes none by itself. */
+  isReadOnly: boolean;
   logLevel: z.output<typeof variables>['LOG_LEVEL'];
   logFormat: 'json' | 'pretty';
   /** The milliseconds from which on a request is logged with its statements; 0 for never. */
@@ -81,6 +83,7 @@ export const sandboxOf = (config: Config): Config => ({
   databaseUrl: 'sqlite::memory:',
   databaseReadUrl: undefined,
   autoMigrate: true,
+  isReadOnly: false,
   // Each process would have its own data.
   workers: 1,
   // Tests have no limits.
@@ -122,7 +125,8 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     databaseUrl: data.DATABASE_URL,
     isDatabaseNamed: present['DATABASE_URL'] !== undefined,
     databaseReadUrl: data.DATABASE_READ_URL,
-    autoMigrate: data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:'),
+    autoMigrate: (data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:')) && !data.READ_ONLY,
+    isReadOnly: data.READ_ONLY,
     logLevel: data.LOG_LEVEL,
     // For a person on a terminal, or for a program.
     logFormat: data.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),

@@ -76,6 +76,7 @@ export const variables = z.object({
     .refine((url) => !url.startsWith('sqlite:'), 'must be mysql://user:password@host:port/database or mariadb://…')
     .optional(),
   AUTO_MIGRATE: flag.optional(),
+  READ_ONLY: flag.default(false),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be fatal, error, warn, info, debug, trace or silent',
