@@ -15,7 +15,7 @@ import type { GameContext } from '../game/service.ts';
 import { sweepRecords } from '../idempotency/records.ts';
 import { Writes } from '../idempotency/writes.ts';
 import { imageKind } from '../image/kind.ts';
-import { Maintenance } from '../maintenance/maintenance.ts';
+import { Maintenance } from '../rpc/maintenance/maintenance.ts';
 import { OverloadProtection } from '../overload/overload-protection.ts';
 import { openLimits } from '../rate-limit/limits.ts';
 import type { RpcContext } from '../rpc/context.ts';

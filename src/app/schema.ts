@@ -11,7 +11,7 @@ import { idempotencyEntity } from '../idempotency/entity.ts';
 import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
 import { tagEntity } from '../content/tag/entity.ts';
-import { maintenanceEntity } from '../maintenance/entity.ts';
+import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
 import { userEntity } from '../user/entity.ts';
 import { userSearch } from '../user/kind.ts';
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { KeyUses } from '../auth/uses.ts';
 import type { KeyVerifier } from '../auth/verifier.ts';
 import type { Config } from '../config/config.ts';
-import type { Maintenance } from '../maintenance/maintenance.ts';
+import type { Maintenance } from './maintenance/maintenance.ts';
 import type { OverloadProtection } from '../overload/overload-protection.ts';
 import type { Limits } from '../rate-limit/limits.ts';
 import type { Observer } from '../telemetry/hooks.ts';

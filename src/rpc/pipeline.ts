@@ -7,7 +7,7 @@ import { AppError } from '../errors.ts';
 import { type IdempotentCall, idempotentCall, IdempotentReplay } from '../idempotency/call.ts';
 import { callerOf } from '../overload/caller.ts';
 import type { LimitedWork } from '../overload/concurrency-limiter.ts';
-import type { Maintenance } from '../maintenance/maintenance.ts';
+import type { Maintenance } from './maintenance/maintenance.ts';
 import type { OverloadProtection } from '../overload/overload-protection.ts';
 import type { Call } from '../procedure.ts';
 import { type Classified, classify } from '../rate-limit/call-class.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { systemActor } from '../../../audit/log.ts';
 import { readConfig } from '../../../config/config.ts';
-import { beginMaintenance, endMaintenance, readMaintenance } from '../../../maintenance/state.ts';
+import { beginMaintenance, endMaintenance, readMaintenance } from '../../../rpc/maintenance/state.ts';
 import { wholeNumberUpTo } from '../shared/arguments.ts';
 import { examples, withDatabase } from '../shared/common.ts';
 import { note, print, printObject } from '../shared/output.ts';

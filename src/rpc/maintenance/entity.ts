@@ -1,6 +1,6 @@
 import { EntitySchema } from 'typeorm';
-import { columnTypes } from '../db/sql/columns.ts';
-import type { Engine } from '../db/dialect.ts';
+import { columnTypes } from '../../db/sql/columns.ts';
+import type { Engine } from '../../db/dialect.ts';
 
 /** The one row that there is while the service takes no writes. */
 export interface MaintenanceRow {

@@ -1,10 +1,10 @@
-import { type Actor, record } from '../audit/log.ts';
-import type { Reader } from '../db/connection.ts';
-import type { WorkloadPool } from '../db/workload-pool.ts';
-import { timeFromDb, timeToDb } from '../db/values.ts';
-import { insertInto, insertValues } from '../db/sql/insert.ts';
+import { type Actor, record } from '../../audit/log.ts';
+import type { Reader } from '../../db/connection.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { timeFromDb, timeToDb } from '../../db/values.ts';
+import { insertInto, insertValues } from '../../db/sql/insert.ts';
 
-/** What the operator has asked for while no writes are taken. */
+/** The state of maintenance, while it is on. */
 export interface MaintenanceState {
   /** UTC, ISO 8601. */
   since: string;

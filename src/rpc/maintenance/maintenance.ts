@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { WritePause } from '../db/batching/write-buffer.ts';
-import type { WorkloadPool } from '../db/workload-pool.ts';
-import { AppError } from '../errors.ts';
+import type { WritePause } from '../../db/batching/write-buffer.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { AppError } from '../../errors.ts';
 import { readMaintenance } from './state.ts';
 
 /** The time for which a state is valid: every instance knows of a change within a second. */
@@ -48,7 +48,7 @@ export class Maintenance implements WritePause {
     if (this.#retryAfter !== undefined) throw new AppError('MAINTENANCE', { retryAfter: this.#retryAfter });
   }
 
-  /** Reads the state, for all who wait for it. Never rejects. */
+  /** Reads the state; concurrent callers share the read. Never rejects. */
   #refresh(): Promise<void> {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)));
   }
