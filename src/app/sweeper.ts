@@ -51,9 +51,13 @@ export class Sweeper {
     // Processes that start together do not sweep together.
     await this.#sleep(this.#intervalMs * Math.random());
     while (!this.#stop.signal.aborted) {
-      for (const one of (await this.#pause?.isOn()) ? [] : this.#expiring) await this.#sweep(one);
+      if (!(await this.#pause?.isOn())) await this.#sweepAll();
       await this.#sleep(this.#intervalMs * (0.5 + Math.random()));
     }
+  }
+
+  async #sweepAll(): Promise<void> {
+    for (const one of this.#expiring) await this.#sweep(one);
   }
 
   async #sweep({ what, sweep }: Expiring): Promise<void> {
