@@ -21,6 +21,7 @@ import { openLimits } from '../rate-limit/limits.ts';
 import type { RpcContext } from '../rpc/context.ts';
 import type { Routers } from '../rpc/procedures.ts';
 import type { Config } from '../config/config.ts';
+import { InstanceRegistry, sweepInstances } from './instances/registry.ts';
 import { Sweeper } from './sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from '../search/indexing/indexer.ts';
@@ -40,7 +41,7 @@ export interface Context extends RpcContext {
   /** The dependencies of each router's handlers. */
   routers: Routers;
   /** Background work. `stopping` is aborted when the service has been told to stop. */
-  lifecycle: { indexer: Indexer; sweeper: Sweeper; stopping: AbortController };
+  lifecycle: { indexer: Indexer; sweeper: Sweeper; registry: InstanceRegistry; stopping: AbortController };
 }
 
 /** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
@@ -100,10 +101,12 @@ export const openContext = async (
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
           { what: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
           { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
+          { what: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
         log,
         { pause: maintenance },
       ),
+      registry: new InstanceRegistry(db.background, { workers: config.workers, now, log, pause: maintenance }),
       stopping: new AbortController(),
     },
   };
@@ -127,10 +130,11 @@ export const closeContext = async (
   { db, auth, protection, routers, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
-  const { indexer, sweeper } = lifecycle;
+  const { indexer, sweeper, registry } = lifecycle;
   await Promise.all([
     // Work that does not end by then ends with its connection.
     deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
+    registry.close(deadline),
     auth.keys.close(deadline),
     auth.uses.close(deadline),
     routers.game.views.buffer.close(deadline),

@@ -12,6 +12,7 @@ import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
 import { tagEntity } from '../content/tag/entity.ts';
 import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
+import { instanceEntity } from './instances/entity.ts';
 import { userEntity } from '../user/entity.ts';
 import { userSearch } from '../user/kind.ts';
 
@@ -32,6 +33,7 @@ export const schema: Schema = {
     ...hiddenEntities(engine),
     auditEntity(engine),
     maintenanceEntity(engine),
+    instanceEntity(engine),
     ...searchEntities(engine),
     idempotencyEntity(engine),
   ],

@@ -158,6 +158,7 @@ const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: Serve
   const isReady = await prepareDatabase(context);
   context.lifecycle.indexer.start();
   context.lifecycle.sweeper.start();
+  context.lifecycle.registry.start();
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
     // Only now: the key is shown once, and a start that fails must not show it.
@@ -203,6 +204,7 @@ const superviseWorkers = async <Demo>(
   const isReady = await prepareDatabase(context);
   context.lifecycle.indexer.start();
   context.lifecycle.sweeper.start();
+  context.lifecycle.registry.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, {
     variablesOf: (number): Record<string, string> =>
