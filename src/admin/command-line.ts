@@ -16,6 +16,7 @@ import { reconcileCommand } from './commands/database/reconcile.ts';
 import { reindexCommand } from './commands/database/reindex.ts';
 import { seedCommand } from './commands/content/seed.ts';
 import { serveCommand } from './commands/serve.ts';
+import { statusCommand } from './commands/database/status.ts';
 import { tagsCommand } from './commands/content/tags.ts';
 import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
@@ -36,6 +37,7 @@ const createProgram = (): Command =>
     .addCommand(migrateCommand())
     .addCommand(maintenanceCommand())
     .addCommand(doctorCommand())
+    .addCommand(statusCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
     .addCommand(usersCommand())

@@ -43,7 +43,7 @@ export const createApp = (c: Context, calls = transports(new BodyReader(), c)): 
   app.set('strict routing', true);
   app.set('trust proxy', c.config.trustProxy);
 
-  app.use(requestLog(c.log, c.config, c.observer));
+  app.use(requestLog(c.log, c.config, c.observer, c.requests));
   app.use(security(c.config.corsOrigins));
   app.use(wellFormed);
   app.use(calls);

@@ -27,6 +27,7 @@ import { schema, searchKinds } from './schema.ts';
 import { Indexer } from '../search/indexing/indexer.ts';
 import { SearchIndex } from '../search/search-index.ts';
 import type { Observer } from '../telemetry/hooks.ts';
+import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import { profileReads } from '../user/reads.ts';
 
@@ -38,6 +39,8 @@ export interface Context extends RpcContext {
   /** The clock. */
   now: () => Date;
   db: Database;
+  /** The last failed and slow requests. */
+  requests: RecentRequests;
   /** The dependencies of each router's handlers. */
   routers: Routers;
   /** Background work. `stopping` is aborted when the service has been told to stop. */
@@ -75,6 +78,7 @@ export const openContext = async (
     log,
     now,
     db,
+    requests: new RecentRequests(config.slowRequestMs),
     auth: {
       keys: new KeyVerifier(db, log, now, maintenance),
       uses: new KeyUses(db.background, log, now, maintenance),

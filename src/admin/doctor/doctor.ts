@@ -39,15 +39,16 @@ export class PoolLimits {
 
 /**
  * Checks a deployment, one thing after the other: its settings, the database and this machine, Redis, and the instances that
- * run. Changes nothing. `limits` were learned when `db` was opened; `describe` words an error.
+ * run. Changes nothing. `perProcess`: the most connections that a process opens. `describe` words
+ * an error.
  */
 export async function* examine(
   config: Config,
   db: Database,
-  { limits, describe }: { limits: PoolLimits; describe: (error: unknown) => string },
+  { perProcess, describe }: { perProcess: number; describe: (error: unknown) => string },
 ): AsyncGenerator<Diagnosis> {
   let lacksTables = false;
-  for (const check of checksOf(config, db, limits.total)) {
+  for (const check of checksOf(config, db, perProcess)) {
     if (check.needsTables && lacksTables) {
       yield { check: check.name, ...skipped('The tables are not all there: run the command `migrate` first.') };
       continue;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { readConfig } from '../../../config/config.ts';
 import { type Diagnosis, type Health, worstOf } from '../../doctor/check.ts';
 import { examine, PoolLimits } from '../../doctor/doctor.ts';
-import { faultsOf } from '../shared/faults.ts';
+import { describeFault as describe } from '../shared/faults.ts';
 import { examples, withConnection } from '../shared/common.ts';
 import { print, printable, printJsonLines } from '../shared/output.ts';
 
@@ -20,8 +20,6 @@ const lineOf = ({ check, health, message, cure }: Diagnosis): string => {
   const line = `${word}  ${check.padEnd(CHECK_WIDTH)}  ${printable(message)}`;
   return cure === undefined ? line : `${line}\n${indent}→ ${printable(cure)}`;
 };
-
-const describe = (error: unknown): string => faultsOf(error).join('; ');
 
 export const doctorCommand = (): Command =>
   new Command('doctor')
@@ -40,7 +38,7 @@ export const doctorCommand = (): Command =>
         config,
         async (db) => {
           const found: Diagnosis[] = [];
-          for await (const diagnosis of examine(config, db, { limits, describe })) {
+          for await (const diagnosis of examine(config, db, { perProcess: limits.total, describe })) {
             found.push(diagnosis);
             if (json) printJsonLines([diagnosis]);
             else print(lineOf(diagnosis));

@@ -14,3 +14,6 @@ export const faultsOf = (error: unknown): string[] => {
   const { message = String(error) } = error as Partial<Error>;
   return [message.split('\n', 1).join('')];
 };
+
+/** The same in a line. */
+export const describeFault = (error: unknown): string => faultsOf(error).join('; ');
