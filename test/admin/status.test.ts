@@ -88,7 +88,9 @@ describe('status of a running process', () => {
 
   test('cannot be written, and is not on the port of the service', async () => {
     expect((await ask('/admin', { method: 'POST' })).status).toBe(405);
-    expect((await ask('/other')).body).toBe('Metrics are at /metrics, /admin, /admin.json, /admin.css.\n');
+    expect((await ask('/other')).body).toBe(
+      'Metrics are at /metrics, /admin, /admin.json, /favicon.ico, /admin.css.\n',
+    );
     for (const path of ['/admin', '/admin.json', '/admin.css']) expect((await app.http.get(path)).status).toBe(404);
   });
 

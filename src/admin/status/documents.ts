@@ -1,4 +1,5 @@
 import type { MetricsDocument } from '../../http/server/metrics-server.ts';
+import { logoOf, logoType } from '../../site/brand/logo.ts';
 import { paletteCss } from '../../site/brand/palette.ts';
 import { assetOf } from '../../site/serve.ts';
 import { statusPage } from './page.ts';
@@ -18,6 +19,7 @@ export const statusDocuments = (
       { type: 'text/html; charset=utf-8', read: async () => statusPage(await reader.read(), brand.name) },
     ],
     [STATUS_PATHS.json, { type: 'application/json', read: async () => JSON.stringify(await reader.read()) }],
+    [STATUS_PATHS.icon, { type: logoType(brand), read: async () => logoOf(brand).bytes }],
     [
       STATUS_PATHS.styles,
       {

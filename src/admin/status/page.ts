@@ -64,6 +64,7 @@ export const statusPage = (status: Status, name: string): string => {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
+<link rel="icon" href="${STATUS_PATHS.icon.slice(1)}">
 <link rel="stylesheet" href="${STATUS_PATHS.styles.slice(1)}">
 </head>
 <body>

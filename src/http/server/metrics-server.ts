@@ -26,7 +26,8 @@ const isLocalName = (host: string, own: string): boolean => {
 
 /** No scripts, and nothing from elsewhere. */
 const DOCUMENT_HEADERS = {
-  'Content-Security-Policy': "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'",
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -36,7 +37,7 @@ const DOCUMENT_HEADERS = {
 export interface MetricsDocument {
   /** Its media type. */
   type: string;
-  read: () => Promise<string>;
+  read: () => Promise<string | Buffer>;
 }
 
 /** Where the metrics of this process are had. */
@@ -68,7 +69,7 @@ export const serveMetrics = async (
     },
   );
   const serve = ({ method, url = '', headers }: IncomingMessage, response: ServerResponse): void => {
-    const answer = (status: number, text: string, type = plain, more: OutgoingHttpHeaders = {}): void => {
+    const answer = (status: number, text: string | Buffer, type = plain, more: OutgoingHttpHeaders = {}): void => {
       response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), ...more });
       response.end(method === 'HEAD' ? '' : text);
     };
