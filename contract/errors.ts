@@ -26,6 +26,7 @@ export const protectedReasons = ['KEY_MISSING', 'SCOPE_MISSING'] as const satisf
 
 /** Further reasons of operations that write. */
 export const writingReasons = [
+  'MAINTENANCE',
   'OUTCOME_UNKNOWN',
   'IDEMPOTENCY_KEY_INVALID',
   'IDEMPOTENCY_IN_PROGRESS',

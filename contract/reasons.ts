@@ -333,6 +333,15 @@ export const errors = {
     fix: 'Try again after `Retry-After`. If it lasts, tell the operator.',
     retry: 'after-retry-after',
   },
+  MAINTENANCE: {
+    ...unavailable,
+    message: 'The service takes no writes at the moment.',
+    hint: 'Nothing was stored. Reads are answered. Try again after the number of seconds in `Retry-After`.',
+    cause:
+      'The operator has put the service into read-only mode, for an upgrade or a move of the database. Operations that only read are answered as usual.',
+    fix: 'Keep the write and send it again after `Retry-After`, with the same `Idempotency-Key`. Go on reading meanwhile.',
+    retry: 'after-retry-after',
+  },
   DATABASE_UNAVAILABLE: {
     ...unavailable,
     message: 'The database cannot be reached.',

@@ -1,12 +1,14 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { errorOf } from '../../contract/index.ts';
 import { auditCommand } from './commands/access/audit.ts';
 import { backupCommand, restoreCommand } from './commands/database/backup.ts';
 import { beginCall, CommandError, type CommonOptions, PROGRAM } from './commands/shared/common.ts';
+import { doctorCommand } from './commands/database/doctor.ts';
+import { faultsOf } from './commands/shared/faults.ts';
 import { exportCommand } from './commands/database/export.ts';
 import { mockServerCommand } from './commands/testing/mock-server.ts';
 import { importCommand } from './commands/database/import.ts';
 import { keysCommand } from './commands/access/keys.ts';
+import { maintenanceCommand } from './commands/database/maintenance.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/database/migrate.ts';
 import { gamesCommand, imagesCommand } from './commands/content/records.ts';
@@ -14,13 +16,12 @@ import { reconcileCommand } from './commands/database/reconcile.ts';
 import { reindexCommand } from './commands/database/reindex.ts';
 import { seedCommand } from './commands/content/seed.ts';
 import { serveCommand } from './commands/serve.ts';
+import { statusCommand } from './commands/database/status.ts';
 import { tagsCommand } from './commands/content/tags.ts';
 import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
-import { ConfigError } from '../config/config.ts';
 import { auditActor } from '../config/variables.ts';
-import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 
 const FAILURE = 1;
@@ -35,6 +36,9 @@ const createProgram = (): Command =>
     .addCommand(serveCommand())
     .addCommand(mcpCommand())
     .addCommand(migrateCommand())
+    .addCommand(maintenanceCommand())
+    .addCommand(doctorCommand())
+    .addCommand(statusCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
     .addCommand(usersCommand())
@@ -91,18 +95,6 @@ const prepare = (command: Command): Command => {
   command.exitOverride().showHelpAfterError(`Help: ${callOf(command)} --help`);
   command.commands.forEach(prepare);
   return command;
-};
-
-/** The error messages for the operator, a line each. */
-const faultsOf = (error: unknown): string[] => {
-  if (error instanceof ConfigError || error instanceof CommandError) return error.message.split('\n');
-  if (error instanceof AppError) {
-    const { message } = errorOf(error.reason);
-    const { hint } = error.details;
-    return [hint === undefined ? message : `${message.replace(/\.$/, '')}: ${hint}`];
-  }
-  const { message = String(error) } = error as Partial<Error>;
-  return [message.split('\n', 1).join('')];
 };
 
 /** Says what went wrong and returns the exit status. */

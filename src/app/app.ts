@@ -43,12 +43,19 @@ export const createApp = (c: Context, calls = transports(new BodyReader(), c)): 
   app.set('strict routing', true);
   app.set('trust proxy', c.config.trustProxy);
 
-  app.use(requestLog(c.log, c.config, c.observer));
+  app.use(requestLog(c.log, c.config, c.observer, c.requests));
   app.use(security(c.config.corsOrigins));
   app.use(wellFormed);
   app.use(calls);
   app.use(withCommonHeaders);
-  app.use(health({ db: c.db, now: c.now, stopping: c.lifecycle.stopping.signal }));
+  app.use(
+    health({
+      db: c.db,
+      now: c.now,
+      isReadOnly: () => c.protection.maintenance.isOn(),
+      stopping: c.lifecycle.stopping.signal,
+    }),
+  );
   app.use(site(c));
   app.use(({ path }) => {
     const hint = unknownPath(path);

@@ -15,16 +15,19 @@ import type { GameContext } from '../game/service.ts';
 import { sweepRecords } from '../idempotency/records.ts';
 import { Writes } from '../idempotency/writes.ts';
 import { imageKind } from '../image/kind.ts';
+import { Maintenance } from '../rpc/maintenance/maintenance.ts';
 import { OverloadProtection } from '../overload/overload-protection.ts';
 import { openLimits } from '../rate-limit/limits.ts';
 import type { RpcContext } from '../rpc/context.ts';
 import type { Routers } from '../rpc/procedures.ts';
 import type { Config } from '../config/config.ts';
+import { InstanceRegistry, sweepInstances } from './instances/registry.ts';
 import { Sweeper } from './sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from '../search/indexing/indexer.ts';
 import { SearchIndex } from '../search/search-index.ts';
 import type { Observer } from '../telemetry/hooks.ts';
+import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import { profileReads } from '../user/reads.ts';
 
@@ -36,10 +39,12 @@ export interface Context extends RpcContext {
   /** The clock. */
   now: () => Date;
   db: Database;
+  /** The last failed and slow requests. */
+  requests: RecentRequests;
   /** The dependencies of each router's handlers. */
   routers: Routers;
   /** Background work. `stopping` is aborted when the service has been told to stop. */
-  lifecycle: { indexer: Indexer; sweeper: Sweeper; stopping: AbortController };
+  lifecycle: { indexer: Indexer; sweeper: Sweeper; registry: InstanceRegistry; stopping: AbortController };
 }
 
 /** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
@@ -55,6 +60,7 @@ export const openContext = async (
     observer: observer?.database,
   });
   const limits = config.quotas && (await openLimits(config.quotas, config, log, observer));
+  const maintenance = new Maintenance(db.background, log, config.isReadOnly);
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
   const writes = new Writes(db, now, config.quotas !== undefined);
@@ -72,32 +78,39 @@ export const openContext = async (
     log,
     now,
     db,
-    auth: { keys: new KeyVerifier(db, log, now), uses: new KeyUses(db.background, log, now) },
-    protection: { limits, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
+    requests: new RecentRequests(config.slowRequestMs),
+    auth: {
+      keys: new KeyVerifier(db, log, now, maintenance),
+      uses: new KeyUses(db.background, log, now, maintenance),
+    },
+    protection: { limits, maintenance, overload: new OverloadProtection(config.maxQueueMs, observer?.overload) },
     routers: {
       game: {
         ...content,
         reads: new ContentReads(db, tags, search, gameKind),
-        views: new ViewCounts(db.background, log, gameKind, limits?.firstViews),
+        views: new ViewCounts(db.background, log, gameKind, { first: limits?.firstViews, pause: maintenance }),
       },
       image: {
         ...content,
         reads: new ContentReads(db, tags, search, imageKind),
-        views: new ViewCounts(db.background, log, imageKind, limits?.firstViews),
+        views: new ViewCounts(db.background, log, imageKind, { first: limits?.firstViews, pause: maintenance }),
       },
       user: { db, now, profiles: profileReads(db), search, writes },
     },
     observer,
     lifecycle: {
-      indexer: new Indexer(db.background, searchKinds, log),
+      indexer: new Indexer(db.background, searchKinds, log, undefined, maintenance),
       sweeper: new Sweeper(
         [
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
           { what: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
           { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
+          { what: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
         log,
+        { pause: maintenance },
       ),
+      registry: new InstanceRegistry(db.background, { workers: config.workers, now, log, pause: maintenance }),
       stopping: new AbortController(),
     },
   };
@@ -121,10 +134,11 @@ export const closeContext = async (
   { db, auth, protection, routers, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
-  const { indexer, sweeper } = lifecycle;
+  const { indexer, sweeper, registry } = lifecycle;
   await Promise.all([
     // Work that does not end by then ends with its connection.
     deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
+    registry.close(deadline),
     auth.keys.close(deadline),
     auth.uses.close(deadline),
     routers.game.views.buffer.close(deadline),

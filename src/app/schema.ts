@@ -11,6 +11,8 @@ import { idempotencyEntity } from '../idempotency/entity.ts';
 import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
 import { tagEntity } from '../content/tag/entity.ts';
+import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
+import { instanceEntity } from './instances/entity.ts';
 import { userEntity } from '../user/entity.ts';
 import { userSearch } from '../user/kind.ts';
 
@@ -30,6 +32,8 @@ export const schema: Schema = {
     counterEntity(engine),
     ...hiddenEntities(engine),
     auditEntity(engine),
+    maintenanceEntity(engine),
+    instanceEntity(engine),
     ...searchEntities(engine),
     idempotencyEntity(engine),
   ],

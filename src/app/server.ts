@@ -16,7 +16,15 @@ import { version } from '../version.ts';
 import { createApp } from './app.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './cluster/workers.ts';
 import { closeContext, type Context } from './context.ts';
-import { exposeMetrics, open, openLog, openMetrics, openTraces, prepareDatabase } from './start.ts';
+import {
+  exposeMetrics,
+  open,
+  openLog,
+  openMetrics,
+  openTraces,
+  prepareDatabase,
+  type StatusDocuments,
+} from './start.ts';
 import { StopTime } from './stop-time.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -31,6 +39,8 @@ export interface ServeKit<Demo> {
   /** Fills a database without users; undefined for one that has some. */
   createDemo: (db: Database, now: Date, options: { withKey: boolean }) => Promise<Demo | undefined>;
   welcome: (start: Start, demo: Demo | undefined) => string;
+  /** Makes the documents about the state of the service, beside its metrics. */
+  statusDocuments: StatusDocuments;
   /** Opens the sandbox, on an empty database. */
   openSandbox: (context: Context) => Promise<Sandbox>;
 }
@@ -158,6 +168,7 @@ const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: Serve
   const isReady = await prepareDatabase(context);
   context.lifecycle.indexer.start();
   context.lifecycle.sweeper.start();
+  context.lifecycle.registry.start();
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
     // Only now: the key is shown once, and a start that fails must not show it.
@@ -203,6 +214,7 @@ const superviseWorkers = async <Demo>(
   const isReady = await prepareDatabase(context);
   context.lifecycle.indexer.start();
   context.lifecycle.sweeper.start();
+  context.lifecycle.registry.start();
   const stopped = stopSignal();
   const workers = new Workers(config.workers, {
     variablesOf: (number): Record<string, string> =>
@@ -238,7 +250,7 @@ export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<
   let metricsServer: MetricsServer | undefined;
   let areSent: boolean | undefined;
   try {
-    metricsServer = metrics && (await exposeMetrics(metrics, context));
+    metricsServer = metrics && (await exposeMetrics(metrics, context, kit.statusDocuments));
     traces?.setEngine(context.db.dialect.engine);
     if (told) await answer(context, told, stopTime, () => undefined);
     else if (config.sandbox) await serveSandbox(context, stopTime, kit.openSandbox);

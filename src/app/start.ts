@@ -1,9 +1,10 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config/config.ts';
 import { describeAddress } from '../db/address.ts';
-import type { MetricsServer } from '../http/server/metrics-server.ts';
+import type { MetricsDocument, MetricsServer } from '../http/server/metrics-server.ts';
 import type { Observer } from '../telemetry/hooks.ts';
 import type { Metrics } from '../telemetry/metrics/metrics.ts';
+import type { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { Traces } from '../telemetry/tracing/traces.ts';
 import { isWorker } from './cluster/workers.ts';
 import { type Context, metricSources, openContext } from './context.ts';
@@ -33,6 +34,13 @@ export const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> 
   return log;
 };
 
+/** Makes the documents about the state of a service, which stand beside its metrics. */
+export type StatusDocuments = (sources: {
+  context: Context;
+  metrics: Metrics;
+  requests: RecentRequests;
+}) => Promise<ReadonlyMap<string, MetricsDocument>>;
+
 /** The metrics of this process, if they are configured; they are loaded on demand, to keep the start short. */
 export const openMetrics = async (config: Config): Promise<Metrics | undefined> =>
   config.metrics && new (await import('../telemetry/metrics/metrics.ts')).Metrics();
@@ -44,11 +52,17 @@ export const openTraces = async (config: Config, log: Logger): Promise<Traces | 
 };
 
 /** @throws ConfigError for an address that cannot be had */
-export const exposeMetrics = async (metrics: Metrics, context: Context): Promise<MetricsServer | undefined> => {
-  const { config, log } = context;
+export const exposeMetrics = async (
+  metrics: Metrics,
+  context: Context,
+  documentsOf: StatusDocuments,
+): Promise<MetricsServer | undefined> => {
+  const { config, log, requests } = context;
   metrics.addSources(metricSources(context));
   const { serveMetrics } = await import('../http/server/metrics-server.ts');
-  return config.metrics && serveMetrics(metrics, config.metrics, log);
+  return (
+    config.metrics && serveMetrics(metrics, config.metrics, log, await documentsOf({ context, metrics, requests }))
+  );
 };
 
 /** Migrates if this is configured. Returns whether the schema is up to date. */

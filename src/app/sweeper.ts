@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { WritePause } from '../db/batching/write-buffer.ts';
 
 const MINUTE_MS = 60_000;
 /** The interval of sweeps; the first one comes within this time, too. */
@@ -20,13 +21,19 @@ export class Sweeper {
   readonly #expiring: readonly Expiring[];
   readonly #log: Logger;
   readonly #intervalMs: number;
+  readonly #pause: WritePause | undefined;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(expiring: readonly Expiring[], log: Logger, intervalMs = INTERVAL_MS) {
+  constructor(
+    expiring: readonly Expiring[],
+    log: Logger,
+    { intervalMs = INTERVAL_MS, pause }: { intervalMs?: number; pause?: WritePause } = {},
+  ) {
     this.#expiring = expiring;
     this.#log = log;
     this.#intervalMs = intervalMs;
+    this.#pause = pause;
   }
 
   /** Sweeps until it is closed. */
@@ -44,9 +51,13 @@ export class Sweeper {
     // Processes that start together do not sweep together.
     await this.#sleep(this.#intervalMs * Math.random());
     while (!this.#stop.signal.aborted) {
-      for (const one of this.#expiring) await this.#sweep(one);
+      if (!(await this.#pause?.isOn())) await this.#sweepAll();
       await this.#sleep(this.#intervalMs * (0.5 + Math.random()));
     }
+  }
+
+  async #sweepAll(): Promise<void> {
+    for (const one of this.#expiring) await this.#sweep(one);
   }
 
   async #sweep({ what, sweep }: Expiring): Promise<void> {

@@ -5,7 +5,7 @@ import type { Dialect } from '../db/dialect.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { memoize } from '../db/sql/memoize.ts';
 import { idToBytes, storedIdToBytes } from '../db/values.ts';
-import { WriteBuffer } from '../db/batching/write-buffer.ts';
+import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import type { Deadline } from '../deadline.ts';
 
 const DAY_MS = 86_400_000;
@@ -48,13 +48,14 @@ export class KeyUses {
   #day = '';
   #dayEnd = 0;
 
-  constructor(db: WorkloadPool, log: Logger, now: () => Date) {
+  constructor(db: WorkloadPool, log: Logger, now: () => Date, pause?: WritePause) {
     this.#now = now;
     this.buffer = new WriteBuffer<number>({
       delayMs: DELAY_MS,
       merge: (earlier, later) => earlier + later,
       write: (uses, deadline) => db.transaction((tx) => store(tx, uses), deadline),
       log,
+      pause,
     });
   }
 

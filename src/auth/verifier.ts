@@ -8,7 +8,7 @@ import type { WorkloadPool } from '../db/workload-pool.ts';
 import { Deadline } from '../deadline.ts';
 import { inList } from '../db/sql/in-list.ts';
 import type { Bytes } from '../db/values.ts';
-import { WriteBuffer } from '../db/batching/write-buffer.ts';
+import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import { AppError } from '../errors.ts';
 import type { KeyColumns } from './entity.ts';
 import { hashKey, isWellFormedKey } from './format.ts';
@@ -74,7 +74,7 @@ export class KeyVerifier {
   /** Hits and misses of the cache. */
   readonly lookUps = { hits: 0, misses: 0 };
 
-  constructor(db: Database, log: Logger, now: () => Date) {
+  constructor(db: Database, log: Logger, now: () => Date, pause?: WritePause) {
     this.#now = now;
     this.#known = new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS });
     this.#keys = new BatchLoader({
@@ -86,6 +86,7 @@ export class KeyVerifier {
       merge: (_, later) => later,
       write: (uses, deadline) => storeLastUses(db.background, uses, deadline),
       log,
+      pause,
     });
   }
 

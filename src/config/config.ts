@@ -40,6 +40,8 @@ export interface Config {
   /** The database of anonymous reads, which may miss recent writes. */
   databaseReadUrl: string | undefined;
   autoMigrate: boolean;
+  /** Whether this instance takes no writes, and makes none by itself. */
+  isReadOnly: boolean;
   logLevel: z.output<typeof variables>['LOG_LEVEL'];
   logFormat: 'json' | 'pretty';
   /** The milliseconds from which on a request is logged with its statements; 0 for never. */
@@ -88,6 +90,7 @@ export const sandboxOf = (config: Config): Config => ({
   migrateDatabaseUrl: 'sqlite::memory:',
   databaseReadUrl: undefined,
   autoMigrate: true,
+  isReadOnly: false,
   // Each process would have its own data.
   workers: 1,
   // Tests have no limits.
@@ -147,7 +150,8 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     isDatabaseNamed: present['DATABASE_URL'] !== undefined,
     migrateDatabaseUrl: data.MIGRATE_DATABASE_URL ?? data.DATABASE_URL,
     databaseReadUrl: data.DATABASE_READ_URL,
-    autoMigrate: data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:'),
+    autoMigrate: (data.AUTO_MIGRATE ?? data.DATABASE_URL.startsWith('sqlite:')) && !data.READ_ONLY,
+    isReadOnly: data.READ_ONLY,
     logLevel: data.LOG_LEVEL,
     // For a person on a terminal, or for a program.
     logFormat: data.LOG_FORMAT ?? (process.stderr.isTTY ? 'pretty' : 'json'),

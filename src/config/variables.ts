@@ -96,6 +96,7 @@ export const variables = z.object({
     .optional(),
   MIGRATE_DATABASE_URL: databaseUrl.optional(),
   AUTO_MIGRATE: flag.optional(),
+  READ_ONLY: flag.default(false),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be fatal, error, warn, info, debug, trace or silent',

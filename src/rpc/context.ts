@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { KeyUses } from '../auth/uses.ts';
 import type { KeyVerifier } from '../auth/verifier.ts';
 import type { Config } from '../config/config.ts';
+import type { Maintenance } from './maintenance/maintenance.ts';
 import type { OverloadProtection } from '../overload/overload-protection.ts';
 import type { Limits } from '../rate-limit/limits.ts';
 import type { Observer } from '../telemetry/hooks.ts';
@@ -12,8 +13,8 @@ export interface RpcContext {
   log: Logger;
   /** Verifies API keys, and counts their uses. */
   auth: { keys: KeyVerifier; uses: KeyUses };
-  /** Bounds what callers may ask for. Without `limits` they have no rates and quotas. */
-  protection: { limits: Limits | undefined; overload: OverloadProtection };
+  /** Bounds what callers may ask for. Without `limits` they have no rates and quotas; in maintenance they write nothing. */
+  protection: { limits: Limits | undefined; overload: OverloadProtection; maintenance: Maintenance };
   /** Observes the service; undefined without telemetry. */
   observer: Observer | undefined;
 }

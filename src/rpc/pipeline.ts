@@ -7,6 +7,7 @@ import { AppError } from '../errors.ts';
 import { type IdempotentCall, idempotentCall, IdempotentReplay } from '../idempotency/call.ts';
 import { callerOf } from '../overload/caller.ts';
 import type { LimitedWork } from '../overload/concurrency-limiter.ts';
+import type { Maintenance } from './maintenance/maintenance.ts';
 import type { OverloadProtection } from '../overload/overload-protection.ts';
 import type { Call } from '../procedure.ts';
 import { type Classified, classify } from '../rate-limit/call-class.ts';
@@ -80,6 +81,7 @@ export class RpcPipeline {
   readonly #overload: OverloadProtection;
   readonly #handler: ValidatedHandler;
   readonly #limiter: RateLimiter | undefined;
+  readonly #maintenance: Maintenance;
   readonly #observer: CallObserver | undefined;
   readonly #shared: SingleFlight<Buffer>;
 
@@ -94,6 +96,7 @@ export class RpcPipeline {
     this.#overload = protection.overload;
     this.#handler = handler;
     this.#limiter = protection.limits?.limiter;
+    this.#maintenance = protection.maintenance;
     this.#observer = observer?.calls;
     this.#shared = new SingleFlight(this.#observer?.shared);
   }
@@ -123,7 +126,7 @@ export class RpcPipeline {
 
   /**
    * Authenticates the caller, asserts that they may call the procedure, and charges them for a call.
-   * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, TIMEOUT
+   * @throws AppError KEY_…, SCOPE_MISSING, RATE_LIMITED, MAINTENANCE, TIMEOUT
    */
   async authorize(procedure: Procedure, context: RequestContext): Promise<AuthorizedCall> {
     const caller = await this.authenticate(context);
@@ -132,6 +135,10 @@ export class RpcPipeline {
     const limitKey = this.#limiter?.keyOf(caller?.key.id, context.address, context.onRateLimit);
     const charging = limitKey && this.#chargeCall(limitKey, procedure.effect, context);
     if (charging) await charging;
+    if (procedure.effect === 'write') {
+      const checking = this.#maintenance.assertWritable();
+      if (checking) await context.deadline.race(checking);
+    }
     return { procedure, caller, context, limitKey };
   }
 

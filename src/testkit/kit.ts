@@ -3,7 +3,7 @@ import { createDemo, type Demo } from './sandbox/records.ts';
 import { sandboxWelcome, welcome } from './sandbox/welcome.ts';
 
 /** The additions of the command `serve` to the service: the demo of an empty database, and the sandbox. */
-export const kit: ServeKit<Demo> = {
+export const kit: Omit<ServeKit<Demo>, 'statusDocuments'> = {
   createDemo,
   welcome,
   openSandbox: async (context) => {

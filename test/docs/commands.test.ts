@@ -26,6 +26,7 @@ const elsewhere: Record<string, string> = {
 
 let database: TestDatabase;
 let service: ServeProcess;
+let metricsPort: number;
 let folder: string;
 /** Stands in for the certificate of an authority. */
 let authority: string;
@@ -38,7 +39,8 @@ describe('commands in the guides', () => {
     authority = join(folder, 'ca.pem');
     await writeFile(authority, rootCertificates[0]!);
     database = await createDatabase();
-    service = await startServe({ url: database.url });
+    metricsPort = await freePort();
+    service = await startServe({ url: database.url, env: { METRICS_PORT: String(metricsPort) } });
     // The guides name a tag, and a name that is another one.
     const { stdout: author } = await runCommand(['users', 'create', '--nickname', 'Ben'], { env: env() });
     const { stdout: key } = await runCommand(['keys', 'create', '--user', author.trim(), '--scopes', 'content:write'], {
@@ -83,7 +85,11 @@ describe('commands in the guides', () => {
       expect((await fetch(`${started.base}/readyz`)).status).toBe(200);
       expect(await started.stop()).toBe(0);
     } else if (command !== undefined) {
-      const args = command.replace('<id>', printed.trim()).replace('"$PUBLIC_URL"', service.base).split(' ');
+      const args = command
+        .replace('<id>', printed.trim())
+        .replace('"$PUBLIC_URL"', service.base)
+        .replace('localhost:9464', `127.0.0.1:${metricsPort}`)
+        .split(' ');
       // The whole of it is run by test/testkit/conformance/all-engines.test.ts.
       if (args[0] === 'verify') args.push('--only', 'service,game.getTypeStats');
       // It loads a part of itself late, which works in a process of its own only.
@@ -97,9 +103,9 @@ describe('commands in the guides', () => {
   };
 
   test.each([
-    ['operators', 11],
+    ['operators', 12],
     ['operations', 7],
-    ['monitoring', 4],
+    ['monitoring', 5],
   ])(
     'docs/%s.md',
     async (guide, expected) => {

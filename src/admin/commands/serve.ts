@@ -1,6 +1,12 @@
 import { Command } from 'commander';
 import { sandboxOf } from '../../config/config.ts';
+import type { StatusDocuments } from '../../app/start.ts';
+import { describeFault } from './shared/faults.ts';
 import { examples, readSettings } from './shared/common.ts';
+
+/** Loaded where there are metrics. */
+const statusDocuments: StatusDocuments = async (sources) =>
+  (await import('../status/documents.ts')).statusDocuments(sources, describeFault);
 
 export const serveCommand = (): Command =>
   new Command('serve')
@@ -19,5 +25,5 @@ export const serveCommand = (): Command =>
       // Loading the server takes longer than any other command runs.
       const [{ serve }, { kit }] = await Promise.all([import('../../app/server.ts'), import('../../testkit/kit.ts')]);
       const config = readSettings({ logs: true });
-      await serve(sandbox ? sandboxOf(config) : config, kit);
+      await serve(sandbox ? sandboxOf(config) : config, { ...kit, statusDocuments });
     });

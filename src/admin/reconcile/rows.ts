@@ -173,6 +173,15 @@ const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly
   }
 };
 
+/** Compares the newest rows of a table, and returns what differs. */
+export const sampleTable = async (
+  db: Database,
+  checked: CheckedTable,
+): Promise<{ differences: CountDifference[]; rows: number }> => {
+  const rows = await db.read<ComparedRow>(`${selectCompared(checked)} ORDER BY p.id DESC LIMIT ${ROWS_AT_ONCE}`);
+  return { differences: rows.flatMap((row) => differencesOf(checked, row)), rows: rows.length };
+};
+
 /** Compares all rows of a table, corrects those that are wrong if asked to, and yields what differed, part by part. */
 export async function* checkTable(
   db: Database,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { increment } from '../../db/sql/increment.ts';
-import { WriteBuffer } from '../../db/batching/write-buffer.ts';
+import { WriteBuffer, type WritePause } from '../../db/batching/write-buffer.ts';
 import type { FirstViews } from '../../rate-limit/first-views.ts';
 import type { Call } from '../../procedure.ts';
 import { storedIdToBytes } from '../../db/values.ts';
@@ -10,7 +10,7 @@ import type { ContentKind } from '../kind.ts';
 const DELAY_MS = 1000;
 
 /** A buffer that adds the views of a kind's records to the database each second. */
-const bufferOf = (db: WorkloadPool, log: Logger, kind: ContentKind): WriteBuffer<number> =>
+const bufferOf = (db: WorkloadPool, log: Logger, kind: ContentKind, pause?: WritePause): WriteBuffer<number> =>
   new WriteBuffer<number>({
     delayMs: DELAY_MS,
     merge: (earlier, later) => earlier + later,
@@ -26,6 +26,7 @@ const bufferOf = (db: WorkloadPool, log: Logger, kind: ContentKind): WriteBuffer
         deadline,
       ),
     log,
+    pause,
   });
 
 /** Counts the views of a kind's records in memory and adds them to the database each second. */
@@ -34,8 +35,13 @@ export class ViewCounts {
   readonly #first: FirstViews | undefined;
 
   /** With `first`, only the first view of a record from an address counts for a while. */
-  constructor(db: WorkloadPool, log: Logger, kind: ContentKind, first: FirstViews | undefined) {
-    this.buffer = bufferOf(db, log, kind);
+  constructor(
+    db: WorkloadPool,
+    log: Logger,
+    kind: ContentKind,
+    { first, pause }: { first: FirstViews | undefined; pause?: WritePause },
+  ) {
+    this.buffer = bufferOf(db, log, kind, pause);
     this.#first = first;
   }
 

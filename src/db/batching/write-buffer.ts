@@ -2,6 +2,14 @@ import type { Logger } from 'pino';
 import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 
+/** Says when nothing may be written. */
+export interface WritePause {
+  /** Whether it lasts as long as the process: changes are not even collected then. */
+  readonly isPermanent: boolean;
+  /** Whether nothing may be written now. */
+  isOn: () => Promise<boolean>;
+}
+
 interface WriteBufferOptions<V> {
   /** How long a change may wait, in milliseconds. */
   delayMs: number;
@@ -13,6 +21,8 @@ interface WriteBufferOptions<V> {
    */
   write(changes: ReadonlyMap<string, V>, deadline: Deadline): Promise<void>;
   log: Logger;
+  /** While it is on, changes stay in memory. */
+  pause?: WritePause | undefined;
 }
 
 /** Keys per transaction: few enough that other writes wait only briefly for its locks. */
@@ -61,6 +71,7 @@ export class WriteBuffer<V> {
   }
 
   add(key: string, value: V): void {
+    if (this.#options.pause?.isPermanent) return;
     const earlier = this.#changes.get(key);
     this.#changes.set(key, earlier === undefined ? value : this.#options.merge(earlier, value));
     this.#dropOldest();
@@ -94,6 +105,10 @@ export class WriteBuffer<V> {
 
   async #write(): Promise<void> {
     this.#isFailing = false;
+    if (this.#changes.size > 0 && (await this.#options.pause?.isOn())) {
+      this.#schedule();
+      return;
+    }
     for (let left = this.#changes.size; left > 0 && !this.#isFailing; left -= BATCH_KEYS) {
       await this.#writeBatch(Math.min(left, BATCH_KEYS));
     }

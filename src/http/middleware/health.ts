@@ -14,6 +14,8 @@ interface HealthOptions {
   db: Database;
   /** The clock. */
   now: () => Date;
+  /** Whether no writes are taken. */
+  isReadOnly: () => Promise<boolean>;
   /** Aborted when the service has been told to stop. */
   stopping: AbortSignal;
 }
@@ -22,25 +24,29 @@ interface HealthOptions {
 class Readiness {
   readonly #db: Database;
   readonly #writability: WriteProbe;
+  readonly #isReadOnly: () => Promise<boolean>;
   /** Stays true once it is. */
   #isMigrated = false;
-  #asking: Promise<void> | undefined;
+  #asking: Promise<'ready' | 'read-only'> | undefined;
 
-  constructor({ db, now }: Pick<HealthOptions, 'db' | 'now'>) {
+  constructor({ db, now, isReadOnly }: Pick<HealthOptions, 'db' | 'now' | 'isReadOnly'>) {
     this.#db = db;
+    this.#isReadOnly = isReadOnly;
     this.#writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
   }
 
-  /** @throws AppError DATABASE_UNAVAILABLE */
-  assert(): Promise<void> {
+  /** Resolves to whether writes are taken. @throws AppError DATABASE_UNAVAILABLE */
+  assert(): Promise<'ready' | 'read-only'> {
     return (this.#asking ??= this.#ask().finally(() => (this.#asking = undefined)));
   }
 
-  async #ask(): Promise<void> {
+  async #ask(): Promise<'ready' | 'read-only'> {
     const deadline = new Deadline(READY_TIMEOUT_MS);
     try {
       await deadline.race(this.#isMigrated ? this.#db.ping(deadline) : this.#assertMigrated(deadline));
+      if (await deadline.race(this.#isReadOnly())) return 'read-only';
       await deadline.race(this.#writability.assert());
+      return 'ready';
     } catch (error) {
       if (deadline.error === undefined) throw error;
       throw new AppError('DATABASE_UNAVAILABLE', {
@@ -62,11 +68,11 @@ class Readiness {
 
 /**
  * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
- * the service is not stopping.
+ * the service is not stopping. While no writes are taken, those of the database are not tested, and the status is `read-only`.
  */
-export const health = ({ db, now, stopping }: HealthOptions): Router => {
+export const health = ({ db, now, isReadOnly, stopping }: HealthOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  const readiness = new Readiness({ db, now });
+  const readiness = new Readiness({ db, now, isReadOnly });
   router.all(LIVENESS_PATH, readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });
@@ -75,8 +81,7 @@ export const health = ({ db, now, stopping }: HealthOptions): Router => {
       response.status(503).json({ status: 'stopping' });
       return;
     }
-    await readiness.assert();
-    response.json({ status: 'ready' });
+    response.json({ status: await readiness.assert() });
   });
   return router;
 };

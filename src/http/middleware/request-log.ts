@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { withoutKeys } from '../../auth/format.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
+import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';
 import { requestIdOf } from '../message/request-id.ts';
 import { QueryLog } from '../message/query-log.ts';
@@ -14,12 +15,13 @@ const ADDRESS_LENGTH = 64;
 
 /**
  * Gives each request its id and trace, and logs the caller's address, as far as trusted proxies tell, and the outcome;
- * never key or body.
+ * never key or body. `recent` keeps those that failed or were slow.
  */
 export const requestLog = (
   log: Logger,
   { slowRequestMs }: Pick<Config, 'slowRequestMs'>,
   observer?: Pick<Observer, 'traceId'>,
+  recent?: RecentRequests,
 ): RequestHandler => {
   const logSlow = slowRequestLog(log, slowRequestMs);
   return (request, response, next) => {
@@ -51,6 +53,7 @@ export const requestLog = (
       };
       log.info(entry, 'request');
       logSlow(response, entry);
+      recent?.note({ at: new Date(), requestId, procedure, status: entry.status, reason, ms: entry.ms });
     });
     next();
   };

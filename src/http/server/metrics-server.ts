@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../config/config.ts';
 import { RequestIntake } from '../message/request-intake.ts';
@@ -17,19 +18,43 @@ const MOST_CONNECTIONS = 200;
 
 const plain = 'text/plain; charset=utf-8';
 
+/** The names of hosts under which a browser may ask for a document: a page elsewhere may have its name lead here. */
+const isLocalName = (host: string, own: string): boolean => {
+  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return name === 'localhost' || name === own || isIP(name) !== 0;
+};
+
+/** No scripts, and nothing from elsewhere. */
+const DOCUMENT_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+};
+
+/** A document that is served beside the metrics. */
+export interface MetricsDocument {
+  /** Its media type. */
+  type: string;
+  read: () => Promise<string | Buffer>;
+}
+
 /** Where the metrics of this process are had. */
 export interface MetricsServer {
   close: () => Promise<void>;
 }
 
 /**
- * Serves `GET /metrics` on a port that is this process' own, also where others share the service's.
+ * Serves `GET /metrics`, and documents by their paths, on a port that is this process' own, also where others share the
+ * service's.
  * @throws ConfigError for an address that cannot be had
  */
 export const serveMetrics = async (
   metrics: Metrics,
   { host, port }: { host: string; port: number },
   log: Logger,
+  documents: ReadonlyMap<string, MetricsDocument> = new Map(),
 ): Promise<MetricsServer> => {
   const server = createServer(
     {
@@ -43,14 +68,26 @@ export const serveMetrics = async (
       intake.begin(request, response, () => serve(request, response));
     },
   );
-  const serve = ({ method, url = '' }: IncomingMessage, response: ServerResponse): void => {
-    const answer = (status: number, text: string, type = plain): void => {
-      response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
+  const serve = ({ method, url = '', headers }: IncomingMessage, response: ServerResponse): void => {
+    const answer = (status: number, text: string | Buffer, type = plain, more: OutgoingHttpHeaders = {}): void => {
+      response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text), ...more });
       response.end(method === 'HEAD' ? '' : text);
     };
-    if (url.split('?', 1)[0] !== PATH) answer(404, `Metrics are at ${PATH}.\n`);
-    else if (method !== 'GET' && method !== 'HEAD') answer(405, 'Ask by GET.\n');
-    else {
+    const path = url.split('?', 1)[0] ?? '';
+    const document = documents.get(path);
+    if (path !== PATH && !document) answer(404, `Metrics are at ${[PATH, ...documents.keys()].join(', ')}.\n`);
+    else if (method !== 'GET' && method !== 'HEAD') answer(405, 'Ask by GET.\n', plain, { Allow: 'GET, HEAD' });
+    else if (document && !isLocalName(headers.host ?? '', host)) {
+      answer(403, 'Ask by an IP address or as localhost: other names may be led here by a page.\n');
+    } else if (document) {
+      document.read().then(
+        (text) => answer(200, text, document.type, DOCUMENT_HEADERS),
+        (error: unknown) => {
+          log.warn({ err: error }, 'the state of the service could not be read');
+          answer(503, 'The state could not be read; the log says why.\n');
+        },
+      );
+    } else {
       metrics.text().then(
         (text) => answer(200, text, metrics.type),
         (error: unknown) => {

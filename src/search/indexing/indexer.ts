@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { beginGeneration, mergeSegments, replaceSegments } from './compact.ts';
 import type { SearchKind } from '../document.ts';
@@ -37,16 +38,24 @@ export class Indexer {
   readonly #kinds: readonly SearchKind[];
   readonly #log: Logger | undefined;
   readonly #sizes: Sizes;
+  readonly #pause: WritePause | undefined;
   readonly #store: SearchStore;
   readonly #holder = randomId();
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(db: WorkloadPool, kinds: readonly SearchKind[], log?: Logger, sizes: Sizes = defaultSizes) {
+  constructor(
+    db: WorkloadPool,
+    kinds: readonly SearchKind[],
+    log?: Logger,
+    sizes: Sizes = defaultSizes,
+    pause?: WritePause,
+  ) {
     this.#db = db;
     this.#kinds = kinds;
     this.#log = log;
     this.#sizes = sizes;
+    this.#pause = pause;
     this.#store = new SearchStore(db, CACHE_BYTES);
   }
 
@@ -66,7 +75,7 @@ export class Indexer {
     while (!signal.aborted) {
       let pause = IDLE_MS;
       try {
-        await this.work();
+        if (!(await this.#pause?.isOn())) await this.work();
       } catch (error) {
         if (signal.aborted) return;
         this.#log?.warn({ err: error }, 'the search index could not be updated yet');

@@ -3,7 +3,7 @@ import type { Observer } from '../hooks.ts';
 import { version } from '../../version.ts';
 import { overloadMetrics } from './overload.ts';
 import { callMetrics } from './calls.ts';
-import type { NameOf } from './catalogue.ts';
+import { type NameOf, PREFIX } from './catalogue.ts';
 import { Counters, register } from './cells.ts';
 import { databaseMetrics } from './database.ts';
 import { gauge } from './gauges.ts';
@@ -85,6 +85,12 @@ export class Metrics {
   /** All metrics, in Prometheus' text format. */
   text(): Promise<string> {
     return this.#registry.metrics();
+  }
+
+  /** The current values of a gauge. */
+  async values(name: NameOf<'gauge'>): Promise<{ labels: Partial<Record<string, string | number>>; value: number }[]> {
+    const found = await this.#registry.getSingleMetric(PREFIX + name)?.get();
+    return found?.values ?? [];
   }
 
   /** The media type of `text`. */

@@ -29,6 +29,7 @@ export const unprovoked = {
   ANSWER_TOO_LARGE: 'needs many megabytes of records',
   IDEMPOTENCY_IN_PROGRESS: 'needs two simultaneous requests',
   OVERLOADED: 'depends on the state of the deployment',
+  MAINTENANCE: 'depends on the state of the deployment',
   DATABASE_UNAVAILABLE: 'depends on the state of the deployment',
   TIMEOUT: 'depends on the state of the deployment',
   OUTCOME_UNKNOWN: 'depends on the state of the deployment',

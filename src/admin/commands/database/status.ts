@@ -1,0 +1,45 @@
+import { Command } from 'commander';
+import { readConfig } from '../../../config/config.ts';
+import { STATUS_PATHS } from '../../status/paths.ts';
+import { CommandError, examples } from '../shared/common.ts';
+import { print, printObject } from '../shared/output.ts';
+
+const TIMEOUT_MS = 20_000;
+
+/** The address of the metrics as the settings have it. @throws CommandError where they have none */
+const metricsUrl = (): string => {
+  const { metrics } = readConfig();
+  if (!metrics) throw new CommandError('METRICS_PORT is not set: name the address of the metrics with --url.');
+  const host = metrics.host === '0.0.0.0' || metrics.host === '::' ? 'localhost' : metrics.host;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${metrics.port}`;
+};
+
+/** @throws CommandError that says why there is no status */
+const readStatus = async (base: string): Promise<object> => {
+  const { href: url } = new URL(STATUS_PATHS.json, base);
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (response.ok) return (await response.json()) as object;
+    throw new CommandError(`${url} answers ${response.status}: ${(await response.text()).trim()}`);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const { cause, message } = error as Error;
+    throw new CommandError(`${url} does not answer: ${cause instanceof Error ? cause.message : message}`);
+  }
+};
+
+export const statusCommand = (): Command =>
+  new Command('status')
+    .summary('show the state of a running process')
+    .description(
+      'Shows what the page /admin on the port of the metrics shows of a running process: its calls and connections, the ' +
+        'last failed and slow requests, the busiest keys, the instances, the migrations, and what the doctor says.',
+    )
+    .option('--url <address>', 'the address of the metrics (default: METRICS_HOST and METRICS_PORT)')
+    .option('--json', 'print a JSON object instead of a table')
+    .addHelpText('after', examples('status', 'status --url http://localhost:9464 --json'))
+    .action(async ({ url, json }: { url?: string; json?: true }) => {
+      const status = await readStatus(url ?? metricsUrl());
+      if (json) print(JSON.stringify(status));
+      else printObject(status, false);
+    });

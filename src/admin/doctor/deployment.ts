@@ -1,0 +1,114 @@
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Instance, liveInstances } from '../../app/instances/registry.ts';
+import { warningsOf } from '../../app/warnings.ts';
+import { type Config, inContainer } from '../../config/config.ts';
+import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
+import type { Database } from '../../db/database.ts';
+import { readMaintenance } from '../../rpc/maintenance/state.ts';
+import { version } from '../../version.ts';
+import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
+
+const MIB = 2 ** 20;
+/** A volume with less than this share free is nearly full. */
+const FREE_WARNING = 0.1;
+const FREE_FAILURE = 0.02;
+const REDIS_TRIES = 5;
+
+const settings = (config: Config): Finding => {
+  const { databaseUrl, strays, workers, quotas, redisUrl } = config;
+  const found = [
+    ...strays.map(({ message }) => message),
+    ...warningsOf({
+      databaseUrl,
+      uid: process.getuid?.(),
+      inContainer: inContainer(),
+      countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
+      // A check of its own.
+      isDurable: true,
+      nodeVersion: process.versions.node,
+      now: new Date(),
+    }).map(({ message, path }) => (path === undefined ? message : `${path}: ${message}`)),
+  ];
+  if (found.length === 0) return ok('All settings are valid.');
+  return warning(found.join('; '), 'The README has a table of all settings.');
+};
+
+const disk = async ({ databaseUrl }: Config): Promise<Finding> => {
+  if (!databaseUrl.startsWith('sqlite:')) return skipped('The disk of a server is not seen from here.');
+  const file = sqliteFile(databaseUrl);
+  if (file === IN_MEMORY) return skipped('The database is in memory.');
+  const { bavail, blocks, bsize } = await statfs(dirname(file));
+  const message = `${Math.floor((bavail * bsize) / MIB)} MiB of the volume are free, ${Math.floor((100 * bavail) / blocks)} %.`;
+  const cure = 'Make room on the volume, or move the database to a larger one.';
+  if (bavail / blocks < FREE_FAILURE) return failure(message, cure);
+  return bavail / blocks < FREE_WARNING ? warning(message, cure) : ok(message);
+};
+
+const redis = async ({ redisUrl, redisTimeoutMs }: Config): Promise<Finding> => {
+  if (redisUrl === undefined) return skipped('REDIS_URL is not set: each instance counts rates by itself.');
+  // Loaded on demand, to keep the start short.
+  const { createClient } = await import('@redis/client');
+  const client = createClient({ url: redisUrl, socket: { reconnectStrategy: false, connectTimeout: 5000 } });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const times: number[] = [];
+    for (let n = 0; n < REDIS_TRIES; n += 1) {
+      const sentAt = performance.now();
+      await client.ping();
+      times.push(performance.now() - sentAt);
+    }
+    const median = times.toSorted((a, b) => a - b)[Math.floor(REDIS_TRIES / 2)] ?? 0;
+    const message = `Redis answers in ${median.toFixed(1)} ms; REDIS_TIMEOUT_MS is ${redisTimeoutMs}.`;
+    if (median < redisTimeoutMs) return ok(message);
+    return failure(message, 'Place Redis nearer, or raise REDIS_TIMEOUT_MS: else each instance counts by itself.');
+  } catch (error) {
+    return failure(
+      `Redis cannot be reached: ${(error as Error).message}`,
+      'Look at REDIS_URL and at the server: until then each instance counts rates by itself.',
+    );
+  } finally {
+    client.destroy();
+  }
+};
+
+const describeInstance = ({ host, version: its, workers }: Instance): string =>
+  `${its} on ${host}${workers > 1 ? ` with ${workers} workers` : ''}`;
+
+const instances = async (db: Database): Promise<Finding> => {
+  const live = await liveInstances(db, new Date());
+  if (live.length === 0) return skipped('No instance was seen in the last minutes.');
+  const message = `${live.length} ${live.length === 1 ? 'instance runs' : 'instances run'}: ${live.map(describeInstance).join(', ')}.`;
+  if (live.every((one) => one.version === version)) return ok(message);
+  return warning(
+    `${message} This command is ${version}.`,
+    'After an upgrade, replace the instances that still run the other version.',
+  );
+};
+
+const migrations = async (db: Database): Promise<Finding> => {
+  const pending = await db.pendingMigrations();
+  if (pending.length === 0) return ok('All migrations are applied.');
+  return failure(`Migrations are due: ${pending.join(', ')}.`, 'Run the command `migrate`.');
+};
+
+const mode = async ({ isReadOnly }: Config, db: Database): Promise<Finding> => {
+  const state = await readMaintenance(db);
+  if (state) {
+    const why = state.note === null ? '' : `: ${state.note}`;
+    return warning(`No writes are taken since ${state.since}${why}.`, 'End it with the command `maintenance off`.');
+  }
+  if (isReadOnly) return warning('READ_ONLY is set here: this instance takes no writes.', 'Unset it to take writes.');
+  return ok('Writes are taken.');
+};
+
+/** Checks of the settings, of this machine, and of the instances, in this order. */
+export const deploymentChecks = (config: Config, db: Database): Check[] => [
+  { name: 'settings', run: () => settings(config) },
+  { name: 'disk', run: () => disk(config) },
+  { name: 'Redis', run: () => redis(config) },
+  { name: 'migrations', run: () => migrations(db) },
+  { name: 'instances', needsTables: true, run: () => instances(db) },
+  { name: 'mode', needsTables: true, run: () => mode(config, db) },
+];

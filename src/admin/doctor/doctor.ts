@@ -1,0 +1,60 @@
+import type { Config } from '../../config/config.ts';
+import type { Database } from '../../db/database.ts';
+import type { DatabaseObserver, PoolUsage } from '../../db/observer.ts';
+import { reconcileSample } from '../reconcile/service.ts';
+import { type Check, type Diagnosis, diagnose, failure, type Finding, ok, skipped } from './check.ts';
+import { deploymentChecks } from './deployment.ts';
+import { serverChecks } from './server.ts';
+
+const consistency = async (db: Database): Promise<Finding> => {
+  const { findings, rows } = await reconcileSample(db);
+  if (findings.length === 0) return ok(`What is stored twice agrees in the ${rows} newest rows.`);
+  const wrong = findings.map(({ what, total }) => `${total} of ${what}`);
+  return failure(`Among the ${rows} newest rows, these are wrong: ${wrong.join(', ')}.`, 'Run `reconcile --fix`.');
+};
+
+const checksOf = (config: Config, db: Database, perProcess: number): Check[] => [
+  ...serverChecks(config, db, perProcess),
+  ...deploymentChecks(config, db),
+  { name: 'consistency', needsTables: true, run: () => consistency(db) },
+];
+
+/** Learns the limits of the pools of a database when it is opened. */
+export class PoolLimits {
+  readonly #usages: (() => PoolUsage)[] = [];
+  readonly observer: DatabaseObserver = {
+    pool: (_name, usage) => {
+      this.#usages.push(usage);
+      return { waited: () => undefined, statement: () => ({ sent: () => undefined, end: () => undefined }) };
+    },
+    retried: () => undefined,
+    coalesced: () => () => undefined,
+  };
+
+  /** The most connections that all pools together open. */
+  get total(): number {
+    return this.#usages.reduce((sum, usage) => sum + usage().limit, 0);
+  }
+}
+
+/**
+ * Checks a deployment, one thing after the other: its settings, the database and this machine, Redis, and the instances that
+ * run. Changes nothing. `perProcess`: the most connections that a process opens. `describe` words
+ * an error.
+ */
+export async function* examine(
+  config: Config,
+  db: Database,
+  { perProcess, describe }: { perProcess: number; describe: (error: unknown) => string },
+): AsyncGenerator<Diagnosis> {
+  let lacksTables = false;
+  for (const check of checksOf(config, db, perProcess)) {
+    if (check.needsTables && lacksTables) {
+      yield { check: check.name, ...skipped('The tables are not all there: run the command `migrate` first.') };
+      continue;
+    }
+    const diagnosis = await diagnose(check, describe);
+    lacksTables ||= check.name === 'migrations' && diagnosis.health === 'failure';
+    yield diagnosis;
+  }
+}

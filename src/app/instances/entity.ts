@@ -1,0 +1,37 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
+import type { Engine } from '../../db/dialect.ts';
+import type { Bytes } from '../../db/values.ts';
+
+/** A running instance of the service. */
+interface InstanceRow {
+  id: string;
+  host: string;
+  version: string;
+  workers: number;
+  seenAt: Date;
+}
+
+/** The columns of an instance, as the drivers return them. The id holds the time of its start. */
+export interface InstanceColumns {
+  id: Bytes;
+  host: string;
+  version: string;
+  workers: number;
+  seen_at: string;
+}
+
+export const instanceEntity = (engine: Engine): EntitySchema<InstanceRow> => {
+  const { id, text, count, time } = columnTypes(engine);
+  return new EntitySchema<InstanceRow>({
+    name: 'Instance',
+    tableName: 'instances',
+    columns: {
+      id: { ...id, primary: true, transformer: idTransformer },
+      host: text(200),
+      version: text(100),
+      workers: count,
+      seenAt: { ...time, name: 'seen_at' },
+    },
+  });
+};

@@ -1,0 +1,48 @@
+import type { Reader } from './connection.ts';
+import { timeFromDb } from './values.ts';
+
+/** The facts of a database server and of the connection to it. */
+export interface ServerFacts {
+  /** `10.11.14-MariaDB` */
+  version: string;
+  now: Date;
+  /** The cipher of this connection; undefined where it is not encrypted, or where the server does not say. */
+  cipher: string | undefined;
+  /** The most connections that it takes, and how many it has; undefined where it does not say, as a proxy may not. */
+  connections: { most: number; now: number } | undefined;
+}
+
+interface Variable {
+  Variable_name: string;
+  Value: string;
+}
+
+/** Reads a statement that a proxy in front of the server may not know. */
+const readIfKnown = async <Row>(reader: Reader, sql: string): Promise<Row[]> => {
+  try {
+    return await reader.read<Row>(sql);
+  } catch {
+    return [];
+  }
+};
+
+/** The facts of the server; undefined for SQLite, which has none. */
+export const readServerFacts = async (reader: Reader): Promise<ServerFacts | undefined> => {
+  if (reader.dialect.engine === 'sqlite') return undefined;
+  const [row] = await reader.read<{ version: string; now: string }>(
+    'SELECT VERSION() AS version, UTC_TIMESTAMP(3) AS now',
+  );
+  const [limit] = await readIfKnown<{ most: number | string }>(reader, 'SELECT @@max_connections AS most');
+  const status = new Map(
+    (await readIfKnown<Variable>(reader, "SHOW STATUS WHERE Variable_name IN ('Ssl_cipher', 'Threads_connected')")).map(
+      ({ Variable_name: name, Value: value }) => [name.toLowerCase(), value],
+    ),
+  );
+  const connected = Number(status.get('threads_connected'));
+  return {
+    version: row?.version ?? 'unknown',
+    now: new Date(timeFromDb(row?.now ?? '')),
+    cipher: status.get('ssl_cipher') || undefined,
+    connections: limit && connected > 0 ? { most: Number(limit.most), now: connected } : undefined,
+  };
+};

@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import type { WritePause } from '../../db/batching/write-buffer.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { AppError } from '../../errors.ts';
+import { readMaintenance } from './state.ts';
+
+/** The time for which a state is valid: every instance knows of a change within a second. */
+const VALID_MS = 500;
+/** The seconds of `Retry-After` where an instance takes no writes by its settings. */
+const READ_ONLY_RETRY_AFTER_S = 60;
+
+/**
+ * Whether the service takes writes: not while the operator has it in maintenance, which all instances learn from the
+ * database, and never on an instance that is read-only by its settings.
+ */
+export class Maintenance implements WritePause {
+  readonly #db: Pick<WorkloadPool, 'read'>;
+  readonly #log: Logger;
+  /** Whether this instance is read-only by its settings. */
+  readonly isPermanent: boolean;
+  /** The seconds after which callers try again; undefined while writes are taken. */
+  #retryAfter: number | undefined;
+  #validUntil = 0;
+  #reading: Promise<void> | undefined;
+
+  constructor(db: Pick<WorkloadPool, 'read'>, log: Logger, isPermanent: boolean) {
+    this.#db = db;
+    this.#log = log;
+    this.isPermanent = isPermanent;
+    if (!isPermanent) return;
+    this.#retryAfter = READ_ONLY_RETRY_AFTER_S;
+    this.#validUntil = Infinity;
+  }
+
+  /** Refuses a write while none is taken; waits for the state where it is not known. @throws AppError MAINTENANCE */
+  assertWritable(): void | Promise<void> {
+    if (performance.now() > this.#validUntil) return this.#refresh().then(() => this.#assert());
+    this.#assert();
+  }
+
+  /** Whether no writes are taken now. Never rejects. */
+  async isOn(): Promise<boolean> {
+    if (performance.now() > this.#validUntil) await this.#refresh();
+    return this.#retryAfter !== undefined;
+  }
+
+  #assert(): void {
+    if (this.#retryAfter !== undefined) throw new AppError('MAINTENANCE', { retryAfter: this.#retryAfter });
+  }
+
+  /** Reads the state; concurrent callers share the read. Never rejects. */
+  #refresh(): Promise<void> {
+    return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)));
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const state = await readMaintenance(this.#db);
+      if ((state === undefined) !== (this.#retryAfter === undefined)) {
+        this.#log.info(
+          { retryAfter: state?.retryAfter },
+          state ? 'maintenance: no writes are taken' : 'maintenance is over: writes are taken',
+        );
+      }
+      this.#retryAfter = state?.retryAfter;
+    } catch {
+      // The last state counts: a database that does not answer refuses the write by itself.
+    }
+    this.#validUntil = performance.now() + VALID_MS;
+  }
+}

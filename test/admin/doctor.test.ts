@@ -1,0 +1,94 @@
+/**
+ * @engines all
+ * @tier fast
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Diagnosis } from '../../src/admin/doctor/check.ts';
+import { version } from '../../src/version.ts';
+import { startApp } from '../harness/app/app.ts';
+import { runCommand } from '../harness/app/command.ts';
+import { createDatabase } from '../harness/app/database.ts';
+import { until } from '../harness/until.ts';
+
+const app = await startApp();
+const { db } = app.context;
+const isSqlite = db.dialect.engine === 'sqlite';
+
+/** What the command finds, by check, and its exit status. */
+const examined = async (env: Record<string, string> = {}) => {
+  const { code, stdout } = await runCommand(['doctor', '--json'], {
+    env: { DATABASE_URL: app.databaseUrl, AUTO_MIGRATE: 'false', ...env },
+  });
+  const lines = stdout.trim().split('\n');
+  const found = lines.map((line) => JSON.parse(line) as Diagnosis);
+  return { code, found: Object.fromEntries(found.map((one) => [one.check, one])) };
+};
+
+beforeAll(async () => {
+  await app.aGame({ tagNames: ['a', 'b'] });
+  app.context.lifecycle.registry.start();
+  await until(async () => (await db.read('SELECT id FROM instances')).length === 1);
+}, 30_000);
+afterAll(() => app.stop());
+
+describe('doctor', () => {
+  test('finds nothing wrong with a deployment that is well', async () => {
+    const { code, found } = await examined();
+    expect(code).toBe(0);
+    const health = Object.fromEntries(Object.entries(found).map(([check, one]) => [check, one.health]));
+    expect(health).toEqual({
+      server: 'ok',
+      TLS: isSqlite ? 'skipped' : 'ok',
+      clock: isSqlite ? 'skipped' : 'ok',
+      // The servers of tests prefer speed.
+      durability: isSqlite ? 'ok' : 'warning',
+      connections: isSqlite ? 'skipped' : expect.stringMatching(/^(ok|failure)$/),
+      settings: expect.stringMatching(/^(ok|warning)$/),
+      disk: isSqlite ? 'ok' : 'skipped',
+      Redis: 'skipped',
+      migrations: 'ok',
+      instances: 'ok',
+      mode: 'ok',
+      consistency: 'ok',
+    });
+    expect(found['instances']?.message).toContain(`1 instance runs: ${version} on `);
+  });
+
+  test('names what is wrong, with its cure', async () => {
+    await db.transaction(async (tx) => {
+      await tx.execute('UPDATE games SET like_count = 7', []);
+      await tx.execute('UPDATE instances SET version = ?', ['0.9.0']);
+    });
+    await runCommand(['maintenance', 'on', '--note', 'a move'], { env: { DATABASE_URL: app.databaseUrl } });
+    const { code, found } = await examined({ REDIS_URL: 'redis://127.0.0.1:1', WORKERS: '200', RATE_LIMITS: 'off' });
+    expect(code).toBe(1);
+    expect(found['consistency']).toMatchObject({
+      health: 'failure',
+      message: expect.stringContaining('1 of games.like_count'),
+      cure: 'Run `reconcile --fix`.',
+    });
+    expect(found['instances']).toMatchObject({ health: 'warning', message: expect.stringContaining('0.9.0') });
+    expect(found['mode']).toMatchObject({ health: 'warning', message: expect.stringContaining('a move') });
+    expect(found['Redis']).toMatchObject({ health: 'failure', message: expect.stringContaining('cannot be reached') });
+    if (!isSqlite) expect(found['connections']).toMatchObject({ health: 'failure' });
+  });
+
+  test('looks at no tables that are not there', async () => {
+    const empty = await createDatabase();
+    const { code, found } = await examined({ DATABASE_URL: empty.url });
+    await empty.drop();
+    expect(code).toBe(1);
+    expect(found['migrations']).toMatchObject({ health: 'failure', cure: 'Run the command `migrate`.' });
+    expect(['instances', 'mode', 'consistency'].map((check) => found[check]?.health)).toEqual([
+      'skipped',
+      'skipped',
+      'skipped',
+    ]);
+  });
+
+  test('prints a line for each check', async () => {
+    const { stdout } = await runCommand(['doctor'], { env: { DATABASE_URL: app.databaseUrl } });
+    expect(stdout).toMatch(/^ok {7}server {7}/m);
+    expect(stdout).toMatch(/^failure {2}consistency {2}.+\n {22}→ Run `reconcile --fix`\.$/m);
+  });
+});
