@@ -55,7 +55,7 @@ class _Set(ast.NodeTransformer):
 
 
 class _TakeDicts(ast.NodeTransformer):
-    """Where a class of inputs is taken, the dict of its members is, too; and of such, any sequence, as lists are invariant."""
+    """A dict may stand for a class of inputs. Lists of them become sequences: lists are invariant."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.parse(f"{node.id} | {node.id}Dict", mode="eval").body if node.id in dicts else node
@@ -64,6 +64,11 @@ class _TakeDicts(ast.NodeTransformer):
         inner = self.visit(node.slice)
         is_list = isinstance(node.value, ast.Name) and node.value.id == "list" and inner is not node.slice
         return ast.Subscript(ast.Name("Sequence") if is_list else node.value, inner)
+
+
+def taken(annotation: ast.expr) -> ast.expr:
+    """What a caller may give where an input has a member of this type."""
+    return _TakeDicts().visit(copy.deepcopy(annotation))
 
 
 def names_in(node: ast.expr) -> set[str]:
@@ -98,10 +103,10 @@ def fields_of(name: str) -> list[dict]:
             "name": statement.target.id,
             "parameter": parameter_of(statement.target.id),
             "model": next(iter(names_in(statement.annotation) & dicts), None),
-            "names": names_in(_TakeDicts().visit(copy.deepcopy(statement.annotation))) - {"Sequence"},
+            "names": names_in(taken(statement.annotation)) - {"Sequence"},
             "required": "UnsetType" not in ast.unparse(statement.annotation),
             "documentation": documentation_after(node, index),
-            "type": ast.unparse(_Qualify().visit(_TakeDicts().visit(copy.deepcopy(statement.annotation)))),
+            "type": ast.unparse(_Qualify().visit(taken(statement.annotation))),
         }
         for index, statement in enumerate(node.body)
         if isinstance(statement, ast.AnnAssign)
@@ -114,7 +119,7 @@ def dict_of(name: str) -> dict:
     fields = [
         {
             "name": member.target.id,
-            "type": ast.unparse(_TakeDicts().visit(_Set().visit(copy.deepcopy(member.annotation)))),
+            "type": ast.unparse(_Set().visit(taken(member.annotation))),
             "required": "UnsetType" not in names_in(member.annotation),
             "documentation": documentation_after(classes[name], classes[name].body.index(member)).rstrip("."),
         }

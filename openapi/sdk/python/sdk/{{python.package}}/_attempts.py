@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +73,5 @@ def write_to_log(event: AttemptEvent) -> None:
 def call_hooks(hooks: tuple[AttemptHook, ...], event: AttemptEvent) -> None:
     """Calls hooks, of which none breaks a call by what it raises."""
     for hook in hooks:
-        try:
+        with suppress(Exception):
             hook(event)
-        except Exception:
-            pass

@@ -15,8 +15,8 @@ import msgspec
 from . import _errors as errors
 from ._attempts import attempt_event, call_hooks
 from ._bodies import FOREIGN, MOST_BYTES, TOO_LONG, UnreadableError, read_output
-from ._operations import READS
 from ._failures import end_of, failure_in, one_line, words_of
+from ._operations import READS
 from ._response import Response, rate_limit_of
 from ._retry import retry_after_of
 from ._settings import Complete, Connection
