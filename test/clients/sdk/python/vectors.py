@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 import content_gateway
@@ -16,6 +17,7 @@ from content_gateway import (
     ApiError,
     AsyncClock,
     AsyncContentGateway,
+    AttemptEvent,
     Clock,
     ContentGateway,
     GatewayError,
@@ -34,8 +36,11 @@ OPTIONS = {
     "connectTimeoutMs": ("connect_timeout", 0.001),
     "idempotencyKey": ("idempotency_key", 1),
     "headers": ("headers", 1),
+    "maxRecords": ("max_records", 1),
+    "appName": ("app_name", 1),
 }
 AT_CLIENT = ("max_retries", "timeout", "connect_timeout", "headers")
+CLIENT_ALONE = ("app_name",)
 KINDS = [kind for kind in vars(content_gateway).values() if isinstance(kind, type) and issubclass(kind, GatewayError)]
 
 
@@ -73,18 +78,39 @@ def options_of(vector: Vector, index: int) -> tuple[dict[str, Any], dict[str, An
         OPTIONS[name][0]: value if OPTIONS[name][1] == 1 else value * OPTIONS[name][1]
         for name, value in vector["call"].get("options", {}).items()
     }
-    client = {name: value for name, value in given.items() if index % 2 == 1 and name in AT_CLIENT}
+    at_client = CLIENT_ALONE + (AT_CLIENT if index % 2 == 1 or "via" in vector["call"] else ())
+    client = {name: value for name, value in given.items() if name in at_client}
     return client, {name: value for name, value in given.items() if name not in client}
 
 
-def method_of(gateway: object, vector: Vector, with_response: bool = False, suffix: str = "") -> Callable[..., Any]:
+def event_report(event: AttemptEvent) -> Report:
+    members = ("operation", "attempt", "status", "reason", "error", "wait")
+    return {name: getattr(event, name) for name in members} | {"requestId": event.request_id}
+
+
+def first_key_of(vector: Vector) -> tuple[str, dict[str, Any]]:
+    """The key and the options of the client that is made; where another is derived from it, that one's differ."""
+    if vector["call"].get("via"):
+        return "cgk_other", {"headers": {"X-First": "1"}, "max_retries": 0}
+    return vector["key"] or "", {}
+
+
+def method_of(gateway: Any, vector: Vector, with_response: bool = False, suffix: str = "") -> Callable[..., Any]:
+    """The method of a vector; with its form ``generic``, the call by name."""
+    if vector["call"].get("form") == "generic":
+        return partial(gateway.with_response.call, vector["call"]["operation"])
     router, name = vector["call"]["operation"].split(".")
     procedures = getattr(gateway, router)
     return getattr(procedures.with_response if with_response else procedures, snake(name) + suffix)  # type: ignore[no-any-return]
 
 
-def arguments_of(vector: Vector, options: dict[str, Any]) -> dict[str, Any]:
-    return {snake(name): value for name, value in vector["call"].get("input", {}).items()} | options
+def arguments_of(vector: Vector, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    call = vector["call"]
+    if call.get("form") == "generic":
+        return [call["input"]], options
+    if call.get("scalar"):
+        return list(call["input"].values()), options
+    return [], {snake(name): value for name, value in call.get("input", {}).items()} | options
 
 
 def outcome(response: Response[Any]) -> Report:
@@ -103,6 +129,8 @@ def outcome(response: Response[Any]) -> Report:
             }
         case models.CurrentUser() as user:
             ok = {"nickname": user.nickname, "scopes": user.api_key.scopes}
+        case dict() as ok:
+            pass
         case data:
             raise TypeError(f"no vector calls for {data}")
     rate_limit = response.rate_limit
@@ -149,13 +177,20 @@ def play(vector: Vector, index: int) -> Report:
     """One vector in a thread; who cancels presses Ctrl-C."""
     clock = Time(vector)
     client_options, call_options = options_of(vector, index)
-    arguments = arguments_of(vector, call_options)
+    positional, arguments = arguments_of(vector, call_options)
     form = vector["call"].get("form", "call")
-    report: Report = {"name": vector["name"], "waits": clock.waits}
+    events: list[Report] = []
+    report: Report = {"name": vector["name"], "waits": clock.waits, "events": events}
+    key, first_options = first_key_of(vector)
+    client_options |= {"on_attempt": lambda event: events.append(event_report(event))}
 
     def read(gateway: ContentGateway) -> Iterator[str]:
         if form == "all":
             yield from (record.id for record in method_of(gateway, vector, suffix="_all")(**arguments))
+            return
+        if form == "page-iterator":
+            for page in method_of(gateway, vector, suffix="_pages")(**arguments):
+                yield from (record.id for record in page.items)
             return
         page = method_of(gateway, vector)(**arguments)
         yield from (record.id for record in page.items)
@@ -167,13 +202,14 @@ def play(vector: Vector, index: int) -> Report:
         raise KeyboardInterrupt
 
     with ContentGateway(
-        vector["baseUrl"], vector["key"] or "", clock=Clock(clock.now, clock.sleep), **client_options
-    ) as gateway:
+        vector["baseUrl"], key, clock=Clock(clock.now, clock.sleep), **(first_options or client_options)
+    ) as client:
+        gateway = client.with_options(api_key=vector["key"] or "", **client_options) if first_options else client
         try:
             signal.signal(signal.SIGALRM, interrupt)
             signal.setitimer(signal.ITIMER_REAL, CANCEL_AFTER if vector["call"].get("cancel") == "during-reply" else 0)
-            if form == "call":
-                report |= outcome(method_of(gateway, vector, with_response=True)(**arguments))
+            if form in ("call", "generic"):
+                report |= outcome(method_of(gateway, vector, with_response=True)(*positional, **arguments))
             else:
                 report["items"] = []
                 for record in read(gateway):
@@ -193,14 +229,22 @@ async def play_in_task(vector: Vector, index: int) -> Report:
     """The same in a task, which is cancelled."""
     clock = Time(vector)
     client_options, call_options = options_of(vector, index)
-    arguments = arguments_of(vector, call_options)
+    positional, arguments = arguments_of(vector, call_options)
     form = vector["call"].get("form", "call")
-    report: Report = {"name": vector["name"], "waits": clock.waits}
+    events: list[Report] = []
+    report: Report = {"name": vector["name"], "waits": clock.waits, "events": events}
+    key, first_options = first_key_of(vector)
+    client_options |= {"on_attempt": lambda event: events.append(event_report(event))}
 
     async def read(gateway: AsyncContentGateway) -> AsyncIterator[str]:
         if form == "all":
             async for record in method_of(gateway, vector, suffix="_all")(**arguments):
                 yield record.id
+            return
+        if form == "page-iterator":
+            async for page in method_of(gateway, vector, suffix="_pages")(**arguments):
+                for record in page.items:
+                    yield record.id
             return
         page = await method_of(gateway, vector)(**arguments)
         for record in page.items:
@@ -211,8 +255,8 @@ async def play_in_task(vector: Vector, index: int) -> Report:
                 yield record.id
 
     async def call(gateway: AsyncContentGateway) -> None:
-        if form == "call":
-            report.update(outcome(await method_of(gateway, vector, with_response=True)(**arguments)))
+        if form in ("call", "generic"):
+            report.update(outcome(await method_of(gateway, vector, with_response=True)(*positional, **arguments)))
             return
         report["items"] = []
         async for record in read(gateway):
@@ -221,8 +265,9 @@ async def play_in_task(vector: Vector, index: int) -> Report:
                 break
 
     async with AsyncContentGateway(
-        vector["baseUrl"], vector["key"] or "", clock=AsyncClock(clock.now, clock.sleep_in_task), **client_options
-    ) as gateway:
+        vector["baseUrl"], key, clock=AsyncClock(clock.now, clock.sleep_in_task), **(first_options or client_options)
+    ) as client:
+        gateway = client.with_options(api_key=vector["key"] or "", **client_options) if first_options else client
         task = asyncio.create_task(call(gateway))
         if vector["call"].get("cancel") == "during-reply":
             asyncio.get_running_loop().call_later(CANCEL_AFTER, task.cancel)
@@ -236,7 +281,10 @@ async def play_in_task(vector: Vector, index: int) -> Report:
 
 
 async def main(player: Callable[[Vector, int], Awaitable[Report] | Report]) -> None:
-    vectors = httpx.get(f"{os.environ['VECTORS_URL']}/vectors", params={"run": os.environ["VECTORS_RUN"]}).json()
+    # Not through the proxy that the vectors are about.
+    with httpx.Client(trust_env=False) as client:
+        run = {"run": os.environ["VECTORS_RUN"]}
+        vectors = client.get(f"{os.environ['VECTORS_URL']}/vectors", params=run).json()
     for index, vector in enumerate(vectors):
         report = player(vector, index)
         print(json.dumps(report if isinstance(report, dict) else await report, ensure_ascii=False), flush=True)

@@ -6,6 +6,7 @@
 
 from msgspec import UNSET, UnsetType
 
+from ._attempts import AttemptEvent, AttemptHook
 from ._client import AsyncContentGateway, ContentGateway
 from ._clock import AsyncClock, Clock
 from ._errors import (
@@ -36,6 +37,8 @@ __all__ = (
     "AsyncClock",
     "AsyncContentGateway",
     "AsyncPage",
+    "AttemptEvent",
+    "AttemptHook",
     "AuthenticationError",
     "BadRequestError",
     "Clock",

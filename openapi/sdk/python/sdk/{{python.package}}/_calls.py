@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from threading import BoundedSemaphore
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import anyio
 import httpx
@@ -12,14 +12,18 @@ import msgspec
 from tenacity import AsyncRetrying, Retrying
 
 from ._clock import AsyncClock, Clock
+from ._errors import GatewayError
 from ._exchange import Exchange, Operation
-from ._pages import AsyncPage, Page, async_records, records
+from ._pages import AsyncPage, Page, async_pages, async_records, pages, records
 from ._response import Response
 from ._retry import policy
 from ._settings import Connection, Options
 
 P = ParamSpec("P")
 T = TypeVar("T")
+PageT = TypeVar("PageT", bound=Page[Any])
+AsyncPageT = TypeVar("AsyncPageT", bound=AsyncPage[Any])
+Parameters = msgspec.Struct | Mapping[str, Any] | None
 
 # What httpx raises once a request is on its way; its other errors are faults of a program.
 _ON_THE_WAY = (httpx.TransportError, httpx.DecodingError)
@@ -63,7 +67,7 @@ class Calls:
         """The same, but calls return a ``Response``."""
         return Calls(self._connection, self._http, self._clock, self._turns, all_of_reply=True)
 
-    def call(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> T:
+    def call(self, operation: Operation[T], parameters: Parameters, options: Options) -> T:
         """Calls an operation, as often as the policy allows.
 
         Raises:
@@ -72,16 +76,27 @@ class Calls:
         response = self._response(operation, parameters, options)
         return cast(T, response) if self._all_of_reply else response.data
 
-    def all(self, operation: Operation[Page[T]], parameters: msgspec.Struct, options: Options) -> Iterator[T]:
-        """The records of a list, page by page."""
-        return records(lambda: self._response(operation, parameters, options).data)
+    def all(
+        self, operation: Operation[Page[T]], parameters: msgspec.Struct, options: Options, most: int | None
+    ) -> Iterator[T]:
+        """The records of a list, page by page, up to so many."""
+        return records(lambda: self._response(operation, parameters, options).data, most)
 
-    def _response(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> Response[T]:
+    def pages(self, operation: Operation[PageT], parameters: msgspec.Struct, options: Options) -> Iterator[PageT]:
+        """The pages of a list."""
+        return pages(lambda: self._response(operation, parameters, options).data)
+
+    def _response(self, operation: Operation[T], parameters: Parameters, options: Options) -> Response[T]:
         complete = options.over(self._connection.defaults)
         exchange = Exchange(self._connection, operation, parameters, complete)
-        attempts = Retrying(sleep=self._clock.sleep, **policy(complete.max_retries))
-        response = attempts(self._attempt, exchange)
-        if isinstance(response.data, Page) and parameters is not None:
+        attempts = Retrying(sleep=self._clock.sleep, **policy(complete.max_retries, exchange.report))
+        try:
+            response = attempts(self._attempt, exchange)
+        except GatewayError as error:
+            exchange.report(error, None)
+            raise
+        exchange.report(response, None)
+        if isinstance(response.data, Page) and isinstance(parameters, msgspec.Struct):
             response.data._follow = lambda cursor: (
                 self._response(operation, msgspec.structs.replace(parameters, cursor=cursor), options).data
             )
@@ -103,7 +118,7 @@ class Calls:
             try:
                 for chunk in reply.iter_bytes():
                     body += chunk
-                    exchange.check(body)
+                    exchange.check(reply, body)
                     deadline.check()
             finally:
                 reply.close()
@@ -134,7 +149,7 @@ class AsyncCalls:
         """The same, but calls return a ``Response``."""
         return AsyncCalls(self._connection, self._http, self._clock, self._turns, all_of_reply=True)
 
-    async def call(self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options) -> T:
+    async def call(self, operation: Operation[T], parameters: Parameters, options: Options) -> T:
         """Calls an operation, as often as the policy allows.
 
         Raises:
@@ -143,22 +158,39 @@ class AsyncCalls:
         response = await self._response(operation, parameters, options)
         return cast(T, response) if self._all_of_reply else response.data
 
-    def all(self, operation: Operation[AsyncPage[T]], parameters: msgspec.Struct, options: Options) -> AsyncIterator[T]:
-        """The records of a list, page by page."""
+    def all(
+        self, operation: Operation[AsyncPage[T]], parameters: msgspec.Struct, options: Options, most: int | None
+    ) -> AsyncIterator[T]:
+        """The records of a list, page by page, up to so many."""
 
         async def first() -> AsyncPage[T]:
             return (await self._response(operation, parameters, options)).data
 
-        return async_records(first)
+        return async_records(first, most)
+
+    def pages(
+        self, operation: Operation[AsyncPageT], parameters: msgspec.Struct, options: Options
+    ) -> AsyncIterator[AsyncPageT]:
+        """The pages of a list."""
+
+        async def first() -> AsyncPageT:
+            return (await self._response(operation, parameters, options)).data
+
+        return async_pages(first)
 
     async def _response(
-        self, operation: Operation[T], parameters: msgspec.Struct | None, options: Options
+        self, operation: Operation[T], parameters: Parameters, options: Options
     ) -> Response[T]:
         complete = options.over(self._connection.defaults)
         exchange = Exchange(self._connection, operation, parameters, complete)
-        attempts = AsyncRetrying(sleep=self._clock.sleep, **policy(complete.max_retries))
-        response: Response[T] = await attempts(self._attempt, exchange)
-        if isinstance(response.data, AsyncPage) and parameters is not None:
+        attempts = AsyncRetrying(sleep=self._clock.sleep, **policy(complete.max_retries, exchange.report))
+        try:
+            response: Response[T] = await attempts(self._attempt, exchange)
+        except GatewayError as error:
+            exchange.report(error, None)
+            raise
+        exchange.report(response, None)
+        if isinstance(response.data, AsyncPage) and isinstance(parameters, msgspec.Struct):
 
             async def follow(cursor: str) -> T:
                 following = msgspec.structs.replace(parameters, cursor=cursor)
@@ -184,7 +216,7 @@ class AsyncCalls:
                 try:
                     async for chunk in reply.aiter_bytes():
                         body += chunk
-                        exchange.check(body)
+                        exchange.check(reply, body)
                 finally:
                     await reply.aclose()
         except (*_ON_THE_WAY, TimeoutError) as error:

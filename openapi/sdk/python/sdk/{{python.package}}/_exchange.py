@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import platform
+import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 import httpx
 import msgspec
 
 from . import _errors as errors
+from ._attempts import attempt_event, call_hooks
+from ._bodies import FOREIGN, MOST_BYTES, TOO_LONG, UnreadableError, read_output
+from ._failures import end_of, failure_in, one_line, words_of
+from ._operations import READS
 from ._response import Response, rate_limit_of
 from ._retry import retry_after_of
 from ._settings import Complete, Connection
-from ._version import CONTRACT, PRODUCT, __version__
-from .models import Issue
+from ._version import ENVIRONMENT
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-_USER_AGENT = f"{PRODUCT}-python/{__version__} (contract {CONTRACT}; python {platform.python_version()})"
-_LONGEST_REPLY = 64 * 2**20
 _SHOWN_OF_BODY = 500
-_SHOWN_ISSUES = 10
-
-# Older releases of msgspec have errors that are no ValueError.
-_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+_OPERATION = re.compile(r"[a-z][A-Za-z0-9]*\.[a-z][A-Za-z0-9]*", re.ASCII)
 
 _BY_STATUS: dict[int, type[errors.ApiError]] = {
     400: errors.BadRequestError,
@@ -51,26 +50,15 @@ class Operation(Generic[T_co]):
     output: type[T_co]
 
 
-class _FailureData(msgspec.Struct, rename="camel"):
-    code: str
-    reason: str
-    request_id: str | None = None
-    issues: list[Issue] | None = None
-    hint: str | None = None
-    docs: str | None = None
+def operation_named(name: str) -> Operation[dict[str, Any]]:
+    """An operation by its name, which this package may not know. What it doesn't know may write.
 
-
-class _Failure(msgspec.Struct):
-    message: str
-    data: _FailureData
-
-
-class _FailureBody(msgspec.Struct):
-    json: _Failure
-
-
-class _FailureEnvelope(msgspec.Struct):
-    error: _FailureBody
+    Raises:
+        ValueError: No operation has such a name.
+    """
+    if not _OPERATION.fullmatch(name):
+        raise ValueError(f"operation must be a name such as game.getById, and is {name!r}.")
+    return Operation(name, f"/api/trpc/{name}", name not in READS, dict)
 
 
 class Deadline(dict[str, float]):
@@ -99,23 +87,8 @@ class Deadline(dict[str, float]):
             raise httpx.ReadTimeout("The reply was not whole in time.")
 
 
-class _TooLongError(Exception):
-    def __init__(self) -> None:
-        super().__init__(f"the reply is longer than {_LONGEST_REPLY // 2**20} MiB")
-
-
-def _media_type_of(headers: httpx.Headers) -> str:
-    return headers.get("Content-Type", "").partition(";")[0].strip().lower() or "no content type"
-
-
-def _listing(issues: list[Issue]) -> str:
-    shown = [f"{issue.path or '(input)'}: {issue.message}" for issue in issues[:_SHOWN_ISSUES]]
-    more = [f"and {len(issues) - _SHOWN_ISSUES} more"] if len(issues) > _SHOWN_ISSUES else []
-    return f" Issues: {'; '.join(shown + more)}." if issues else ""
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _media_type_of(headers: httpx.Headers) -> str | None:
+    return headers.get("Content-Type", "").partition(";")[0].strip().lower() or None
 
 
 class Exchange(Generic[T]):
@@ -125,13 +98,16 @@ class Exchange(Generic[T]):
         self,
         connection: Connection,
         operation: Operation[T],
-        parameters: msgspec.Struct | None,
+        parameters: msgspec.Struct | Mapping[str, Any] | None,
         options: Complete,
     ) -> None:
         """Makes what all attempts share, such as the idempotency key."""
         self._operation = operation
         self._origin = connection.origin
+        self._has_key = connection.api_key is not None
+        self._hooks = connection.hooks
         self._attempts = 0
+        self._began = 0.0
         self._connect_timeout = options.connect_timeout
         self.timeout = options.timeout
         # Without the user and password that the base URL may have.
@@ -142,7 +118,7 @@ class Exchange(Generic[T]):
         self._headers = {
             "content-type": "application/json",
             "accept": "application/json",
-            "user-agent": _USER_AGENT,
+            "user-agent": connection.user_agent,
             **({"authorization": f"Bearer {connection.api_key}"} if connection.api_key else {}),
         }
         if operation.writes or options.idempotency_key is not None:
@@ -154,17 +130,23 @@ class Exchange(Generic[T]):
         self._attempts += 1
         count = {"x-retry-count": str(self._attempts - 1)} if self._attempts > 1 else {}
         headers = {**self._headers, **count, **self._callers}
+        self._began = time.monotonic()
         return headers, Deadline(self.timeout, self._connect_timeout)
 
-    def check(self, body: bytearray) -> None:
+    def report(self, outcome: Response[T] | errors.GatewayError, wait: float | None) -> None:
+        """Tells the hooks what became of an attempt, and how long the call waits until the next, if there is one."""
+        if self._hooks:
+            duration = time.monotonic() - self._began
+            call_hooks(self._hooks, attempt_event(self._operation.id, self._attempts, outcome, duration, wait))
+
+    def check(self, reply: httpx.Response, body: bytearray) -> None:
         """Stops reading what no program could hold.
 
         Raises:
-            ApiConnectionError: The reply is too long.
+            UnexpectedReplyError: The reply is too long.
         """
-        if len(body) > _LONGEST_REPLY:
-            error = _TooLongError()
-            raise self.unanswered(error) from error
+        if len(body) > MOST_BYTES:
+            raise self._unexpected(reply.status_code, reply.headers, body, TOO_LONG)
 
     def _call(self) -> dict[str, Any]:
         return {
@@ -183,7 +165,7 @@ class Exchange(Generic[T]):
         if isinstance(cause, (httpx.TimeoutException, TimeoutError)):
             text = f"{head} reply from {self._origin} within {self.timeout:g} s, {attempts}"
             return errors.ApiTimeoutError(text, **self._call())
-        reason = _one_line(str(cause)) or type(cause).__name__
+        reason = one_line(str(cause)) or type(cause).__name__
         return errors.ApiConnectionError(f"{head} reply from {self._origin} after {attempts}: {reason}", **self._call())
 
     def read(self, status: int, headers: httpx.Headers, body: bytes, now: float) -> Response[T]:
@@ -196,17 +178,13 @@ class Exchange(Generic[T]):
         if status >= 400:
             raise self._refused(status, headers, body, now)
         if status != 200:
-            location = headers.get("Location") if status >= 300 else None
-            raise self._unexpected(
-                status,
-                headers,
-                body,
-                f"{status} to {location}, which is not followed: give that base URL if it is right."
-                if location
-                else f"{status} {_media_type_of(headers)}, which no content gateway answers.{self._question(headers)}",
-            )
+            raise self._unexpected(status, headers, body, FOREIGN)
+        try:
+            data = read_output(body, _media_type_of(headers), self._operation.output, self._cursor)
+        except UnreadableError as error:
+            raise self._unexpected(status, headers, body, str(error)) from error.__cause__
         return Response(
-            data=self._output(headers, body),
+            data=data,
             status=status,
             headers=headers,
             request_id=headers.get("X-Request-Id"),
@@ -216,83 +194,62 @@ class Exchange(Generic[T]):
             body=body.decode("utf-8", "replace"),
         )
 
-    def _question(self, headers: httpx.Headers) -> str:
-        request_id = headers.get("X-Request-Id")
-        return f" Is {self._origin} a content gateway?" + (f" (request {request_id})" if request_id else "")
-
     def _absolute(self, docs: str | None) -> str | None:
         return f"{self._address}{docs}" if docs and docs.startswith("/") else docs
 
-    def _unexpected(self, status: int, headers: httpx.Headers, body: bytes, what: str) -> errors.UnexpectedReplyError:
+    def _unexpected(
+        self, status: int, headers: httpx.Headers, body: bytes | bytearray, fault: str
+    ) -> errors.UnexpectedReplyError:
+        request_id = headers.get("X-Request-Id")
+        location = headers.get("Location") if 300 <= status < 400 else None
+        if location:
+            text = f"{status} to {location}, which is not followed: give that base URL if it is right."
+        else:
+            media_type = _media_type_of(headers) or "no content type"
+            end = end_of(self._attempts, request_id)
+            text = f"{status} {media_type}{fault}. Is {self._origin} a content gateway?{end}"
         return errors.UnexpectedReplyError(
-            f"{self._operation.id}: {_one_line(what)}",
+            f"{self._operation.id}: {one_line(text)}",
             status=status,
-            request_id=headers.get("X-Request-Id"),
-            body=body.decode("utf-8", "replace")[:_SHOWN_OF_BODY],
+            request_id=request_id,
+            # A character has at most four bytes.
+            body=body[: 4 * _SHOWN_OF_BODY].decode("utf-8", "replace")[:_SHOWN_OF_BODY],
             headers=headers,
             **self._call(),
         )
 
-    def _output(self, headers: httpx.Headers, body: bytes) -> T:
-        def unexpected(what: str) -> errors.UnexpectedReplyError:
-            text = f"200 {_media_type_of(headers)}{what}.{self._question(headers)}"
-            return self._unexpected(200, headers, body, text)
-
-        try:
-            reply = msgspec.json.decode(body)
-        except _UNREADABLE as error:
-            said_to_be_json = "json" in _media_type_of(headers)
-            what = " without the gateway's envelope" if said_to_be_json else ", which no content gateway answers"
-            raise unexpected(what) from error
-        try:
-            output = reply["result"]["data"]["json"]
-        except (KeyError, TypeError, IndexError):
-            output = None
-        if not isinstance(output, dict):
-            raise unexpected(" without the gateway's envelope")
-        for member in msgspec.structs.fields(cast("type[msgspec.Struct]", self._operation.output)):
-            if member.required and member.encode_name not in output:
-                raise unexpected(f" whose output lacks {member.encode_name}")
-        next_cursor = output.get("nextCursor")
-        if isinstance(next_cursor, str) and next_cursor == self._cursor:
-            # Followed, it would lead here for ever.
-            raise unexpected(" whose nextCursor is the cursor that was sent")
-        try:
-            return msgspec.convert(output, self._operation.output)
-        except _UNREADABLE as error:
-            raise unexpected(f" whose output is not readable: {str(error).rstrip('.')}") from error
+    def _hint_of(self, reason: str, hint: str | None) -> str | None:
+        """The service's hint, or that of this package, which knows how it is given a key."""
+        if reason == "KEY_MISSING" and not self._has_key:
+            return f"Give api_key, or set {ENVIRONMENT}_API_KEY."
+        return hint
 
     def _refused(self, status: int, headers: httpx.Headers, body: bytes, now: float) -> errors.GatewayError:
         kind = _BY_STATUS.get(status, errors.ServerError if 500 <= status < 600 else errors.ApiError)
-        try:
-            failure = msgspec.json.decode(body, type=_FailureEnvelope).error.json
-        except _UNREADABLE:
-            failure = None
+        failure = failure_in(body)
         if failure is None and status == 404:
             # Another server hasn't found the path: this says nothing of a record.
-            what = f"404 {_media_type_of(headers)}, which no content gateway answers.{self._question(headers)}"
-            return self._unexpected(status, headers, body, what)
+            return self._unexpected(status, headers, body, FOREIGN)
         data = failure.data if failure else None
-        issues = (data and data.issues) or []
         request_id = (data and data.request_id) or headers.get("X-Request-Id")
+        retry_after = retry_after_of(headers, now)
         if failure:
-            hint = f" Hint: {failure.data.hint}" if failure.data.hint else ""
-            request = f" (request {request_id})" if request_id else ""
-            text = f"{failure.data.reason}: {failure.message}{_listing(issues)}{hint}{request}"
+            text = words_of(failure, self._hint_of(failure.data.reason, failure.data.hint))
         else:
-            media_type = _media_type_of(headers)
-            text = f"without the gateway's error envelope ({media_type}).{self._question(headers)}"
+            media_type = _media_type_of(headers) or "no content type"
+            text = f"without the gateway's error envelope ({media_type}). Is {self._origin} a content gateway?"
+        end = end_of(self._attempts, request_id, retry_after)
         return kind(
-            _one_line(f"{self._operation.id}: {status} {text}"),
+            one_line(f"{self._operation.id}: {status} {text}{end}"),
             status=status,
             reason=data.reason if data else None,
             code=data.code if data else None,
             message=failure.message if failure else None,
-            issues=issues,
+            issues=(data and data.issues) or [],
             hint=data.hint if data else None,
             docs=self._absolute(data.docs) if data else None,
             request_id=request_id,
-            retry_after=retry_after_of(headers, now),
+            retry_after=retry_after,
             headers=headers,
             **self._call(),
         )

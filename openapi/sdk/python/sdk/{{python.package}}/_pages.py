@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -52,21 +53,54 @@ class AsyncPage(_Walk[T]):
         return page
 
 
-def records(first: Callable[[], Page[T]]) -> Iterator[T]:
-    """The records of a page and of all that follow it, each page fetched when its first record is asked for."""
+def pages(first: Callable[[], P]) -> Iterator[P]:
+    """A page and all that follow it, each fetched when it is asked for."""
     page = first()
-    yield from page.items
+    yield page
     while page.has_next_page:
         page = page.next_page()
-        yield from page.items
+        yield page
 
 
-async def async_records(first: Callable[[], Awaitable[AsyncPage[T]]]) -> AsyncIterator[T]:
-    """The records of a page and of all that follow it, each page fetched when its first record is asked for."""
+def records(first: Callable[[], Page[T]], most: int | None) -> Iterator[T]:
+    """The records of a page and of all that follow it, up to so many, each page fetched when its first record is asked for.
+
+    Raises:
+        ValueError: ``most`` is no number of records.
+    """
+    _check(most)
+    return islice((record for page in pages(first) for record in page.items), most)
+
+
+async def async_pages(first: Callable[[], Awaitable[A]]) -> AsyncIterator[A]:
+    """A page and all that follow it, each fetched when it is asked for."""
     page = await first()
-    for record in page.items:
-        yield record
+    yield page
     while page.has_next_page:
         page = await page.next_page()
-        for record in page.items:
-            yield record
+        yield page
+
+
+def async_records(first: Callable[[], Awaitable[AsyncPage[T]]], most: int | None) -> AsyncIterator[T]:
+    """The records of a page and of all that follow it, up to so many, each page fetched when its first record is asked for.
+
+    Raises:
+        ValueError: ``most`` is no number of records.
+    """
+    _check(most)
+
+    async def each() -> AsyncIterator[T]:
+        count = 0
+        async for page in async_pages(first):
+            for record in page.items:
+                yield record
+                count += 1
+                if count == most:
+                    return
+
+    return each()
+
+
+def _check(most: int | None) -> None:
+    if most is not None and not (isinstance(most, int) and most >= 1):
+        raise ValueError(f"max_records must be a whole number from 1, and is {most}.")

@@ -15,7 +15,7 @@ from tenacity import RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.retry import retry_base
 from tenacity.stop import stop_base
 
-from ._errors import ApiConnectionError, ApiError
+from ._errors import ApiConnectionError, ApiError, GatewayError
 
 _STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _LONGEST_RETRY_AFTER = 60
@@ -62,6 +62,10 @@ def _is_refused_certificate(error: BaseException | None) -> bool:
     return error is not None
 
 
+def _wants_password(error: BaseException | None) -> bool:
+    return isinstance(error, httpx.ProxyError) and str(error).startswith("407")
+
+
 def _is_transient(error: ApiError) -> bool:
     advice = error.headers.get("X-Should-Retry")
     if advice in ("true", "false"):
@@ -72,7 +76,8 @@ def _is_transient(error: ApiError) -> bool:
 def _may_be_retried(error: BaseException) -> bool:
     if isinstance(error, ApiConnectionError):
         cause = error.__cause__
-        return isinstance(cause, (httpx.RequestError, TimeoutError)) and not _is_refused_certificate(cause)
+        may_pass = isinstance(cause, (httpx.RequestError, TimeoutError))
+        return may_pass and not _is_refused_certificate(cause) and not _wants_password(cause)
     if isinstance(error, ApiError):
         return _is_transient(error) and (error.retry_after or 0) < _LONGEST_RETRY_AFTER
     return False
@@ -92,14 +97,25 @@ class Policy(TypedDict):
     stop: stop_base
     wait: Callable[[RetryCallState], float]
     retry: retry_base
+    before_sleep: Callable[[RetryCallState], None]
     reraise: bool
 
 
-def policy(max_retries: int) -> Policy:
-    """What tenacity is told of a call with so many retries."""
+def policy(max_retries: int, before_wait: Callable[[GatewayError, float], None]) -> Policy:
+    """What tenacity is told of a call with so many retries.
+
+    ``before_wait`` is called with the error of an attempt that is followed by another, and with the seconds until then.
+    """
+
+    def before_sleep(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        if isinstance(error, GatewayError):
+            before_wait(error, state.upcoming_sleep)
+
     return {
         "stop": stop_after_attempt(1 + max_retries),
         "wait": _wait,
         "retry": retry_if_exception(_may_be_retried),
+        "before_sleep": before_sleep,
         "reraise": True,
     }

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import httpx
 
-from ._version import ENVIRONMENT
+from ._attempts import AttemptHook, write_to_log
+from ._version import CONTRACT, ENVIRONMENT, PRODUCT, __version__
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_APP_NAME = re.compile(rf"{_NAME.pattern}(/{_NAME.pattern})?")
 _VALUE = re.compile(r"([\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?)?")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 _LONGEST_TIMEOUT = 86_400
 """Not infinite: the operating system takes no such timeout."""
+_USER_AGENT = f"{PRODUCT}-python/{__version__} (contract {CONTRACT}; python {platform.python_version()})"
 
 Headers = Mapping[str, "str | None"]
 
@@ -82,11 +86,51 @@ class Connection:
     base_url: httpx.URL
     api_key: str | None = field(repr=False)
     defaults: Complete = field(repr=False)
+    app_name: str | None = None
+    on_attempt: AttemptHook | None = None
+    is_logged: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuses what no client can use.
+
+        Raises:
+            ValueError: It names the option, and never a value that may be secret.
+        """
+        if self.api_key is not None and not _KEY.fullmatch(self.api_key):
+            raise ValueError("api_key has characters that a header cannot hold, such as a line break at its end.")
+        if self.app_name is not None and not _APP_NAME.fullmatch(self.app_name):
+            raise ValueError("app_name must be a name, such as my-app, or with its version, such as my-app/1.2.")
 
     @property
     def origin(self) -> str:
         """``https://gateway.example.com`` of any URL there, without user and password."""
         return f"{self.base_url.scheme}://{self.base_url.netloc.decode('ascii')}"
+
+    @property
+    def user_agent(self) -> str:
+        """The names and versions of this package and its surroundings, and the app's."""
+        return f"{_USER_AGENT} {self.app_name}" if self.app_name else _USER_AGENT
+
+    @property
+    def hooks(self) -> tuple[AttemptHook, ...]:
+        """What is told of each attempt."""
+        return tuple(hook for hook in (self.is_logged and write_to_log, self.on_attempt) if hook)
+
+    def derived(
+        self, api_key: str | None, options: Options, on_attempt: AttemptHook | None, app_name: str | None
+    ) -> Connection:
+        """The same with other options; ``None`` means as it is.
+
+        Raises:
+            ValueError: It says which of them no client can use.
+        """
+        return replace(
+            self,
+            api_key=self.api_key if api_key is None else api_key or None,
+            defaults=options.over(self.defaults),
+            on_attempt=on_attempt or self.on_attempt,
+            app_name=self.app_name if app_name is None else app_name,
+        )
 
 
 def _lower(headers: Headers | None) -> dict[str, str]:
@@ -112,30 +156,27 @@ def _base_url_from(given: str | None) -> httpx.URL:
     return url
 
 
-def _api_key_from(given: str | None) -> str | None:
-    """The API key: the one given, or that of the environment. Empty text is none.
-
-    Raises:
-        ValueError: A header cannot hold it. The error doesn't show it.
-    """
-    key = os.environ.get(f"{ENVIRONMENT}_API_KEY", "") if given is None else given
-    if key and not _KEY.fullmatch(key):
-        raise ValueError("api_key has characters that a header cannot hold, such as a line break at its end.")
-    return key or None
-
-
 def connection_from(
     base_url: str | None,
     api_key: str | None,
-    timeout: float,
-    connect_timeout: float,
-    max_retries: int,
-    headers: Headers | None,
+    defaults: Complete,
+    on_attempt: AttemptHook | None,
+    app_name: str | None,
 ) -> Connection:
-    """What a client is told, or else the environment.
+    """What a client is told, or else the environment. An API key that is empty text is none.
 
     Raises:
         ValueError: It says which of it no client can use.
     """
-    defaults = Complete(timeout, connect_timeout, max_retries, _lower(headers))
-    return Connection(_base_url_from(base_url), _api_key_from(api_key), defaults)
+    key = os.environ.get(f"{ENVIRONMENT}_API_KEY", "") if api_key is None else api_key
+    is_logged = os.environ.get(f"{ENVIRONMENT}_LOG") == "debug"
+    return Connection(_base_url_from(base_url), key or None, defaults, app_name, on_attempt, is_logged)
+
+
+def complete(timeout: float, connect_timeout: float, max_retries: int, headers: Headers | None) -> Complete:
+    """The options of a client.
+
+    Raises:
+        ValueError: It says which of them no call can use.
+    """
+    return Complete(timeout, connect_timeout, max_retries, _lower(headers))

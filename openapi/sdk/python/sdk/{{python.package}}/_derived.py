@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import copy
+from typing import TypeVar
+
+from ._attempts import AttemptHook
+from ._settings import Connection, Headers, Options
+
+D = TypeVar("D", bound="Derivable")
+
+
+class Derivable:
+    """A client from which others can be made."""
+
+    _connection: Connection
+    _owns: bool
+
+    def _bind(self, connection: Connection) -> None:
+        """Makes the methods, which call by a connection."""
+        raise NotImplementedError
+
+    def with_options(
+        self: D,
+        *,
+        api_key: str | None = None,
+        timeout: float | None = None,
+        connect_timeout: float | None = None,
+        max_retries: int | None = None,
+        headers: Headers | None = None,
+        on_attempt: AttemptHook | None = None,
+        app_name: str | None = None,
+    ) -> D:
+        """Makes a client with other options, which shares this one's connections. They are closed with this one alone.
+
+        Args:
+            api_key: Another API key; ``""`` is none. Default: this client's.
+            timeout: The seconds that an attempt may take. Default: this client's.
+            connect_timeout: The seconds that connecting may take. Default: this client's.
+            max_retries: How many attempts may follow the first. Default: this client's.
+            headers: Sent in addition to this client's; these win.
+            on_attempt: Called after each attempt, in place of this client's.
+            app_name: Added to the ``User-Agent``, in place of this client's.
+
+        Raises:
+            ValueError: One of these can't be used; it says which.
+        """
+        options = Options(timeout, connect_timeout, max_retries, headers)
+        derived = copy.copy(self)
+        derived._owns = False
+        derived._bind(self._connection.derived(api_key, options, on_attempt, app_name))
+        return derived
+
+    def __repr__(self) -> str:
+        """Where it calls. The key doesn't show."""
+        return f"<{type(self).__name__} {self._connection.origin}>"
