@@ -392,7 +392,9 @@ describe('interrupted writes', () => {
     });
 
     test('go away by themselves, again and again', async () => {
-      const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), { intervalMs: 10 });
+      const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), {
+        intervalMs: 10,
+      });
       sweeper.start();
       for (const n of [AT_ONCE + 1, 1]) {
         await insert(n, expiredAt);
@@ -422,7 +424,9 @@ describe('interrupted writes', () => {
       await insert(3 * AT_ONCE, expiredAt);
       const original = db.transaction;
       let closed: Promise<void> | undefined;
-      const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), { intervalMs: 1 });
+      const sweeper = new Sweeper([expiredRecords(db)], createLog('silent', { write: () => undefined }), {
+        intervalMs: 1,
+      });
       db.transaction = (...args) => {
         closed ??= sweeper.close();
         return original.apply(db, args) as never;
