@@ -104,8 +104,8 @@ export class Database extends WorkloadPool {
   ): Promise<string[]> {
     if (names.length === 0) return [];
     const { dataSource, whileMigrating, assertMayMigrate } = this.connection;
-    assertDirection(await this.halfDone(), direction);
     await assertMayMigrate?.(direction);
+    assertDirection(await this.halfDone(), direction);
     return whileMigrating(async (runner, journal) => {
       const migrations = new Migrations(dataSource, runner);
       await migrations.prepare(runner);

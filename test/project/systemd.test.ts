@@ -3,8 +3,20 @@
  * @tier fast
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config/variables.ts';
 
 const UNIT = 'deploy/systemd/content-gateway.service';
@@ -32,5 +44,98 @@ describe('systemd unit', () => {
     const [, environment = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
     const names = environment.split(' ').map((one) => one.split('=', 1)[0]);
     expect(names.filter((name) => name !== 'NODE_ENV' && !variableNames.includes(name ?? ''))).toEqual([]);
+  });
+});
+
+describe('the command of the unit', () => {
+  const WRAPPER = readFileSync('deploy/systemd/content-gateway', 'utf8');
+  const constant = (name: string): string => new RegExp(`^const ${name} = '(.*)';$`, 'm').exec(WRAPPER)?.[1] ?? '';
+  /** An account that nobody has, as systemd makes them. */
+  const UID = 61_234;
+  const isRoot = process.getuid?.() === 0;
+
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'content-gateway-unit-'));
+    chmodSync(folder, 0o755);
+    mkdirSync(join(folder, 'state'));
+    if (isRoot) chownSync(join(folder, 'state'), UID, UID);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const at = (name: string): string => join(folder, name);
+
+  /** Runs it with the folders of this test in the place of the machine's. */
+  const run = (args: string[], { program, env = {} }: { program?: string; env?: Record<string, string> } = {}) => {
+    const text = WRAPPER.replace(constant('FOLDER'), process.cwd())
+      .replace(constant('STATE'), at('state'))
+      .replace(constant('SETTINGS'), at('settings.env'))
+      .replace(constant('MIGRATE_SETTINGS'), at('migrate.env'))
+      .replace('dist/src/cli.js', program ?? '$&');
+    writeFileSync(at('content-gateway'), text);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [at('content-gateway'), ...args], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'], ...env },
+      cwd: folder,
+    });
+    return { status, stdout, stderr };
+  };
+
+  test('has the folders and settings of the unit', () => {
+    const value = (name: string): string => new RegExp(`^${name}=-?(.*)$`, 'm').exec(unit)?.[1] ?? '';
+    expect(constant('FOLDER')).toBe(value('WorkingDirectory'));
+    expect(constant('SETTINGS')).toBe(value('EnvironmentFile'));
+    expect(constant('STATE')).toBe(`/var/lib/${value('StateDirectory')}`);
+    expect(value('Environment')).toBe(`NODE_ENV=production DATABASE_URL=sqlite:${constant('STATE')}/content.db`);
+    expect(WRAPPER).toContain("NODE_ENV: 'production', DATABASE_URL: `sqlite:${STATE}/content.db`");
+  });
+
+  test('reads its files as systemd does, and nothing of the shell but what is of the person', () => {
+    writeFileSync(at('print.mjs'), 'console.log(JSON.stringify(process.env))');
+    writeFileSync(
+      at('settings.env'),
+      [
+        '# a comment',
+        '; another',
+        'BRAND_NAME=Games  and more \t',
+        'BRAND_TERMS="https://a.example/#terms"',
+        "BRAND_CONTACT='mailto:a@b.example'",
+        'RATE_LIMIT=read=1,\\',
+        'write=2',
+        'PUBLIC_URL="a \\"b\\" $HOME"',
+        'LOG_LEVEL=',
+      ].join('\n'),
+    );
+    writeFileSync(at('migrate.env'), 'MIGRATE_DATABASE_URL=mysql://m:x@h/d\n');
+    const env = { DATABASE_URL: 'sqlite:mine.db', SUDO_USER: 'maru', TERM: 'xterm' };
+    const settings = (...args: string[]): object =>
+      JSON.parse(run(args, { program: at('print.mjs'), env }).stdout) as object;
+    expect(settings('users', 'list')).toEqual({
+      PATH: process.env['PATH'],
+      TERM: 'xterm',
+      AUDIT_ACTOR: 'maru',
+      NODE_ENV: 'production',
+      DATABASE_URL: `sqlite:${at('state')}/content.db`,
+      BRAND_NAME: 'Games  and more',
+      BRAND_TERMS: 'https://a.example/#terms',
+      BRAND_CONTACT: 'mailto:a@b.example',
+      RATE_LIMIT: 'read=1,write=2',
+      PUBLIC_URL: 'a "b" $HOME',
+      LOG_LEVEL: '',
+    });
+    expect(settings('migrate')).toMatchObject({ MIGRATE_DATABASE_URL: 'mysql://m:x@h/d' });
+  });
+
+  test('works on the data of the service, as its account', () => {
+    expect(run(['users', 'list'])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`There is no database at ${at('state')}/content.db`),
+    });
+    expect(run(['migrate']).status).toBe(0);
+    const { status, stdout, stderr } = run(['users', 'create', '--nickname', 'Ada Ōno']);
+    expect([status, stderr]).toEqual([0, `database: sqlite:${at('state')}/content.db\n`]);
+    expect(stdout).toMatch(/^[\da-f-]{36}\n$/);
+    expect(statSync(at('state/content.db')).uid).toBe(isRoot ? UID : process.getuid?.());
   });
 });
