@@ -85,7 +85,7 @@ export const checkCompose = (root, services) => {
     const [, service] = /(?:compose exec|--scale) ([\w-]+)/.exec(line) ?? [];
     if (service) assert.ok(service in services, line);
   }
-  const [, , inside] = typed;
+  const inside = typed.at(-1);
   const image = commandsOf(root, 'The image').typed.at(-1);
   assert.equal(inside.replace('docker compose exec', 'docker exec'), image, 'what is typed in a container');
 };
@@ -93,14 +93,16 @@ export const checkCompose = (root, services) => {
 /** Holds what is typed about Kubernetes against the objects. */
 export const checkKubernetes = (root, objects) => {
   const { typed, mentioned } = commandsOf(root, 'Kubernetes');
-  const [secret, apply] = typed;
+  const secrets = typed.filter((line) => line.startsWith('kubectl create secret'));
   const references = objects
     .flatMap(({ spec }) => spec?.template?.spec.containers ?? [])
     .flatMap(({ env = [] }) => env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []));
-  assert.deepEqual([...new Set(references.map(({ name }) => name))], [/generic (\S+)/.exec(secret)[1]]);
-  const typedKeys = [...secret.matchAll(/--from-literal=([\w-]+)=/g)].map(([, key]) => key);
-  assert.deepEqual(new Set(references.map(({ key }) => key)), new Set(typedKeys));
-  assert.equal(apply, 'kubectl apply -k deploy/kubernetes');
+  const typedKeys = secrets.flatMap((line) => {
+    const [, name] = /generic (\S+)/.exec(line);
+    return [...line.matchAll(/--from-literal=([\w-]+)=/g)].map(([, key]) => `${name} ${key}`);
+  });
+  assert.deepEqual(new Set(references.map(({ name, key }) => `${name} ${key}`)), new Set(typedKeys));
+  assert.equal(typed.at(-1), 'kubectl apply -k deploy/kubernetes');
   for (const line of mentioned) {
     const [, kind, name] = /kubectl delete (\w+) (\S+)/.exec(line) ?? [];
     if (!kind) continue;

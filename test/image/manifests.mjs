@@ -11,10 +11,10 @@ const execute = promisify(execFile);
 /** The oldest version that takes all of it, and the newest one that the checker knows. */
 const KUBERNETES = ['1.31', '1.37'];
 
-const PASSWORD = { DATABASE_PASSWORD: 'of-a-test' };
+const PASSWORDS = { DATABASE_PASSWORD: 'of-a-test', MIGRATE_PASSWORD: 'of-another' };
 
 /** The services of the Compose project with all its profiles, as Compose reads it. @throws Lacking, Error with what is wrong */
-export const projectOf = async (root, env = PASSWORD) => {
+export const projectOf = async (root, env = PASSWORDS) => {
   const { stdout } = await execute(join(await goTools(), 'compose'), [join(root, 'compose.yaml'), 'observe'], {
     cwd: root,
     env: { PATH: process.env.PATH, ...env },
@@ -24,7 +24,11 @@ export const projectOf = async (root, env = PASSWORD) => {
 
 export const compose = async ({ root }) => {
   const services = await projectOf(root);
-  await assert.rejects(projectOf(root, {}), /DATABASE_PASSWORD/, 'no password is made up');
+  for (const name of Object.keys(PASSWORDS)) {
+    const others = Object.fromEntries(Object.entries(PASSWORDS).filter(([other]) => other !== name));
+    await assert.rejects(projectOf(root, others), new RegExp(name), 'no password is made up');
+  }
+  assert.ok(!JSON.stringify(services.gateway).includes(PASSWORDS.MIGRATE_PASSWORD), 'the service cannot change tables');
   assert.equal(services.gateway.deploy.replicas, 2);
   assert.equal(services.gateway.image, services.migrate.image);
   for (const [name, { volumes = [], ports = [] }] of Object.entries(services)) {

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { migrations } from '../../../migrations/index.ts';
 import { migrationPrivileges, missingPrivileges } from '../../../src/db/mysql/privileges.ts';
@@ -14,6 +14,9 @@ import { runCommand } from '../../harness/app/command.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../../harness/app/database.ts';
 import { startServe } from '../../harness/app/program.ts';
 import { runVerify } from '../../harness/http/verify.ts';
+
+// Whole programs, on a machine that may be busy.
+jest.setTimeout(240_000);
 
 const names = migrations.map(({ name }) => name);
 const LATEST = names.at(-1)!;
