@@ -4,6 +4,7 @@ import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { mayKeepAnswer, type Quota } from '../auth/quotas.ts';
 import { type AnsweredCall, load, save } from './records.ts';
+import { withoutGone } from './shown-rows.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 
 /** By then, the call under way has usually ended. */
@@ -39,7 +40,10 @@ const doOnce = async <C extends { idempotent: IdempotentCall }>(
     calls.map(({ idempotent }) => idempotent),
     now,
   );
-  const objections = calls.map(({ idempotent }) => memory.conflict(idempotent));
+  const objections = await withoutGone(
+    tx,
+    calls.map(({ idempotent }) => ({ call: idempotent, conflict: memory.conflict(idempotent) })),
+  );
   const fresh = calls.filter((_, index) => objections[index] === undefined);
   if (fresh.length === 0) return objections as WriteResult[];
   const results = await make(tx, fresh, now);
@@ -109,7 +113,7 @@ export class Writes {
         async (tx) => {
           const now = this.#now();
           const memory = await load(tx, [idempotent], now);
-          const objection = memory.conflict(idempotent);
+          const [objection] = await withoutGone(tx, [{ call: idempotent, conflict: memory.conflict(idempotent) }]);
           if (look && objection instanceof IdempotentReplay && objection.answer === NOT_KEPT) {
             throw new IdempotentReplay(idempotent.encode(await look(tx)));
           }

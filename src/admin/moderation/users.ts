@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Actor, record } from '../../audit/log.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
-import { hideRecords } from './hidden/hide.ts';
+import { hideRecordsOf } from './hidden/hide.ts';
 import { countHidden } from './hidden/read.ts';
-import { showRecords } from './hidden/show.ts';
+import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import type { Transaction } from '../../db/connection.ts';
@@ -106,7 +106,7 @@ export const suspendUser = async (
   let hidden = 0;
   const hideAll = async (): Promise<void> => {
     for (const removable of removableKinds) {
-      hidden += await hideRecords(db, removable, storedIdToBytes(id), noteRecords(reason, removable.kind));
+      hidden += await hideRecordsOf(db, removable, storedIdToBytes(id), noteRecords(reason, removable.kind));
     }
   };
   await hideAll();
@@ -116,8 +116,8 @@ export const suspendUser = async (
 };
 
 /**
- * Lifts a suspension, and shows the records again that were hidden, with the favorites and reactions they had. To be run
- * again if it was interrupted. @returns how many records it showed @throws AppError USER_NOT_FOUND
+ * Lifts a suspension, and shows the records again that were hidden with the user, with the favorites and reactions they had.
+ * Records that are hidden by themselves stay so. To be run again if it was interrupted. @returns how many records it showed @throws AppError USER_NOT_FOUND
  */
 export const unsuspendUser = async (db: Database, id: string, by: Actor): Promise<number> => {
   const action = 'users unsuspend';
@@ -125,7 +125,7 @@ export const unsuspendUser = async (db: Database, id: string, by: Actor): Promis
   const reason = { by, action, subject: `user ${id}` };
   let shown = 0;
   for (const removable of removableKinds) {
-    shown += await showRecords(db, removable, storedIdToBytes(id), noteHidden(reason, 'shown'));
+    shown += await showRecordsOf(db, removable, storedIdToBytes(id), noteHidden(reason, 'shown'));
   }
   await changeStatus(db, id, by, action, { hiddenAt: null });
   return shown;
