@@ -1,4 +1,4 @@
-import type { Transaction } from '../db/connection.ts';
+import { ForeignKeyError, type Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
@@ -22,6 +22,16 @@ interface Write {
   /** Set for one with an Idempotency-Key. */
   idempotent?: IdempotentCall | undefined;
 }
+
+/** Runs a transaction again that read a row, such as a tag, and referred to it when it had been deleted. */
+const withoutDangling = async <T>(transaction: () => Promise<T>): Promise<T> => {
+  try {
+    return await transaction();
+  } catch (error) {
+    if (!(error instanceof ForeignKeyError)) throw error;
+    return transaction();
+  }
+};
 
 /** The output of a call, or why it was not done. */
 export type WriteResult = { output: unknown } | IdempotentReplay | AppError;
@@ -77,7 +87,7 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
     onCommit();
     return results;
   };
-  return db.transaction(work, deadline, { isIdempotent: isOnce });
+  return withoutDangling(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
 };
 
 /** Runs writes, each in its own transaction. An idempotent write is done once: its answer is stored with its effect. */
@@ -107,8 +117,8 @@ export class Writes {
     work: TransactionWork<Output>,
     look?: TransactionWork<Output>,
   ): Promise<Output> {
-    if (!idempotent) return this.#db.transaction(work, deadline);
-    return this.inFlight(idempotent, () =>
+    if (!idempotent) return withoutDangling(() => this.#db.transaction(work, deadline));
+    const once = (): Promise<Output> =>
       this.#db.transaction(
         async (tx) => {
           const now = this.#now();
@@ -127,8 +137,8 @@ export class Writes {
         },
         deadline,
         { isIdempotent: true },
-      ),
-    );
+      );
+    return this.inFlight(idempotent, () => withoutDangling(once));
   }
 
   /**

@@ -5,6 +5,8 @@ import { type Bytes, idFromBytes, storedIdToBytes } from '../../../db/values.ts'
 import type { ContentKind } from '../../../content/kind.ts';
 import type { HiddenSnapshot } from './snapshot.ts';
 
+const LISTED_AT_ONCE = 200;
+
 /** Where hidden records are read: those of a kind, a number of them at most. */
 interface HiddenRange {
   from: { id: Bytes; isIncluded: boolean };
@@ -36,6 +38,28 @@ export const readHiddenRows = async <Columns>(
     ({ record_id: id, record, ...row }) => Object.assign(JSON.parse(record) as HiddenSnapshot, { id }, row) as Columns,
   );
 };
+
+/** The hidden records of a kind by an author, with the columns they had and why they are hidden, part by part. */
+export async function* readHiddenOf<Columns>(
+  reader: Reader,
+  { table }: ContentKind,
+  authorId: Bytes,
+): AsyncGenerator<Columns[]> {
+  for (let after: Bytes = Buffer.alloc(0); ;) {
+    const rows = await reader.read<HiddenRowColumns>(
+      `SELECT record_id, author_id, record, hidden_at, reason FROM hidden_records
+      WHERE author_id = ? AND kind = ? AND record_id > ? ORDER BY record_id LIMIT ${LISTED_AT_ONCE}`,
+      [authorId, table, after],
+    );
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.record_id;
+    yield rows.map(
+      ({ record_id: id, record, ...row }) =>
+        Object.assign(JSON.parse(record) as HiddenSnapshot, { id }, row) as Columns,
+    );
+  }
+}
 
 /** Which of these records are hidden. */
 export const findHiddenIds = async (reader: Reader, ids: readonly Bytes[]): Promise<Set<string>> => {
@@ -98,8 +122,6 @@ export const readHidden = async <Columns>(
   return { ...(JSON.parse(record) as HiddenSnapshot), ...rest, id } as unknown as Columns & HiddenColumns;
 };
 
-const LISTED_AT_ONCE = 200;
-
 interface HiddenListColumns extends HiddenColumns {
   record_id: Bytes;
   author_id: Bytes;
@@ -122,5 +144,23 @@ export async function* listHidden(
     if (!last) return;
     after = last.record_id;
     yield rows.map(({ record, ...row }) => ({ ...row, title: (JSON.parse(record) as HiddenSnapshot).title }));
+  }
+}
+
+/** The ids of the tags of each hidden record, but those of an author, as its column held them, part by part. */
+export async function* readHiddenTagIds(
+  reader: Reader,
+  exceptAuthor: Bytes = Buffer.alloc(0),
+): AsyncGenerator<string[]> {
+  for (let after: Bytes = Buffer.alloc(0); ;) {
+    const rows = await reader.read<{ record_id: Bytes; record: string }>(
+      `SELECT record_id, record FROM hidden_records WHERE record_id > ? AND author_id <> ?
+      ORDER BY record_id LIMIT ${LISTED_AT_ONCE}`,
+      [after, exceptAuthor],
+    );
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.record_id;
+    yield rows.map(({ record }) => (JSON.parse(record) as HiddenSnapshot).tag_ids);
   }
 }
