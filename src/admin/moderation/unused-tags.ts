@@ -67,7 +67,7 @@ export const findUnusedTags = async (
   return [...found.filter(isMerged), ...found.filter((tag) => !isMerged(tag))];
 };
 
-/** Those of some tags, locked, that no record and no other tag refers to. */
+/** Locks those of some tags that no record and no other tag refers to. */
 const lockUnused = async (tx: Transaction, tags: readonly Tag[]): Promise<Tag[]> => {
   const among = inList(tags.map(({ id }) => id));
   const locked = await tx.read<Tag>(
@@ -85,7 +85,7 @@ const lockUnused = async (tx: Transaction, tags: readonly Tag[]): Promise<Tag[]>
     );
     for (const { id } of links) used.add(id);
   }
-  // Those that were merged into one of them go with it, or keep it.
+  // A tag that was merged into one of them goes with it, or keeps it.
   const going = new Set(locked.map(({ id }) => id).filter((id) => !used.has(id)));
   const merged = await tx.read<{ id: number; merged_into: number }>(
     `SELECT id, merged_into FROM tags WHERE merged_into IN (${sql})`,

@@ -144,7 +144,7 @@ const isBare = async (tx: Transaction, key: Bytes): Promise<boolean> => {
 /** How a user is deleted. */
 interface Deletion {
   action: 'users delete' | 'users erase';
-  /** What the audit log records of the user. */
+  /** The state of the user for the audit log. */
   before: object;
 }
 

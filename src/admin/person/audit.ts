@@ -90,7 +90,7 @@ const withoutTags = <E extends StoredEntry>(entry: E, slugs: ReadonlySet<string>
   const isGone = slugs.has(entry.subject.replace(/^tag /, ''));
   const withoutName = (part: State): unknown => (slugs.has(String(part['slug'])) ? withoutTexts(part) : part);
   const changed = mapStates(entry, (state) => {
-    // What was renamed has no slug beside its name.
+    // A renamed tag has no slug beside its name.
     if (isGone && isState(state) && 'name' in state) return withoutTexts(state);
     return changeParts(state, isTag, withoutName);
   });

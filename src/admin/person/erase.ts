@@ -27,7 +27,7 @@ interface ErasureOptions {
   graceMs?: number;
 }
 
-/** What an erasure took away. */
+/** The counts of an erasure that is done. */
 export interface Erased extends ErasureCounts {
   /** Whether the file of the database was rewritten. */
   vacuumed: boolean;

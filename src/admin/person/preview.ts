@@ -9,7 +9,7 @@ import { readUserState } from '../moderation/users.ts';
 import { countEntriesAbout, isDeleted } from './audit.ts';
 import { countAnswers } from './remains.ts';
 
-/** What a user has, in numbers. */
+/** The counts of a user. */
 export interface UserCounts {
   games: number;
   imagePosts: number;
@@ -20,7 +20,7 @@ export interface UserCounts {
   keys: number;
 }
 
-/** What an erasure takes away, in numbers. */
+/** The counts of an erasure. */
 export interface ErasureCounts extends UserCounts {
   /** Answers that are stored for repetitions. */
   answers: number;
@@ -90,7 +90,7 @@ export const NOTHING: UserCounts = {
   keys: 0,
 };
 
-/** What a user has; `NOTHING` of one who was deleted before, but left traces. @throws AppError USER_NOT_FOUND */
+/** The counts of a user; `NOTHING` for one who was deleted before, but left traces. @throws AppError USER_NOT_FOUND */
 export const readUserCounts = async (db: Database, id: string): Promise<UserCounts> => {
   try {
     const { games, imagePosts, hiddenGames, hiddenImagePosts, engagement, keys } = await readUserState(db, id);
@@ -102,7 +102,7 @@ export const readUserCounts = async (db: Database, id: string): Promise<UserCoun
   }
 };
 
-/** What the erasure of a user would take away. @throws AppError USER_NOT_FOUND */
+/** Counts what the erasure of a user would take away. @throws AppError USER_NOT_FOUND */
 export const previewErasure = async (db: Database, id: string): Promise<ErasureCounts> => {
   const counts = await readUserCounts(db, id);
   const key = storedIdToBytes(id);
