@@ -81,6 +81,7 @@ describe('on a service with a database and limits', () => {
     ['keys', { ran: 4, compared: 1 }],
     ['limits', { ran: 1, compared: 1 }],
     ['moderation', { ran: 11, compared: 2 }],
+    ['erasure', { ran: 7, compared: 2 }],
   ])(
     '%s',
     async (name, expected) => {
