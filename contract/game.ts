@@ -188,7 +188,7 @@ export const game = router('game', {
     effect: 'write',
     input: GameInput,
     output: Game,
-    errors: ['QUOTA_EXCEEDED'],
+    errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     example: { input: exampleGameInput, output: { ...exampleGame, viewer: untouchedViewer } },
   }),
 
@@ -202,7 +202,7 @@ export const game = router('game', {
       games: z.array(GameInput).min(1).max(MAX_BATCH_RECORDS).describe(`The games, 1 to ${MAX_BATCH_RECORDS}`),
     }),
     output: z.object({ items: z.array(Game).describe('The games, in the order of the input') }),
-    errors: ['QUOTA_EXCEEDED'],
+    errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     recordsMember: 'games',
     example: {
       input: { games: [exampleGameInput, plainGameInput] },

@@ -98,7 +98,7 @@ export const image = router('image', {
     effect: 'write',
     input: ImagePostInput,
     output: ImagePost,
-    errors: ['QUOTA_EXCEEDED'],
+    errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     example: { input: exampleImagePostInput, output: { ...exampleImagePost, viewer: untouchedViewer } },
   }),
 
@@ -116,7 +116,7 @@ export const image = router('image', {
         .describe(`The image posts, 1 to ${MAX_BATCH_RECORDS}`),
     }),
     output: z.object({ items: z.array(ImagePost).describe('The image posts, in the order of the input') }),
-    errors: ['QUOTA_EXCEEDED'],
+    errors: ['QUOTA_EXCEEDED', 'IDEMPOTENCY_GONE'],
     recordsMember: 'posts',
     example: {
       input: { posts: [exampleImagePostInput] },

@@ -295,6 +295,17 @@ export const errors = {
     retry: 'after-fixing',
     shouldRetry: false,
   },
+  IDEMPOTENCY_GONE: {
+    status: 422,
+    code: 'UNPROCESSABLE_CONTENT',
+    number: -32022,
+    message: 'What this call published before has been removed since.',
+    hint: 'Nothing was stored by this call. Do not publish the same again: it was taken down, or deleted.',
+    cause: `This API key has made this call with the same \`Idempotency-Key\` within the last ${IDEMPOTENCY_HOURS} hours. Of what it published then, at least one record is gone: whoever runs the service has hidden or deleted it.`,
+    fix: 'Treat the records as published and gone. To publish something else, use a new `Idempotency-Key`.',
+    retry: 'no',
+    shouldRetry: false,
+  },
   BATCH_TOO_LARGE: {
     ...badRequest,
     message: `A batch holds at most ${MAX_BATCH_CALLS} calls.`,

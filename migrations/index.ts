@@ -5,6 +5,7 @@ import { ImageSummaries1763800000004 } from './0004-image-summaries.ts';
 import { Idempotency1763900000005 } from './0005-idempotency.ts';
 import { KeyQuotas1764000000006 } from './0006-key-quotas.ts';
 import { Care1764100000007 } from './0007-care.ts';
+import { Takedowns1764200000008 } from './0008-takedowns.ts';
 import { Maintenance1764300000009 } from './0009-maintenance.ts';
 import { Instances1764400000010 } from './0010-instances.ts';
 
@@ -17,6 +18,7 @@ export const migrations = [
   Idempotency1763900000005,
   KeyQuotas1764000000006,
   Care1764100000007,
+  Takedowns1764200000008,
   Maintenance1764300000009,
   Instances1764400000010,
 ];

@@ -92,7 +92,7 @@ export const record = async (tx: Transaction, by: Actor | undefined, act: AuditE
 };
 
 const TIME_BYTES = 6;
-const timeOf = (id: Bytes): Date => new Date(Buffer.from(id).readUIntBE(0, TIME_BYTES));
+export const timeOf = (id: Bytes): Date => new Date(Buffer.from(id).readUIntBE(0, TIME_BYTES));
 
 const parsed = (state: string | null): unknown => (state === null ? null : JSON.parse(state));
 

@@ -2,9 +2,10 @@ import type { Logger } from 'pino';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Dialect } from '../db/dialect.ts';
+import { inList, partsOf } from '../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { memoize } from '../db/sql/memoize.ts';
-import { idToBytes, storedIdToBytes } from '../db/values.ts';
+import { idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import type { Deadline } from '../deadline.ts';
 
@@ -34,7 +35,18 @@ const store = async (tx: Transaction, uses: ReadonlyMap<string, number>): Promis
     const [keyId = '', day = '', operation = ''] = name.split(' ');
     return [storedIdToBytes(keyId), day, operation, n] as const;
   });
-  await insertValues(tx, addition(tx.dialect), rows);
+  // Keys may have been deleted meanwhile, with their counts.
+  const known = new Set<string>();
+  for (const part of partsOf([...new Set(inOrder.map(([name]) => name.split(' ', 1).join('')))])) {
+    const { sql, parameters } = inList(part.map(storedIdToBytes));
+    const found = await tx.read<{ id: Uint8Array }>(`SELECT id FROM api_keys WHERE id IN (${sql})`, parameters);
+    for (const { id } of found) known.add(idFromBytes(id));
+  }
+  await insertValues(
+    tx,
+    addition(tx.dialect),
+    rows.filter(([id]) => known.has(idFromBytes(id))),
+  );
 };
 
 /**

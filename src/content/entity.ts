@@ -146,6 +146,10 @@ interface HiddenRecordRow {
   kind: string;
   /** JSON of its row. */
   record: string;
+  /** Since when it is hidden by itself; null if only its author's records are hidden. */
+  hiddenAt: Date | null;
+  /** Why it is hidden by itself. */
+  reason: string | null;
 }
 interface HiddenMarkRow {
   recordId: string;
@@ -153,15 +157,25 @@ interface HiddenMarkRow {
   mark: 'favorite' | 'like' | 'dislike';
 }
 
-/** Records of users whose content is hidden, and what others did to them: see `admin/moderation/hidden/`. */
+/** The length of the reason for which a record is hidden. */
+export const HIDDEN_REASON_LENGTH = 500;
+
+/** Records that are hidden, by themselves or with their author, and what users did to them: see `admin/moderation/hidden/`. */
 export const hiddenEntities = (engine: Engine): EntitySchema[] => {
-  const { id, text, longText } = columnTypes(engine);
+  const { id, text, longText, time } = columnTypes(engine);
   const key = (name: string) => ({ ...id, name, primary: true, transformer: idTransformer }) as const;
   return [
     new EntitySchema<HiddenRecordRow>({
       name: 'HiddenRecord',
       tableName: 'hidden_records',
-      columns: { authorId: key('author_id'), recordId: key('record_id'), kind: text(16), record: longText },
+      columns: {
+        authorId: key('author_id'),
+        recordId: key('record_id'),
+        kind: text(16),
+        record: longText,
+        hiddenAt: { ...time, name: 'hidden_at', nullable: true },
+        reason: { ...text(HIDDEN_REASON_LENGTH), nullable: true },
+      },
       indices: [{ name: 'hidden_records_record', columns: ['recordId'], unique: true }],
     }),
     new EntitySchema<HiddenMarkRow>({

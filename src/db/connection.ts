@@ -61,6 +61,8 @@ export interface Connection {
   isForeignKeyError: (error: unknown) => boolean;
   /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
   isUnreachable: (error: unknown) => boolean;
+  /** Has the files hold nothing of deleted rows; undefined where an engine cannot do that, or has no file. */
+  scrub?: () => Promise<void>;
   /** Closes all connections. Running statements fail. */
   close: () => Promise<void>;
 }

@@ -175,6 +175,12 @@ export class Database extends WorkloadPool {
     }
   }
 
+  /** Has the files of the database hold nothing of deleted rows. Returns whether the engine can do that. */
+  async scrub(): Promise<boolean> {
+    await this.connection.scrub?.();
+    return this.connection.scrub !== undefined;
+  }
+
   /** Asks whether the database answers. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
   async ping(deadline?: Deadline): Promise<void> {
     await this.health.read('SELECT 1', [], deadline);

@@ -3,6 +3,7 @@ import { gameKind } from './kind.ts';
 import type { ListPage } from '../content/read/list/list.ts';
 import type { Draft } from '../content/write/publish.ts';
 import { publish } from '../content/write/publisher.ts';
+import { publishedRows, showing } from '../content/write/replays.ts';
 import { type ContentRecord, withTags } from '../content/records.ts';
 import type { ContentContext } from '../content/context.ts';
 import type { Caller } from '../auth/verifier.ts';
@@ -92,7 +93,8 @@ export const createGames = <Output>(
 ): Promise<Output> => {
   const drafts = inputs.map(gameDraft);
   const quota = quotaOf(call.caller);
-  return writes.do(call, async (tx) => view(await publish(tx, gameKind, call.caller.userId, drafts, now(), quota)));
+  const once = { deadline: call.deadline, idempotent: showing(call.idempotent, publishedRows(gameKind)) };
+  return writes.do(once, async (tx) => view(await publish(tx, gameKind, call.caller.userId, drafts, now(), quota)));
 };
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { idempotencyKey } from '../../contract/index.ts';
+import { idempotencyKey, type Reason } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 
 const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
@@ -9,12 +9,24 @@ const USABLE = new RegExp(idempotencyKey.pattern);
 export interface IdempotentCall {
   /** Identifies the call and its repetitions, 32 bytes. */
   callHash: Buffer;
-  /** The API key it came with. */
+  /** The API key it came with, and its user. */
   apiKeyId: string;
+  userId: string;
   /** The digest of the input, 32 bytes. */
   inputHash: () => Buffer;
   /** Encodes an output as the answer. @throws ZodError for what the contract does not allow */
   encode: (output: unknown) => string;
+  /** The rows that a stored answer shows: it is repeated only while all of them are there. */
+  shown?: ShownRows;
+}
+
+/** Rows of a table that stored answers show. */
+export interface ShownRows {
+  table: string;
+  /** The ids of the rows that an answer shows. */
+  idsIn: (answer: string) => readonly string[];
+  /** The reason that takes the place of an answer whose rows are gone. */
+  gone: Reason;
 }
 
 /** Stands for an answer that was not stored. */
@@ -43,8 +55,9 @@ const canonical = (value: unknown): string =>
 interface CallDescription {
   /** The header `Idempotency-Key`. */
   key: string;
-  /** The API key it came with. */
+  /** The API key it came with, and its user. */
   apiKeyId: string;
+  userId: string;
   operation: string;
   /** The position in a batch; 0 for a single call. */
   position: number;
@@ -60,6 +73,7 @@ interface CallDescription {
 export const idempotentCall = ({
   key,
   apiKeyId,
+  userId,
   operation,
   position,
   input,
@@ -70,6 +84,7 @@ export const idempotentCall = ({
   return {
     callHash: sha256(JSON.stringify([apiKeyId, operation, position, key])),
     apiKeyId,
+    userId,
     inputHash: () => (inputHash ??= sha256(canonical(input()))),
     encode,
   };

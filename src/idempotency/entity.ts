@@ -1,5 +1,5 @@
 import { EntitySchema } from 'typeorm';
-import { columnTypes } from '../db/sql/columns.ts';
+import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import type { Bytes } from '../db/values.ts';
 
@@ -9,6 +9,8 @@ interface IdempotencyRow {
   callHash: Buffer;
   inputHash: Buffer;
   answer: string;
+  /** The user who made the call; null if an instance of an earlier version stored it. */
+  userId: string | null;
 }
 
 /** The columns of a record, as the drivers return them. */
@@ -20,7 +22,7 @@ export interface IdempotencyColumns {
 
 /** Stored in the order of time: an order by random hashes would write to another page each time. */
 export const idempotencyEntity = (engine: Engine): EntitySchema<IdempotencyRow> => {
-  const { hash, longText, time } = columnTypes(engine);
+  const { id, hash, longText, time } = columnTypes(engine);
   return new EntitySchema<IdempotencyRow>({
     name: 'IdempotencyRecord',
     tableName: 'idempotency_records',
@@ -29,6 +31,7 @@ export const idempotencyEntity = (engine: Engine): EntitySchema<IdempotencyRow> 
       callHash: { ...hash, name: 'call_hash', primary: true },
       inputHash: { ...hash, name: 'input_hash' },
       answer: longText,
+      userId: { ...id, name: 'user_id', nullable: true, transformer: idTransformer },
     },
     indices: [{ name: 'idempotency_records_call', columns: ['callHash'], unique: true }],
   });

@@ -5,7 +5,7 @@ import type { Dialect } from '../db/dialect.ts';
 import { chunksOf, padded, placeholders } from '../db/sql/in-list.ts';
 import { insertInto } from '../db/sql/insert.ts';
 import { memoizeBySize, memoize } from '../db/sql/memoize.ts';
-import { type Bytes, timeToDb } from '../db/values.ts';
+import { type Bytes, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { IdempotencyColumns } from './entity.ts';
 import { type IdempotentCall, IdempotentReplay } from './call.ts';
@@ -25,8 +25,8 @@ const removal = memoizeBySize(
 const insertion = memoize(({ insertIgnore }: Dialect) =>
   memoizeBySize(
     (rows) =>
-      `${insertIgnore} INTO idempotency_records (created_at, call_hash, input_hash, answer)
-      VALUES ${Array<string>(rows).fill('(?, ?, ?, ?)').join(', ')}`,
+      `${insertIgnore} INTO idempotency_records (created_at, call_hash, input_hash, answer, user_id)
+      VALUES ${Array<string>(rows).fill('(?, ?, ?, ?, ?)').join(', ')}`,
   ),
 );
 
@@ -86,7 +86,13 @@ export const save = async (
   // In one order, so that transactions do not deadlock.
   const inOrder = made.toSorted((a, b) => Buffer.compare(a.call.callHash, b.call.callHash));
   for (const chunk of chunksOf(inOrder)) {
-    const values = chunk.flatMap(({ call, answer }) => [time, call.callHash, call.inputHash(), answer]);
+    const values = chunk.flatMap(({ call, answer }) => [
+      time,
+      call.callHash,
+      call.inputHash(),
+      answer,
+      storedIdToBytes(call.userId),
+    ]);
     if ((await tx.execute(insert(chunk.length), values)) < chunk.length) throw new RetryTransaction();
   }
 };

@@ -1,9 +1,10 @@
-import type { Transaction } from '../db/connection.ts';
+import { ForeignKeyError, type Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { mayKeepAnswer, type Quota } from '../auth/quotas.ts';
 import { type AnsweredCall, load, save } from './records.ts';
+import { withoutGone } from './shown-rows.ts';
 import { NOT_KEPT, type IdempotentCall, IdempotentReplay } from './call.ts';
 
 /** By then, the call under way has usually ended. */
@@ -22,6 +23,16 @@ interface Write {
   idempotent?: IdempotentCall | undefined;
 }
 
+/** Runs a transaction again that read a row, such as a tag, and referred to it when it had been deleted. */
+const withoutDangling = async <T>(transaction: () => Promise<T>): Promise<T> => {
+  try {
+    return await transaction();
+  } catch (error) {
+    if (!(error instanceof ForeignKeyError)) throw error;
+    return transaction();
+  }
+};
+
 /** The output of a call, or why it was not done. */
 export type WriteResult = { output: unknown } | IdempotentReplay | AppError;
 
@@ -39,7 +50,10 @@ const doOnce = async <C extends { idempotent: IdempotentCall }>(
     calls.map(({ idempotent }) => idempotent),
     now,
   );
-  const objections = calls.map(({ idempotent }) => memory.conflict(idempotent));
+  const objections = await withoutGone(
+    tx,
+    calls.map(({ idempotent }) => ({ call: idempotent, conflict: memory.conflict(idempotent) })),
+  );
   const fresh = calls.filter((_, index) => objections[index] === undefined);
   if (fresh.length === 0) return objections as WriteResult[];
   const results = await make(tx, fresh, now);
@@ -73,7 +87,7 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
     onCommit();
     return results;
   };
-  return db.transaction(work, deadline, { isIdempotent: isOnce });
+  return withoutDangling(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
 };
 
 /** Runs writes, each in its own transaction. An idempotent write is done once: its answer is stored with its effect. */
@@ -103,13 +117,13 @@ export class Writes {
     work: TransactionWork<Output>,
     look?: TransactionWork<Output>,
   ): Promise<Output> {
-    if (!idempotent) return this.#db.transaction(work, deadline);
-    return this.inFlight(idempotent, () =>
+    if (!idempotent) return withoutDangling(() => this.#db.transaction(work, deadline));
+    const once = (): Promise<Output> =>
       this.#db.transaction(
         async (tx) => {
           const now = this.#now();
           const memory = await load(tx, [idempotent], now);
-          const objection = memory.conflict(idempotent);
+          const [objection] = await withoutGone(tx, [{ call: idempotent, conflict: memory.conflict(idempotent) }]);
           if (look && objection instanceof IdempotentReplay && objection.answer === NOT_KEPT) {
             throw new IdempotentReplay(idempotent.encode(await look(tx)));
           }
@@ -123,8 +137,8 @@ export class Writes {
         },
         deadline,
         { isIdempotent: true },
-      ),
-    );
+      );
+    return this.inFlight(idempotent, () => withoutDangling(once));
   }
 
   /**

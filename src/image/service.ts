@@ -4,6 +4,7 @@ import { imageKind } from './kind.ts';
 import type { ListPage } from '../content/read/list/list.ts';
 import { countTags, type Draft, insertTagLinks, joinTagIds, recordSearchText } from '../content/write/publish.ts';
 import { publish } from '../content/write/publisher.ts';
+import { publishedRows, showing } from '../content/write/replays.ts';
 import { type ContentRecord, readRecord } from '../content/records.ts';
 import type { ContentContext } from '../content/context.ts';
 import type { Transaction } from '../db/connection.ts';
@@ -84,7 +85,8 @@ export const createImagePosts = <Output>(
 ): Promise<Output> => {
   const drafts = inputs.map(imagePostDraft);
   const quota = quotaOf(call.caller);
-  return writes.do(call, async (tx) => view(await publish(tx, imageKind, call.caller.userId, drafts, now(), quota)));
+  const once = { deadline: call.deadline, idempotent: showing(call.idempotent, publishedRows(imageKind)) };
+  return writes.do(once, async (tx) => view(await publish(tx, imageKind, call.caller.userId, drafts, now(), quota)));
 };
 
 /** The members of a row that hold the images, undefined for none given. */
@@ -131,7 +133,9 @@ export const updateImagePost = <Output>(
     }
     return look(tx);
   };
-  return writes.do(call, change, look);
+  const { table, notFound } = imageKind;
+  const idempotent = showing(call.idempotent, { table, idsIn: () => [id], gone: notFound });
+  return writes.do({ deadline: call.deadline, idempotent }, change, look);
 };
 
 interface OwnPost {

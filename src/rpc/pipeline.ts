@@ -234,6 +234,14 @@ export class RpcPipeline {
     // ts-rest encodes the output of a handler in the same way.
     const encode = (output: unknown): string =>
       JSON.stringify(route.responses[200].parse({ result: { data: { json: output } } }));
-    return idempotentCall({ key, apiKeyId: caller.key.id, operation: id, position, input, encode });
+    return idempotentCall({
+      key,
+      apiKeyId: caller.key.id,
+      userId: caller.userId,
+      operation: id,
+      position,
+      input,
+      encode,
+    });
   }
 }

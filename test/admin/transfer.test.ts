@@ -9,6 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
+import { removableImages } from '../../src/admin/moderation/kinds.ts';
+import { readRecordState } from '../../src/admin/moderation/records.ts';
+import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
 import { suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
 import { Database } from '../../src/db/database.ts';
 import { insertRows } from '../../src/db/sql/insert.ts';
@@ -118,6 +121,8 @@ const fill = async (app: TestApp) => {
   await app.call('game.toggleReaction', { gameId: secret.id, type: 'dislike' }, suspended.key);
   await suspendUser(db, suspended.id, BY, { hide: false });
   await suspendUser(db, hidden.id, BY, { hide: true, settle: async () => {} });
+  // By itself, besides being hidden with its author.
+  await hideRecord(db, removableImages, image.id, { reason: 'stolen', by: BY });
   return { hot, odd, changed, post, suspended, hidden, secret, image };
 };
 
@@ -184,7 +189,11 @@ describe('an export', () => {
       ] as const) {
         await other.fail(operation, { id }, 404);
       }
-      expect(await unsuspendUser(other.context.db, made.hidden.id, BY)).toBe(2);
+      const state = await readRecordState(db, removableImages.kind, made.image.id);
+      expect(state).toMatchObject({ hiddenReason: 'stolen', hiddenAt: expect.any(String) });
+      expect(await readRecordState(other.context.db, removableImages.kind, made.image.id)).toEqual(state);
+      expect(await unsuspendUser(other.context.db, made.hidden.id, BY)).toBe(1);
+      expect(await unhideRecord(other.context.db, removableImages, made.image.id, BY)).toBe(true);
       await expectRightCounters(other.context.db);
       expect(await other.call('game.getById', { id: made.secret.id })).toMatchObject({
         title: 'Secret',

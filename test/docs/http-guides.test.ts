@@ -80,7 +80,8 @@ describe('on a service with a database and limits', () => {
   test.each([
     ['keys', { ran: 4, compared: 1 }],
     ['limits', { ran: 1, compared: 1 }],
-    ['moderation', { ran: 10, compared: 2 }],
+    ['moderation', { ran: 11, compared: 2 }],
+    ['erasure', { ran: 7, compared: 2 }],
   ])(
     '%s',
     async (name, expected) => {
@@ -123,8 +124,8 @@ describe('on a service with a database and limits', () => {
       await runCli(['migrate', '--to', before], { env });
       const ran = await runGuide(guide, { address: service.base, folder, env: { ...process.env, ...env } });
       expectAll(ran, { ran: 5, compared: 1 });
-      expect(await readFile(join(directory, 'upgrade.sql'), 'utf8')).toContain('ALTER TABLE users ADD COLUMN');
-      expect(await readFile(join(directory, 'back.sql'), 'utf8')).toContain('DROP TABLE');
+      expect(await readFile(join(directory, 'upgrade.sql'), 'utf8')).toContain('ALTER TABLE hidden_records ADD COLUMN');
+      expect(await readFile(join(directory, 'back.sql'), 'utf8')).toContain('DROP COLUMN');
       const { stdout } = await runCli(['migrate', '--status'], { env });
       expect(stdout).toMatch(/^pending /m);
     },

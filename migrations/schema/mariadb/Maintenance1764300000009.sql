@@ -105,6 +105,8 @@ CREATE TABLE `hidden_records` (
   `record_id` binary(16) NOT NULL,
   `kind` varchar(16) NOT NULL,
   `record` mediumtext NOT NULL,
+  `hidden_at` datetime(3) DEFAULT NULL,
+  `reason` varchar(500) DEFAULT NULL,
   PRIMARY KEY (`author_id`,`record_id`),
   UNIQUE KEY `hidden_records_record` (`record_id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
@@ -114,6 +116,7 @@ CREATE TABLE `idempotency_records` (
   `call_hash` binary(32) NOT NULL,
   `input_hash` binary(32) NOT NULL,
   `answer` mediumtext NOT NULL,
+  `user_id` binary(16) DEFAULT NULL,
   PRIMARY KEY (`created_at`,`call_hash`),
   UNIQUE KEY `idempotency_records_call` (`call_hash`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -42,11 +42,11 @@ CREATE INDEX games_views ON games (view_count, created_at, id, game_type);
 
 CREATE TABLE "hidden_marks" ("record_id" blob NOT NULL, "user_id" blob NOT NULL, "mark" varchar(8) NOT NULL, PRIMARY KEY ("record_id", "user_id", "mark"));
 
-CREATE TABLE "hidden_records" ("author_id" blob NOT NULL, "record_id" blob NOT NULL, "kind" varchar(16) NOT NULL, "record" text NOT NULL, PRIMARY KEY ("author_id", "record_id"));
+CREATE TABLE "hidden_records" ("author_id" blob NOT NULL, "record_id" blob NOT NULL, "kind" varchar(16) NOT NULL, "record" text NOT NULL, hidden_at datetime, reason varchar(500), PRIMARY KEY ("author_id", "record_id"));
 
 CREATE UNIQUE INDEX "hidden_records_record" ON "hidden_records" ("record_id") ;
 
-CREATE TABLE "idempotency_records" ("created_at" datetime NOT NULL, "call_hash" blob NOT NULL, "input_hash" blob NOT NULL, "answer" text NOT NULL, PRIMARY KEY ("created_at", "call_hash"));
+CREATE TABLE "idempotency_records" ("created_at" datetime NOT NULL, "call_hash" blob NOT NULL, "input_hash" blob NOT NULL, "answer" text NOT NULL, user_id blob, PRIMARY KEY ("created_at", "call_hash"));
 
 CREATE UNIQUE INDEX "idempotency_records_call" ON "idempotency_records" ("call_hash") ;
 

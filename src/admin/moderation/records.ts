@@ -2,13 +2,14 @@ import { type Actor, record } from '../../audit/log.ts';
 import type { RemovableKind } from '../../content/write/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import { deleteHiddenRecord } from './hidden/delete.ts';
-import { readHidden } from './hidden/read.ts';
+import { type HiddenColumns, readHidden } from './hidden/read.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { tagIdsOf } from '../../content/tag-ids.ts';
 import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, idToBytes, listFromDb, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
 import { readTags } from '../../content/tag/service.ts';
+import { commandOf } from './kinds.ts';
 import { noteRecords } from './removal.ts';
 
 /** A record as operators see it. */
@@ -23,8 +24,13 @@ export interface RecordState {
   likes: number;
   dislikes: number;
   favorites: number;
-  /** Whether the API does not show it, since its author's records are hidden. */
+  /** Whether the API does not show it, since it is hidden by itself or with its author. */
   isHidden: boolean;
+  /** Since when it is hidden by itself, and why. */
+  hiddenAt: string | null;
+  hiddenReason: string | null;
+  /** Since when it is hidden with its author. */
+  authorHiddenAt: string | null;
   createdAt: string;
   updatedAt: string;
   /** The other columns of the record, as they are stored. */
@@ -44,6 +50,8 @@ interface Columns {
   created_at: string;
   updated_at: string;
 }
+
+const optionalTime = (stored: string | null | undefined): string | null => (stored ? timeFromDb(stored) : null);
 
 const tagNamesOf = async (db: Database, list: string): Promise<string[]> => {
   const ids = listFromDb(list);
@@ -65,7 +73,7 @@ const stateOf = async (
   db: Database,
   kind: ContentKind,
   row: Columns & Record<string, unknown>,
-  isHidden: boolean,
+  hidden: HiddenColumns | undefined,
 ): Promise<RecordState> => ({
   id: idFromBytes(row.id),
   title: row.title,
@@ -76,7 +84,10 @@ const stateOf = async (
   likes: row.like_count,
   dislikes: row.dislike_count,
   favorites: row.favorite_count,
-  isHidden,
+  isHidden: hidden !== undefined,
+  hiddenAt: optionalTime(hidden?.hidden_at),
+  hiddenReason: hidden?.reason ?? null,
+  authorHiddenAt: optionalTime(hidden?.author_hidden_at),
   createdAt: timeFromDb(row.created_at),
   updatedAt: timeFromDb(row.updated_at),
   details: Object.fromEntries(
@@ -97,10 +108,10 @@ export const readRecordState = async (db: Database, kind: ContentKind, id: strin
     FROM ${kind.table} r JOIN users u ON u.id = r.author_id WHERE r.id = ?`,
     [key],
   );
-  if (row) return stateOf(db, kind, row, false);
+  if (row) return stateOf(db, kind, row, undefined);
   const hidden = await readHidden<Columns & Record<string, unknown>>(db, kind, key);
   if (!hidden) throw new AppError(kind.notFound, { hint: id });
-  return stateOf(db, kind, hidden, true);
+  return stateOf(db, kind, hidden, hidden);
 };
 
 /** Deletes a record, be it hidden, with all that hangs on it. Returns whether it was there. */
@@ -108,7 +119,7 @@ export const deleteRecord = async (db: Database, removable: RemovableKind, id: s
   const { kind } = removable;
   const key = idToBytes(id);
   if (!key) return false;
-  const action = `${kind.table === 'games' ? 'games' : 'images'} delete`;
+  const action = `${commandOf(kind)} delete`;
   const removed = await removeRecords(db, removable, [key], { before: noteRecords({ by, action }, kind) });
   if (removed > 0) return true;
   return deleteHiddenRecord(db, kind, key, async (tx, { title, authorId }) => {

@@ -10,6 +10,10 @@ export interface Reason {
   action: string;
   /** The subject of the audit event; the records themselves by default. */
   subject?: string;
+  /** The state of the records afterwards, if they are only hidden. */
+  after?: object;
+  /** Whether their ids alone are recorded, without titles. */
+  isNameless?: boolean;
 }
 
 /** The same actor with the current time, since a long removal spans several events. */
@@ -17,7 +21,7 @@ const nowOf = ({ name }: Actor): Actor => ({ name, now: new Date() });
 
 /** Records in the audit log which records are deleted, in the transaction that deletes them. */
 export const noteRecords =
-  ({ by, action, subject }: Reason, { table }: ContentKind) =>
+  ({ by, action, subject, after, isNameless = false }: Reason, { table }: ContentKind) =>
   async (tx: Transaction, records: readonly RecordToDelete[]): Promise<void> => {
     const gone = records.map(({ id, title, author_id: authorId }) => ({
       id: idFromBytes(id),
@@ -25,8 +29,9 @@ export const noteRecords =
       authorId: idFromBytes(authorId),
     }));
     const [first] = gone;
+    const left = isNameless ? gone.map(({ id }) => id) : gone;
     const about = subject ?? `${table} ${gone.length === 1 ? (first?.id ?? '') : `(${gone.length})`}`;
-    await record(tx, nowOf(by), { action, subject: about, before: { [table]: gone } });
+    await record(tx, nowOf(by), { action, subject: about, before: { [table]: left }, ...(after && { after }) });
   };
 
 /** Records in the audit log that hidden records were shown or deleted, in the same transaction. */

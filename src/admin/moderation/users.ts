@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Actor, record } from '../../audit/log.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
-import { hideRecords } from './hidden/hide.ts';
+import { hideRecordsOf } from './hidden/hide.ts';
 import { countHidden } from './hidden/read.ts';
-import { showRecords } from './hidden/show.ts';
+import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
 import type { Transaction } from '../../db/connection.ts';
@@ -106,7 +106,7 @@ export const suspendUser = async (
   let hidden = 0;
   const hideAll = async (): Promise<void> => {
     for (const removable of removableKinds) {
-      hidden += await hideRecords(db, removable, storedIdToBytes(id), noteRecords(reason, removable.kind));
+      hidden += await hideRecordsOf(db, removable, storedIdToBytes(id), noteRecords(reason, removable.kind));
     }
   };
   await hideAll();
@@ -116,8 +116,9 @@ export const suspendUser = async (
 };
 
 /**
- * Lifts a suspension, and shows the records again that were hidden, with the favorites and reactions they had. To be run
- * again if it was interrupted. @returns how many records it showed @throws AppError USER_NOT_FOUND
+ * Lifts a suspension, and shows the records again that were hidden with the user, with the favorites and reactions they had.
+ * Records that are hidden by themselves stay so. To be run again if it was interrupted.
+ * @returns how many records it showed @throws AppError USER_NOT_FOUND
  */
 export const unsuspendUser = async (db: Database, id: string, by: Actor): Promise<number> => {
   const action = 'users unsuspend';
@@ -125,7 +126,7 @@ export const unsuspendUser = async (db: Database, id: string, by: Actor): Promis
   const reason = { by, action, subject: `user ${id}` };
   let shown = 0;
   for (const removable of removableKinds) {
-    shown += await showRecords(db, removable, storedIdToBytes(id), noteHidden(reason, 'shown'));
+    shown += await showRecordsOf(db, removable, storedIdToBytes(id), noteHidden(reason, 'shown'));
   }
   await changeStatus(db, id, by, action, { hiddenAt: null });
   return shown;
@@ -140,8 +141,15 @@ const isBare = async (tx: Transaction, key: Bytes): Promise<boolean> => {
   return (await tx.read('SELECT record_id FROM hidden_records WHERE author_id = ? LIMIT 1', [key])).length === 0;
 };
 
+/** How a user is deleted. */
+interface Deletion {
+  action: 'users delete' | 'users erase';
+  /** The state of the user for the audit log. */
+  before: object;
+}
+
 /** Deletes a user who has nothing left. Returns whether that was so. */
-const deleteBare = (db: Database, id: string, by: Actor, before: UserState): Promise<boolean> =>
+const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Deletion): Promise<boolean> =>
   db.transaction(async (tx) => {
     const key = storedIdToBytes(id);
     await lockUser(tx, id);
@@ -154,7 +162,7 @@ const deleteBare = (db: Database, id: string, by: Actor, before: UserState): Pro
       }
     }
     await deleteUserRow(tx, id);
-    await record(tx, { name: by.name, now: new Date() }, { action: 'users delete', subject: `user ${id}`, before });
+    await record(tx, { name: by.name, now: new Date() }, { action, subject: `user ${id}`, before });
     return true;
   });
 
@@ -163,12 +171,15 @@ const deleteBare = (db: Database, id: string, by: Actor, before: UserState): Pro
  * no transaction is long. It suspends the user first, so that nothing is added meanwhile. To be run again if it was
  * interrupted. @throws AppError USER_NOT_FOUND
  */
-export const deleteUser = async (db: Database, id: string, by: Actor): Promise<void> => {
-  const action = 'users delete';
+export const deleteUser = async (db: Database, id: string, by: Actor): Promise<void> =>
+  deleteAs(db, id, by, { action: 'users delete', before: await readUserState(db, id) });
+
+/** As `deleteUser`, by this action; as `users erase`, it records no names. @throws AppError USER_NOT_FOUND */
+export const deleteAs = async (db: Database, id: string, by: Actor, deletion: Deletion): Promise<void> => {
+  const { action } = deletion;
   const key = storedIdToBytes((await readUser(db, id)) && id);
-  const before = await readUserState(db, id);
   await changeStatus(db, id, by, action, { suspendedAt: by.now });
-  const reason = { by, action, subject: `user ${id}` };
+  const reason = { by, action, subject: `user ${id}`, isNameless: action === 'users erase' };
   do {
     for (const removable of removableKinds) {
       const removal = { before: noteRecords(reason, removable.kind) };
@@ -176,5 +187,5 @@ export const deleteUser = async (db: Database, id: string, by: Actor): Promise<v
       await removeEngagementOf(db, removable.kind, key);
     }
     await deleteHidden(db, key, noteHidden(reason, 'deleted'));
-  } while (!(await deleteBare(db, id, by, before)));
+  } while (!(await deleteBare(db, id, by, deletion)));
 };

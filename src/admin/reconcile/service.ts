@@ -6,6 +6,7 @@ import { searchKinds } from '../../app/schema.ts';
 import { countDocuments } from '../../search/indexing/rebuild.ts';
 import { checkCounters } from './counters.ts';
 import { type ReconcileFinding, ReconcileFindings } from './finding.ts';
+import { checkHidden } from './hidden.ts';
 import { checkMergedTags } from './merged-tags.ts';
 import { checkTable, ownerTables, recordTables, sampleTable } from './rows.ts';
 import { checkSearch } from './search.ts';
@@ -29,8 +30,8 @@ export const countRowsToCompare = async (db: Database): Promise<number> => {
 
 /**
  * Compares redundant data: counters with the rows they count, columns with the rows and columns they repeat, the search index
- * with the records. With `fix` it corrects the differences, and fills columns that an older version beside this one left
- * empty. Safe beside a running service: one statement reads both sides of a comparison, which the service changes in one
+ * with the records, and hidden records with those that are shown. With `fix` it corrects the differences, and fills columns
+ * that an older version beside this one left empty. Safe beside a running service: one statement reads both sides of a comparison, which the service changes in one
  * transaction, and a correction compares again under the service's lock. Derived data is compared after its sources.
  */
 export const reconcile = async (
@@ -46,6 +47,7 @@ export const reconcile = async (
       }
     }
   };
+  findings.note(await checkHidden(db, fix));
   await check(recordTables(db.dialect));
   findings.note(await checkMergedTags(db, [gameKind, imageKind], fix));
   await check([...ownerTables]);

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { Timestamp, wholeNumber } from '../../../contract/common.ts';
 import { contract, type Issue, issuesOf } from '../../../contract/index.ts';
+import { label } from '../../../contract/text.ts';
+import { HIDDEN_REASON_LENGTH } from '../../content/entity.ts';
 import { idToBytes } from '../../db/values.ts';
 
 /** The first line names the format and its version. A version that older programs cannot read gets another number. */
@@ -78,6 +80,9 @@ const recordMembers = {
   updatedAt: Instant,
   /** Whether the API does not show it. */
   isHidden: z.literal(true).optional(),
+  /** Since when it is hidden by itself, and why. */
+  hiddenAt: Instant.optional(),
+  hiddenReason: label(HIDDEN_REASON_LENGTH).optional(),
   viewCount: wholeNumber(0, MAX_VIEWS),
   ...reactionsMembers,
 };

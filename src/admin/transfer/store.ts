@@ -1,4 +1,5 @@
 import { findHiddenIds } from '../moderation/hidden/read.ts';
+import type { HideCause } from '../moderation/hidden/snapshot.ts';
 import { storeHidden, storeHiddenEngagement } from '../moderation/hidden/store.ts';
 import type { ContentKind } from '../../content/kind.ts';
 import { type Publication, publishAll } from '../../content/write/publish.ts';
@@ -19,7 +20,7 @@ import { insertUsers, type NewUser } from '../../user/service.ts';
 import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
 
 /** A record to publish, with its favorites and reactions. */
-type ImportedRecord = Publication & Reactions & { isHidden: boolean };
+type ImportedRecord = Publication & Reactions & { isHidden: boolean; cause?: HideCause | undefined };
 
 /** The lines of a batch as they are to be stored, by what they are. All records are of one kind. */
 export interface Checked {
@@ -70,6 +71,11 @@ const toUser = ({ createdAt, updatedAt, ...profile }: LineOf<'user'>): NewUser =
   hiddenAt: optionalDate(profile.hiddenAt),
 });
 
+const causeOf = ({ hiddenAt, updatedAt }: LineOf<'game'> | LineOf<'image'>, reason: string): HideCause => ({
+  reason,
+  at: new Date(hiddenAt ?? updatedAt),
+});
+
 const toRecord = (line: LineOf<'game'> | LineOf<'image'>, draft: Publication['draft']): ImportedRecord => ({
   id: line.id,
   authorId: line.authorId,
@@ -77,6 +83,7 @@ const toRecord = (line: LineOf<'game'> | LineOf<'image'>, draft: Publication['dr
   likes: line.likes,
   dislikes: line.dislikes,
   isHidden: line.isHidden === true,
+  cause: line.hiddenReason === undefined ? undefined : causeOf(line, line.hiddenReason),
   createdAt: new Date(line.createdAt),
   updatedAt: new Date(line.updatedAt),
   draft,
@@ -148,8 +155,9 @@ const storeHiddenRecords = async (
   kind: ContentKind,
   records: readonly ImportedRecord[],
 ): Promise<void> => {
-  if (records.length === 0) return;
-  await storeHidden(tx, kind, records);
+  for (const some of [records.filter(({ cause }) => cause), records.filter(({ cause }) => !cause)]) {
+    if (some.length > 0) await storeHidden(tx, kind, some);
+  }
   for (const record of records) await addHiddenReactions(tx, record.id, record);
 };
 

@@ -9,9 +9,15 @@ import type { Reactions, LineOf } from './format.ts';
 // Rows as lines, their members always in the same order. `JSON.stringify` leaves undefined members out.
 
 /** The columns of a record, without those of its author. */
-export type ExportedColumns = Omit<SharedColumns, 'author_nickname' | 'author_avatar'> & { isHidden?: true };
+export interface ExportedColumns extends Omit<SharedColumns, 'author_nickname' | 'author_avatar'> {
+  /** Set for a hidden record; the other two as well if it is hidden by itself. */
+  isHidden?: true;
+  hidden_at?: string | null;
+  reason?: string | null;
+}
 
-const optionalTime = (stored: string | null): string | undefined => (stored === null ? undefined : timeFromDb(stored));
+const optionalTime = (stored: string | null | undefined): string | undefined =>
+  stored === null || stored === undefined ? undefined : timeFromDb(stored);
 
 /** The columns of a user, with what concerns operators only. */
 export type FullUserColumns = UserColumns & { suspended_at: string | null; hidden_at: string | null };
@@ -39,6 +45,8 @@ const orNone = <T>(list: readonly T[] | undefined): T[] | undefined =>
 const recordEnd = (row: ExportedColumns, tagNames: string[], { favorites, likes, dislikes }: Reactions) => ({
   tagNames,
   isHidden: row.isHidden,
+  hiddenAt: optionalTime(row.hidden_at),
+  hiddenReason: row.reason ?? undefined,
   viewCount: countFromDb(row.view_count),
   createdAt: timeFromDb(row.created_at),
   updatedAt: timeFromDb(row.updated_at),

@@ -8,6 +8,7 @@ import { AppError } from '../../errors.ts';
 import { doTogether, type WriteResult, type Writes } from '../../idempotency/writes.ts';
 import type { Caller } from '../../auth/verifier.ts';
 import type { Call } from '../../procedure.ts';
+import { showing } from '../write/replays.ts';
 import { type ToggleOutcome, type Reaction, tableOf, type Toggle, toggleInOrder } from './toggle.ts';
 
 /** The record was locked: of what a mark refers to, it can be but the user who was deleted meanwhile. */
@@ -89,10 +90,11 @@ export class Toggles {
 
   async #toggle<Output>(
     { kind, id, mark }: Pick<Toggle, 'kind' | 'id' | 'mark'>,
-    { caller: { userId }, deadline, idempotent }: Call<Caller>,
+    { caller: { userId }, deadline, idempotent: call }: Call<Caller>,
     view: (outcome: ToggleOutcome) => Output,
   ): Promise<Output> {
     if (!idToBytes(id)) throw new AppError(kind.notFound);
+    const idempotent = showing(call, { table: kind.table, idsIn: () => [id], gone: kind.notFound });
     const toggle: Toggle = { kind, id, userId, mark, idempotent, view };
     const store = (): Promise<WriteResult> =>
       this.#ofRecord.do(`${groupOf(toggle)} ${id}`, toggle, deadline).catch(toCaller);

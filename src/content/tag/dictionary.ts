@@ -28,6 +28,8 @@ const NAME_BELIEVED_MS = 60_000;
 /** To look at the clock for each name would cost more than to find it. */
 const CLOCK_TICK_MS = 1000;
 
+const keyOf = ({ table }: ContentKind, slug: string): string => `${table} ${slug}`;
+
 const bytesOf = ({ name, slug }: TagName): number => ENTRY_BYTES + 2 * (name.length + slug.length);
 
 /** Names and slugs of tags by id. Slugs never change and names hardly ever, so what was read is remembered for a while. */
@@ -78,28 +80,46 @@ export class TagDictionary {
    * when one does not exist.
    */
   async withSlugs(kind: ContentKind, slugs: readonly string[]): Promise<KnownTag[] | undefined> {
-    const keyOf = (slug: string): string => `${kind.table} ${slug}`;
     const tags = new Map<string, KnownTag>();
     for (const slug of slugs) {
-      const tag = this.#counted.get(keyOf(slug));
+      const tag = this.#counted.get(keyOf(kind, slug));
       if (tag) tags.set(slug, tag);
     }
     const missing = slugs.filter((slug) => !tags.has(slug));
     if (missing.length > 0) {
-      const { sql, parameters } = inList(missing);
-      const rows = await this.#db.read<KnownTag & { slug: string }>(
-        `SELECT t.slug, COALESCE(m.id, t.id) AS id, COALESCE(m.${kind.countColumn}, t.${kind.countColumn}) AS n
-        FROM tags t ${MERGED} WHERE t.slug IN (${sql})`,
-        parameters,
-      );
-      for (const { id, slug, n } of rows) {
-        // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
-        if (!missing.includes(slug)) continue;
-        tags.set(slug, { id, n });
-        this.#counted.set(keyOf(slug), { id, n });
-      }
+      for (const [slug, tag] of await this.#count(kind, missing)) tags.set(slug, tag);
     }
     return tags.size < slugs.length ? undefined : [...tags.values()].toSorted((a, b) => a.n - b.n);
+  }
+
+  /**
+   * Whether a known tag has another id by now: it was deleted, since no record had it, and made again. If so, it is read
+   * again. Unknown ones were just sought.
+   */
+  async hasChanged(kind: ContentKind, slugs: readonly string[]): Promise<boolean> {
+    const known = new Map(slugs.map((slug) => [slug, this.#counted.get(keyOf(kind, slug))?.id]));
+    if ([...known.values()].includes(undefined)) return false;
+    for (const slug of slugs) this.#counted.delete(keyOf(kind, slug));
+    const now = await this.#count(kind, slugs);
+    return slugs.some((slug) => now.get(slug)?.id !== known.get(slug));
+  }
+
+  /** Reads tags by their slugs, and remembers about how many records they have. */
+  async #count(kind: ContentKind, slugs: readonly string[]): Promise<Map<string, KnownTag>> {
+    const tags = new Map<string, KnownTag>();
+    const { sql, parameters } = inList(slugs);
+    const rows = await this.#db.read<KnownTag & { slug: string }>(
+      `SELECT t.slug, COALESCE(m.id, t.id) AS id, COALESCE(m.${kind.countColumn}, t.${kind.countColumn}) AS n
+      FROM tags t ${MERGED} WHERE t.slug IN (${sql})`,
+      parameters,
+    );
+    for (const { id, slug, n } of rows) {
+      // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+      if (!slugs.includes(slug)) continue;
+      tags.set(slug, { id, n });
+      this.#counted.set(keyOf(kind, slug), { id, n });
+    }
+    return tags;
   }
 
   async #read(reader: Reader, ids: readonly number[]): Promise<Map<number, TagName>> {

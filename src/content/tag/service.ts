@@ -69,8 +69,8 @@ export const readTags = (reader: Reader, ids: readonly number[]): Promise<Tag[]>
 };
 
 /**
- * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change and
- * tags are never deleted, so existing tags need no lock. Of transactions that create the same tag at once, the first wins; the
+ * Creates the missing tags, each with the number of records in `counts`, and adds them to `found`. Slugs never change, so
+ * existing tags need no lock: if one is deleted meanwhile, the row that refers to it fails. Of transactions that create the same tag at once, the first wins; the
  * others are retried, since waiting for it could deadlock. `countMade` counts the new tags.
  * @throws RetryTransaction when another transaction created one meanwhile, AppError QUOTA_EXCEEDED
  */

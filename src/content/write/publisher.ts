@@ -13,6 +13,7 @@ import type { Call } from '../../procedure.ts';
 import { findTags, MERGED, slugsOf, SOUGHT_TAG, type SoughtTag, type Tag } from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
 import { type Draft, spellingsIn, store, type Stored } from './publish.ts';
+import { publishedRows, showing } from './replays.ts';
 import type { ContentRecord } from '../records.ts';
 import type { ViewerColumns } from '../viewer.ts';
 
@@ -204,8 +205,9 @@ export class Publisher {
   async create<Columns extends object, Output>(
     kind: ContentKind,
     { draft, quota, view }: PublishRequest<Columns, Output>,
-    { caller: { userId }, deadline, idempotent }: Call<Caller>,
+    { caller: { userId }, deadline, idempotent: call }: Call<Caller>,
   ): Promise<Output> {
+    const idempotent = showing(call, publishedRows(kind));
     const creation: Creation = { kind, authorId: userId, draft, quota, idempotent, view };
     // Repeatable calls are stored by themselves: only a transaction of such is run again when its outcome is unknown.
     const storeIn = (group: string): Promise<WriteResult> => this.#groups.do(group, creation, deadline);

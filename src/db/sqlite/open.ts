@@ -11,6 +11,7 @@ import { SqliteConnection } from './binding/binding.ts';
 import { FileFault, isBusy, isForeignKeyError, isUnusable } from './errors.ts';
 import { FileObserver, SqliteFile } from './database-file.ts';
 import { makePrivate } from './files/permissions.ts';
+import { vacuum } from './files/vacuum.ts';
 import { SqliteHealth } from './health.ts';
 import { migrateOn, transactionOn, watched } from './transaction.ts';
 import { type Purpose, FairMutex } from './fair-mutex.ts';
@@ -210,6 +211,7 @@ const inFile = (
       transaction((open) => migrateOn(open.writer, () => migrating(dataSource, work)), {
         patience: MIGRATION_PATIENCE_MS,
       }),
+    scrub: () => vacuum(file),
     close: () => {
       const closed = new AppError('DATABASE_UNAVAILABLE', { hint: 'The service stops.' });
       closing.end(closed);

@@ -149,20 +149,20 @@ async function* mergedBlocks(
   }
 }
 
-/** Writes one segment that holds what these do, all of one level. @throws Superseded */
+/** Writes one segment, of the next level by default, that holds what these do, all of one level. @throws Superseded */
 export const mergeSegments = async (
   reader: Reader,
   store: SearchStore,
   kind: SearchKind,
   writer: SegmentWriter,
   inputs: readonly Segment[],
+  level = (inputs[0]?.level ?? 0) + 1,
 ): Promise<Merged> => {
   const order = await orderDocuments(reader, store, inputs);
   const { keys, numbers, origins } = order;
-  const level = inputs[0]?.level ?? 0;
   if (keys.length === 0) return { inputs, numbers, output: undefined };
-  const output = await writer.begin(level + 1, keys);
-  if (level > 0) await writer.addBlocks(output, mergedBlocks(reader, inputs, order));
+  const output = await writer.begin(level, keys);
+  if (inputs.every((input) => input.level > 0)) await writer.addBlocks(output, mergedBlocks(reader, inputs, order));
   else {
     // Once: what the segments are merged into holds no texts.
     const texts: StoredText[][] = [];

@@ -10,7 +10,7 @@ import { collectGarbage } from './garbage.ts';
 import { rebuild } from './rebuild.ts';
 import { LEASE_MS, randomId, SegmentWriter, Superseded } from './segment-writer.ts';
 import { defaultSizes, type Sizes } from '../sizes.ts';
-import { readSegments } from '../segment.ts';
+import { readSegments, type Segment } from '../segment.ts';
 import { SearchStore } from '../store.ts';
 
 const IDLE_MS = 1000;
@@ -106,6 +106,66 @@ export class Indexer {
     await this.#rebuild(kind, onIndexed);
     // Until it is in a segment, the tail hides records that were read twice.
     while (await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1));
+    await this.#release(kind);
+  }
+
+  /**
+   * Has the index hold nothing any more of texts that were replaced or deleted before: rewrites the segments that hold some,
+   * and deletes what was replaced once no search reads it, which takes as long as `graceMs`.
+   */
+  async purge(): Promise<void> {
+    for (const kind of this.#kinds) {
+      await this.#takeOver(kind);
+      await this.#rewriteStale(kind);
+      await this.#release(kind);
+    }
+    await sleep(this.#sizes.graceMs, undefined, { signal: this.#stop.signal });
+    for (const kind of this.#kinds) await collectGarbage(this.#db, kind, this.#sizes.graceMs);
+  }
+
+  async #rewriteStale(kind: SearchKind): Promise<void> {
+    for (;;) {
+      try {
+        await this.#flushAll(kind);
+        const stale = (await readSegments(this.#db, kind)).filter(({ removals }) => removals > 0);
+        const texts = stale.filter(({ level }) => level === 0);
+        if (texts.length > 0) await this.#replace(kind, texts);
+        for (const segment of stale) if (segment.level > 0) await this.#replace(kind, [segment], segment.level);
+        return;
+      } catch (error) {
+        // Another process has changed these segments: it may have left some out.
+        if (!(error instanceof Superseded)) throw error;
+        await this.#takeOver(kind);
+      }
+    }
+  }
+
+  /** Flushes all of the tail that is there by now. */
+  async #flushAll(kind: SearchKind): Promise<void> {
+    const { code } = kind;
+    const [last] = await this.#db.read<{ id: number | null }>('SELECT MAX(id) AS id FROM search_tail WHERE kind = ?', [
+      code,
+    ]);
+    const isLeft = async (): Promise<boolean> =>
+      (await this.#db.read('SELECT id FROM search_tail WHERE kind = ? AND id <= ? LIMIT 1', [code, last?.id ?? 0]))
+        .length > 0;
+    while (await isLeft()) await flushTail(this.#db, this.#store, kind, this.#sizes.run, 1);
+  }
+
+  /** Holds the lease of a kind: at once when it is free, or taken from another process after a while. */
+  async #takeOver(kind: SearchKind): Promise<void> {
+    const until = Date.now() + LEASE_MS;
+    while (!(await this.#hold(kind))) {
+      if (Date.now() < until) await sleep(IDLE_MS, undefined, { signal: this.#stop.signal });
+      // The other one finds out at its next step, and begins it again later.
+      else
+        await this.#db.transaction((tx) =>
+          tx.execute('UPDATE search_kinds SET held_until = 0 WHERE kind = ?', [kind.code]),
+        );
+    }
+  }
+
+  async #release(kind: SearchKind): Promise<void> {
     await this.#db.transaction((tx) =>
       tx.execute('UPDATE search_kinds SET held_until = 0 WHERE kind = ? AND holder = ?', [kind.code, this.#holder]),
     );
@@ -161,8 +221,13 @@ export class Indexer {
   async #merge(kind: SearchKind, level: number): Promise<void> {
     const segments = (await readSegments(this.#db, kind)).filter((segment) => segment.level === level);
     const inputs = segments.toSorted((a, b) => Buffer.compare(a.first, b.first)).slice(0, this.#sizes.fanout);
+    await this.#replace(kind, inputs);
+  }
+
+  /** Replaces segments by one that holds what these do, of the next level by default. @throws Superseded */
+  async #replace(kind: SearchKind, inputs: readonly Segment[], level?: number): Promise<void> {
     const writer = this.#writer(kind);
-    const merged = await mergeSegments(this.#db, this.#store, kind, writer, inputs);
+    const merged = await mergeSegments(this.#db, this.#store, kind, writer, inputs, level);
     await writer.publish(async (tx) => {
       await beginGeneration(tx, kind);
       await replaceSegments(tx, merged, segmentState.live);

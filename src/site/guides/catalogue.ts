@@ -26,7 +26,18 @@ const GROUPS: [group: string, names: string[]][] = [
   [TESTS, ['sandbox', 'ci']],
   [
     SERVICE,
-    ['operators', 'moderation', 'backup', 'upgrading', 'transfer', 'operations', 'monitoring', 'scaling', 'changelog'],
+    [
+      'operators',
+      'moderation',
+      'erasure',
+      'backup',
+      'upgrading',
+      'transfer',
+      'operations',
+      'monitoring',
+      'scaling',
+      'changelog',
+    ],
   ],
 ];
 

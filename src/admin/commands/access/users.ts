@@ -5,12 +5,10 @@ import { deleteUser, readUserState, suspendUser, unsuspendUser } from '../../mod
 import { createUser, listUsers, readUser, renameUser } from '../../../user/service.ts';
 import { lengthOf, textOf } from '../shared/arguments.ts';
 import { examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { erase, EXAMPLE_ID, exportOne, userIdArgument } from './person.ts';
 import { note, print, printable, printJsonLines, printObject, printTable } from '../shared/output.ts';
 
 const Nickname = contract.user.updateProfile.body.shape.json.shape.nickname.unwrap();
-const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
-
-const userIdArgument = (): Argument => new Argument('<id>', 'the id of the user, from `users list`');
 
 interface Output {
   json?: true;
@@ -131,7 +129,7 @@ const remove = (): Command =>
       'Shows what a user has. With --yes, deletes the user, all games and image posts of the user, hidden ones included, ' +
         'all favorites and reactions that the user gave, and all keys, and takes them out of every count. It suspends the ' +
         'user first, and deletes a hundred records at a time. This cannot be undone. Safe while the service runs. If it ' +
-        'was interrupted, run it again.',
+        'was interrupted, run it again. Traces stay, such as nicknames and titles in the audit: see erase.',
     )
     .addArgument(userIdArgument())
     .option('--yes', 'delete the user')
@@ -153,9 +151,9 @@ const remove = (): Command =>
 
 export const usersCommand = (): Command =>
   new Command('users')
-    .summary('create, show, suspend and delete users')
+    .summary('create, show, suspend, export, delete and erase users')
     .description(
-      'Creates, shows, renames, suspends and deletes users. A user owns API keys and everything that is published with them.',
+      'Creates, shows, renames, suspends, exports, deletes and erases users. A user owns API keys and everything that is published with them.',
     )
     .addCommand(create())
     .addCommand(list())
@@ -163,4 +161,6 @@ export const usersCommand = (): Command =>
     .addCommand(rename())
     .addCommand(suspend())
     .addCommand(unsuspend())
-    .addCommand(remove());
+    .addCommand(exportOne())
+    .addCommand(remove())
+    .addCommand(erase());

@@ -2,20 +2,11 @@ import { Argument, Command } from 'commander';
 import { systemActor } from '../../../audit/log.ts';
 import { removableGames, removableImages } from '../../moderation/kinds.ts';
 import { deleteRecord, readRecordState } from '../../moderation/records.ts';
-import type { RemovableKind } from '../../../content/write/remove.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
 import { note, printJsonLines, printObject, printTable } from '../shared/output.ts';
+import { EXAMPLE_ID, hidden, hide, type Named, unhide } from './takedown.ts';
 
-const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
 const OTHER_ID = '019a3c5e-b151-7a01-8f6e-2b7c1d9e4f30';
-
-/** A kind of records, and what the command line calls it. */
-interface Named {
-  command: string;
-  /** One of them, and several. */
-  words: readonly [one: string, several: string];
-  removable: RemovableKind;
-}
 
 const show = ({ command, words: [one], removable }: Named): Command =>
   new Command('show')
@@ -83,9 +74,12 @@ const remove = ({ command, words: [, several], removable }: Named): Command =>
 
 const recordsCommand = (named: Named): Command =>
   new Command(named.command)
-    .summary(`show and delete ${named.words[1]}`)
-    .description(`Shows and deletes ${named.words[1]}.`)
+    .summary(`show, hide and delete ${named.words[1]}`)
+    .description(`Shows, hides and deletes ${named.words[1]}.`)
     .addCommand(show(named))
+    .addCommand(hide(named))
+    .addCommand(unhide(named))
+    .addCommand(hidden(named))
     .addCommand(remove(named));
 
 export const gamesCommand = (): Command =>

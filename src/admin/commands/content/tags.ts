@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander';
 import { contentInput } from '../../../../contract/common.ts';
 import { systemActor } from '../../../audit/log.ts';
+import { deleteUnusedTags, findUnusedTags } from '../../moderation/unused-tags.ts';
 import { countToMerge, mergeTags, MergeError } from '../../../content/write/tag-merge.ts';
 import { renameTag } from '../../../content/write/tag-names.ts';
 import { gameKind } from '../../../game/kind.ts';
@@ -99,10 +100,39 @@ const merge = (): Command =>
       }),
     );
 
+const prune = (): Command =>
+  new Command('prune')
+    .summary('delete tags that no record has')
+    .description(
+      'Lists the tags that no game or image post has, hidden ones included. With --yes, deletes them, a hundred at a time. ' +
+        'A tag that was merged into another one goes with that one. Publishing with the name of a deleted tag makes it ' +
+        'anew. Safe while the service runs, once all its instances are of this version.',
+    )
+    .option('--merged', 'also tags that were merged into others: their slugs and names lead there no more')
+    .option('--yes', 'delete them')
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText('after', examples('tags prune', 'tags prune --yes'))
+    .action(({ merged = false, yes, json }: { merged?: boolean; yes?: true; json?: true }) =>
+      withDatabase(readSettings(), async (db) => {
+        const tags = await findUnusedTags(db, { merged });
+        const deleted = yes ? await deleteUnusedTags(db, tags, systemActor()) : [];
+        const isGone = new Set(deleted.map(({ slug }) => slug));
+        if (json) printJsonLines(tags.map(({ slug, name }) => ({ slug, name, deleted: isGone.has(slug) })));
+        else
+          printTable(
+            ['SLUG', 'NAME'],
+            tags.map(({ slug, name }) => [slug, name]),
+          );
+        if (yes) note(`Deleted ${deleted.length}.`);
+        else note(`Nothing was deleted. Delete with: ${PROGRAM} tags prune${merged ? ' --merged' : ''} --yes`);
+      }),
+    );
+
 export const tagsCommand = (): Command =>
   new Command('tags')
-    .summary('list, rename and merge tags')
-    .description('Lists, renames and merges tags. A tag is named as its first user spelled it.')
+    .summary('list, rename, merge and prune tags')
+    .description('Lists, renames, merges and prunes tags. A tag is named as its first user spelled it.')
     .addCommand(list())
     .addCommand(rename())
-    .addCommand(merge());
+    .addCommand(merge())
+    .addCommand(prune());

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Command, Option } from 'commander';
 import type { Database } from '../../../db/database.ts';
 import type { ExportOptions } from '../../transfer/export.ts';
@@ -7,40 +6,13 @@ import { LEAN } from '../../transfer/memory.ts';
 import { listOf, parseInstant } from '../shared/arguments.ts';
 import { CommandError, examples, readSettings, withDatabase } from '../shared/common.ts';
 import { note, print } from '../shared/output.ts';
+import { StandardOutput } from '../shared/standard-output.ts';
 import { withProgress } from '../shared/progress.ts';
 
 interface ExportSummary {
   records: number;
   bytes: number;
   seconds: number;
-}
-
-/** Writes to the standard output, no faster than it is read. */
-class StandardOutput {
-  #isGone = false;
-
-  constructor() {
-    const leave = (): void => {
-      this.#isGone = true;
-    };
-    process.stdout.once('error', leave).once('close', leave);
-  }
-
-  /** Whether the reader has closed the pipe, as `head` does after its last line. */
-  get isGone(): boolean {
-    return this.#isGone;
-  }
-
-  async write(text: string): Promise<void> {
-    if (this.#isGone || process.stdout.write(text)) return;
-    const waiting = new AbortController();
-    const { signal } = waiting;
-    const events = ['drain', 'close'].map((event) => once(process.stdout, event, { signal }));
-    // `once` rejects at an error, which the program reports by itself, and when it is no longer wanted.
-    await Promise.race(events).catch(() => undefined);
-    for (const event of events) event.catch(() => undefined);
-    waiting.abort();
-  }
 }
 
 const toStandardOutput = async (db: Database, options: ExportOptions): Promise<ExportSummary> => {

@@ -22,7 +22,7 @@ export const reconcileCommand = (): Command =>
     .description(
       'Compares each stored counter (likes, dislikes and favorites; games and image posts by tag, by user, by type and ' +
         'in total) with the rows that it counts, the tags, types and images that columns repeat with what they repeat, ' +
-        'and the search index with the records. Prints what differs. The exit status is 1 if anything differs and was ' +
+        'the search index with the records, and hidden records with those that are shown. Prints what differs. The exit status is 1 if anything differs and was ' +
         'not corrected. Safe while the service runs. With --fix, needed after an earlier version ran beside this one.',
     )
     .option('--fix', 'correct what differs')

@@ -6,7 +6,7 @@ import type { ContentKind } from '../../../content/kind.ts';
 import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
 
 /** Deletes some of the marks of a hidden record. Returns whether there may be more. */
-const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {
+export const dropEngagement = async (tx: Transaction, id: Bytes): Promise<boolean> => {
   const rows = await tx.read<{ user_id: Bytes; mark: string }>(
     `SELECT user_id, mark FROM hidden_marks WHERE record_id = ? ORDER BY user_id LIMIT ${MARKS_AT_ONCE}`,
     [id],
@@ -30,7 +30,7 @@ export const deleteHidden = async (
     }
     deleted += await db.transaction(async (tx) => {
       await before(tx, ids);
-      return forget(tx, authorId, ids);
+      return forget(tx, ids);
     });
   }
   return deleted;
@@ -51,6 +51,6 @@ export const deleteHiddenRecord = async (
     const [row] = await find(tx, tx.dialect.forUpdate);
     if (!row) return false;
     await before(tx, { title: (JSON.parse(row.record) as HiddenSnapshot).title, authorId: idFromBytes(row.author_id) });
-    return (await forget(tx, row.author_id, [id])) > 0;
+    return (await forget(tx, [id])) > 0;
   });
 };

@@ -1,12 +1,13 @@
 import type { Parameter, Transaction } from '../../../db/connection.ts';
 import type { Database } from '../../../db/database.ts';
-import { inList } from '../../../db/sql/in-list.ts';
-import type { Bytes } from '../../../db/values.ts';
+import { inList, partsOf } from '../../../db/sql/in-list.ts';
+import { type Bytes, listFromDb } from '../../../db/values.ts';
 import { findByAuthor } from '../../../content/read/find.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { type RecordToDelete, type RemovableKind, type Removal, removeRecords } from '../../../content/write/remove.ts';
 import { tagIdsOf } from '../../../content/tag-ids.ts';
-import { keep, type HiddenSnapshot, keptColumns } from './snapshot.ts';
+import { readTags } from '../../../content/tag/service.ts';
+import { type HideCause, keep, type HiddenSnapshot, keptColumns } from './snapshot.ts';
 
 /** Keeps favorites or reactions of a record aside. */
 const keepEngagement = async (
@@ -25,35 +26,59 @@ const keepEngagement = async (
 };
 
 /** Keeps records aside that are about to go. */
-const keepRecords = async (tx: Transaction, kind: ContentKind, records: readonly RecordToDelete[]): Promise<void> => {
+const keepRecords = async (
+  tx: Transaction,
+  kind: ContentKind,
+  records: readonly RecordToDelete[],
+  cause: HideCause | undefined,
+): Promise<void> => {
   const { sql, parameters } = inList(records.map(({ id }) => id));
   const rows = await tx.read<HiddenSnapshot & { id: Bytes; author_id: Bytes }>(
     `SELECT id, author_id, ${keptColumns(kind).join(', ')}, ${tagIdsOf(kind, kind.table)} AS tag_ids
     FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id`,
     parameters,
   );
+  const tagIds = [...new Set(rows.flatMap(({ tag_ids: list }) => listFromDb(list)))];
+  const names = new Map<number, string>();
+  for (const part of partsOf(tagIds)) for (const { id, name } of await readTags(tx, part)) names.set(id, name);
   await keep(
     tx,
     kind,
-    rows.map(({ id, author_id: authorId, ...kept }) => ({ id, authorId, kept: kept as HiddenSnapshot })),
+    rows.map(({ id, author_id: authorId, ...kept }) => ({
+      id,
+      authorId,
+      kept: {
+        ...kept,
+        tag_names: JSON.stringify(listFromDb(kept.tag_ids).map((tagId) => names.get(tagId) ?? '')),
+      } as HiddenSnapshot,
+      cause,
+    })),
   );
   for (const table of [kind.favoriteTable, kind.reactionTable]) {
     await keepEngagement(tx, kind, table, `${kind.foreignKey} IN (${sql})`, parameters);
   }
 };
 
-/** Hides the records of a kind by an author. To be run again if it was interrupted. @returns how many */
-export const hideRecords = async (
+/** How records are hidden. */
+interface Hiding {
+  /** Runs in each transaction before its records are hidden. */
+  before: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>;
+  /** Why they are hidden by themselves; without it, they are hidden with their author. */
+  cause?: HideCause;
+}
+
+/** Hides records of a kind. To be run again if it was interrupted. @returns how many */
+export const hideRecords = (
   db: Database,
   removable: RemovableKind,
-  authorId: Bytes,
-  before: (tx: Transaction, records: readonly RecordToDelete[]) => Promise<void>,
+  ids: readonly Bytes[],
+  { before, cause }: Hiding,
 ): Promise<number> => {
   const { kind } = removable;
   const removal: Removal = {
     before: async (tx, records) => {
       await before(tx, records);
-      await keepRecords(tx, kind, records);
+      await keepRecords(tx, kind, records, cause);
     },
     beforeEngagement: async (tx, table, recordId, userIds) => {
       if (userIds.length === 0) return;
@@ -64,7 +89,19 @@ export const hideRecords = async (
       ]);
     },
   };
+  return removeRecords(db, removable, ids, removal);
+};
+
+/** Hides the records of a kind by an author, with the author. To be run again if it was interrupted. @returns how many */
+export const hideRecordsOf = async (
+  db: Database,
+  removable: RemovableKind,
+  authorId: Bytes,
+  before: Hiding['before'],
+): Promise<number> => {
   let hidden = 0;
-  for await (const ids of findByAuthor(db, kind, authorId)) hidden += await removeRecords(db, removable, ids, removal);
+  for await (const ids of findByAuthor(db, removable.kind, authorId)) {
+    hidden += await hideRecords(db, removable, ids, { before });
+  }
   return hidden;
 };

@@ -8,32 +8,33 @@ import type { ContentKind } from '../../../content/kind.ts';
 import { type Publication, publishAll } from '../../../content/write/publish.ts';
 import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../content/write/tally.ts';
-import { findHidden, forget, type HiddenSnapshot, MARKS_AT_ONCE } from './snapshot.ts';
+import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } from './snapshot.ts';
 
 interface HiddenRow {
   record_id: Bytes;
+  author_id: Bytes;
   record: string;
 }
 
-/** Locks hidden records in the order of their ids. Records that were shown meanwhile are left out. */
-const lockHidden = (tx: Transaction, authorId: Bytes, ids: readonly Bytes[]): Promise<HiddenRow[]> => {
+/** Locks hidden records in the order of their ids, without those that are hidden by themselves or were shown meanwhile. */
+const lockHidden = (tx: Transaction, ids: readonly Bytes[]): Promise<HiddenRow[]> => {
   const { sql, parameters } = inList(ids);
   return tx.read<HiddenRow>(
-    `SELECT record_id, record FROM hidden_records WHERE author_id = ? AND record_id IN (${sql})
+    `SELECT record_id, author_id, record FROM hidden_records WHERE record_id IN (${sql}) AND reason IS NULL
     ORDER BY record_id ${tx.dialect.forUpdate}`,
-    [authorId, ...parameters],
+    parameters,
   );
 };
 
 const publicationOf = (
   { kind, countersOf }: RemovableKind,
-  authorId: Bytes,
-  { record_id: id, record }: HiddenRow,
+  { record_id: id, author_id: authorId, record }: HiddenRow,
   nameOf: ReadonlyMap<number, string>,
 ): Publication => {
   const kept = JSON.parse(record) as HiddenSnapshot;
   const type = kind.typeColumn === undefined ? null : (kept[kind.typeColumn] as string | null);
   const own = [...kind.summaryColumns, ...kind.detailColumns];
+  const names = keptTagNames(kept);
   return {
     id: idFromBytes(id),
     authorId: idFromBytes(authorId),
@@ -42,8 +43,8 @@ const publicationOf = (
     draft: {
       title: kept.title,
       tagNames: listFromDb(kept.tag_ids)
-        .map((tagId) => nameOf.get(tagId))
-        .filter((name) => name !== undefined),
+        .map((tagId, index) => nameOf.get(tagId) ?? names[index] ?? '')
+        .filter((name) => name !== ''),
       searchable: kind.searchedTexts(kept as Readonly<Record<string, string | null>>),
       counters: countersOf(type),
       type,
@@ -54,13 +55,8 @@ const publicationOf = (
 };
 
 /** Publishes hidden records again that are not there yet, without favorites and reactions. */
-const publishAgain = async (
-  tx: Transaction,
-  removable: RemovableKind,
-  authorId: Bytes,
-  ids: readonly Bytes[],
-): Promise<void> => {
-  const hidden = await lockHidden(tx, authorId, ids);
+export const publishAgain = async (tx: Transaction, removable: RemovableKind, ids: readonly Bytes[]): Promise<void> => {
+  const hidden = await lockHidden(tx, ids);
   if (hidden.length === 0) return;
   const { sql, parameters } = inList(hidden.map(({ record_id: id }) => id));
   const there = await tx.read<{ id: Bytes }>(`SELECT id FROM ${removable.kind.table} WHERE id IN (${sql})`, parameters);
@@ -72,7 +68,7 @@ const publishAgain = async (
   ];
   const tags = tagIds.length === 0 ? [] : await readTags(tx, tagIds);
   const nameOf = new Map(tags.map(({ id, name }) => [id, name]));
-  const publications = missing.map((row) => publicationOf(removable, authorId, row, nameOf));
+  const publications = missing.map((row) => publicationOf(removable, row, nameOf));
   await publishAll(tx, removable.kind, publications, { replaces: true });
 };
 
@@ -83,10 +79,16 @@ interface HiddenEngagementRow {
 }
 
 /** Gives records that are there again some of the marks they had. Returns whether there may be more. */
-const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
+export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
   const { table, foreignKey, favoriteTable, reactionTable } = kind;
-  const { sql, parameters } = inList(ids);
-  await tx.read(`SELECT id FROM ${table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
+  const among = inList(ids);
+  const shown = await tx.read<{ id: Bytes }>(
+    `SELECT id FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${tx.dialect.forUpdate}`,
+    among.parameters,
+  );
+  // Another run may have hidden them meanwhile.
+  if (shown.length === 0) return false;
+  const { sql, parameters } = inList(shown.map(({ id }) => id));
   const engagement = await tx.read<HiddenEngagementRow>(
     `SELECT record_id, user_id, mark FROM hidden_marks WHERE record_id IN (${sql})
     ORDER BY record_id, user_id LIMIT ${MARKS_AT_ONCE}`,
@@ -97,7 +99,7 @@ const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly 
     for (const mark of ['favorite', 'like', 'dislike'] as const) {
       const users = record.filter((row) => row.mark === mark).map(({ user_id: user }) => user);
       if (users.length === 0) continue;
-      const among = inList(users);
+      const givers = inList(users);
       const [into, column, columns, values] =
         mark === 'favorite'
           ? ([favoriteTable, 'favorite_count', `user_id, ${foreignKey}`, 'u.id, ?'] as const)
@@ -105,43 +107,51 @@ const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly 
       // Some may have gone, and some may have done it anew.
       const set = await tx.execute(
         `${tx.dialect.insertIgnore} INTO ${into} (${columns})
-        SELECT ${values} FROM users u WHERE u.id IN (${among.sql}) ORDER BY u.id`,
-        [id, ...among.parameters],
+        SELECT ${values} FROM users u WHERE u.id IN (${givers.sql}) ORDER BY u.id`,
+        [id, ...givers.parameters],
       );
       if (set > 0) await incrementAll(tx, [{ table, column, additions: [[id, set] as const] }]);
-      await tx.execute(`DELETE FROM hidden_marks WHERE record_id = ? AND mark = ? AND user_id IN (${among.sql})`, [
+      await tx.execute(`DELETE FROM hidden_marks WHERE record_id = ? AND mark = ? AND user_id IN (${givers.sql})`, [
         id,
         mark,
-        ...among.parameters,
+        ...givers.parameters,
       ]);
     }
   }
   return engagement.length === MARKS_AT_ONCE;
 };
 
+/** Gives records that are published again the marks they had, and ends their being hidden. @returns how many */
+export const finishShowing = async (
+  db: Database,
+  { kind }: RemovableKind,
+  ids: readonly Bytes[],
+  before: (tx: Transaction, ids: readonly Bytes[]) => Promise<void> = () => Promise.resolve(),
+): Promise<number> => {
+  while (await db.transaction((tx) => showEngagement(tx, kind, ids)));
+  return db.transaction(async (tx) => {
+    const left = (await lockHidden(tx, ids)).map(({ record_id: id }) => id);
+    if (left.length === 0) return 0;
+    await before(tx, left);
+    return forget(tx, left);
+  });
+};
+
 /**
- * Shows the hidden records of a kind by an author again, with the favorites and reactions they had. To be run again if it
- * was interrupted. `before` is done in the transaction that makes them whole. @returns how many
+ * Shows the records of a kind again that were hidden with their author, with the favorites and reactions they had; those that
+ * are hidden by themselves stay so. To be run again if it was interrupted. `before` is done in the transaction that makes
+ * them whole. @returns how many
  */
-export const showRecords = async (
+export const showRecordsOf = async (
   db: Database,
   removable: RemovableKind,
   authorId: Bytes,
   before: (tx: Transaction, ids: readonly Bytes[]) => Promise<void>,
 ): Promise<number> => {
   let shown = 0;
-  for await (const ids of findHidden(db, authorId, removable.kind)) {
-    await db.transaction((tx) => publishAgain(tx, removable, authorId, ids));
-    while (await db.transaction((tx) => showEngagement(tx, removable.kind, ids)));
-    shown += await db.transaction(async (tx) => {
-      const left = await lockHidden(tx, authorId, ids);
-      if (left.length === 0) return 0;
-      await before(
-        tx,
-        left.map(({ record_id: id }) => id),
-      );
-      return forget(tx, authorId, ids);
-    });
+  for await (const ids of findHidden(db, authorId, { kind: removable.kind, withAuthorOnly: true })) {
+    await db.transaction((tx) => publishAgain(tx, removable, ids));
+    shown += await finishShowing(db, removable, ids, before);
   }
   return shown;
 };

@@ -4,7 +4,7 @@ import type { Dialect } from '../../../db/dialect.ts';
 import { inList } from '../../../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../../../db/sql/insert.ts';
 import { memoize } from '../../../db/sql/memoize.ts';
-import type { Bytes } from '../../../db/values.ts';
+import { type Bytes, timeToDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 
 // A hidden record is deleted from its table and kept aside with its favorites and reactions. Lists, searches and counts
@@ -19,6 +19,16 @@ export type HiddenSnapshot = Record<string, string | number | null> & {
   updated_at: string;
 };
 
+/** The names of a record's tags when it was hidden, in the order of `tag_ids`: a tag that no record has may be deleted. */
+export const keptTagNames = ({ tag_names: names }: HiddenSnapshot): string[] =>
+  typeof names === 'string' ? (JSON.parse(names) as string[]) : [];
+
+/** Why a record is hidden by itself, and since when. */
+export interface HideCause {
+  reason: string;
+  at: Date;
+}
+
 export const keptColumns = ({ summaryColumns, detailColumns }: ContentKind): string[] => [
   'title',
   'view_count',
@@ -28,36 +38,65 @@ export const keptColumns = ({ summaryColumns, detailColumns }: ContentKind): str
   ...detailColumns,
 ];
 
-/** Overwrites a row that is already there, since showing the record again may have been interrupted. */
-const insertion = memoize((dialect: Dialect) =>
-  insertInto(
-    'hidden_records',
-    ['author_id', 'record_id', 'kind', 'record'],
-    `${dialect.onConflict('author_id, record_id')} record = ${dialect.inserted('record')}`,
-  ),
-);
+const COLUMNS = ['author_id', 'record_id', 'kind', 'record', 'hidden_at', 'reason'];
 
-/** Keeps records aside. Returns how many. */
-export const keep = (
-  tx: Transaction,
-  { table }: ContentKind,
-  records: readonly { id: Bytes; authorId: Bytes; kept: HiddenSnapshot }[],
-): Promise<number> =>
+/** Overwrites a row that is already there, since showing the record again may have been interrupted. */
+const insertionOf = (overwritten: readonly string[]) =>
+  memoize((dialect: Dialect) =>
+    insertInto(
+      'hidden_records',
+      COLUMNS,
+      `${dialect.onConflict('author_id, record_id')} ${overwritten
+        .map((column) => `${column} = ${dialect.inserted(column)}`)
+        .join(', ')}`,
+    ),
+  );
+const withAuthor = insertionOf(['record']);
+const byItself = insertionOf(['record', 'hidden_at', 'reason']);
+
+/** A record to keep aside. Without a cause, it is hidden with its author only. */
+export interface KeptRecord {
+  id: Bytes;
+  authorId: Bytes;
+  kept: HiddenSnapshot;
+  cause?: HideCause | undefined;
+}
+
+/** Keeps records aside, all of them by themselves or all with their authors. Returns how many. */
+export const keep = (tx: Transaction, { table }: ContentKind, records: readonly KeptRecord[]): Promise<number> =>
   insertValues(
     tx,
-    insertion(tx.dialect),
-    records.map(({ id, authorId, kept }) => [authorId, id, table, JSON.stringify(kept)]),
+    (records.some(({ cause }) => cause) ? byItself : withAuthor)(tx.dialect),
+    records.map(({ id, authorId, kept, cause }) => [
+      authorId,
+      id,
+      table,
+      JSON.stringify(kept),
+      cause ? timeToDb(cause.at) : null,
+      cause?.reason ?? null,
+    ]),
   );
 
 /** Records that come back or go together, and marks. */
 const SHOWN_AT_ONCE = 100;
 export const MARKS_AT_ONCE = 1000;
 
-/** The ids of the hidden records of an author, of one kind or of all, part by part. */
-export async function* findHidden(db: Database, authorId: Bytes, kind?: ContentKind): AsyncGenerator<Bytes[]> {
+/** Which hidden records of an author are meant: those of one kind, and those that nothing but their author hides. */
+interface HiddenOf {
+  kind?: ContentKind;
+  withAuthorOnly?: boolean;
+}
+
+/** The ids of the hidden records of an author, part by part. */
+export async function* findHidden(
+  db: Database,
+  authorId: Bytes,
+  { kind, withAuthorOnly = false }: HiddenOf = {},
+): AsyncGenerator<Bytes[]> {
+  const conditions = `${kind ? 'AND kind = ?' : ''} ${withAuthorOnly ? 'AND reason IS NULL' : ''}`;
   for (let after: Bytes = Buffer.alloc(0); ;) {
     const rows = await db.read<{ record_id: Bytes }>(
-      `SELECT record_id FROM hidden_records WHERE author_id = ? AND record_id > ? ${kind ? 'AND kind = ?' : ''}
+      `SELECT record_id FROM hidden_records WHERE author_id = ? AND record_id > ? ${conditions}
       ORDER BY record_id LIMIT ${SHOWN_AT_ONCE}`,
       [authorId, after, ...(kind ? [kind.table] : [])],
     );
@@ -69,10 +108,7 @@ export async function* findHidden(db: Database, authorId: Bytes, kind?: ContentK
 }
 
 /** Deletes what was kept of hidden records. Returns how many. */
-export const forget = async (tx: Transaction, authorId: Bytes, ids: readonly Bytes[]): Promise<number> => {
+export const forget = (tx: Transaction, ids: readonly Bytes[]): Promise<number> => {
   const { sql, parameters } = inList(ids);
-  return tx.execute(`DELETE FROM hidden_records WHERE author_id = ? AND record_id IN (${sql})`, [
-    authorId,
-    ...parameters,
-  ]);
+  return tx.execute(`DELETE FROM hidden_records WHERE record_id IN (${sql})`, parameters);
 };

@@ -3,29 +3,31 @@ import { chunksOf } from '../../../db/sql/in-list.ts';
 import { type Bytes, storedIdToBytes, timeToDb } from '../../../db/values.ts';
 import type { ContentKind } from '../../../content/kind.ts';
 import { joinTagIds, type Publication, tagsForHidden } from '../../../content/write/publish.ts';
-import { keep } from './snapshot.ts';
+import { type HideCause, keep } from './snapshot.ts';
 
-/** Stores records that are hidden from the beginning. */
+/** Stores records that are hidden from the beginning: all of them by themselves, or all with their authors. */
 export const storeHidden = async (
   tx: Transaction,
   kind: ContentKind,
-  publications: readonly Publication[],
+  publications: readonly (Publication & { cause?: HideCause | undefined })[],
 ): Promise<void> => {
   const tags = await tagsForHidden(tx, kind, publications);
   await keep(
     tx,
     kind,
-    publications.map(({ id, authorId, createdAt, updatedAt = createdAt, draft, counts }, index) => ({
+    publications.map(({ id, authorId, createdAt, updatedAt = createdAt, draft, counts, cause }, index) => ({
       id: storedIdToBytes(id),
       authorId: storedIdToBytes(authorId),
       kept: {
         title: draft.title,
         tag_ids: joinTagIds(tags[index] ?? []),
+        tag_names: JSON.stringify((tags[index] ?? []).map(({ name }) => name)),
         view_count: counts?.viewCount ?? 0,
         created_at: timeToDb(createdAt),
         updated_at: timeToDb(updatedAt),
         ...draft.columns,
       },
+      cause,
     })),
   );
 };

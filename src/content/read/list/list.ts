@@ -148,6 +148,19 @@ export const listRows = async <Columns>(
   query: ParsedQuery,
   viewerId: string | undefined,
 ): Promise<ListPage<ListRow<Columns>>> => {
+  const page = await listOnce<Columns>(sources, kind, query, viewerId);
+  const isPossiblyStale = page.records.length === 0 && query.slugs.length > 0;
+  if (!isPossiblyStale || !(await sources.tags.hasChanged(kind, query.slugs))) return page;
+  return listOnce(sources, kind, query, viewerId);
+};
+
+/** The same by the tags as they were read a while ago. */
+const listOnce = async <Columns>(
+  sources: ListSources,
+  kind: ContentKind,
+  query: ParsedQuery,
+  viewerId: string | undefined,
+): Promise<ListPage<ListRow<Columns>>> => {
   const { reader, totals } = sources;
   const { limit, filters, sortBy, terms, slugs } = query;
   const tags = slugs.length === 0 ? [] : await sources.tags.withSlugs(kind, slugs);

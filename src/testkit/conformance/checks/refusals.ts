@@ -27,6 +27,7 @@ export const unprovoked = {
   HEADERS_TOO_LARGE: 'may be answered by a proxy in front',
   REQUEST_TIMEOUT: 'may be answered by a proxy in front',
   ANSWER_TOO_LARGE: 'needs many megabytes of records',
+  IDEMPOTENCY_GONE: 'needs a record that was removed',
   IDEMPOTENCY_IN_PROGRESS: 'needs two simultaneous requests',
   OVERLOADED: 'depends on the state of the deployment',
   MAINTENANCE: 'depends on the state of the deployment',

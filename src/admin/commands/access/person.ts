@@ -1,0 +1,104 @@
+import { open, rm } from 'node:fs/promises';
+import { Argument, Command, Option } from 'commander';
+import { systemActor } from '../../../audit/log.ts';
+import type { Database } from '../../../db/database.ts';
+import { readUser } from '../../../user/service.ts';
+import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { note, printObject } from '../shared/output.ts';
+import { StandardOutput } from '../shared/standard-output.ts';
+
+export const EXAMPLE_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
+
+export const userIdArgument = (): Argument => new Argument('<id>', 'the id of the user, from `users list`');
+
+/** Only the owner may read it: archives' passwords are in it. */
+const toFile = async (path: string, texts: AsyncIterable<string>): Promise<void> => {
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EEXIST' ? new CommandError(`${path} exists: give another file, or remove it first.`) : error;
+  });
+  try {
+    for await (const text of texts) await file.appendFile(text);
+    await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+};
+
+const toStandardOutput = async (texts: AsyncIterable<string>): Promise<void> => {
+  const output = new StandardOutput();
+  for await (const text of texts) {
+    await output.write(text);
+    if (output.isGone) break;
+  }
+};
+
+export const exportOne = (): Command =>
+  new Command('export')
+    .summary('write all that is stored about a user')
+    .description(
+      'Writes all that is stored about a user as one JSON object: the profile, the games and image posts, hidden ones ' +
+        'included, the favorites and reactions that the user gave, the keys with their uses but not their hashes, and the ' +
+        "audit entries about the user, without operators' names and what they tell of others. Safe while the service runs.",
+    )
+    .addArgument(userIdArgument())
+    .option('--out <file>', 'the file to write, which must not be there yet (default: the standard output)')
+    .addHelpText('after', examples(`users export ${EXAMPLE_ID} --out user.json`, `users export ${EXAMPLE_ID}`))
+    .action((id: string, { out }: { out?: string }) =>
+      withDatabase(readSettings(), async (db) => {
+        const { exportUser } = await import('../../person/export.ts');
+        // Before a file is made.
+        await readUser(db, id);
+        const texts = exportUser(db, id);
+        await (out === undefined ? toStandardOutput(texts) : toFile(out, texts));
+      }),
+    );
+
+const preview = async (db: Database, id: string, json: boolean): Promise<void> => {
+  const { previewErasure } = await import('../../person/preview.ts');
+  printObject({ id, ...(await previewErasure(db, id)), erased: false }, json);
+  note(`Nothing was erased. Erase all this with: ${PROGRAM} users erase ${id} --yes`);
+};
+
+const onStep = (step: string): void => note(`Erasing: ${step}`);
+
+const eraseNow = async (db: Database, id: string, vacuum: boolean, json: boolean): Promise<void> => {
+  const { eraseUser } = await import('../../person/erase.ts');
+  const { vacuumed, ...counts } = await eraseUser(db, id, { by: systemActor(), vacuum, onStep });
+  printObject({ id, ...counts, vacuumed, erased: true }, json);
+  note('Backups, logs and replicas are yours to care for: docs/erasure.md');
+  if (db.dialect.engine === 'sqlite' && !vacuumed) {
+    note(`The file of the database may still hold deleted texts, until this runs: ${PROGRAM} users erase ${id} --yes`);
+  }
+};
+
+interface EraseOptions {
+  yes?: true;
+  dryRun?: true;
+  vacuum: boolean;
+  json?: true;
+}
+
+export const erase = (): Command =>
+  new Command('erase')
+    .summary('delete a user without a trace')
+    .description(
+      'Shows what would go. With --yes, deletes the user as delete does, and then what that leaves: answers stored for an ' +
+        'Idempotency-Key, tags and types that no other record has, names and texts in the audit (its entries stay), texts ' +
+        'in the search index, and on SQLite the deleted rows in the file. A hundred records at a time, and about a minute ' +
+        'for the search index. This cannot be undone. Safe while the service runs. If it was interrupted, run it again; it ' +
+        'also takes the id of a user who was deleted before.',
+    )
+    .addArgument(userIdArgument())
+    .addOption(new Option('--dry-run', 'only show what would go, as without --yes').conflicts('yes'))
+    .option('--yes', 'erase the user')
+    .option('--no-vacuum', 'do not rewrite an SQLite file, during which nothing can be written: erase again later')
+    .option('--json', 'print a JSON object instead of a table')
+    .addHelpText('after', examples(`users erase ${EXAMPLE_ID} --dry-run`, `users erase ${EXAMPLE_ID} --yes`))
+    .action((id: string, { yes, vacuum, json }: EraseOptions) =>
+      withDatabase(readSettings(), (db) =>
+        yes ? eraseNow(db, id, vacuum, json === true) : preview(db, id, json === true),
+      ),
+    );

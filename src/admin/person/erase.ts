@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Actor, record } from '../../audit/log.ts';
+import { searchKinds } from '../../app/schema.ts';
+import type { Database } from '../../db/database.ts';
+import { idToBytes } from '../../db/values.ts';
+import { AppError } from '../../errors.ts';
+import { Indexer } from '../../search/indexing/indexer.ts';
+import { defaultSizes } from '../../search/sizes.ts';
+import { deleteUnusedTags, findUnusedTags } from '../moderation/unused-tags.ts';
+import { deleteUnusedTypes } from '../moderation/unused-types.ts';
+import { deleteAs } from '../moderation/users.ts';
+import { eraseNames } from './audit.ts';
+import { type ErasureCounts, NOTHING, readUserCounts, type UserCounts } from './preview.ts';
+import { deleteAnswers, deleteHiddenMarks } from './remains.ts';
+
+/** Far longer than a call of the user takes that began before the user was deleted. */
+const SETTLE_MS = 2000;
+
+interface ErasureOptions {
+  by: Actor;
+  /** Whether to rewrite an SQLite file, so that it holds nothing of deleted rows. */
+  vacuum: boolean;
+  /** Is told of each step when it begins. */
+  onStep?: (step: string) => void;
+  settle?: () => Promise<unknown>;
+  /** How long searches may go on that read the index as it was. */
+  graceMs?: number;
+}
+
+/** The counts of an erasure that is done. */
+export interface Erased extends ErasureCounts {
+  /** Whether the file of the database was rewritten. */
+  vacuumed: boolean;
+}
+
+/** Deletes a user, if that was not done before. @returns what there was @throws AppError USER_NOT_FOUND */
+const deleteNow = async (db: Database, id: string, by: Actor): Promise<UserCounts> => {
+  const before = await readUserCounts(db, id);
+  if (before !== NOTHING) await deleteAs(db, id, by, { action: 'users erase', before });
+  return before;
+};
+
+/**
+ * Erases a user: deletes the user as `deleteUser` does, and removes what that leaves: answers stored for repetitions, tags and
+ * types that no other record has, names in the audit log, texts in the search index, and on SQLite the deleted rows in the
+ * file. It does so part by part; only the rewriting of an SQLite file keeps others from writing. To be run again if it was
+ * interrupted, also for a user who was deleted before. @throws AppError USER_NOT_FOUND
+ */
+export const eraseUser = async (
+  db: Database,
+  id: string,
+  { by, vacuum, onStep = () => {}, settle = () => sleep(SETTLE_MS), graceMs = defaultSizes.graceMs }: ErasureOptions,
+): Promise<Erased> => {
+  const key = idToBytes(id);
+  if (!key) throw new AppError('USER_NOT_FOUND');
+  onStep('records, favorites, reactions and keys');
+  const deleted = await deleteNow(db, id, by);
+  await settle();
+  await deleteHiddenMarks(db, key);
+  const answers = await deleteAnswers(db, key, by.now);
+  onStep('tags, types and names in the audit');
+  const unused = await findUnusedTags(db);
+  // Before the tags go, so that an erasure that is run again still knows them.
+  const auditEntries = await eraseNames(db, id, new Set(unused.map(({ slug }) => slug)));
+  const tags = (await deleteUnusedTags(db, unused)).length;
+  const types = await deleteUnusedTypes(db);
+  onStep(`the search index, for at least ${Math.ceil(graceMs / 1000)} s`);
+  const indexer = new Indexer(db, searchKinds, undefined, { ...defaultSizes, graceMs });
+  await indexer.purge();
+  const counts = { ...deleted, answers, auditEntries, tags, types };
+  await db.transaction((tx) => record(tx, by, { action: 'users erase', subject: `user ${id}`, after: counts }));
+  if (vacuum) onStep('the file of the database');
+  return { ...counts, vacuumed: vacuum && (await db.scrub()) };
+};

@@ -1,0 +1,188 @@
+import { listKeys } from '../../auth/service.ts';
+import { readUses } from '../../auth/uses.ts';
+import type { ContentKind } from '../../content/kind.ts';
+import { findByAuthor } from '../../content/read/find.ts';
+import { sharedColumns } from '../../content/records.ts';
+import { TagDictionary } from '../../content/tag/dictionary.ts';
+import { tagIdsOf } from '../../content/tag-ids.ts';
+import type { Database } from '../../db/database.ts';
+import { inList, partsOf } from '../../db/sql/in-list.ts';
+import { type Bytes, idFromBytes, storedIdToBytes } from '../../db/values.ts';
+import { timeOf } from '../../audit/log.ts';
+import { AppError } from '../../errors.ts';
+import type { GameColumns } from '../../game/entity.ts';
+import { gameKind } from '../../game/kind.ts';
+import type { ImagePostColumns } from '../../image/entity.ts';
+import { imageKind } from '../../image/kind.ts';
+import { readUser } from '../../user/service.ts';
+import { readHiddenOf } from '../moderation/hidden/read.ts';
+import { type ExportedColumns, type FullUserColumns, gameLine, imageLine, userLine } from '../transfer/views.ts';
+import { entriesAbout, onlyAbout } from './audit.ts';
+
+const FORMAT = 'content-gateway-user';
+const VERSION = 1;
+const AT_ONCE = 100;
+/** All days for which the uses of keys are kept, and more. */
+const DAYS = 36_500;
+
+type ExportedRow = GameColumns & ImagePostColumns & ExportedColumns;
+
+/** A kind of records, its name in the export, and how its rows are shown. */
+interface ExportedKind {
+  name: 'games' | 'imagePosts';
+  of: 'game' | 'image';
+  kind: ContentKind;
+  view: (row: ExportedRow, tagNames: string[]) => object;
+}
+
+const kinds: readonly ExportedKind[] = [
+  { name: 'games', of: 'game', kind: gameKind, view: (row, tags) => gameLine(row, tags, {}) },
+  { name: 'imagePosts', of: 'image', kind: imageKind, view: (row, tags) => imageLine(row, tags, {}) },
+];
+
+async function* rowsOf(db: Database, kind: ContentKind, authorId: Bytes): AsyncGenerator<ExportedRow[]> {
+  const own = [...sharedColumns, 'author_id', ...kind.summaryColumns, ...kind.detailColumns];
+  for await (const ids of findByAuthor(db, kind, authorId)) {
+    for (let start = 0; start < ids.length; start += AT_ONCE) {
+      const { sql, parameters } = inList(ids.slice(start, start + AT_ONCE));
+      yield await db.read<ExportedRow>(
+        `SELECT ${own.join(', ')}, ${tagIdsOf(kind, kind.table)} AS tag_ids FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id`,
+        parameters,
+      );
+    }
+  }
+  for await (const rows of readHiddenOf<ExportedRow>(db, kind, authorId)) {
+    yield rows.map((row) => Object.assign(row, { isHidden: true as const }));
+  }
+}
+
+async function* recordsOf(db: Database, { kind, view }: ExportedKind, authorId: Bytes): AsyncGenerator<object[]> {
+  const dictionary = new TagDictionary(db);
+  for await (const rows of rowsOf(db, kind, authorId)) {
+    const tags = await dictionary.namesOf(
+      db,
+      rows.map((row) => row.tag_ids),
+    );
+    yield rows.map((row, index) => ({
+      ...view(
+        row,
+        (tags[index] ?? []).map(({ name }) => name),
+      ),
+      kind: undefined,
+      authorId: undefined,
+      favoriteCount: row.favorite_count,
+      likeCount: row.like_count,
+      dislikeCount: row.dislike_count,
+    }));
+  }
+}
+
+/** The records of a kind that a user marked in a table, part by part. */
+async function* marksIn(
+  db: Database,
+  { of, kind: { foreignKey } }: ExportedKind,
+  table: string,
+  userId: Bytes,
+): AsyncGenerator<object[]> {
+  const type = table.endsWith('_reactions') ? 'type' : 'NULL AS type';
+  for (let after: Bytes = Buffer.alloc(0); ;) {
+    const rows = await db.read<{ id: Bytes; type: string | null }>(
+      `SELECT ${foreignKey} AS id, ${type} FROM ${table} WHERE user_id = ? AND ${foreignKey} > ?
+      ORDER BY ${foreignKey} LIMIT ${AT_ONCE}`,
+      [userId, after],
+    );
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.id;
+    yield rows.map((row) => ({ of, id: idFromBytes(row.id), type: row.type ?? undefined }));
+  }
+}
+
+/** The same of hidden records. */
+async function* hiddenMarks(db: Database, { of, kind }: ExportedKind, marks: readonly string[], userId: Bytes) {
+  const rows = await db.read<{ id: Bytes; mark: string }>(
+    `SELECT m.record_id AS id, m.mark FROM hidden_marks m JOIN hidden_records h ON h.record_id = m.record_id
+    WHERE m.user_id = ? AND h.kind = ? ORDER BY m.record_id`,
+    [userId, kind.table],
+  );
+  for (const part of partsOf(rows.filter(({ mark }) => marks.includes(mark)))) {
+    yield part.map(({ id, mark }) => ({
+      of,
+      id: idFromBytes(id),
+      type: mark === 'favorite' ? undefined : mark,
+      isHidden: true,
+    }));
+  }
+}
+
+async function* favoritesOf(db: Database, userId: Bytes): AsyncGenerator<object[]> {
+  for (const one of kinds) {
+    yield* marksIn(db, one, one.kind.favoriteTable, userId);
+    yield* hiddenMarks(db, one, ['favorite'], userId);
+  }
+}
+
+async function* reactionsOf(db: Database, userId: Bytes): AsyncGenerator<object[]> {
+  for (const one of kinds) {
+    yield* marksIn(db, one, one.kind.reactionTable, userId);
+    yield* hiddenMarks(db, one, ['like', 'dislike'], userId);
+  }
+}
+
+/** The keys of a user, with the uses of each; their hashes stay in the database. */
+async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<object[]> {
+  for (const { userId: _, ...key } of await listKeys(db, id)) {
+    yield [{ ...key, uses: await readUses(db, key.id, now, DAYS) }];
+  }
+}
+
+/** The audit entries about a user, without the operators' names and what the entries tell of others. */
+async function* auditOf(db: Database, userId: string): AsyncGenerator<object[]> {
+  for await (const entries of entriesAbout(db, userId)) {
+    yield entries
+      .map((entry) => onlyAbout(entry, userId))
+      .map(({ id, action, subject, before_act: before, after_act: after }) => ({
+        id: idFromBytes(id),
+        at: timeOf(id),
+        action,
+        subject,
+        before: before === null ? null : (JSON.parse(before) as unknown),
+        after: after === null ? null : (JSON.parse(after) as unknown),
+      }));
+  }
+}
+
+async function* listText(name: string, parts: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
+  yield `,\n"${name}":[`;
+  let isFirst = true;
+  for await (const items of parts) {
+    if (items.length === 0) continue;
+    const text = items.map((item) => JSON.stringify(item)).join(',\n');
+    yield `${isFirst ? '\n' : ',\n'}${text}`;
+    isFirst = false;
+  }
+  yield ']';
+}
+
+/**
+ * All that is stored about a user as the text of one JSON object, part by part: profile, records, favorites, reactions, keys
+ * and audit entries. @throws AppError USER_NOT_FOUND, before the first part
+ */
+export async function* exportUser(db: Database, id: string, now = new Date()): AsyncGenerator<string> {
+  await readUser(db, id);
+  const key = storedIdToBytes(id);
+  const [row] = await db.read<FullUserColumns>(
+    `SELECT id, nickname, bio, pronouns, website, location, social_links, avatar, game_count, image_post_count, created_at,
+      updated_at, suspended_at, hidden_at FROM users WHERE id = ?`,
+    [key],
+  );
+  if (!row) throw new AppError('USER_NOT_FOUND');
+  const user = { ...userLine(row), kind: undefined };
+  yield `{"format":"${FORMAT}","version":${VERSION},"exportedAt":${JSON.stringify(now)},\n"user":${JSON.stringify(user)}`;
+  for (const one of kinds) yield* listText(one.name, recordsOf(db, one, key));
+  yield* listText('favorites', favoritesOf(db, key));
+  yield* listText('reactions', reactionsOf(db, key));
+  yield* listText('keys', keysOf(db, id, now));
+  yield* listText('auditEntries', auditOf(db, id));
+  yield '}\n';
+}

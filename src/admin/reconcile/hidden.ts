@@ -1,0 +1,61 @@
+import type { ContentKind } from '../../content/kind.ts';
+import type { Database } from '../../db/database.ts';
+import { type Bytes, idFromBytes } from '../../db/values.ts';
+import { finishShowing, showEngagement } from '../moderation/hidden/show.ts';
+import { dropEngagement } from '../moderation/hidden/delete.ts';
+import { removableKinds } from '../moderation/kinds.ts';
+import type { CountDifference } from './finding.ts';
+
+const READ_AT_ONCE = 500;
+
+/** The ids that a SELECT with a parameter for the last one yields, part by part. */
+async function* idsOf(db: Database, sql: string, parameters: readonly string[] = []): AsyncGenerator<Bytes[]> {
+  for (let after: Bytes = Buffer.alloc(0); ;) {
+    const rows = await db.read<{ id: Bytes }>(`${sql} LIMIT ${READ_AT_ONCE}`, [after, ...parameters]);
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.id;
+    yield rows.map(({ id }) => id);
+  }
+}
+
+/** Records that are both hidden and shown, since showing them again was interrupted. */
+const halfShown = (db: Database, { table }: ContentKind): AsyncGenerator<Bytes[]> =>
+  idsOf(
+    db,
+    `SELECT h.record_id AS id FROM hidden_records h JOIN ${table} r ON r.id = h.record_id
+    WHERE h.record_id > ? AND h.kind = ? ORDER BY h.record_id`,
+    [table],
+  );
+
+/** Records that are not hidden, but have favorites or reactions among those of hidden ones, since hiding was interrupted. */
+const withMarksAside = (db: Database): AsyncGenerator<Bytes[]> =>
+  idsOf(
+    db,
+    `SELECT DISTINCT m.record_id AS id FROM hidden_marks m WHERE m.record_id > ?
+    AND NOT EXISTS (SELECT 1 FROM hidden_records h WHERE h.record_id = m.record_id) ORDER BY m.record_id`,
+  );
+
+/**
+ * Finds records for which hiding or showing was interrupted, and finishes showing them if asked to, with the favorites and
+ * reactions they had. While such a command runs, its records are among them.
+ */
+export const checkHidden = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
+  const found: CountDifference[] = [];
+  for (const removable of removableKinds) {
+    for await (const ids of halfShown(db, removable.kind)) {
+      found.push(
+        ...ids.map((id) => ({ what: 'hidden_records', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })),
+      );
+      if (fix) await finishShowing(db, removable, ids);
+    }
+  }
+  for await (const ids of withMarksAside(db)) {
+    found.push(...ids.map((id) => ({ what: 'hidden_marks', id: idFromBytes(id), stored: 'hidden', actual: 'shown' })));
+    if (!fix) continue;
+    for (const { kind } of removableKinds) while (await db.transaction((tx) => showEngagement(tx, kind, ids)));
+    // The marks of deleted records are left.
+    for (const id of ids) while (await db.transaction((tx) => dropEngagement(tx, id)));
+  }
+  return found;
+};
