@@ -2,7 +2,7 @@
  * @engines all
  * @tier long
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,11 +69,18 @@ describe('commands in the guides', () => {
       .filter((line) => line !== '');
 
   const run = async (line: string): Promise<void> => {
-    const [, assigned] = /^export DATABASE_URL='?([^']+)'?$/.exec(line) ?? [];
+    const [, assigned] = /^export (?:MIGRATE_)?DATABASE_URL='?([^']+)'?$/.exec(line) ?? [];
     const [, settings] = /^((?:[A-Z_]+=\S+ )*)npm start$/.exec(line) ?? [];
-    const [, command] = /^npm run -s cli -- (.+)$/.exec(line) ?? [];
+    // test/project/systemd.test.ts tries the unit and its command.
+    const [, installed] = /^sudo install -m \d+ \/opt\/content-gateway\/(\S+) \S+$/.exec(line) ?? [];
+    const [, unit] = /^sudo systemctl enable --now (\S+)$/.exec(line) ?? [];
+    const [, command] = /^(?:npm run -s cli --|sudo content-gateway) (.+)$/.exec(line) ?? [];
     if (line in elsewhere) {
       expect(readFileSync(elsewhere[line]!, 'utf8')).toContain(line);
+    } else if (installed !== undefined) {
+      expect(existsSync(installed)).toBe(true);
+    } else if (unit !== undefined) {
+      expect(existsSync(`deploy/systemd/${unit}.service`)).toBe(true);
     } else if (assigned !== undefined) {
       const url = assigned.replace('/etc/ssl/db-ca.pem', authority);
       expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
@@ -103,8 +110,8 @@ describe('commands in the guides', () => {
   };
 
   test.each([
-    ['operators', 12],
-    ['operations', 7],
+    ['operators', 17],
+    ['operations', 8],
     ['monitoring', 5],
   ])(
     'docs/%s.md',
