@@ -1,6 +1,5 @@
 import { type MigrationInterface, type QueryRunner, Table, type TableOptions } from 'typeorm';
 import { columnTypes, type Engine, engineOf } from './columns.ts';
-import { dropTable } from './online.ts';
 
 type Column = TableOptions['columns'] extends (infer C)[] | undefined ? C : never;
 
@@ -165,6 +164,6 @@ export class Content1763600000001 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    for (const table of tables(engineOf(runner)).toReversed()) await dropTable(runner, table.name);
+    for (const table of tables(engineOf(runner)).toReversed()) await runner.dropTable(table.name);
   }
 }

@@ -1,5 +1,4 @@
 import { type MigrationInterface, type QueryRunner, Table, type TableOptions } from 'typeorm';
-import { dropTable } from './online.ts';
 
 type Column = NonNullable<TableOptions['columns']>[number];
 
@@ -88,6 +87,6 @@ export class Search1763700000003 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    for (const table of tablesOn(runner).toReversed()) await dropTable(runner, table.name);
+    for (const table of tablesOn(runner).toReversed()) await runner.dropTable(table.name);
   }
 }

@@ -1,6 +1,5 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { columnTypes, engineOf } from './columns.ts';
-import { dropTable } from './online.ts';
 
 /** Remembers what writes answered that may be repeated, in the order of time, so that the oldest go away together. */
 export class Idempotency1763900000005 implements MigrationInterface {
@@ -21,6 +20,6 @@ export class Idempotency1763900000005 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await dropTable(runner, 'idempotency_records');
+    await runner.dropTable('idempotency_records');
   }
 }

@@ -1,6 +1,5 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { columnTypes, engineOf } from './columns.ts';
-import { dropTable } from './online.ts';
 
 /** Counters that are there from the beginning, so that a counter that is made is that of a new type. */
 const COUNTERS = ['games', 'games:', 'image_posts'];
@@ -26,6 +25,6 @@ export class KeyQuotas1764000000006 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await dropTable(runner, 'key_quotas');
+    await runner.dropTable('key_quotas');
   }
 }

@@ -1,6 +1,6 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { columnTypes, engineOf } from './columns.ts';
-import { dropTable, onlineWords } from './online.ts';
+import { onlineWords } from './online.ts';
 
 /** The differences between the engines. */
 const wordsOf = (runner: QueryRunner) =>
@@ -65,7 +65,7 @@ export class Care1764100000007 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    for (const table of ['key_uses', 'hidden_marks', 'hidden_records', 'audit_entries']) await dropTable(runner, table);
+    for (const table of ['key_uses', 'hidden_marks', 'hidden_records', 'audit_entries']) await runner.dropTable(table);
     await runner.query('ALTER TABLE tags DROP COLUMN merged_into');
     for (const column of ['hidden_at', 'suspended_at']) await runner.query(`ALTER TABLE users DROP COLUMN ${column}`);
   }

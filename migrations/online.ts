@@ -58,8 +58,3 @@ export const inParts = async (
     return { statements: statements(between), end };
   });
 };
-
-/** Drops a table, with its indexes and foreign keys, by one statement. */
-export const dropTable = async (runner: QueryRunner, name: string): Promise<void> => {
-  await runner.query(`DROP TABLE ${name}`);
-};

@@ -106,7 +106,7 @@ export class ConfigError extends Error {}
 /** Whether this process seems to run in a container. */
 export const inContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv');
 
-/** What is wrong where the two addresses of the database name two. */
+/** The fault of two addresses that name different databases. */
 const otherDatabase = ({
   DATABASE_URL: url,
   MIGRATE_DATABASE_URL: migrateUrl,

@@ -92,7 +92,7 @@ export class Database extends WorkloadPool {
   async halfDone(): Promise<HalfDone | undefined> {
     const halfDone = await this.connection.halfDone?.();
     const isApplied = halfDone !== undefined && (await this.appliedMigrations()).includes(halfDone.name);
-    // Somebody may have finished it by hand.
+    // An operator may have finished it by hand.
     return isApplied ? undefined : halfDone;
   }
 

@@ -1,4 +1,4 @@
-import type { QueryRunner } from 'typeorm';
+import type { QueryRunner, Table } from 'typeorm';
 import type { NextPart, PartsRunner } from '../../../migrations/online.ts';
 
 /** Statements by which a migration inspects the database before it changes anything. */
@@ -85,10 +85,11 @@ export const stepwise = (runner: QueryRunner, from: Position, steps: Steps): Que
       after = end;
     } while (after !== undefined);
   };
+  // TypeORM's own would read the table first, which is gone where this is done, and drop its keys and indexes one by one.
+  const dropTable = (table: Table | string): Promise<unknown> =>
+    query(`DROP TABLE ${typeof table === 'string' ? table : table.name}`);
+  const own: Record<PropertyKey, unknown> = { query, parts, dropTable };
   return new Proxy(runner, {
-    get: (target, name) => {
-      if (name === 'query') return query;
-      return name === 'parts' ? parts : (Reflect.get(target, name) as unknown);
-    },
+    get: (target, name) => (Object.hasOwn(own, name) ? own[name] : (Reflect.get(target, name) as unknown)),
   });
 };

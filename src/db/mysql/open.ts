@@ -19,8 +19,8 @@ import {
   isUnreachable,
 } from './errors.ts';
 import { Hosts } from './hosts.ts';
-import { halfDoneOf, MysqlJournal, READ_PROGRESS } from './journal.ts';
-import { assertMayMigrate } from './privileges.ts';
+import { halfDoneOf, MysqlJournal, READ_PROGRESS } from './migration/journal.ts';
+import { assertMayMigrate } from './migration/privileges.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
 import { backstopSettings, connectionSettings, withSettings } from './settings.ts';

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';
 import { migrations } from '../../../migrations/index.ts';
-import { migrationPrivileges, missingPrivileges } from '../../../src/db/mysql/privileges.ts';
+import { migrationPrivileges, missingPrivileges } from '../../../src/db/mysql/migration/privileges.ts';
 import { runCommand } from '../../harness/app/command.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../../harness/app/database.ts';
 import { startServe } from '../../harness/app/program.ts';

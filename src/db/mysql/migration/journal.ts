@@ -7,8 +7,8 @@ import {
   MigrationError,
   type Position,
   PROGRESS_TABLE,
-} from '../migration/steps.ts';
-import { driverError, isInterrupted, isTransient, isUnreachable } from './errors.ts';
+} from '../../migration/steps.ts';
+import { driverError, isInterrupted, isTransient, isUnreachable } from '../errors.ts';
 
 // MySQL and MariaDB commit each change of a table by itself. So a migration that was interrupted must go on where it was.
 
@@ -51,7 +51,7 @@ const CHANGES_ROWS = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 /** A server that lets others win over a transaction has done none of it. */
 const TRIES = 10;
 
-/** What a server says of a change of a table that was made before. */
+/** The errors of a server for a change of a table that was made before. */
 const DONE_ALREADY: readonly (readonly [RegExp, number])[] = [
   [/^\s*CREATE TABLE\b/i, 1050],
   [/^\s*ALTER TABLE \S+ ADD COLUMN\b/i, 1060],
@@ -92,7 +92,7 @@ export class MysqlJournal implements Journal {
       this.#doubtful = rows[0]?.is_running === 1 ? halfDone.step : undefined;
       return halfDone;
     }
-    // What somebody noted as applied by hand is finished.
+    // A migration that an operator noted as applied by hand is finished.
     await this.#transaction([
       FORGET_PROGRESS,
       `INSERT INTO ${PROGRESS_TABLE} (name, direction, step, is_running, statement) VALUES ('${name}', '${direction}', 0, 0, '')`,

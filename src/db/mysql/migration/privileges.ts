@@ -1,11 +1,11 @@
-import { type Direction, MigrationError } from '../migration/steps.ts';
+import { type Direction, MigrationError } from '../../migration/steps.ts';
 
 // A migration that meets a missing privilege half-way has changed tables already.
 
-/** What the account of the service needs. */
+/** The privileges that the account of the service needs. */
 export const SERVICE_PRIVILEGES = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const;
 
-/** What the account that migrates needs. MariaDB makes foreign keys without REFERENCES. */
+/** The privileges that the account that migrates needs. MariaDB makes foreign keys without REFERENCES. */
 export const migrationPrivileges = (engine: 'mysql' | 'mariadb', direction: Direction): string[] => [
   ...SERVICE_PRIVILEGES,
   'CREATE',
@@ -32,8 +32,8 @@ const isMeant = (quoted: string, database: string): boolean => {
 };
 
 /**
- * Which of `needed` the lines of SHOW GRANTS do not give in a database. What is granted on one table counts for all: it
- * cannot be told here whether it is enough.
+ * The privileges of `needed` that the lines of SHOW GRANTS do not give in a database. A privilege on one table counts for
+ * all, since the lines do not say whether it is enough.
  */
 export const missingPrivileges = (needed: readonly string[], database: string, lines: readonly string[]): string[] => {
   const held = new Set<string>();
