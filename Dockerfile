@@ -11,8 +11,10 @@ COPY deploy/ci/install deploy/ci/
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
   deploy/ci/install packages
 COPY . .
+# The commit: there is no .git here.
+ARG REVISION=unknown
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
-  deploy/ci/install compiled && deploy/image/release /release
+  BUILD_ID=${REVISION} deploy/ci/install compiled && deploy/image/release /release
 
 FROM ${NODE_IMAGE} AS gateway
 # Nothing but /data has to be writable.
