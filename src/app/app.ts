@@ -48,7 +48,7 @@ export const createApp = (c: Context, calls = transports(new BodyReader(), c)): 
   app.use(wellFormed);
   app.use(calls);
   app.use(withCommonHeaders);
-  app.use(health({ db: c.db, now: c.now, stopping: c.lifecycle.stopping.signal }));
+  app.use(health({ db: c.db, log: c.log, now: c.now, stopping: c.lifecycle.stopping.signal }));
   app.use(site(c));
   app.use(({ path }) => {
     const hint = unknownPath(path);

@@ -1,7 +1,8 @@
 import express, { type Router } from 'express';
+import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, databaseFaultIn } from '../../errors.ts';
 import { WriteProbe } from '../../db/write-probe.ts';
 import { probeWrite } from '../../idempotency/records.ts';
 import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
@@ -9,9 +10,11 @@ import { readOnly } from './preconditions.ts';
 
 /** The time limit of the database, so that a health check is answered within two seconds. */
 const READY_TIMEOUT_MS = 1500;
+const READY = 'ready';
 
 interface HealthOptions {
   db: Database;
+  log: Logger;
   /** The clock. */
   now: () => Date;
   /** Aborted when the service has been told to stop. */
@@ -25,9 +28,13 @@ class Readiness {
   /** Stays true once it is. */
   #isMigrated = false;
   #asking: Promise<void> | undefined;
+  readonly #log: Logger;
+  /** The last answer, as logged: a reason, or `ready`. */
+  #logged: string | undefined;
 
-  constructor({ db, now }: Pick<HealthOptions, 'db' | 'now'>) {
+  constructor({ db, log, now }: Pick<HealthOptions, 'db' | 'log' | 'now'>) {
     this.#db = db;
+    this.#log = log;
     this.#writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
   }
 
@@ -37,6 +44,26 @@ class Readiness {
   }
 
   async #ask(): Promise<void> {
+    try {
+      await this.#check();
+      this.#note(undefined);
+    } catch (error) {
+      this.#note(error);
+      throw error;
+    }
+  }
+
+  /** Logs each change. The requests themselves are logged for debugging only, as there is one a second. */
+  #note(error: unknown): void {
+    const { hint } = error instanceof AppError ? error.details : {};
+    const state = error === undefined ? READY : (databaseFaultIn(error) ?? hint ?? 'failed');
+    if (state === this.#logged) return;
+    this.#logged = state;
+    if (state === READY) this.#log.info('ready');
+    else this.#log.info({ cause: databaseFaultIn(error), hint }, 'not ready');
+  }
+
+  async #check(): Promise<void> {
     const deadline = new Deadline(READY_TIMEOUT_MS);
     try {
       await deadline.race(this.#isMigrated ? this.#db.ping(deadline) : this.#assertMigrated(deadline));
@@ -44,6 +71,7 @@ class Readiness {
     } catch (error) {
       if (deadline.error === undefined) throw error;
       throw new AppError('DATABASE_UNAVAILABLE', {
+        fault: 'unreachable',
         hint: `The database did not answer within ${READY_TIMEOUT_MS / 1000} seconds.`,
       });
     } finally {
@@ -64,9 +92,9 @@ class Readiness {
  * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
  * the service is not stopping.
  */
-export const health = ({ db, now, stopping }: HealthOptions): Router => {
+export const health = ({ db, log, now, stopping }: HealthOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  const readiness = new Readiness({ db, now });
+  const readiness = new Readiness({ db, log, now });
   router.all(LIVENESS_PATH, readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });
@@ -76,7 +104,7 @@ export const health = ({ db, now, stopping }: HealthOptions): Router => {
       return;
     }
     await readiness.assert();
-    response.json({ status: 'ready' });
+    response.json({ status: READY });
   });
   return router;
 };
