@@ -19,8 +19,8 @@ import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
 import { ConfigError } from '../config/config.ts';
-import { AppError } from '../errors.ts';
-import { version } from '../version.ts';
+import { AppError, DATABASE_FAULTS } from '../errors.ts';
+import { release } from '../version.ts';
 
 const FAILURE = 1;
 const USAGE = 2;
@@ -30,7 +30,7 @@ const SIGNALLED = 128;
 const createProgram = (): Command =>
   new Command(PROGRAM)
     .description('Runs and operates the content gateway. The database is DATABASE_URL, default sqlite:data/content.db.')
-    .version(version, '-V, --version', 'print the version')
+    .version(release, '-V, --version', 'print the version and, after a plus sign, the build')
     .addCommand(serveCommand())
     .addCommand(mcpCommand())
     .addCommand(migrateCommand())
@@ -68,7 +68,7 @@ const faultsOf = (error: unknown): string[] => {
   if (error instanceof ConfigError || error instanceof CommandError) return error.message.split('\n');
   if (error instanceof AppError) {
     const { message } = errorOf(error.reason);
-    const { hint } = error.details;
+    const { fault, hint = fault && DATABASE_FAULTS[fault] } = error.details;
     return [hint === undefined ? message : `${message.replace(/\.$/, '')}: ${hint}`];
   }
   const { message = String(error) } = error as Partial<Error>;

@@ -1,5 +1,6 @@
 import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface } from 'typeorm';
 import type { Deadline } from '../deadline.ts';
+import type { DatabaseFault } from '../errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
 import type { DatabaseObserver } from './observer.ts';
 
@@ -30,6 +31,12 @@ export interface DatabaseOptions {
  */
 export type Workload = 'calls' | 'anonymous' | 'keys' | 'background' | 'health';
 
+/** The size of a database in bytes, and that of the file system of its file. */
+export interface DatabaseSize {
+  bytes: number;
+  disk?: { bytes: number; freeBytes: number };
+}
+
 /** The interface of an engine. */
 export interface Connection {
   dialect: Dialect;
@@ -54,8 +61,9 @@ export interface Connection {
   isInterrupted?: (error: unknown) => boolean;
   /** Whether a foreign key refers to a missing row. */
   isForeignKeyError: (error: unknown) => boolean;
-  /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
-  isUnreachable: (error: unknown) => boolean;
+  /** Why the database is unavailable, if this error means that. A transaction that met it stored nothing. */
+  faultOf: (error: unknown) => DatabaseFault | undefined;
+  size: (deadline: Deadline) => Promise<DatabaseSize>;
   /** Closes all connections. Running statements fail. */
   close: () => Promise<void>;
 }

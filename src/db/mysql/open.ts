@@ -8,14 +8,7 @@ import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
 import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
-import {
-  connectionError,
-  driverError,
-  isInterrupted,
-  isForeignKeyError,
-  isTransient,
-  isUnreachable,
-} from './errors.ts';
+import { connectionError, driverError, isInterrupted, isForeignKeyError, isTransient, faultOf } from './errors.ts';
 import { Hosts } from './hosts.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { StatementBudget } from './session.ts';
@@ -45,6 +38,11 @@ const CLOSE_GRACE_MS = 100;
 const MIGRATION_LOCK_WAIT_S = 120;
 /** How long reads use the primary after no replica was reachable. */
 const REPLICA_PAUSE_MS = 1000;
+
+/** Estimates of the server, which it renews now and then. */
+const SIZE =
+  'SELECT COALESCE(SUM(data_length + index_length), 0) AS bytes FROM information_schema.tables ' +
+  'WHERE table_schema = DATABASE()';
 
 type ServerEngine = 'mysql' | 'mariadb';
 
@@ -172,7 +170,7 @@ const openReplicas = (
     try {
       return await pools.calls.reads.read(sql, parameters, deadline);
     } catch (error) {
-      if (isUnreachable(error)) awayUntil = Date.now() + REPLICA_PAUSE_MS;
+      if (faultOf(error)) awayUntil = Date.now() + REPLICA_PAUSE_MS;
       throw error;
     }
   };
@@ -209,7 +207,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
           try {
             return await replicas.read(sql, parameters, deadline);
           } catch (error) {
-            if (!isUnreachable(error)) throw error;
+            if (!faultOf(error)) throw error;
           }
         }
         return pools.calls.reads.read(sql, parameters, deadline);
@@ -224,7 +222,11 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
       isTransient,
       isInterrupted,
       isForeignKeyError,
-      isUnreachable,
+      faultOf,
+      size: async (deadline) => {
+        const [row] = (await pools.background.reads.read(SIZE, [], deadline)) as { bytes: number | string }[];
+        return { bytes: Number(row?.bytes) };
+      },
       close: async () => {
         replicas?.close();
         closePools();
@@ -237,6 +239,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     const { code, message } = driverError(error);
     throw new AppError('DATABASE_UNAVAILABLE', {
       hint: `cannot use the database at ${hosts.places}/${addresses[0]?.database}: ${message || code}`,
+      fault: faultOf(error),
       cause: error,
     });
   } finally {

@@ -7,8 +7,9 @@ import type { Connection, DatabaseOptions, Parameter, Schema } from '../connecti
 import { dialectOf } from '../dialect.ts';
 import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
-import { FileFault, isBusy, isForeignKeyError, isUnusable } from './errors.ts';
+import { faultOf, FileFault, isBusy, isForeignKeyError } from './errors.ts';
 import { FileObserver, SqliteFile } from './database-file.ts';
+import { sizeOfFile } from './files/size.ts';
 import { makePrivate } from './files/permissions.ts';
 import { SqliteHealth } from './health.ts';
 import { migrateOn, transactionOn, watched } from './transaction.ts';
@@ -53,6 +54,7 @@ const writerOf = (dataSource: DataSource): SqliteConnection => {
 const unavailable = (file: string, error: unknown): AppError =>
   new AppError('DATABASE_UNAVAILABLE', {
     hint: `cannot open the SQLite file ${file}: ${(error as Error).message}`,
+    fault: faultOf(error, file),
     cause: error,
   });
 
@@ -84,12 +86,12 @@ export const openSqlite = async (
   }
 };
 
-const common = (dataSource: DataSource) => ({
+const common = (file: string, dataSource: DataSource) => ({
   dialect: dialectOf('sqlite'),
   dataSource,
   isTransient: isBusy,
   isForeignKeyError,
-  isUnreachable: isUnusable,
+  faultOf: (error: unknown) => faultOf(error, file),
 });
 
 /** The queue of writing transactions. */
@@ -100,7 +102,7 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
   const writer = writerOf(dataSource);
   const turns = turnsOf(observer);
   return {
-    ...common(dataSource),
+    ...common(IN_MEMORY, dataSource),
     read: (sql, parameters, deadline, workload) =>
       turns.run(async () => watched(turns.observer, sql, () => writer.all(sql, parameters)), {
         deadline,
@@ -109,6 +111,16 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
     transaction: (work, deadline, workload) =>
       turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, workload }),
     whileMigrating: (work) => turns.run(() => migrateOn(writer, work)),
+    size: (deadline) =>
+      turns.run(
+        () => {
+          const [size] = writer.all(
+            'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
+          );
+          return Promise.resolve(size as { bytes: number });
+        },
+        { deadline, workload: 'background' },
+      ),
     close: () => turns.run(() => dataSource.destroy()),
   };
 };
@@ -188,7 +200,7 @@ const inFile = (
   });
 
   return {
-    ...common(dataSource),
+    ...common(file, dataSource),
     read: async (sql, parameters, deadline, workload) => {
       if (workload === 'health') await health.check(deadline);
       return read(sql, parameters, deadline).catch((error: unknown) => health.readFailed(error));
@@ -197,6 +209,7 @@ const inFile = (
       health.noteWrite(transaction((open) => open.transaction(work, deadline), { deadline, workload })),
     // The file's write lock keeps other processes out, and a failed migration is rolled back.
     whileMigrating: (work) => transaction((open) => migrateOn(open.writer, work), { patience: MIGRATION_PATIENCE_MS }),
+    size: () => sizeOfFile(file),
     close: () => {
       const closed = new AppError('DATABASE_UNAVAILABLE', { hint: 'The service stops.' });
       closing.end(closed);
