@@ -28,7 +28,7 @@ COPY --from=build /release ./
 USER 1000:1000
 VOLUME /data
 EXPOSE 3000
-HEALTHCHECK --interval=5s --timeout=4s --start-period=30s --retries=3 CMD ["node", "/gateway/deploy/image/health.mjs"]
+HEALTHCHECK --interval=15s --timeout=4s --start-period=30s --retries=3 CMD ["bash", "/gateway/deploy/image/health"]
 ENTRYPOINT ["node", "/gateway/dist/src/cli.js"]
 CMD ["serve"]
 ARG NODE_IMAGE
