@@ -82,8 +82,12 @@ const STATIC = /\.(?:css|js|map|svg|png|ico|woff2?)$/;
 /** `POST /api/trpc/game.list 400 VALIDATION_FAILED 3 ms`; the id of a request, for other lines, if the service failed. */
 const requestText = ({ method, path, status, reason, ms, aborted, requestId }: RequestLine): string =>
   [
-    ...[method, path, aborted ? 'aborted' : status, reason],
-    ...[ms && `${Math.round(ms)} ms`, status >= 500 ? requestId : undefined],
+    method,
+    path,
+    aborted ? 'aborted' : status,
+    reason,
+    ms === undefined ? undefined : `${Math.round(ms)} ms`,
+    status >= 500 ? requestId : undefined,
   ]
     .filter((part) => part !== undefined)
     .join(' ');
@@ -94,10 +98,10 @@ const requestText = ({ method, path, status, reason, ms, aborted, requestId }: R
  */
 export const prettyLines = async (destination: DestinationStream, colorize: boolean): Promise<DestinationStream> => {
   const { prettyFactory } = await import('pino-pretty');
-  const options = { colorize, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname', singleLine: true };
-  const linesOf = prettyFactory(options);
+  const pretty = { colorize, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname', singleLine: true };
+  const linesOf = prettyFactory(pretty);
   const requestLinesOf = prettyFactory({
-    ...options,
+    ...pretty,
     hideObject: true,
     messageFormat: (line) => requestText(line as unknown as RequestLine),
   });

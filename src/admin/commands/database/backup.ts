@@ -3,8 +3,9 @@ import { Command, Option } from 'commander';
 import type { BackupOptions, BackupResult } from '../../backup/backup.ts';
 import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
 import { type Config, readConfig } from '../../../config/config.ts';
+import { recordBackup, systemActor } from '../../../audit/log.ts';
 import { sqliteFile } from '../../../db/address.ts';
-import { CommandError, examples, PROGRAM } from '../shared/common.ts';
+import { CommandError, examples, PROGRAM, withConnection } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -57,6 +58,18 @@ const printBackup = ({ file, bytes, migration }: BackupResult, sizeOf: (bytes: n
   note(`Backed up and checked: ${sizeOf(bytes)}, tables as of ${migration}.`);
 };
 
+/**
+ * Records a backup in the audit log of the database, from which a metric reads its time. A database that takes no writes
+ * can be backed up all the same.
+ */
+const recordIn = async (config: Config, result: BackupResult): Promise<void> => {
+  try {
+    await withConnection(config, (db) => recordBackup(db, systemActor(), result));
+  } catch {
+    note('warning: the backup could not be recorded in the audit log, so last_backup_timestamp_seconds leaves it out.');
+  }
+};
+
 const warnOfSchemaFaults = (schemaFaults: readonly string[]): void =>
   note(`warning: restore will refuse this backup, for what is in the database: ${schemaFaults.join('; ')}.`);
 
@@ -74,14 +87,13 @@ export const backupCommand = (): Command =>
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('backup content-backup.db', 'backup content-backup.db --force --json'))
     .action(async (file: string, { force = false, json }: { force?: boolean; json?: true }) => {
-      const database = databaseFile(
-        readConfig(),
-        'mariadb-dump --single-transaction or mysqldump --single-transaction',
-      );
+      const config = readConfig();
+      const database = databaseFile(config, 'mariadb-dump --single-transaction or mysqldump --single-transaction');
       const { backUp, sizeOf, known } = await load();
       const result = await withCopyProgress(database, (onProgress) =>
         backUp({ database, file, isForced: force, known, onProgress, onSchemaFaults: warnOfSchemaFaults }),
       );
+      await recordIn(config, result);
       if (json) printJsonLines([result]);
       else printBackup(result, sizeOf);
     });
