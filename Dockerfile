@@ -11,8 +11,10 @@ COPY deploy/ci/install deploy/ci/
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
   deploy/ci/install packages
 COPY . .
+# The commit: there is no .git here.
+ARG REVISION=unknown
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=cache,target=/root/.npm \
-  deploy/ci/install compiled && deploy/image/release /release
+  BUILD_ID=${REVISION} deploy/ci/install compiled && deploy/image/release /release
 
 FROM ${NODE_IMAGE} AS gateway
 # Nothing but /data has to be writable.
@@ -26,7 +28,7 @@ COPY --from=build /release ./
 USER 1000:1000
 VOLUME /data
 EXPOSE 3000
-HEALTHCHECK --interval=5s --timeout=4s --start-period=30s --retries=3 CMD ["node", "/gateway/deploy/image/health.mjs"]
+HEALTHCHECK --interval=15s --timeout=4s --start-period=30s --retries=3 CMD ["bash", "/gateway/deploy/image/health"]
 ENTRYPOINT ["node", "/gateway/dist/src/cli.js"]
 CMD ["serve"]
 ARG NODE_IMAGE

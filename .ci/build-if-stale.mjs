@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeBuildId } from '../deploy/ci/build-id.mjs';
 
 const STAMP = 'dist/.built';
 const PROGRAM = 'dist/src/cli.js';
@@ -59,3 +60,5 @@ if (process.argv.includes('--always') || sources.some((path) => changed(path) >=
   writeFileSync(STAMP, '');
   utimesSync(STAMP, began, began);
 }
+// A commit need not change a source.
+writeBuildId();

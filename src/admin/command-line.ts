@@ -22,7 +22,7 @@ import { usersCommand } from './commands/access/users.ts';
 import { verifyCleanupCommand } from './commands/testing/verify-cleanup.ts';
 import { verifyCommand } from './commands/testing/verify.ts';
 import { auditActor } from '../config/variables.ts';
-import { version } from '../version.ts';
+import { release } from '../version.ts';
 
 const FAILURE = 1;
 const USAGE = 2;
@@ -32,7 +32,7 @@ const SIGNALLED = 128;
 const createProgram = (): Command =>
   new Command(PROGRAM)
     .description('Runs and operates the content gateway. The database is DATABASE_URL, default sqlite:data/content.db.')
-    .version(version, '-V, --version', 'print the version')
+    .version(release, '-V, --version', 'print the version and, after a plus sign, the build')
     .addCommand(serveCommand())
     .addCommand(mcpCommand())
     .addCommand(migrateCommand())

@@ -51,6 +51,7 @@ export const createApp = (c: Context, calls = transports(new BodyReader(), c)): 
   app.use(
     health({
       db: c.db,
+      log: c.log,
       now: c.now,
       isReadOnly: () => c.protection.maintenance.isOn(),
       stopping: c.lifecycle.stopping.signal,

@@ -21,6 +21,7 @@ import { openLimits } from '../rate-limit/limits.ts';
 import type { RpcContext } from '../rpc/context.ts';
 import type { Routers } from '../rpc/procedures.ts';
 import type { Config } from '../config/config.ts';
+import { DatabaseFigures } from './database-figures.ts';
 import { InstanceRegistry, sweepInstances } from './instances/registry.ts';
 import { Sweeper } from './sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
@@ -119,6 +120,8 @@ export const openContext = async (
 /** The counts of the service's own parts, for its metrics. */
 export const metricSources = ({ db, auth, protection, routers }: Context): MetricSources => ({
   engine: db.dialect.engine,
+  database: new DatabaseFigures(db),
+  redis: protection.limits?.redis,
   policies: protection.limits?.limiter.allPolicies ?? [],
   buffers: {
     game_views: routers.game.views.buffer,

@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { REQUEST } from '../http/middleware/request-log.ts';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 
 /** Causes below an error that are shown, and errors within an AggregateError. */
@@ -63,21 +64,56 @@ const options: LoggerOptions = {
   },
 };
 
+/** The members of the line of a request that a person reads. */
+interface RequestLine {
+  /** Undefined, like the path and the time, for what is not HTTP. */
+  method?: string;
+  path?: string;
+  status: number;
+  reason?: string;
+  ms?: number;
+  aborted?: true;
+  requestId: string;
+}
+
+/** Files of pages. */
+const STATIC = /\.(?:css|js|map|svg|png|ico|woff2?)$/;
+
+/** `POST /api/trpc/game.list 400 VALIDATION_FAILED 3 ms`; the id of a request, for other lines, if the service failed. */
+const requestText = ({ method, path, status, reason, ms, aborted, requestId }: RequestLine): string =>
+  [
+    method,
+    path,
+    aborted ? 'aborted' : status,
+    reason,
+    ms === undefined ? undefined : `${Math.round(ms)} ms`,
+    status >= 500 ? requestId : undefined,
+  ]
+    .filter((part) => part !== undefined)
+    .join(' ');
+
 /**
- * Formats lines for a person instead of JSON, with colors on a terminal. Loaded on demand, since most logs are for
- * programs.
+ * Formats lines for a person instead of JSON, with colors on a terminal, and leaves out files of pages. Loaded on demand,
+ * since most logs are for programs.
  */
 export const prettyLines = async (destination: DestinationStream, colorize: boolean): Promise<DestinationStream> => {
   const { prettyFactory } = await import('pino-pretty');
-  const linesOf = prettyFactory({
-    colorize,
-    translateTime: 'SYS:HH:MM:ss.l',
-    ignore: 'pid,hostname',
-    singleLine: true,
+  const pretty = { colorize, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname', singleLine: true };
+  const linesOf = prettyFactory(pretty);
+  const requestLinesOf = prettyFactory({
+    ...pretty,
+    hideObject: true,
+    messageFormat: (line) => requestText(line as unknown as RequestLine),
   });
   return {
     write: (line) => {
-      destination.write(linesOf(line) ?? line);
+      if (!line.includes(`"msg":"${REQUEST}"`)) {
+        destination.write(linesOf(line) ?? line);
+        return;
+      }
+      const { path = '', status } = JSON.parse(line) as RequestLine;
+      // Without the object, the formatter leaves out the end of the line.
+      if (status >= 400 || !STATIC.test(path)) destination.write(`${requestLinesOf(line)?.trimEnd()}\n`);
     },
   };
 };

@@ -12,7 +12,7 @@ import { LoadShedder } from '../http/server/load-shedder.ts';
 import type { MetricsServer } from '../http/server/metrics-server.ts';
 import { compositeObserver } from '../telemetry/composite.ts';
 import type { Metrics } from '../telemetry/metrics/metrics.ts';
-import { version } from '../version.ts';
+import { build, version } from '../version.ts';
 import { createApp } from './app.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './cluster/workers.ts';
 import { closeContext, type Context } from './context.ts';
@@ -238,6 +238,7 @@ const superviseWorkers = async <Demo>(
  */
 export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<void> => {
   const log = await openLog(config);
+  if (!isWorker) log.info({ version, build, node: process.version }, 'starting');
   const told = isWorker ? workerStopped() : undefined;
   let isOpen = false;
   // There is no request to finish yet, and a silent database would delay the end.

@@ -122,6 +122,15 @@ export async function* listActs(reader: Reader, since = new Date(0)): AsyncGener
   }
 }
 
+/** The time of the last act of this name; undefined where it was never done, or is no longer known. */
+export const timeOfLast = async (reader: Reader, action: string): Promise<Date | undefined> => {
+  const [last] = await reader.read<{ id: Bytes }>(
+    'SELECT id FROM audit_entries WHERE action = ? ORDER BY id DESC LIMIT 1',
+    [action],
+  );
+  return last && timeOf(last.id);
+};
+
 const DAY_MS = 86_400_000;
 /** Few enough that locks are short. */
 const SWEPT_AT_ONCE = 256;
@@ -141,6 +150,20 @@ export const sweepEvents = async (
   const { sql, parameters } = inList(rows.map(({ id }) => id));
   await db.transaction((tx) => tx.execute(`DELETE FROM audit_entries WHERE id IN (${sql})`, parameters));
   return rows.length === SWEPT_AT_ONCE;
+};
+
+/** The action of a backup. */
+export const BACKUP = 'backup';
+
+/** Records that the database was copied into a file; false where it has no audit log yet. */
+export const recordBackup = async (
+  db: Database,
+  by: Actor,
+  { file, bytes }: { file: string; bytes: number },
+): Promise<boolean> => {
+  if ((await db.pendingMigrations()).includes(AUDIT_MIGRATION)) return false;
+  await db.transaction((tx) => record(tx, by, { action: BACKUP, subject: 'the database', after: { file, bytes } }));
+  return true;
 };
 
 /** Records that migrations were applied or reverted, unless they dropped the table of the audit log. */

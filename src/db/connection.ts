@@ -1,5 +1,6 @@
 import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface, QueryRunner } from 'typeorm';
 import type { Deadline } from '../deadline.ts';
+import type { DatabaseFault } from '../errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
 import type { Direction, HalfDone, Journal } from './migration/steps.ts';
 import type { DatabaseObserver } from './observer.ts';
@@ -31,6 +32,12 @@ export interface DatabaseOptions {
  */
 export type Workload = 'calls' | 'anonymous' | 'keys' | 'background' | 'health';
 
+/** The size of a database in bytes, and that of the file system of its file. */
+export interface DatabaseSize {
+  bytes: number;
+  disk?: { bytes: number; freeBytes: number };
+}
+
 /** The interface of an engine. */
 export interface Connection {
   dialect: Dialect;
@@ -59,10 +66,11 @@ export interface Connection {
   isInterrupted?: (error: unknown) => boolean;
   /** Whether a foreign key refers to a missing row. */
   isForeignKeyError: (error: unknown) => boolean;
-  /** Whether this error means that the database cannot be reached. A transaction that met it stored nothing. */
-  isUnreachable: (error: unknown) => boolean;
   /** Has the files hold nothing of deleted rows; undefined where an engine cannot do that, or has no file. */
   scrub?: () => Promise<void>;
+  /** Why the database is unavailable, if this error means that. A transaction that met it stored nothing. */
+  faultOf: (error: unknown) => DatabaseFault | undefined;
+  size: (deadline: Deadline) => Promise<DatabaseSize>;
   /** Closes all connections. Running statements fail. */
   close: () => Promise<void>;
 }

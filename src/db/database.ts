@@ -1,7 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
-import type { Connection, DatabaseOptions, Schema, Statements, Transaction } from './connection.ts';
+import type { Connection, DatabaseOptions, DatabaseSize, Schema, Statements, Transaction } from './connection.ts';
 import { type MigrationPlan, planOf } from './migration/plan.ts';
 import { assertDirection, Migrations, runMigration } from './migration/run.ts';
 import type { Direction, HalfDone } from './migration/steps.ts';
@@ -171,6 +171,7 @@ export class Database extends WorkloadPool {
       const run = (statements: Statements) => work({ ...statements, dialect, deadline, metadataOf });
       await this.connection.transaction(run, deadline, 'health');
     } catch (error) {
+      this.noteFault(error);
       throw this.translate(error);
     }
   }
@@ -184,6 +185,11 @@ export class Database extends WorkloadPool {
   /** Asks whether the database answers. @throws AppError TIMEOUT, DATABASE_UNAVAILABLE */
   async ping(deadline?: Deadline): Promise<void> {
     await this.health.read('SELECT 1', [], deadline);
+  }
+
+  /** The size of the database and, on SQLite, of its file system. */
+  size(deadline: Deadline): Promise<DatabaseSize> {
+    return this.connection.size(deadline);
   }
 
   /** Disconnects at once. The caller has awaited its queries, or abandoned them. */

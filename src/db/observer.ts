@@ -1,3 +1,5 @@
+import type { DatabaseFault } from '../errors.ts';
+
 /** The usage of a pool of connections. */
 export interface PoolUsage {
   used: number;
@@ -24,13 +26,15 @@ export interface PoolObserver {
   statement: (sql: string) => StatementObservation;
 }
 
-/** Why a read or transaction is retried: it lost a conflict, or the database was unreachable. */
-export type RetryCause = 'conflict' | 'unreachable';
+/** Why a read or transaction is retried: it lost a conflict, or the database was unavailable. */
+export type RetryCause = 'conflict' | DatabaseFault;
 
 /** Observes statements, connections and retries of a database. */
 export interface DatabaseObserver {
   /** Registers a pool; `usage` returns its current figures. */
   pool: (name: string, usage: () => PoolUsage) => PoolObserver;
+  /** An attempt of a read or a transaction met an unavailable database. */
+  failed: (fault: DatabaseFault) => void;
   /** A read or a transaction is retried. */
   retried: (cause: RetryCause) => void;
   /** Returns a function to call with the number of requests that each batch of these reads answers. */

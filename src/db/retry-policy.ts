@@ -1,4 +1,5 @@
 import type { Deadline } from '../deadline.ts';
+import type { DatabaseFault } from '../errors.ts';
 import type { DatabaseObserver, RetryCause } from './observer.ts';
 
 /** The attempts of a transaction that keeps losing conflicts, without a deadline. */
@@ -44,13 +45,13 @@ export class RetryPolicy {
     return this.#pause(FIRST_PAUSE_MS * 2 ** (this.#lost - 1), 'conflict');
   }
 
-  /** The same while the database is unreachable. */
-  async afterDisconnect(): Promise<boolean> {
+  /** The same while the database is unavailable. */
+  async afterFault(fault: DatabaseFault): Promise<boolean> {
     const now = performance.now();
     this.#unreachableSince ??= now;
     this.#pauses += 1;
     if (now - this.#unreachableSince >= UNREACHABLE_PATIENCE_MS) return false;
-    return this.#pause(UNREACHABLE_PAUSE_MS * 2 ** (this.#pauses - 1), 'unreachable');
+    return this.#pause(UNREACHABLE_PAUSE_MS * 2 ** (this.#pauses - 1), fault);
   }
 
   async #pause(ms: number, cause: RetryCause): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm';
 import { Deadline } from '../deadline.ts';
-import { AppError } from '../errors.ts';
+import { AppError, type DatabaseFault } from '../errors.ts';
 import {
   type Connection,
   ForeignKeyError,
@@ -154,6 +154,7 @@ export class WorkloadPool implements Reader {
           return connection.transaction(run, deadline, this.#name);
         });
       } catch (error) {
+        this.noteFault(error);
         isMaybeStored ||= isOutcomeUnknown(error);
         if (await this.#isToBeRunAgain(error, tries, isIdempotent)) continue;
         const fault = this.#isPassing(error) ? (deadline?.error ?? this.translate(error)) : this.translate(error);
@@ -164,9 +165,10 @@ export class WorkloadPool implements Reader {
   }
 
   async #isToBeRunAgain(error: unknown, tries: RetryPolicy, isIdempotent: boolean): Promise<boolean> {
-    if (isOutcomeUnknown(error)) return isIdempotent && tries.afterDisconnect();
+    if (isOutcomeUnknown(error)) return isIdempotent && tries.afterFault('unreachable');
     if (this.#isTransient(error)) return tries.afterConflict();
-    return this.connection.isUnreachable(error) && tries.afterDisconnect();
+    const fault = this.connection.faultOf(error);
+    return fault !== undefined && tries.afterFault(fault);
   }
 
   async #readAgain(
@@ -177,7 +179,9 @@ export class WorkloadPool implements Reader {
   ): Promise<unknown[]> {
     const tries = new RetryPolicy(deadline, this.closing, this.observer);
     let error = first;
-    while (this.connection.isUnreachable(error) && (await tries.afterDisconnect())) {
+    for (;;) {
+      const fault = this.noteFault(error);
+      if (!fault || !(await tries.afterFault(fault))) break;
       try {
         return await this.connection.read(sql, parameters, deadline, this.#name);
       } catch (again) {
@@ -198,7 +202,14 @@ export class WorkloadPool implements Reader {
 
   /** Whether the operation could have succeeded on a retry. */
   #isPassing(error: unknown): boolean {
-    return this.#isTransient(error) || this.connection.isUnreachable(error);
+    return this.#isTransient(error) || this.connection.faultOf(error) !== undefined;
+  }
+
+  /** Tells the observer if a failed attempt met an unavailable database, and returns why it is. */
+  protected noteFault(error: unknown): DatabaseFault | undefined {
+    const fault = this.connection.faultOf(error instanceof AppError ? error.cause : error);
+    if (fault) this.observer?.failed(fault);
+    return fault;
   }
 
   /** Converts an engine's error into the AppError or ForeignKeyError for it, if there is one. */
@@ -206,7 +217,8 @@ export class WorkloadPool implements Reader {
     if (error instanceof AppError) return error;
     if (this.#isTransient(error)) return new AppError('OVERLOADED', { cause: error });
     if (this.connection.isInterrupted?.(error)) return new AppError('TIMEOUT', { cause: error });
-    if (this.connection.isUnreachable(error)) return new AppError('DATABASE_UNAVAILABLE', { cause: error });
+    const fault = this.connection.faultOf(error);
+    if (fault) return new AppError('DATABASE_UNAVAILABLE', { fault, cause: error });
     return this.connection.isForeignKeyError(error)
       ? new ForeignKeyError('what a row refers to is gone', { cause: error })
       : error;

@@ -4,11 +4,14 @@ import { LocalBuckets } from './stores/memory.ts';
 import type { Quotas } from './policies.ts';
 import { RateLimiter } from './limiter.ts';
 import { FirstViews } from './first-views.ts';
+import type { RedisStatus } from './stores/redis.ts';
 
 /** The limits that callers are held to. */
 export interface Limits {
   limiter: RateLimiter;
   firstViews: FirstViews;
+  /** Undefined where this process counts alone. */
+  redis: RedisStatus | undefined;
   close: () => void;
 }
 
@@ -33,16 +36,18 @@ export const openLimits = async (
     return {
       limiter: new RateLimiter(quotas, local, observer?.limited),
       firstViews: new FirstViews(),
+      redis: undefined,
       close: () => undefined,
     };
   }
   // Loaded on demand, to keep the start short.
   const { Redis } = await import('./stores/redis.ts');
   const { SharedBuckets } = await import('./stores/shared.ts');
-  const redis = await Redis.open(redisUrl, redisTimeoutMs, log, observer?.redis);
+  const redis = await Redis.open(redisUrl, log, { patienceMs: redisTimeoutMs, observer: observer?.redis });
   return {
     limiter: new RateLimiter(quotas, new SharedBuckets(redis, local), observer?.limited),
     firstViews: new FirstViews(redis),
+    redis,
     close: () => redis.close(),
   };
 };

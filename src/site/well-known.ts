@@ -2,7 +2,7 @@ import express, { type Router } from 'express';
 import type { Config } from '../config/config.ts';
 import { readOnly } from '../http/middleware/preconditions.ts';
 import { revalidated } from './serve.ts';
-import { version } from '../version.ts';
+import { build, version } from '../version.ts';
 
 const DAY_MS = 86_400_000;
 /** Days until `security.txt` expires; less than a year, as RFC 9116 recommends. */
@@ -23,7 +23,7 @@ const securityText = (contact: string, publicUrl: string | undefined, now: Date)
 /** `/version`, and `/.well-known/security.txt` where a security contact is configured. */
 export const wellKnown = ({ brand, publicUrl, securityContact }: Config, now: () => Date): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  router.all('/version', readOnly, revalidated('json', JSON.stringify({ name: brand.name, version })));
+  router.all('/version', readOnly, revalidated('json', JSON.stringify({ name: brand.name, version, build })));
   if (securityContact !== undefined) {
     router.all('/.well-known/security.txt', readOnly, (_request, response) => {
       response.type('text/plain').send(securityText(securityContact, publicUrl, now()));

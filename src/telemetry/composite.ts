@@ -49,6 +49,7 @@ const join = (one: Observer, other: Observer): Observer => ({
         },
       };
     },
+    failed: both(one.database, other.database, 'failed'),
     retried: both(one.database, other.database, 'retried'),
     coalesced: (reads) => {
       const [a, b] = [one.database.coalesced(reads), other.database.coalesced(reads)];
@@ -61,6 +62,10 @@ const join = (one: Observer, other: Observer): Observer => ({
   // Only traces observe Redis.
   redis: one.redis ?? other.redis,
   limited: both(one, other, 'limited'),
+  identified: (requestId) => {
+    one.identified?.(requestId);
+    other.identified?.(requestId);
+  },
   traceId: () => one.traceId?.() ?? other.traceId?.(),
 });
 

@@ -60,6 +60,8 @@ export interface Observer extends RateLimitObserver {
   calls: CallObserver;
   overload: OverloadObserver;
   database: DatabaseObserver;
+  /** The current request has got this id. */
+  identified?: (requestId: string) => void;
   /** The id of the current trace. */
   traceId?: () => string | undefined;
 }

@@ -21,6 +21,7 @@ import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
+import { BACKUP, timeOfLast } from '../../src/audit/log.ts';
 import { holdExclusively } from '../../src/db/sqlite/files/exclusive.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
@@ -118,6 +119,10 @@ describe('beside a service', () => {
     expect([statSync(at('copy.db')).size, modeOf(at('copy.db'))]).toEqual([bytes, '600']);
     expect(readdirSync(place).toSorted()).toEqual(['content.db', 'content.db-shm', 'content.db-wal', 'copy.db']);
 
+    // The metric reads its time there.
+    const recorded = await withDatabase(`sqlite:${database}`, (db) => timeOfLast(db, BACKUP));
+    expect(Date.now() - Number(recorded)).toBeLessThan(60_000);
+
     const stored = await storedGames(`sqlite:${at('copy.db')}`);
     expect(before.filter((id) => !stored.has(id))).toEqual([]);
     expect(stored.size).toBeLessThan(load.published().length);
@@ -201,7 +206,9 @@ describe('backup', () => {
     writeFileSync(left(999_999_999), 'left');
     writeFileSync(`${left(999_999_999)}-journal`, 'left');
     writeFileSync(left(process.pid), 'under way');
-    const outcome = await run('backup', at('copy.db'), '--force');
+    // By a process of its own, which leaves no log of the database behind when it ends.
+    const env = { DATABASE_URL: `sqlite:${database}` };
+    const outcome = await runCli(['backup', at('copy.db'), '--force'], { env });
     expect(outcome).toMatchObject({ code: 0, stdout: `${at('copy.db')}\n` });
     expect(readdirSync(place).toSorted()).toEqual(['content.db', 'copy.db', basename(left(process.pid))]);
     expect(usersIn(at('copy.db'))).toEqual(['Ada']);

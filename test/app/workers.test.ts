@@ -18,7 +18,7 @@ describe('worker processes', () => {
   afterAll(() => database.drop());
 
   const start = async (): Promise<void> => {
-    served = await startServe({ url: database.url, env: { WORKERS: '2', LOG_LEVEL: 'info' } });
+    served = await startServe({ url: database.url, env: { WORKERS: '2', LOG_LEVEL: 'debug' } });
   };
 
   /** The log so far, without what was printed. */
@@ -73,6 +73,9 @@ describe('worker processes', () => {
 
     process.kill(first, 'SIGKILL');
     await logged('a worker has ended and is replaced');
+    const [line = ''] = served.log().match(/.*a worker has ended.*/) ?? [];
+    expect(line.match(/"pid":/g)).toHaveLength(1);
+    expect(JSON.parse(line)).toMatchObject({ pid: served.child.pid, workerPid: first });
     const later = await answering(2);
     expect(later).toContain(second);
     expect(later).not.toContain(first);

@@ -57,14 +57,14 @@ describe('trusted proxies', () => {
     ['1', '198.51.100.9', true],
     ['2', '203.0.113.7', true],
   ])('with TRUST_PROXY=%s, a request comes from %s, by TLS: %s', async (trusted, address, isSecure) => {
-    served = await startServe({ url: database.url, env: { TRUST_PROXY: trusted } });
+    served = await startServe({ url: database.url, env: { TRUST_PROXY: trusted, LOG_LEVEL: 'debug' } });
     const replies = await ask(FORWARDED);
     expect(replies.map((headers) => headers.has('strict-transport-security'))).toEqual(PATHS.map(() => isSecure));
     expect(await addresses(PATHS.length)).toEqual(PATHS.map(() => address));
   });
 
   test('without TLS no HSTS is sent, and what is no HTTP is logged with its address', async () => {
-    served = await startServe({ url: database.url, env: { TRUST_PROXY: '1' } });
+    served = await startServe({ url: database.url, env: { TRUST_PROXY: '1', LOG_LEVEL: 'debug' } });
     const replies = await ask({ 'X-Forwarded-For': '192.0.2.1', 'X-Forwarded-Proto': 'http' });
     expect(replies.filter((headers) => headers.has('strict-transport-security'))).toEqual([]);
     const socket = connect(Number(new URL(served.base).port), '127.0.0.1', () => socket.write('no HTTP\r\n\r\n'));

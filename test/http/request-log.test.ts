@@ -2,15 +2,22 @@
  * @engines sqlite
  * @tier fast
  */
+import { renameSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openClient } from '../harness/app/client.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { aKey } from '../harness/http/load.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { until } from '../harness/until.ts';
 import { PLANTED } from '../harness/documents/secrets.ts';
 
 // What the log of the real program looks like, and what it tells of slow requests.
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 let database: TestDatabase;
 let served: ServeProcess;
@@ -42,12 +49,50 @@ describe('request log', () => {
 
   test('as LOG_FORMAT=pretty, it is lines for people, without colors where no terminal shows them', async () => {
     served = await startServe({ url: database.url, env: { LOG_FORMAT: 'pretty' } });
-    await fetch(`${served.base}/healthz`, { headers: { 'X-Request-Id': 'readable' } });
+    for (const path of ['/docs/', '/docs/docs.css', '/docs/none.css', '/readyz', '/healthz'])
+      await fetch(served.base + path, { headers: { 'X-Request-Id': 'unread' } });
+    await fetch(`${served.base}/api/trpc/game.list`, { method: 'POST', body: '{"json":{}}', headers: JSON_TYPE });
     expect(await served.stop()).toBe(0);
     const lines = served.log().trimEnd().split('\n');
     expect(lines.filter((line) => !/^\[\d\d:\d\d:\d\d\.\d{3}\] (INFO|WARN): \S/.test(line))).toEqual([]);
-    expect(lines).toContainEqual(expect.stringMatching(/INFO: request \{.*"requestId":"readable".*"status":200/));
+    const requests = lines.flatMap((line) => / INFO: ((?:GET|POST) .*) \d+ ms$/.exec(line)?.[1] ?? []);
+    expect(requests).toEqual([
+      'GET /docs/ 200',
+      'GET /docs/none.css 404 ROUTE_NOT_FOUND',
+      'POST /api/trpc/game.list 400 VALIDATION_FAILED',
+    ]);
+    expect(served.log()).not.toContain('unread');
     expect(lines.at(-1)).toMatch(/INFO: stopped$/);
+  });
+
+  test('health checks are for debugging, and a change of /readyz is told once', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'content-gateway-ready-')), 'content.db');
+    served = await startServe({ url: `sqlite:${file}`, env: { SLOW_REQUEST_MS: '0' } });
+    const ask = async (times: number): Promise<number[]> => {
+      const statuses: number[] = [];
+      for (let n = 0; n < times; n += 1) statuses.push((await fetch(`${served.base}/readyz`)).status);
+      return statuses;
+    };
+    expect(await ask(5)).toEqual([200, 200, 200, 200, 200]);
+    await fetch(`${served.base}/healthz`);
+    renameSync(file, `${file}.away`);
+    await until(async () => (await ask(2)).every((status) => status === 503));
+    renameSync(`${file}.away`, file);
+    await until(async () => (await ask(2)).every((status) => status === 200));
+    expect(await served.stop()).toBe(0);
+    rmSync(dirname(file), { recursive: true });
+    const lines = served
+      .log()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as { msg: string; cause?: string });
+    const told = lines.filter(({ msg }) => ['request', 'ready', 'not ready'].includes(msg));
+    expect(told.map(({ msg, cause }) => [msg, cause])).toEqual([
+      ['ready', undefined],
+      ['not ready', 'unreachable'],
+      ['ready', undefined],
+    ]);
+    expect(lines[0]).toMatchObject({ msg: 'starting', version: expect.any(String), build: expect.any(String) });
   });
 
   test('a slow request is told with its statements and their times, and none of their values', async () => {

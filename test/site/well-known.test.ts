@@ -4,6 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { build } from '../../src/version.ts';
 import { startApp } from '../harness/app/app.ts';
 
 const { version } = createRequire(import.meta.url)('#package') as { version: string };
@@ -17,9 +18,9 @@ describe('well-known addresses', () => {
     await Promise.all([app.stop(), silent.stop()]);
   });
 
-  test('/version names the service and its version', async () => {
+  test('/version names the service, its version and its build', async () => {
     const response = await fetch(`${app.url}/version`);
-    expect([response.status, await response.json()]).toEqual([200, { name: 'Game Shelf', version }]);
+    expect([response.status, await response.json()]).toEqual([200, { name: 'Game Shelf', version, build }]);
   });
 
   test('/.well-known/security.txt says where to report, and until when this holds', async () => {

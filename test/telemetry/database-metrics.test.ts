@@ -205,6 +205,7 @@ describe('database metrics', () => {
             return { sent: nothing, end: () => (open -= 1) };
           },
         }),
+        failed: nothing,
         retried: nothing,
         coalesced: () => nothing,
       },

@@ -3,6 +3,7 @@
  * @tier fast
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import * as conventions from '@opentelemetry/semantic-conventions';
 import { openClient } from '../harness/app/client.ts';
@@ -10,7 +11,7 @@ import { createDatabase, engine, type TestDatabase } from '../harness/app/databa
 import { aKey } from '../harness/http/load.ts';
 import { type Sample, samplesOf, sumsBy } from '../harness/documents/metrics.ts';
 import { type Collector, type Span, startCollector } from '../harness/servers/otlp.ts';
-import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 import { PLANTED } from '../harness/documents/secrets.ts';
 import { freePort } from '../harness/free-ports.mjs';
 
@@ -81,7 +82,7 @@ describe('database traces', () => {
         ['game.create', { title: `${PLANTED} 1`, tagNames: [PLANTED] }],
         ['game.getById', { id: NOBODY }],
       ],
-      { traceparent: place.traceparent, tracestate: 'congo=t61rcWkgMzE' },
+      { traceparent: place.traceparent, tracestate: 'congo=t61rcWkgMzE', 'X-Request-Id': 'of-the-batch' },
     );
     expect(made).toMatchObject({ kind: 'answered', status: 207 });
     await client.get(`/api/trpc/game.getById?input=${encodeURIComponent(JSON.stringify({ json: { id: PLANTED } }))}`);
@@ -110,7 +111,7 @@ describe('database traces', () => {
     expect(await served.stop()).toBe(0);
   });
 
-  test('a batch is one span below its caller’s, with one for each call and those of its statements', () => {
+  test('a batch is one span below its caller’s, with one for each call and those of its statements', async () => {
     const [request, ...others] = spansOf(place).filter(({ kind }) => kind === 'server');
     expect(others).toEqual([]);
     expect(request).toMatchObject({
@@ -128,8 +129,17 @@ describe('database traces', () => {
         'network.protocol.version': '1.1',
         'server.address': '127.0.0.1',
         'server.port': port,
+        'content_gateway.request_id': 'of-the-batch',
       },
-      resource: { 'service.name': 'games', 'deployment.environment.name': 'test', 'telemetry.sdk.language': 'nodejs' },
+      resource: {
+        'service.name': 'games',
+        'service.version': (await runCli(['--version'])).stdout.trim(),
+        'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
+        'host.name': hostname(),
+        'process.pid': served.child.pid,
+        'deployment.environment.name': 'test',
+        'telemetry.sdk.language': 'nodejs',
+      },
     });
     const calls = below(request!);
     expect(calls).toHaveLength(2);
@@ -138,7 +148,7 @@ describe('database traces', () => {
       name: 'game.create',
       kind: 'internal',
       status: 'unset',
-      attributes: { 'rpc.method': 'game.create' },
+      attributes: { 'rpc.system.name': 'trpc', 'rpc.method': 'game.create' },
     });
     expect(getById).toMatchObject({
       name: 'game.getById',

@@ -45,6 +45,21 @@ describe('tracing', () => {
   });
 
   test.each([
+    ['SELECT r.id FROM games r JOIN users u ON u.id = r.author_id', 'SELECT games'],
+    ['SELECT c.id FROM (SELECT game_id FROM game_tags UNION SELECT 1) c JOIN games r ON r.id = c.id', 'SELECT games'],
+    ['SELECT name FROM (SELECT name FROM (SELECT 1) x JOIN counters k) c0', 'SELECT counters'],
+    ['INSERT INTO tags (id) VALUES (?)', 'INSERT tags'],
+    ['DELETE FROM game_tags WHERE game_id IN (SELECT id FROM games)', 'DELETE game_tags'],
+    ['UPDATE `games` SET tag_ids = ?', 'UPDATE games'],
+    ['COMMIT', 'COMMIT'],
+  ])('%s is summed up as %s, by a table and never by an alias', (sql, summary) => {
+    const [span] = traced((scope) => {
+      databaseTraces(scope, { attributes: {} }).pool('reads', unasked).statement(sql).end();
+    });
+    expect([span?.name, span?.attributes['db.query.summary']]).toEqual([summary, summary]);
+  });
+
+  test.each([
     [0, {}],
     [12.34, { 'content_gateway.waited_ms': 12.3 }],
   ])('a call that waited %d ms in the queue', (ms, attributes) => {

@@ -27,6 +27,7 @@ export class PoolLimits {
       this.#usages.push(usage);
       return { waited: () => undefined, statement: () => ({ sent: () => undefined, end: () => undefined }) };
     },
+    failed: () => undefined,
     retried: () => undefined,
     coalesced: () => () => undefined,
   };

@@ -116,12 +116,13 @@ export class Workers {
   }
 
   async #replace(worker: Worker, code: number | null, signal: string | null): Promise<void> {
-    const { pid } = worker.process;
+    // Each line has the supervisor's own `pid`.
+    const { pid: workerPid } = worker.process;
     const number = this.#numbers.get(worker) ?? 0;
     this.#numbers.delete(worker);
     if (this.#stopping) return;
     this.#options.onExit();
-    this.#options.log.error({ pid, code, signal }, 'a worker has ended and is replaced');
+    this.#options.log.error({ workerPid, code, signal }, 'a worker has ended and is replaced');
     const pause = this.#pause;
     this.#pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     await sleep(pause);

@@ -1,4 +1,5 @@
 /** Classifies the errors of MySQL, MariaDB, Galera, Vitess and the network. */
+import type { DatabaseFault } from '../../errors.ts';
 
 /** The server's limit of prepared statements is reached. This is transient: others close theirs in time. */
 export const TOO_MANY_STATEMENTS = 1461;
@@ -12,8 +13,21 @@ const OUT_OF_TIME = new Set([1969, 3024, INTERRUPTED]);
 /** The server accepts no more connections: in all, or of this user. */
 const CROWDED = new Set([1040, 1203, 1226]);
 
+/** The server refuses the user, the user's password, or what the user may do; or the user's host. */
+const DENIED = new Set([1044, 1045, 1130, 1142, 1143, 1698, 1820, 1862, 3118, 4151]);
+
+/** The disk is full: for a table, its file, or the server as a whole. */
+const FULL = new Set([1021, 1114, 3675]);
+/** Errors of any kind of a file or a storage engine. Their message has the number of the system: no space, or over quota. */
+const FILE_ERRORS = new Set([1026, 1030]);
+const NO_SPACE = /\b(?:errno:|error) (?:28|122)\b/;
+
 /** The server is read-only: by an option (Aurora sends this, too, after a failover), or as a whole. */
 const READ_ONLY = new Set([1290, 1836]);
+/** The same of InnoDB alone, or of one database. */
+const READ_ONLY_PART = new Set([1874, 3989]);
+/** The words of `fitness.ts` for a server that takes none. */
+export const NO_WRITES = 'takes no writes (read_only)';
 /** A Galera node that is not part of its cluster, or lost it at COMMIT; a server that stops, or has closed the connection. */
 const LEAVING = new Set([1047, 1180, 1053, 1927, 3169, 4031]);
 /** The errors of `LEAVING` that concern one connection, not its server. */
@@ -101,9 +115,26 @@ const isAwayBehind = (error: unknown): boolean => {
   return GONE_BEHIND.has(errno) || (errno === UNKNOWN_ERROR && NOT_SERVED.test(driverError(error).message ?? ''));
 };
 
-/** Whether this error means that the database cannot be reached, by this connection at least. */
-export const isUnreachable = (error: unknown): boolean =>
-  isBroken(error) || isUnfit(error) || isCrowded(error) || isAwayBehind(error);
+const isFull = (error: unknown): boolean =>
+  FULL.has(numberOf(error)) || (FILE_ERRORS.has(numberOf(error)) && NO_SPACE.test(driverError(error).message ?? ''));
+
+const isReadOnly = (error: unknown): boolean => {
+  const { code, message = '' } = driverError(error);
+  const errno = numberOf(error);
+  // One server that is read-only while another is away means a failover that has not ended.
+  const areAll = code === 'NO_FIT_HOST' && message.split('; ').every((one) => one.includes(NO_WRITES));
+  return READ_ONLY.has(errno) || READ_ONLY_PART.has(errno) || areAll;
+};
+
+/** Why the database is unavailable, by this connection at least, if this error means that. */
+export const faultOf = (error: unknown): DatabaseFault | undefined => {
+  // The driver calls errors of a connection attempt fatal, whatever they are.
+  if (isCrowded(error)) return 'too_many_connections';
+  if (DENIED.has(numberOf(error))) return 'access_denied';
+  if (isReadOnly(error)) return 'read_only';
+  if (isFull(error)) return 'disk_full';
+  return isBroken(error) || isUnfit(error) || isAwayBehind(error) ? 'unreachable' : undefined;
+};
 
 /**
  * Whether a COMMIT with this error has certainly stored nothing: it lost a conflict, or the server takes no writes. After

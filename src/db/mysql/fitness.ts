@@ -1,5 +1,5 @@
 import type { Connection, RowDataPacket } from 'mysql2';
-import { connectionError } from './errors.ts';
+import { connectionError, NO_WRITES } from './errors.ts';
 
 /** Runs a statement and returns its rows. @throws Error of the driver */
 export const query = (connection: Connection, sql: string): Promise<RowDataPacket[]> =>
@@ -22,7 +22,7 @@ export const fitnessOf = async (connection: Connection): Promise<Fitness> => {
   ];
   const values = new Map(rows.map(({ Variable_name: name, Value: value }) => [String(name), String(value)]));
   if (!/^(OFF|0)$/i.test(values.get('read_only') ?? 'OFF')) {
-    throw connectionError('NO_FIT_HOST', 'takes no writes (read_only)');
+    throw connectionError('NO_FIT_HOST', NO_WRITES);
   }
   if (values.get('wsrep_on') === 'ON' && values.get('wsrep_ready') !== 'ON') {
     throw connectionError('NO_FIT_HOST', 'is not synced with its cluster (wsrep_ready)');

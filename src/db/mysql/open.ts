@@ -16,7 +16,7 @@ import {
   isForeignKeyError,
   isTableMissing,
   isTransient,
-  isUnreachable,
+  faultOf,
 } from './errors.ts';
 import { Hosts } from './hosts.ts';
 import { halfDoneOf, MysqlJournal, READ_PROGRESS } from './migration/journal.ts';
@@ -54,6 +54,11 @@ const CLOSE_GRACE_MS = 100;
 const MIGRATION_LOCK_WAIT_S = 120;
 /** How long reads use the primary after no replica was reachable. */
 const REPLICA_PAUSE_MS = 1000;
+
+/** Estimates of the server, which it renews now and then. */
+const SIZE =
+  'SELECT COALESCE(SUM(data_length + index_length), 0) AS bytes FROM information_schema.tables ' +
+  'WHERE table_schema = DATABASE()';
 
 type ServerEngine = 'mysql' | 'mariadb';
 
@@ -181,7 +186,7 @@ const openReplicas = (
     try {
       return await pools.calls.reads.read(sql, parameters, deadline);
     } catch (error) {
-      if (isUnreachable(error)) awayUntil = Date.now() + REPLICA_PAUSE_MS;
+      if (faultOf(error)) awayUntil = Date.now() + REPLICA_PAUSE_MS;
       throw error;
     }
   };
@@ -218,7 +223,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
           try {
             return await replicas.read(sql, parameters, deadline);
           } catch (error) {
-            if (!isUnreachable(error)) throw error;
+            if (!faultOf(error)) throw error;
           }
         }
         return pools.calls.reads.read(sql, parameters, deadline);
@@ -243,7 +248,11 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
       isTransient,
       isInterrupted,
       isForeignKeyError,
-      isUnreachable,
+      faultOf,
+      size: async (deadline) => {
+        const [row] = (await pools.background.reads.read(SIZE, [], deadline)) as { bytes: number | string }[];
+        return { bytes: Number(row?.bytes) };
+      },
       close: async () => {
         replicas?.close();
         closePools();
@@ -256,6 +265,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     const { code, message } = driverError(error);
     throw new AppError('DATABASE_UNAVAILABLE', {
       hint: `cannot use the database at ${hosts.places}/${addresses[0]?.database}: ${message || code}`,
+      fault: faultOf(error),
       cause: error,
     });
   } finally {

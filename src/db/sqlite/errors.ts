@@ -1,4 +1,7 @@
 /** Classifies the errors of SQLite by their primary result codes: https://sqlite.org/rescode.html */
+import { accessSync, constants, statfsSync } from 'node:fs';
+import type { DatabaseFault } from '../../errors.ts';
+
 const SQLITE_PERM = 3;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
@@ -67,6 +70,39 @@ export const isForeignKeyError = (error: unknown): boolean =>
 /** Whether the file is unusable: missing, replaced, corrupt or not writable, or its disk is full or fails. */
 export const isUnusable = (error: unknown): boolean =>
   error instanceof FileFault || UNUSABLE.includes(primaryCode(error) ?? 0);
+
+/** Whether the file system of a file is read-only or full, as far as it says so. */
+const diskFaultOf = (file: string): DatabaseFault | undefined => {
+  try {
+    accessSync(file, constants.W_OK);
+    return statfsSync(file).bavail === 0 ? 'disk_full' : undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS' ? 'read_only' : undefined;
+  }
+};
+
+/** Why a file is unusable, if this error means that. SQLite tells of some faults of the disk as of any failure of it. */
+export const faultOf = (error: unknown, file: string): DatabaseFault | undefined => {
+  if (!isUnusable(error)) return undefined;
+  switch (primaryCode(error)) {
+    case SQLITE_FULL:
+      return 'disk_full';
+    case SQLITE_READONLY:
+      return 'read_only';
+    case SQLITE_PERM:
+      return 'access_denied';
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return 'corrupt';
+    case SQLITE_IOERR:
+      return diskFaultOf(file) ?? 'disk_failure';
+    case SQLITE_CANTOPEN:
+      return diskFaultOf(file) ?? 'unreachable';
+    case undefined:
+    default:
+      return 'unreachable';
+  }
+};
 
 /** Whether the disk failed, so that the outcome of the last write is unknown. */
 export const isDiskFailure = (error: unknown): boolean => primaryCode(error) === SQLITE_IOERR;

@@ -8,8 +8,9 @@ import { dialectOf } from '../dialect.ts';
 import { type Journal, unrecorded } from '../migration/steps.ts';
 import type { DatabaseObserver } from '../observer.ts';
 import { SqliteConnection } from './binding/binding.ts';
-import { FileFault, isBusy, isForeignKeyError, isUnusable } from './errors.ts';
+import { faultOf, FileFault, isBusy, isForeignKeyError } from './errors.ts';
 import { FileObserver, SqliteFile } from './database-file.ts';
+import { sizeOfFile } from './files/size.ts';
 import { makePrivate } from './files/permissions.ts';
 import { vacuum } from './files/vacuum.ts';
 import { SqliteHealth } from './health.ts';
@@ -55,6 +56,7 @@ const writerOf = (dataSource: DataSource): SqliteConnection => {
 const unavailable = (file: string, error: unknown): AppError =>
   new AppError('DATABASE_UNAVAILABLE', {
     hint: `cannot open the SQLite file ${file}: ${(error as Error).message}`,
+    fault: faultOf(error, file),
     cause: error,
   });
 
@@ -86,12 +88,12 @@ export const openSqlite = async (
   }
 };
 
-const common = (dataSource: DataSource) => ({
+const common = (file: string, dataSource: DataSource) => ({
   dialect: dialectOf('sqlite'),
   dataSource,
   isTransient: isBusy,
   isForeignKeyError,
-  isUnreachable: isUnusable,
+  faultOf: (error: unknown) => faultOf(error, file),
 });
 
 /** Runs `work`, which migrates. A migration that fails is undone as a whole: nothing has to be remembered. */
@@ -111,7 +113,7 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
   const writer = writerOf(dataSource);
   const turns = turnsOf(observer);
   return {
-    ...common(dataSource),
+    ...common(IN_MEMORY, dataSource),
     read: (sql, parameters, deadline, workload) =>
       turns.run(async () => watched(turns.observer, sql, () => writer.all(sql, parameters)), {
         deadline,
@@ -120,6 +122,16 @@ const inMemory = (dataSource: DataSource, observer: DatabaseObserver | undefined
     transaction: (work, deadline, workload) =>
       turns.run(() => transactionOn(writer, work, deadline, turns.observer), { deadline, workload }),
     whileMigrating: (work) => turns.run(() => migrateOn(writer, () => migrating(dataSource, work))),
+    size: (deadline) =>
+      turns.run(
+        () => {
+          const [size] = writer.all(
+            'SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()',
+          );
+          return Promise.resolve(size as { bytes: number });
+        },
+        { deadline, workload: 'background' },
+      ),
     close: () => turns.run(() => dataSource.destroy()),
   };
 };
@@ -199,7 +211,7 @@ const inFile = (
   });
 
   return {
-    ...common(dataSource),
+    ...common(file, dataSource),
     read: async (sql, parameters, deadline, workload) => {
       if (workload === 'health') await health.check(deadline);
       return read(sql, parameters, deadline).catch((error: unknown) => health.readFailed(error));
@@ -212,6 +224,7 @@ const inFile = (
         patience: MIGRATION_PATIENCE_MS,
       }),
     scrub: () => vacuum(file),
+    size: () => sizeOfFile(file),
     close: () => {
       const closed = new AppError('DATABASE_UNAVAILABLE', { hint: 'The service stops.' });
       closing.end(closed);

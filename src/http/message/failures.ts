@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { docsOf, errorOf, type ErrorResponse, failureBody, type Reason, reasons } from '../../../contract/index.ts';
 import type { Config } from '../../config/config.ts';
-import { AppError, CallerLeft } from '../../errors.ts';
+import { AppError, CallerLeft, DATABASE_FAULTS, databaseFaultIn } from '../../errors.ts';
 import { bodyHeaders, type HeaderList, sendJson } from './reply.ts';
 
 /** The shortest time in which a lack of capacity is mostly over. */
@@ -81,7 +81,11 @@ export const failureOf = (
 ): Failure => {
   const error = toAppError(thrown);
   const failure = errorReply(error, procedure ?? null, requestId, docs);
-  if (failure.status >= 500 && isFault(error)) log.error({ err: error.cause ?? error, requestId, traceId, procedure });
+  if (failure.status >= 500 && isFault(error)) {
+    const cause = databaseFaultIn(error);
+    const message = cause ? DATABASE_FAULTS[cause] : 'failed';
+    log.error({ cause, err: error.cause ?? error, requestId, traceId, procedure }, message);
+  }
   return failure;
 };
 

@@ -1,7 +1,8 @@
 import express, { type Router } from 'express';
+import type { Logger } from 'pino';
 import type { Database } from '../../db/database.ts';
 import { Deadline } from '../../deadline.ts';
-import { AppError } from '../../errors.ts';
+import { AppError, databaseFaultIn } from '../../errors.ts';
 import { WriteProbe } from '../../db/write-probe.ts';
 import { probeWrite } from '../../idempotency/records.ts';
 import { LIVENESS_PATH, READINESS_PATH } from '../routes.ts';
@@ -12,6 +13,7 @@ const READY_TIMEOUT_MS = 1500;
 
 interface HealthOptions {
   db: Database;
+  log: Logger;
   /** The clock. */
   now: () => Date;
   /** Whether no writes are taken. */
@@ -28,9 +30,13 @@ class Readiness {
   /** Stays true once it is. */
   #isMigrated = false;
   #asking: Promise<'ready' | 'read-only'> | undefined;
+  readonly #log: Logger;
+  /** The last answer, as logged: a reason, `ready` or `read-only`. */
+  #logged: string | undefined;
 
-  constructor({ db, now, isReadOnly }: Pick<HealthOptions, 'db' | 'now' | 'isReadOnly'>) {
+  constructor({ db, log, now, isReadOnly }: Omit<HealthOptions, 'stopping'>) {
     this.#db = db;
+    this.#log = log;
     this.#isReadOnly = isReadOnly;
     this.#writability = new WriteProbe((deadline) => db.attempt((tx) => probeWrite(tx, now()), deadline));
   }
@@ -41,6 +47,27 @@ class Readiness {
   }
 
   async #ask(): Promise<'ready' | 'read-only'> {
+    try {
+      const state = await this.#check();
+      this.#note(state);
+      return state;
+    } catch (error) {
+      this.#note('failed', error);
+      throw error;
+    }
+  }
+
+  /** Logs each change. The requests themselves are logged for debugging only, as there is one a second. */
+  #note(answer: string, error?: unknown): void {
+    const { hint } = error instanceof AppError ? error.details : {};
+    const state = error === undefined ? answer : (databaseFaultIn(error) ?? hint ?? answer);
+    if (state === this.#logged) return;
+    this.#logged = state;
+    if (error === undefined) this.#log.info(answer);
+    else this.#log.info({ cause: databaseFaultIn(error), hint }, 'not ready');
+  }
+
+  async #check(): Promise<'ready' | 'read-only'> {
     const deadline = new Deadline(READY_TIMEOUT_MS);
     try {
       await deadline.race(this.#isMigrated ? this.#db.ping(deadline) : this.#assertMigrated(deadline));
@@ -50,6 +77,7 @@ class Readiness {
     } catch (error) {
       if (deadline.error === undefined) throw error;
       throw new AppError('DATABASE_UNAVAILABLE', {
+        fault: 'unreachable',
         hint: `The database did not answer within ${READY_TIMEOUT_MS / 1000} seconds.`,
       });
     } finally {
@@ -70,9 +98,9 @@ class Readiness {
  * `/healthz`: the process answers. `/readyz`: the database answers and takes writes, its migrations are applied, and
  * the service is not stopping. While no writes are taken, those of the database are not tested, and the status is `read-only`.
  */
-export const health = ({ db, now, isReadOnly, stopping }: HealthOptions): Router => {
+export const health = ({ db, log, now, isReadOnly, stopping }: HealthOptions): Router => {
   const router = express.Router({ caseSensitive: true, strict: true });
-  const readiness = new Readiness({ db, now, isReadOnly });
+  const readiness = new Readiness({ db, log, now, isReadOnly });
   router.all(LIVENESS_PATH, readOnly, (_request, response) => {
     response.json({ status: 'ok' });
   });

@@ -5,11 +5,14 @@ import { withoutKeys } from '../../auth/format.ts';
 import type { Observer } from '../../telemetry/hooks.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import { traceParentOf } from '../../telemetry/trace-context.ts';
+import { isHealthCheck } from '../routes.ts';
 import { requestIdOf } from '../message/request-id.ts';
 import { QueryLog } from '../message/query-log.ts';
 import { slowRequestLog } from './slow-request-log.ts';
 
 const LOGGED_PATH_LENGTH = 200;
+/** The message of the line of a request. */
+export const REQUEST = 'request';
 /** Longer than any address: proxies pass on what they receive. */
 const ADDRESS_LENGTH = 64;
 
@@ -20,7 +23,7 @@ const ADDRESS_LENGTH = 64;
 export const requestLog = (
   log: Logger,
   { slowRequestMs }: Pick<Config, 'slowRequestMs'>,
-  observer?: Pick<Observer, 'traceId'>,
+  observer?: Pick<Observer, 'identified' | 'traceId'>,
   recent?: RecentRequests,
 ): RequestHandler => {
   const logSlow = slowRequestLog(log, slowRequestMs);
@@ -28,9 +31,11 @@ export const requestLog = (
     const started = performance.now();
     const requestId = requestIdOf(request);
     response.locals.requestId = requestId;
+    observer?.identified?.(requestId);
     const traceId = observer?.traceId?.() ?? traceParentOf(request.headers)?.traceId;
     response.locals.traceId = traceId;
-    // Read now, since a closed connection has no address.
+    // Read now: a closed connection has no address, and below a mounted router the path is another.
+    const { path } = request;
     const address = request.ip?.slice(0, ADDRESS_LENGTH) ?? '';
     response.locals.address = address;
     if (slowRequestMs > 0) response.locals.queries = new QueryLog();
@@ -41,7 +46,7 @@ export const requestLog = (
         traceId,
         address,
         method: request.method,
-        path: withoutKeys(request.path.slice(0, LOGGED_PATH_LENGTH)),
+        path: withoutKeys(path.slice(0, LOGGED_PATH_LENGTH)),
         procedure,
         status: response.statusCode,
         reason,
@@ -51,7 +56,8 @@ export const requestLog = (
         // Members without a value are left out.
         aborted: response.writableFinished ? undefined : true,
       };
-      log.info(entry, 'request');
+      // Load balancers ask for the state every second; a change of it is logged where it is found.
+      log[isHealthCheck(path) ? 'debug' : 'info'](entry, REQUEST);
       logSlow(response, entry);
       recent?.note({ at: new Date(), requestId, procedure, status: entry.status, reason, ms: entry.ms });
     });

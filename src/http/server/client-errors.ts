@@ -7,6 +7,7 @@ import type { HttpServerLimits } from './limits.ts';
 import { type ErrorDocs, errorReply, failureMessage } from '../message/failures.ts';
 import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
+import { REQUEST } from '../middleware/request-log.ts';
 
 /** The interval of checks of a request whose body is not read yet. */
 const AGAIN_MS = 500;
@@ -107,6 +108,6 @@ export class ClientErrorHandler {
     setTimeout(() => socket.destroy(), limits.lingerMs).unref();
     observer?.unreadable(status);
     // Without headers, the caller behind a proxy is unknown.
-    log?.info({ requestId, address: socket.remoteAddress, status, reason: refusal.reason }, 'request');
+    log?.info({ requestId, address: socket.remoteAddress, status, reason: refusal.reason }, REQUEST);
   }
 }

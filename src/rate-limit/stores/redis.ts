@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createClient, type RedisClientType } from '@redis/client';
+import { createClient, ErrorReply, type RedisClientType } from '@redis/client';
 import type { Logger } from 'pino';
 import type { RedisObserver } from '../observer.ts';
 import { RoundTrips } from './round-trips.ts';
@@ -17,8 +17,9 @@ const TIMELY_PROBES = { least: 2, most: 64 };
 /** The period in which being away again counts as soon. */
 const SETTLED_MS = 30_000;
 const CONNECT_MS = 1000;
-/** A connection that is silent for this long is replaced. */
+/** A connection that is silent for this long is replaced; an idle one is pinged several times meanwhile. */
 const SILENT_MS = 10_000;
+const PINGS = 4;
 /** The commands that may wait for answers; more are refused at once. */
 const MOST_COMMANDS = 10_000;
 const PREFIX = 'content-gateway';
@@ -28,6 +29,24 @@ export interface Script {
   text: string;
   sha: string;
 }
+
+/** Whether Redis is considered available, and how often it was lost. */
+export interface RedisStatus {
+  readonly isThere: boolean;
+  readonly losses: number;
+}
+
+interface RedisOptions {
+  /** The timeout of an answer, which takes a fraction of a millisecond on the same network. */
+  patienceMs: number;
+  /** The time without an answer after which a connection is replaced. */
+  silentMs?: number;
+  observer?: RedisObserver | undefined;
+}
+
+/** Whether Redis refuses the pings of a user who may run the other commands: any answer shows that it is there. */
+const isRefusedPing = (error: unknown): boolean =>
+  error instanceof ErrorReply && /^NOPERM .*'ping'/i.test(error.message);
 
 /** Sends a named command, and returns its answer. */
 type Send = <T>(command: string, send: () => Promise<T>) => Promise<T>;
@@ -42,16 +61,16 @@ export const scriptOf = (text: string): Script => ({ text, sha: createHash('sha1
  * opossum let a call of a user probe, which would wait for the timeout, and count an answer as late that lies unread
  * while the event loop is busy.
  */
-export class Redis {
+export class Redis implements RedisStatus {
   readonly #client: RedisClientType;
   readonly #log: Logger;
   readonly #secret: string;
-  /** The timeout of an answer, which takes a fraction of a millisecond on the same network. */
   readonly #patienceMs: number;
   readonly #observer: RedisObserver | undefined;
   #isThere = false;
   #isClosed = false;
   #isWarned = false;
+  #losses = 0;
   #late = 0;
   #timely = 0;
   #needed = TIMELY_PROBES.least;
@@ -60,7 +79,7 @@ export class Redis {
   #unansweredSince: number | undefined;
   #probe: NodeJS.Timeout | undefined;
 
-  private constructor(url: string, patienceMs: number, log: Logger, observer: RedisObserver | undefined) {
+  private constructor(url: string, log: Logger, { patienceMs, silentMs = SILENT_MS, observer }: RedisOptions) {
     this.#observer = observer;
     this.#patienceMs = patienceMs;
     this.#log = log;
@@ -71,17 +90,17 @@ export class Redis {
       disableOfflineQueue: true,
       commandsQueueMaxLength: MOST_COMMANDS,
       maintNotifications: 'disabled',
-      socket: { connectTimeout: CONNECT_MS, socketTimeout: SILENT_MS, reconnectStrategy: PROBE_MS },
+      pingInterval: silentMs / PINGS,
+      socket: { connectTimeout: CONNECT_MS, socketTimeout: silentMs, reconnectStrategy: PROBE_MS },
     });
-    this.#client.on('error', (error: unknown) => this.#lose(error));
+    this.#client.on('error', (error: unknown) => {
+      if (!isRefusedPing(error)) this.#lose(error);
+    });
   }
 
-  /**
-   * Connects, and keeps trying in the background after a second. `url` is `redis://…` or `rediss://…`; `patienceMs` is
-   * the timeout of an answer.
-   */
-  static async open(url: string, patienceMs: number, log: Logger, observer?: RedisObserver): Promise<Redis> {
-    const redis = new Redis(url, patienceMs, log, observer);
+  /** Connects, and keeps trying in the background after a second. `url` is `redis://…` or `rediss://…`. */
+  static async open(url: string, log: Logger, options: RedisOptions): Promise<Redis> {
+    const redis = new Redis(url, log, options);
     await redis.#connect();
     return redis;
   }
@@ -89,6 +108,11 @@ export class Redis {
   /** Whether Redis is considered available. */
   get isThere(): boolean {
     return this.#isThere;
+  }
+
+  /** How often Redis was lost. */
+  get losses(): number {
+    return this.#losses;
   }
 
   /**
@@ -212,6 +236,7 @@ export class Redis {
     this.#isThere = false;
     if (!this.#isWarned) {
       this.#isWarned = true;
+      this.#losses += 1;
       const isSoon = performance.now() - this.#backSince < SETTLED_MS;
       this.#needed = isSoon ? Math.min(2 * this.#needed, TIMELY_PROBES.most) : TIMELY_PROBES.least;
       this.#log.warn({ err: error }, 'Redis is away: until it is back, each instance counts rates and views alone');

@@ -13,8 +13,8 @@ export const PREFIX = 'content_gateway_';
 export const catalogue = {
   build_info: {
     type: 'gauge',
-    help: 'Always 1; its labels are the running versions and the database engine.',
-    labels: ['version', 'node', 'engine'],
+    help: 'Always 1; its labels are the running versions, the build, and the database engine.',
+    labels: ['version', 'build', 'node', 'engine'],
   },
   http_requests_total: {
     type: 'counter',
@@ -101,9 +101,14 @@ export const catalogue = {
     help: 'Duration of database statements, from sending to the answer.',
     labels: ['pool'],
   },
+  database_statements_total: {
+    type: 'counter',
+    help: 'Statements that ended, answered, failed or cancelled, also before they were sent.',
+    labels: ['pool'],
+  },
   database_statement_failures_total: {
     type: 'counter',
-    help: 'Statements that failed or were cancelled.',
+    help: 'Those of them that failed or were cancelled.',
     labels: ['pool'],
   },
   database_wait_seconds: {
@@ -128,8 +133,48 @@ export const catalogue = {
   },
   database_retries_total: {
     type: 'counter',
-    help: 'Reads and transactions that were retried, after a conflict or while the database was unreachable.',
+    help: 'Reads and transactions that were retried, after a conflict or while the database was unavailable.',
     labels: ['cause'],
+  },
+  database_faults_total: {
+    type: 'counter',
+    help: 'Attempts of reads and transactions that failed since the database was unavailable, by cause.',
+    labels: ['cause'],
+  },
+  database_size_bytes: {
+    type: 'gauge',
+    help: 'The size of the database: its files on SQLite, tables and indexes as the server estimates them elsewhere.',
+    labels: [],
+  },
+  database_disk_size_bytes: {
+    type: 'gauge',
+    help: 'The size of the file system of an SQLite file.',
+    labels: [],
+  },
+  database_disk_free_bytes: {
+    type: 'gauge',
+    help: 'The space that the service may still use on that file system.',
+    labels: [],
+  },
+  migrations_pending: {
+    type: 'gauge',
+    help: 'Migrations of the running version that the database lacks.',
+    labels: [],
+  },
+  last_backup_timestamp_seconds: {
+    type: 'gauge',
+    help: 'The time of the last backup by the command backup, in seconds since 1970; absent without one.',
+    labels: [],
+  },
+  redis_available: {
+    type: 'gauge',
+    help: 'Whether instances count together in Redis (1), or this process counts alone, as Redis is away (0).',
+    labels: [],
+  },
+  redis_losses_total: {
+    type: 'counter',
+    help: 'How often Redis was given up as away.',
+    labels: [],
   },
   coalesced_reads_total: {
     type: 'counter',

@@ -1,11 +1,13 @@
 import type { Registry } from 'prom-client';
 import type { DatabaseObserver, PoolUsage, StatementObservation } from '../../db/observer.ts';
+import { DATABASE_FAULTS } from '../../errors.ts';
 import { type Count, Counters, type Distribution, Histograms, register } from './cells.ts';
 import { gauge } from './gauges.ts';
 
 /** The counts of one pool. */
 interface PoolCells {
   duration: Distribution;
+  ended: Count;
   failures: Count;
 }
 
@@ -22,7 +24,8 @@ class MeasuredStatement implements StatementObservation {
   }
 
   end(error?: unknown): void {
-    const { duration, failures } = this.#cells;
+    const { duration, ended, failures } = this.#cells;
+    ended.n += 1;
     if (this.#sentAt !== undefined) duration.observe((performance.now() - this.#sentAt) / 1000);
     // Drivers say null where there is none.
     if (error !== undefined && error !== null) failures.n += 1;
@@ -32,12 +35,16 @@ class MeasuredStatement implements StatementObservation {
 /** Counts statements, and waits for connections. */
 export const databaseMetrics = (registry: Registry): DatabaseObserver => {
   const durations = register(registry, new Histograms('database_statement_duration_seconds'));
+  const ended = register(registry, new Counters('database_statements_total'));
   const failures = register(registry, new Counters('database_statement_failures_total'));
   const waits = register(registry, new Histograms('database_wait_seconds'));
   const retries = register(registry, new Counters('database_retries_total'));
   const reads = register(registry, new Counters('coalesced_reads_total'));
   const batches = register(registry, new Counters('coalesced_batches_total'));
-  const causes = { conflict: retries.at('conflict'), unreachable: retries.at('unreachable') };
+  const faults = register(registry, new Counters('database_faults_total'));
+  // Prometheus sees a counter rise only from a value that it has seen.
+  for (const counters of [retries, faults]) for (const fault of Object.keys(DATABASE_FAULTS)) counters.at(fault);
+  retries.at('conflict');
   const pools = new Map<string, () => PoolUsage>();
   gauge(registry, 'database_connections', (set) => {
     for (const [pool, usage] of pools) {
@@ -56,14 +63,17 @@ export const databaseMetrics = (registry: Registry): DatabaseObserver => {
     pool: (name, usage) => {
       pools.set(name, usage);
       const wait = waits.at(name);
-      const cells = { duration: durations.at(name), failures: failures.at(name) };
+      const cells = { duration: durations.at(name), ended: ended.at(name), failures: failures.at(name) };
       return {
         waited: (ms) => wait.observe(ms / 1000),
         statement: () => new MeasuredStatement(cells),
       };
     },
+    failed: (fault) => {
+      faults.at(fault).n += 1;
+    },
     retried: (cause) => {
-      causes[cause].n += 1;
+      retries.at(cause).n += 1;
     },
     coalesced: (name) => {
       const [asked, made] = [reads.at(name), batches.at(name)];

@@ -14,7 +14,9 @@ export const gauge = (registry: Registry, name: NameOf<'gauge'>, read: (set: Set
     labelNames: names,
     registers: [registry],
     collect: () => {
+      // Where `read` sets nothing there is no value, not 0.
       made.reset();
+      if (names.length === 0) made.remove();
       read((value, ...values) => {
         if (names.length === 0) made.set(value);
         else made.set(Object.fromEntries(names.map((label, index) => [label, values[index] ?? ''])), value);

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Observer } from '../hooks.ts';
-import { version } from '../../version.ts';
+import { build, version } from '../../version.ts';
 import { overloadMetrics } from './overload.ts';
 import { callMetrics } from './calls.ts';
 import { type NameOf, PREFIX } from './catalogue.ts';
@@ -23,9 +23,19 @@ interface BufferedChanges {
   failures: number;
 }
 
+interface DatabaseFigures {
+  size?: { bytes: number; disk?: { bytes: number; freeBytes: number } };
+  pendingMigrations?: number;
+  lastBackup?: Date | undefined;
+}
+
 /** Counts of the service's own parts, by their names in the metrics. */
 export interface MetricSources {
   engine: string;
+  /** The last figures of the database, as far as they are known. */
+  database: { readonly latest: DatabaseFigures };
+  /** Undefined where this process counts alone. */
+  redis: { readonly isThere: boolean; readonly losses: number } | undefined;
   policies: readonly { name: string }[];
   buffers: Readonly<Record<string, BufferedChanges>>;
   /** Look-ups in caches. */
@@ -54,9 +64,11 @@ export class Metrics {
   }
 
   /** Exposes the counts of the service's own parts. */
-  addSources({ engine, policies, buffers: named, lookUps }: MetricSources): void {
+  addSources({ engine, database, redis, policies, buffers: named, lookUps }: MetricSources): void {
     const registry = this.#registry;
-    gauge(registry, 'build_info', (set) => set(1, version, process.version, engine));
+    gauge(registry, 'build_info', (set) => set(1, version, build, process.version, engine));
+    this.#addDatabase(database);
+    if (redis) this.#addRedis(redis);
     for (const { name } of policies) this.#limited.at(name);
 
     const buffers = Object.entries(named);
@@ -75,6 +87,24 @@ export class Metrics {
         set(misses, name, 'miss');
       }
     });
+  }
+
+  #addDatabase(database: MetricSources['database']): void {
+    const figure = (name: NameOf<'gauge'>, valueOf: (figures: DatabaseFigures) => number | undefined): void =>
+      gauge(this.#registry, name, (set) => {
+        const value = valueOf(database.latest);
+        if (value !== undefined) set(value);
+      });
+    figure('database_size_bytes', ({ size }) => size?.bytes);
+    figure('database_disk_size_bytes', ({ size }) => size?.disk?.bytes);
+    figure('database_disk_free_bytes', ({ size }) => size?.disk?.freeBytes);
+    figure('migrations_pending', ({ pendingMigrations }) => pendingMigrations);
+    figure('last_backup_timestamp_seconds', ({ lastBackup }) => lastBackup && lastBackup.getTime() / 1000);
+  }
+
+  #addRedis(redis: NonNullable<MetricSources['redis']>): void {
+    gauge(this.#registry, 'redis_available', (set) => set(redis.isThere ? 1 : 0));
+    this.#read('redis_losses_total', (set) => set(redis.losses));
   }
 
   /** Counts a worker that ended without being told to. */

@@ -5,6 +5,8 @@ import { end, fail, type SpanScope } from './scope.ts';
 
 /** Stands for procedures that do not exist. */
 const UNKNOWN = 'unknown';
+/** The protocol that all calls keep to. */
+const SYSTEM = 'trpc';
 /** The error type of a call whose caller left. */
 const LEFT = 'caller_left';
 
@@ -38,7 +40,7 @@ class TracedCall implements CallObservation {
 /** Makes a span for each call. A failed call has the reason as its error type. */
 export const callTraces = (scope: SpanScope): CallObserver => ({
   begin: (procedure) => {
-    const attributes = procedure === undefined ? {} : { 'rpc.method': procedure };
+    const attributes = { 'rpc.system.name': SYSTEM, ...(procedure !== undefined && { 'rpc.method': procedure }) };
     const span = scope.begin({ name: procedure ?? UNKNOWN, attributes });
     return span ? new TracedCall(scope, span) : unobserved;
   },

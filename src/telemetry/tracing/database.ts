@@ -12,17 +12,20 @@ const LEAST_WAIT_MS = 1;
 
 /** An innermost pair of brackets. */
 const INNERMOST = /\([^()]*\)/g;
-/** The first table of a statement, outside of what is in brackets. */
+/** Stands for what is in brackets, so that the alias of a subquery is not taken for a table. */
+const BRACKETS = '\u0000';
+/** The first table of a statement. */
 const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+[`"]?(\w+)/i;
 /** Lists of parameters, which differ only in their lengths. */
 const LISTS = /\?(?:\s*,\s*\?)+/g;
 
 const untraced: StatementObservation = { sent: () => undefined, end: () => undefined };
 
+/** The first table outside of brackets, or else the first of all. */
 const tableOf = (sql: string): string | undefined => {
   let [outer, before] = [sql, ''];
-  while (outer !== before) [outer, before] = [outer.replaceAll(INNERMOST, ''), outer];
-  return TABLE.exec(outer)?.[1];
+  while (outer !== before) [outer, before] = [outer.replaceAll(INNERMOST, BRACKETS), outer];
+  return (TABLE.exec(outer) ?? TABLE.exec(sql))?.[1];
 };
 
 class TracedStatement implements StatementObservation {
@@ -85,6 +88,8 @@ export const databaseTraces = (scope: SpanScope, target: TracedDatabase): Databa
 
   return {
     pool: () => pool,
+    // The attempt's statement has failed, or the event of its retry says it.
+    failed: () => undefined,
     retried: (cause) => {
       scope.current?.addEvent('retry', { 'content_gateway.cause': cause }, preciseNow());
     },

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { hostname } from 'node:os';
 import { type Attributes, type Context, createTraceState, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { withoutKeys } from '../../auth/format.ts';
 import type { RequestObserver, RequestObservation } from '../hooks.ts';
@@ -11,6 +12,11 @@ const PATH_LENGTH = 200;
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 /** The error type of a request without an answer. */
 const LEFT = 'caller_left';
+
+interface ServedAt {
+  publicUrl: string | undefined;
+  port: number;
+}
 
 /** The caller's span context, with its trace state. */
 const parentOf = ({ headers }: IncomingMessage): Context => {
@@ -28,13 +34,15 @@ const parentOf = ({ headers }: IncomingMessage): Context => {
   });
 };
 
-/** The public address of the service, where it is configured. */
-const placeOf = (publicUrl: string | undefined): Attributes => {
-  if (publicUrl === undefined) return { 'url.scheme': 'http' };
-  const { protocol, hostname, port } = new URL(publicUrl);
+/** The public address of the service, if one is configured, or its machine's name: a caller may name any other. */
+const placeOf = ({ publicUrl, port: own }: ServedAt): Attributes => {
+  // Port 0 stands for any free one.
+  if (publicUrl === undefined)
+    return { 'url.scheme': 'http', 'server.address': hostname(), ...(own > 0 && { 'server.port': own }) };
+  const { protocol, hostname: host, port } = new URL(publicUrl);
   const scheme = protocol.slice(0, -1);
   const usual = scheme === 'https' ? 443 : 80;
-  return { 'url.scheme': scheme, 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) };
+  return { 'url.scheme': scheme, 'server.address': host, 'server.port': port === '' ? usual : Number(port) };
 };
 
 const untraced: RequestObservation = { within: (work) => work(), end: () => undefined };
@@ -43,8 +51,8 @@ const untraced: RequestObservation = { within: (work) => work(), end: () => unde
  * Makes a span for each request, by the semantic conventions for HTTP servers. It holds the method and the path, but
  * neither the query, which holds inputs, nor the caller: the log has those, with the trace's id.
  */
-export const requestTraces = (scope: SpanScope, publicUrl: string | undefined): RequestObserver => {
-  const place = placeOf(publicUrl);
+export const requestTraces = (scope: SpanScope, served: ServedAt): RequestObserver => {
+  const place = placeOf(served);
 
   return {
     begin: (request, { group, pattern: route }) => {

@@ -1,12 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { diag, DiagLogLevel } from '@opentelemetry/api';
+import { type Attributes, diag, DiagLogLevel } from '@opentelemetry/api';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
 import type { Observer } from '../hooks.ts';
-import { version } from '../../version.ts';
+import { release } from '../../version.ts';
 import { overloadTraces } from './overload.ts';
 import { callTraces } from './calls.ts';
 import { preciseNow } from './clock.ts';
@@ -20,6 +22,15 @@ const NAME = 'content-gateway';
 /** The time limit for the last spans when the service stops, in milliseconds. */
 const FLUSH_MS = 2000;
 
+/** The resource of this process. Its host and its number are those of the log lines. */
+const identity = (): Attributes => ({
+  'service.name': NAME,
+  'service.version': release,
+  'service.instance.id': randomUUID(),
+  'host.name': hostname(),
+  'process.pid': process.pid,
+});
+
 const ignore = (): void => undefined;
 
 /** The traces of this process, by OpenTelemetry, which reads its standard variables itself. */
@@ -30,7 +41,7 @@ export class Traces {
   readonly #target: TracedDatabase;
 
   constructor(
-    { publicUrl, databaseUrl, redisUrl }: Pick<Config, 'publicUrl' | 'databaseUrl' | 'redisUrl'>,
+    { publicUrl, port, databaseUrl, redisUrl }: Pick<Config, 'publicUrl' | 'port' | 'databaseUrl' | 'redisUrl'>,
     log: Logger,
   ) {
     const warn = (message: string): void => log.warn({ openTelemetry: message }, 'OpenTelemetry');
@@ -40,21 +51,24 @@ export class Traces {
     );
     this.#provider = new BasicTracerProvider({
       resource: defaultResource()
-        .merge(resourceFromAttributes({ 'service.name': NAME, 'service.version': version }))
+        .merge(resourceFromAttributes(identity()))
         .merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(new Exporter(log))],
     });
-    const scope = new SpanScope(this.#provider.getTracer(NAME, version));
+    const scope = new SpanScope(this.#provider.getTracer(NAME, release));
     const [server] = databaseUrl.startsWith('sqlite:') ? [] : serverAddresses(databaseUrl);
     this.#target = { attributes: server ? { 'db.namespace': server.database } : {} };
     this.observer = {
-      requests: requestTraces(scope, publicUrl),
+      requests: requestTraces(scope, { publicUrl, port }),
       calls: callTraces(scope),
       overload: overloadTraces(scope),
       database: databaseTraces(scope, this.#target),
       redis: redisUrl === undefined ? undefined : redisTraces(scope, redisUrl),
       limited: (policy) => {
         scope.current?.addEvent('limited', { 'content_gateway.policy': policy }, preciseNow());
+      },
+      identified: (requestId) => {
+        scope.current?.setAttribute('content_gateway.request_id', requestId);
       },
       traceId: () => scope.current?.spanContext().traceId,
     };

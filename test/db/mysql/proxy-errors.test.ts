@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mysql2';
-import { isBroken, isRefusedCommit, isUnfit, isUnreachable } from '../../../src/db/mysql/errors.ts';
+import { isBroken, isRefusedCommit, isUnfit, faultOf } from '../../../src/db/mysql/errors.ts';
 import { applySettings, backstopSettings, type Setting } from '../../../src/db/mysql/settings.ts';
 
 // What stands between the service and its MySQL, as Vitess does: what it says of that, and what it is told.
@@ -29,7 +29,7 @@ describe('errors of proxies', () => {
     'an error %d that the database behind is away may pass, and leaves the connection',
     (errno, message) => {
       const error = Object.assign(new Error(message), { errno });
-      expect(isUnreachable(error)).toBe(true);
+      expect(faultOf(error)).toBe('unreachable');
       expect([isBroken(error), isUnfit(error)]).toEqual([false, false]);
       // Of a COMMIT nobody knows.
       expect(isRefusedCommit(error)).toBe(false);
@@ -41,7 +41,7 @@ describe('errors of proxies', () => {
     [1062, "Duplicate entry 'no healthy tablet available' for key 'tags.slug'"],
   ])('any other error %d does not', (errno, message) => {
     const error = Object.assign(new Error(message), { errno });
-    expect([isUnreachable(error), isRefusedCommit(error)]).toEqual([false, true]);
+    expect([faultOf(error), isRefusedCommit(error)]).toEqual([undefined, true]);
   });
 
   /** What a server of this version is sent, where it refuses statements that match with this error. */

@@ -2,9 +2,18 @@ import { statSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import type { BackupOptions, BackupResult } from '../../backup/backup.ts';
 import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
+import { recordBackup, systemActor } from '../../../audit/log.ts';
 import type { Config } from '../../../config/config.ts';
 import { sqliteFile } from '../../../db/address.ts';
-import { assertThere, CommandError, examples, PROGRAM, readSettings, tellDatabase } from '../shared/common.ts';
+import {
+  assertThere,
+  CommandError,
+  examples,
+  PROGRAM,
+  readSettings,
+  tellDatabase,
+  withConnection,
+} from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
 import { withProgress } from '../shared/progress.ts';
 
@@ -57,6 +66,18 @@ const printBackup = ({ file, bytes, migration }: BackupResult, sizeOf: (bytes: n
   note(`Backed up and checked: ${sizeOf(bytes)}, tables as of ${migration}.`);
 };
 
+/**
+ * Records a backup in the audit log of the database, from which a metric reads its time. A database that takes no writes
+ * can be backed up all the same.
+ */
+const recordIn = async (config: Config, result: BackupResult): Promise<void> => {
+  try {
+    await withConnection(config, (db) => recordBackup(db, systemActor(), result), { isTold: true });
+  } catch {
+    note('warning: the backup could not be recorded in the audit log, so last_backup_timestamp_seconds leaves it out.');
+  }
+};
+
 const warnOfSchemaFaults = (schemaFaults: readonly string[]): void =>
   note(`warning: restore will refuse this backup, for what is in the database: ${schemaFaults.join('; ')}.`);
 
@@ -82,6 +103,7 @@ export const backupCommand = (): Command =>
       const result = await withCopyProgress(database, (onProgress) =>
         backUp({ database, file, isForced: force, known, onProgress, onSchemaFaults: warnOfSchemaFaults }),
       );
+      await recordIn(config, result);
       if (json) printJsonLines([result]);
       else printBackup(result, sizeOf);
     });

@@ -76,6 +76,8 @@ export const assertThere = ({ databaseUrl, isDatabaseNamed }: Config, url = data
 interface ConnectOptions extends DatabaseOptions {
   /** The address, if it is not that of the service. */
   url?: string;
+  /** Whether the operator knows already which database it is. */
+  isTold?: boolean;
   /** Whether a missing SQLite file is created. */
   creates?: boolean;
 }
@@ -87,10 +89,10 @@ interface ConnectOptions extends DatabaseOptions {
 export const withConnection = async <T>(
   config: Config,
   work: (db: Database) => Promise<T>,
-  { url = config.databaseUrl, creates = false, ...options }: ConnectOptions = {},
+  { url = config.databaseUrl, creates = false, isTold = false, ...options }: ConnectOptions = {},
 ): Promise<T> => {
   if (!creates) assertThere(config, url);
-  tellDatabase(url);
+  if (!isTold) tellDatabase(url);
   // Not before they are needed: they take longer to load than all else, and help needs neither.
   const [opened, { schema }] = await Promise.all([import('../../../db/database.ts'), import('../../../app/schema.ts')]);
   const db = await opened.Database.open(url, schema, options);

@@ -1,6 +1,6 @@
 import { errorOf } from '../../../../contract/index.ts';
 import { ConfigError } from '../../../config/config.ts';
-import { AppError } from '../../../errors.ts';
+import { AppError, DATABASE_FAULTS } from '../../../errors.ts';
 import { CommandError } from './common.ts';
 
 /** The error messages for the operator, a line each. */
@@ -8,7 +8,7 @@ export const faultsOf = (error: unknown): string[] => {
   if (error instanceof ConfigError || error instanceof CommandError) return error.message.split('\n');
   if (error instanceof AppError) {
     const { message } = errorOf(error.reason);
-    const { hint } = error.details;
+    const { fault, hint = fault && DATABASE_FAULTS[fault] } = error.details;
     return [hint === undefined ? message : `${message.replace(/\.$/, '')}: ${hint}`];
   }
   const { message = String(error) } = error as Partial<Error>;

@@ -8,7 +8,7 @@ import {
   type Position,
   PROGRESS_TABLE,
 } from '../../migration/steps.ts';
-import { driverError, isInterrupted, isTransient, isUnreachable } from '../errors.ts';
+import { driverError, faultOf, isInterrupted, isTransient } from '../errors.ts';
 
 // MySQL and MariaDB commit each change of a table by itself. So a migration that was interrupted must go on where it was.
 
@@ -114,7 +114,7 @@ export class MysqlJournal implements Journal {
     } catch (error) {
       if (mayBeDone && isDoneAlready(sql, error)) return;
       // The server has answered, and so has not done it. Otherwise it may do it yet.
-      if (!isUnreachable(error) && !isInterrupted(error)) {
+      if (faultOf(error) === undefined && !isInterrupted(error)) {
         await this.#note({ step, reached: undefined }, { isRunning: mayBeDone, sql });
       }
       throw this.#failure(error, step, sql);
