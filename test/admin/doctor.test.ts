@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Diagnosis } from '../../src/admin/doctor/check.ts';
-import { version } from '../../src/version.ts';
+import { release } from '../../src/version.ts';
 import { startApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase } from '../harness/app/database.ts';
@@ -40,6 +40,7 @@ describe('doctor', () => {
       server: 'ok',
       TLS: isSqlite ? 'skipped' : 'ok',
       clock: isSqlite ? 'skipped' : 'ok',
+      privileges: isSqlite ? 'skipped' : 'ok',
       // The servers of tests prefer speed.
       durability: isSqlite ? 'ok' : 'warning',
       connections: isSqlite ? 'skipped' : expect.stringMatching(/^(ok|failure)$/),
@@ -48,10 +49,12 @@ describe('doctor', () => {
       Redis: 'skipped',
       migrations: 'ok',
       instances: 'ok',
+      // None was made.
+      backup: 'warning',
       mode: 'ok',
       consistency: 'ok',
     });
-    expect(found['instances']?.message).toContain(`1 instance runs: ${version} on `);
+    expect(found['instances']?.message).toContain(`1 instance runs: ${release} on `);
   });
 
   test('names what is wrong, with its cure', async () => {

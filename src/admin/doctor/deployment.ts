@@ -2,11 +2,12 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Instance, liveInstances } from '../../app/instances/registry.ts';
 import { warningsOf } from '../../app/warnings.ts';
+import { BACKUP, timeOfLast } from '../../audit/log.ts';
 import { type Config, inContainer } from '../../config/config.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
 import { readMaintenance } from '../../rpc/maintenance/state.ts';
-import { version } from '../../version.ts';
+import { release } from '../../version.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
 
 const MIB = 2 ** 20;
@@ -80,9 +81,9 @@ const instances = async (db: Database): Promise<Finding> => {
   const live = await liveInstances(db, new Date());
   if (live.length === 0) return skipped('No instance was seen in the last minutes.');
   const message = `${live.length} ${live.length === 1 ? 'instance runs' : 'instances run'}: ${live.map(describeInstance).join(', ')}.`;
-  if (live.every((one) => one.version === version)) return ok(message);
+  if (live.every((one) => one.version === release)) return ok(message);
   return warning(
-    `${message} This command is ${version}.`,
+    `${message} This command is ${release}.`,
     'After an upgrade, replace the instances that still run the other version.',
   );
 };
@@ -103,6 +104,19 @@ const mode = async ({ isReadOnly }: Config, db: Database): Promise<Finding> => {
   return ok('Writes are taken.');
 };
 
+const HOUR_MS = 3_600_000;
+/** A day, and time for the backup itself. */
+const OLD_BACKUP_HOURS = 36;
+
+const backup = async (db: Database): Promise<Finding> => {
+  const last = await timeOfLast(db, BACKUP);
+  const cure = 'Back up each day: docs/backup.md has a timer for it.';
+  if (!last) return warning('No backup was recorded.', cure);
+  const hours = Math.floor((Date.now() - last.getTime()) / HOUR_MS);
+  const message = `The last backup is of ${last.toISOString()}, ${hours} hours ago.`;
+  return hours > OLD_BACKUP_HOURS ? warning(message, cure) : ok(message);
+};
+
 /** Checks of the settings, of this machine, and of the instances, in this order. */
 export const deploymentChecks = (config: Config, db: Database): Check[] => [
   { name: 'settings', run: () => settings(config) },
@@ -110,5 +124,6 @@ export const deploymentChecks = (config: Config, db: Database): Check[] => [
   { name: 'Redis', run: () => redis(config) },
   { name: 'migrations', run: () => migrations(db) },
   { name: 'instances', needsTables: true, run: () => instances(db) },
+  { name: 'backup', needsTables: true, run: () => backup(db) },
   { name: 'mode', needsTables: true, run: () => mode(config, db) },
 ];

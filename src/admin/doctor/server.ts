@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { serverAddresses } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
 import { isDurable } from '../../db/durability.ts';
+import { findLack, SERVICE_PRIVILEGES } from '../../db/mysql/migration/privileges.ts';
 import { readServerFacts, type ServerFacts } from '../../db/server-facts.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
 
@@ -69,6 +70,15 @@ export const serverChecks = (config: Config, db: Database, perProcess: number): 
     },
     { name: 'TLS', run: withFacts((facts) => tls(config, facts)) },
     { name: 'clock', run: withFacts((facts, { sentAt, answeredAt }) => clock(facts, sentAt, answeredAt)) },
+    {
+      name: 'privileges',
+      run: withFacts(async () => {
+        const lack = await findLack((sql) => db.read(sql), SERVICE_PRIVILEGES);
+        return lack
+          ? failure(`${lack.message}.`, `Let an administrator run: ${lack.grant}`)
+          : ok('The account may do what the service needs.');
+      }),
+    },
     {
       name: 'durability',
       run: async () =>

@@ -6,7 +6,7 @@ import type { MaintenanceState } from '../../rpc/maintenance/state.ts';
 import { readMaintenance } from '../../rpc/maintenance/state.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 import type { RecentFailures, RecentRequest, RecentRequests } from '../../telemetry/recent-requests.ts';
-import { version } from '../../version.ts';
+import { release } from '../../version.ts';
 import type { Diagnosis } from '../doctor/check.ts';
 import { examine } from '../doctor/doctor.ts';
 import { type BusyKey, busyKeys } from './keys.ts';
@@ -79,7 +79,7 @@ export class StatusReader {
     const perProcess = pools.reduce((sum, { limit }) => sum + limit, 0);
     return {
       process: {
-        version,
+        version: release,
         node: process.versions.node,
         host: hostname(),
         pid: process.pid,

@@ -6,7 +6,7 @@ import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
 import type { Deadline } from '../../deadline.ts';
-import { version } from '../../version.ts';
+import { release } from '../../version.ts';
 import type { InstanceColumns } from './entity.ts';
 
 /** How often an instance says that it runs. */
@@ -73,7 +73,7 @@ export class InstanceRegistry {
   async #store(): Promise<void> {
     const { workers, now, log, pause } = this.#options;
     if (await pause.isOn()) return;
-    const row = [this.#id, hostname().slice(0, HOST_LENGTH), version, workers, timeToDb(now())] as const;
+    const row = [this.#id, hostname().slice(0, HOST_LENGTH), release, workers, timeToDb(now())] as const;
     try {
       await this.#db.transaction(async (tx) => {
         await tx.execute('DELETE FROM instances WHERE id = ?', [this.#id]);

@@ -56,6 +56,31 @@ export const missingPrivileges = (needed: readonly string[], database: string, l
 
 const quoted = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
+/** The privileges of `needed` that the account of a connection lacks, in words, and the statement that gives them. */
+export interface Lack {
+  message: string;
+  grant: string;
+}
+
+/** Finds the privileges of `needed` that the account of a connection lacks. */
+export const findLack = async (
+  read: (sql: string) => Promise<unknown[]>,
+  needed: readonly string[],
+): Promise<Lack | undefined> => {
+  const [row] = (await read('SELECT CURRENT_USER() AS account, DATABASE() AS name')) as Record<string, string>[];
+  const { account = '', name = '' } = row ?? {};
+  const grants = (await read('SHOW GRANTS')).flatMap((line) => Object.values(line as object) as string[]);
+  const missing = missingPrivileges(needed, name, grants);
+  if (missing.length === 0) return undefined;
+  const at = account.lastIndexOf('@');
+  const grantee = `${quoted(account.slice(0, at))}@${quoted(account.slice(at + 1))}`;
+  const list = missing.join(', ');
+  return {
+    message: `the account ${account} lacks ${list} on the database ${name}`,
+    grant: `GRANT ${list} ON ${quoted(name)}.* TO ${grantee};`,
+  };
+};
+
 /**
  * Checks that the account of a connection may do what migrations do.
  * @throws MigrationError that names what is missing, and the statement that gives it
@@ -65,16 +90,6 @@ export const assertMayMigrate = async (
   engine: 'mysql' | 'mariadb',
   direction: Direction,
 ): Promise<void> => {
-  const [row] = (await read('SELECT CURRENT_USER() AS account, DATABASE() AS name')) as Record<string, string>[];
-  const { account = '', name = '' } = row ?? {};
-  const grants = (await read('SHOW GRANTS')).flatMap((line) => Object.values(line as object) as string[]);
-  const missing = missingPrivileges(migrationPrivileges(engine, direction), name, grants);
-  if (missing.length === 0) return;
-  const at = account.lastIndexOf('@');
-  const grantee = `${quoted(account.slice(0, at))}@${quoted(account.slice(at + 1))}`;
-  const list = missing.join(', ');
-  throw new MigrationError(
-    `the account ${account} lacks ${list} on the database ${name}; nothing was changed. ` +
-      `Let an administrator run: GRANT ${list} ON ${quoted(name)}.* TO ${grantee};`,
-  );
+  const lack = await findLack(read, migrationPrivileges(engine, direction));
+  if (lack) throw new MigrationError(`${lack.message}; nothing was changed. Let an administrator run: ${lack.grant}`);
 };
