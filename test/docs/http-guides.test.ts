@@ -123,7 +123,7 @@ describe('on a service with a database and limits', () => {
       expect(migrations.slice(0, -1).map(({ name }) => name)).toContain(before);
       await runCli(['migrate', '--to', before], { env });
       const ran = await runGuide(guide, { address: service.base, folder, env: { ...process.env, ...env } });
-      expectAll(ran, { ran: 5, compared: 1 });
+      expectAll(ran, { ran: 6, compared: 1 });
       expect(await readFile(join(directory, 'upgrade.sql'), 'utf8')).toContain('ALTER TABLE hidden_records ADD COLUMN');
       expect(await readFile(join(directory, 'back.sql'), 'utf8')).toContain('DROP COLUMN');
       const { stdout } = await runCli(['migrate', '--status'], { env });
