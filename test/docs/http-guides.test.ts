@@ -118,12 +118,12 @@ describe('on a service with a database and limits', () => {
       const guide = join(directory, 'upgrading.md');
       await writeFile(guide, text.replaceAll(/(?:before-upgrade\.db|(?:upgrade|back)\.sql)/g, `${directory}/$&`));
       const env = { DATABASE_URL: `sqlite:${join(directory, 'upgraded.db')}`, AUTO_MIGRATE: 'false' };
-      // The migration before the latest, which is taken back at the end.
+      // Those after it are taken back at the end.
       const [, before = ''] = /--down --to (\w+) --yes\n/.exec(text) ?? [];
-      expect(before).toBe(migrations.at(-2)?.name);
+      expect(migrations.slice(0, -1).map(({ name }) => name)).toContain(before);
       await runCli(['migrate', '--to', before], { env });
       const ran = await runGuide(guide, { address: service.base, folder, env: { ...process.env, ...env } });
-      expectAll(ran, { ran: 5, compared: 1 });
+      expectAll(ran, { ran: 6, compared: 1 });
       expect(await readFile(join(directory, 'upgrade.sql'), 'utf8')).toContain('ALTER TABLE hidden_records ADD COLUMN');
       expect(await readFile(join(directory, 'back.sql'), 'utf8')).toContain('DROP COLUMN');
       const { stdout } = await runCli(['migrate', '--status'], { env });

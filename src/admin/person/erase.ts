@@ -68,7 +68,9 @@ export const eraseUser = async (
   const indexer = new Indexer(db, searchKinds, undefined, { ...defaultSizes, graceMs });
   await indexer.purge();
   const counts = { ...deleted, answers, auditEntries, tags, types };
-  await db.transaction((tx) => record(tx, by, { action: 'users erase', subject: `user ${id}`, after: counts }));
+  // It spans minutes.
+  const end = { name: by.name, now: new Date() };
+  await db.transaction((tx) => record(tx, end, { action: 'users erase', subject: `user ${id}`, after: counts }));
   if (vacuum) onStep('the file of the database');
   return { ...counts, vacuumed: vacuum && (await db.scrub()) };
 };
