@@ -40,17 +40,22 @@ describe('migrate', () => {
 
   test('--down says what would be lost, and needs --yes', async () => {
     await runCommand(['migrate'], { env });
-    const { code, stdout, stderr } = await runCommand(['migrate', '--down', '--to', names.at(-3)!], { env });
+    const stays = names.findIndex((name) => name.startsWith('KeyQuotas'));
+    const { code, stdout, stderr } = await runCommand(['migrate', '--down', '--to', names[stays]!], { env });
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr.split('\n')).toEqual([
-      `It would revert ${names.at(-1)}, ${names.at(-2)}, and lose what only these hold:`,
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines[0]).toBe(
+      `It would revert ${names
+        .slice(stays + 1)
+        .toReversed()
+        .join(', ')}, and lose what only these hold:`,
+    );
+    expect(lines.slice(-8)).toEqual([
       ...['key_uses', 'hidden_marks', 'hidden_records', 'audit_entries'].map((table) => `  DROP TABLE ${table};`),
       '  ALTER TABLE tags DROP COLUMN merged_into;',
       '  ALTER TABLE users DROP COLUMN hidden_at;',
       '  ALTER TABLE users DROP COLUMN suspended_at;',
-      '  DROP TABLE key_quotas;',
       'error: Nothing was reverted. Back up first, then add --yes.',
-      '',
     ]);
     expect(await runCommand(['migrate', '--status'], { env })).toEqual(statusOf(names, []));
   });
