@@ -26,7 +26,7 @@ const SCRAPE_SECONDS = 5;
 /** What happens twice in a minute is limited, so that something is refused. */
 const QUOTAS = 'read=1000000,anonymous=1000000,write=1000000,search=60,work=1000000';
 /** What must stay at zero, or may not be there, even under this load. */
-const QUIET = new Set(['lost per second: ', 'failures per second: ']);
+const QUIET = new Set(['lost per second: ', 'failures per second: ', 'free on the disk', 'counting alone']);
 
 const { values: options } = parseArgs({
   options: {

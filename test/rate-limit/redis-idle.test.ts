@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Redis } from '../../src/rate-limit/stores/redis.ts';
+import { Metrics } from '../../src/telemetry/metrics/metrics.ts';
+import { samplesOf } from '../harness/documents/metrics.ts';
 import { type RedisServer, startRedis } from '../harness/servers/redis.ts';
 import { until } from '../harness/until.ts';
 
@@ -55,12 +57,19 @@ describe('a Redis that no call needs for several times the silence of a connecti
 
   test('is given up when it is frozen, once, and taken back', async () => {
     const idle = await open();
+    const metrics = new Metrics();
+    const none = { policies: [], buffers: {}, lookUps: {} };
+    metrics.addSources({ engine: 'sqlite', database: { latest: {} }, redis: idle, ...none });
+    const measured = async (): Promise<number[]> =>
+      samplesOf(await metrics.text()).flatMap(({ name, value }) => (name.includes('_redis_') ? [value] : []));
+    expect(await measured()).toEqual([1, 0]);
     server.child.kill('SIGSTOP');
     await until(() => !idle.isThere);
+    expect(await measured()).toEqual([0, 1]);
     await sleep(2 * SILENT_MS);
     server.child.kill('SIGCONT');
     await until(() => idle.isThere);
-    expect(idle.losses).toBe(1);
+    expect(await measured()).toEqual([1, 1]);
     expect(lines).toEqual([expect.stringContaining('Redis is away'), expect.stringContaining('Redis is back')]);
   });
 });
