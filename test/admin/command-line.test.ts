@@ -70,6 +70,12 @@ describe('command line', () => {
         'serve',
         'mcp',
         'migrate',
+        'maintenance',
+        'maintenance on',
+        'maintenance off',
+        'maintenance status',
+        'doctor',
+        'status',
         'backup',
         'restore',
         'users',
@@ -180,7 +186,10 @@ describe('command line', () => {
 
   test('--version prints the version of the package', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-    expect(await runCli(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    const { code, stdout, stderr } = await runCli(['--version']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    // With the build, where that is known.
+    expect(stdout).toMatch(new RegExp(`^${version}(\\+[\\w.-]+)?\\n$`));
   });
 
   test.each([

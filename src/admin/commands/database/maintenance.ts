@@ -26,7 +26,7 @@ const on = (): Command =>
       DEFAULT_RETRY_AFTER_S,
     )
     .option('--note <text>', 'why, for other operators')
-    .addHelpText('after', examples('maintenance on --retry-after 300 --note "moving the database"'))
+    .addHelpText('after', examples('maintenance on --retry-after 300 --note upgrade'))
     .action(({ retryAfter, note: reason }: { retryAfter: number; note?: string }) =>
       withDatabase(readSettings(), async (db) => {
         await beginMaintenance(db, { retryAfter, note: reason ?? null }, systemActor());

@@ -1,14 +1,13 @@
 import { Command } from 'commander';
-import { readConfig } from '../../../config/config.ts';
+import type { Config } from '../../../config/config.ts';
 import { STATUS_PATHS } from '../../status/paths.ts';
-import { CommandError, examples } from '../shared/common.ts';
+import { CommandError, examples, readSettings } from '../shared/common.ts';
 import { print, printObject } from '../shared/output.ts';
 
 const TIMEOUT_MS = 20_000;
 
 /** The address of the metrics as the settings have it. @throws CommandError where they have none */
-const metricsUrl = (): string => {
-  const { metrics } = readConfig();
+const metricsUrl = ({ metrics }: Config): string => {
   if (!metrics) throw new CommandError('METRICS_PORT is not set: name the address of the metrics with --url.');
   const host = metrics.host === '0.0.0.0' || metrics.host === '::' ? 'localhost' : metrics.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${metrics.port}`;
@@ -39,7 +38,8 @@ export const statusCommand = (): Command =>
     .option('--json', 'print a JSON object instead of a table')
     .addHelpText('after', examples('status', 'status --url http://localhost:9464 --json'))
     .action(async ({ url, json }: { url?: string; json?: true }) => {
-      const status = await readStatus(url ?? metricsUrl());
+      const config = readSettings();
+      const status = await readStatus(url ?? metricsUrl(config));
       if (json) print(JSON.stringify(status));
       else printObject(status, false);
     });
