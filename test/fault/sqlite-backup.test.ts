@@ -23,7 +23,9 @@ let rounds = 0;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'content-gateway-killed-'));
   [before, after] = [join(folder, 'before.db'), join(folder, 'after.db')];
-  await runCli(['users', 'create', '--nickname', 'before'], { env: { DATABASE_URL: `sqlite:${before}` } });
+  const env = { DATABASE_URL: `sqlite:${before}` };
+  await runCli(['migrate'], { env });
+  await runCli(['users', 'create', '--nickname', 'before'], { env });
   copyFileSync(before, after);
   const first = new DatabaseSync(before);
   first.exec('PRAGMA journal_mode = DELETE');

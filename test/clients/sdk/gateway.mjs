@@ -55,6 +55,7 @@ export const startGateway = async (program = PROGRAM) => {
     const { stdout } = await run(process.execPath, [program, ...args], { env });
     return stdout.trim();
   };
+  await cli('migrate');
   const user = await cli('users', 'create', '--nickname', '星野');
   const key = (scopes) => cli('keys', 'create', '--user', user, '--scopes', scopes);
   const [writeKey, readKey] = [await key('content:write,user:read'), await key('user:read')];
