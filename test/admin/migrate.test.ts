@@ -43,14 +43,14 @@ describe('migrate', () => {
     const stays = names.findIndex((name) => name.startsWith('KeyQuotas'));
     const { code, stdout, stderr } = await runCommand(['migrate', '--down', '--to', names[stays]!], { env });
     expect([code, stdout]).toEqual([1, '']);
-    const lines = stderr.trimEnd().split('\n');
-    expect(lines[0]).toBe(
+    const told = stderr.trimEnd().split('\n');
+    expect(told[0]).toBe(
       `It would revert ${names
         .slice(stays + 1)
         .toReversed()
         .join(', ')}, and lose what only these hold:`,
     );
-    expect(lines.slice(-8)).toEqual([
+    expect(told.slice(-8)).toEqual([
       ...['key_uses', 'hidden_marks', 'hidden_records', 'audit_entries'].map((table) => `  DROP TABLE ${table};`),
       '  ALTER TABLE tags DROP COLUMN merged_into;',
       '  ALTER TABLE users DROP COLUMN hidden_at;',
