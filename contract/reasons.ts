@@ -301,7 +301,7 @@ export const errors = {
     number: -32022,
     message: 'What this call published before has been removed since.',
     hint: 'Nothing was stored by this call. Do not publish the same again: it was taken down, or deleted.',
-    cause: `This API key has made this call with the same \`Idempotency-Key\` within the last ${IDEMPOTENCY_HOURS} hours. Of what it published then, at least one record is gone: whoever runs the service has hidden or deleted it.`,
+    cause: `This API key has made this call with the same \`Idempotency-Key\` within the last ${IDEMPOTENCY_HOURS} hours. Of what it published then, at least one record is gone: the operator of the service has hidden or deleted it.`,
     fix: 'Treat the records as published and gone. To publish something else, use a new `Idempotency-Key`.',
     retry: 'no',
     shouldRetry: false,

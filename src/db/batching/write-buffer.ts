@@ -105,7 +105,8 @@ export class WriteBuffer<V> {
 
   async #write(): Promise<void> {
     this.#isFailing = false;
-    if (this.#changes.size > 0 && (await this.#options.pause?.isOn())) {
+    const { pause } = this.#options;
+    if (pause && this.#changes.size > 0 && (await pause.isOn())) {
       this.#schedule();
       return;
     }
