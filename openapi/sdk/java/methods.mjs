@@ -40,7 +40,7 @@ const forms = {
   sync: {
     type: (result) => result,
     returns: 'the output',
-    fails: '@throws GatewayError if the call fails',
+    fails: '@throws GatewayException if the call fails',
     call: (operation, args, bind) =>
       bind
         ? `Futures.await("${operation.id}", () -> transport.asyncPage(${args}, ${bind})).data()`
@@ -49,7 +49,7 @@ const forms = {
   syncResponse: {
     type: (result) => `ApiResponse<${result}>`,
     returns: 'the output, and what came along with it',
-    fails: '@throws GatewayError if the call fails',
+    fails: '@throws GatewayException if the call fails',
     call: (operation, args, bind) =>
       bind
         ? `Futures.await("${operation.id}", () -> transport.asyncPage(${args}, ${bind}))`
@@ -57,13 +57,13 @@ const forms = {
   },
   async: {
     type: (result) => `CompletableFuture<${result}>`,
-    returns: 'what becomes the output, or fails with a {@link GatewayError}',
+    returns: 'what becomes the output, or fails with a {@link GatewayException}',
     call: (operation, args, bind) =>
       `Futures.map(transport.${bind ? `asyncPage(${args}, ${bind})` : `async(${args})`}, ApiResponse::data)`,
   },
   asyncResponse: {
     type: (result) => `CompletableFuture<ApiResponse<${result}>>`,
-    returns: 'what becomes the output and what came along with it, or fails with a {@link GatewayError}',
+    returns: 'what becomes the output and what came along with it, or fails with a {@link GatewayException}',
     call: (operation, args, bind) => `transport.${bind ? `asyncPage(${args}, ${bind})` : `async(${args})`}`,
   },
 };

@@ -146,12 +146,12 @@ final class Vectors {
     var trace = new StringWriter();
     error.printStackTrace(new PrintWriter(trace));
     result.put("text", error.getMessage()).put("debug", trace + gateway.toString() + gateway.async());
-    ObjectNode told = result.putObject("error").put("type", error.getClass().getSimpleName());
-    if (error instanceof GatewayError failed) {
+    ObjectNode told = result.putObject("error").put("type", error.getClass().getSimpleName().replaceFirst("Exception$", "Error"));
+    if (error instanceof GatewayException failed) {
       told.put("operation", failed.operation()).put("attempts", failed.attempts());
       told.put("idempotencyKey", failed.idempotencyKey().orElse(null));
     }
-    if (error instanceof ApiError api) {
+    if (error instanceof ApiException api) {
       told.put("status", api.status()).put("reason", api.reason().orElse(null)).put("code", api.code().orElse(null));
       told.put("message", api.serviceMessage().orElse(null)).put("hint", api.hint().orElse(null));
       told.put("docs", api.docs().orElse(null));
@@ -159,7 +159,7 @@ final class Vectors {
       told.put("retryAfter", api.retryAfter().map(wait -> wait.toNanos() / 1e9).orElse(null));
       told.set("issues", JSON.valueToTree(api.issues()));
     }
-    if (error instanceof UnexpectedReplyError strange) {
+    if (error instanceof UnexpectedReplyException strange) {
       told.put("status", strange.status()).put("requestId", strange.requestId().orElse(null)).put("body", strange.body());
     }
   }

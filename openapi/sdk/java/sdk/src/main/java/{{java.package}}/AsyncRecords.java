@@ -31,7 +31,7 @@ public final class AsyncRecords<T> implements Flow.Publisher<T> {
    * Does something with each record, one after another.
    *
    * @param action what to do
-   * @return what is completed after the last record, or fails with a {@link GatewayError} or with what the action threw;
+   * @return what is completed after the last record, or fails with a {@link GatewayException} or with what the action threw;
    *     cancelling it ends the walk
    */
   public CompletableFuture<Void> forEach(Consumer<? super T> action) {

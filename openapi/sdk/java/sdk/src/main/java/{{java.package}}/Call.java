@@ -65,7 +65,7 @@ final class Call<T> {
     try {
       if (failure == null) outcome.complete(Replies.read(operation, inputOf(body), attempt, reply, transport.clock()));
       else repeatUnlessFutile(errorOf(attempt, Futures.causeOf(failure)));
-    } catch (GatewayError error) {
+    } catch (GatewayException error) {
       repeatUnlessFutile(error);
     } catch (RuntimeException error) {
       outcome.completeExceptionally(error);
@@ -76,15 +76,15 @@ final class Call<T> {
     return Json.parse(new String(body, StandardCharsets.UTF_8));
   }
 
-  private GatewayError errorOf(Attempt attempt, Throwable cause) {
-    if (cause instanceof TimeoutException) return ApiTimeoutError.ofReply(attempt, options.timeout, cause);
+  private GatewayException errorOf(Attempt attempt, Throwable cause) {
+    if (cause instanceof TimeoutException) return ApiTimeoutException.ofReply(attempt, options.timeout, cause);
     if (cause instanceof HttpConnectTimeoutException) {
-      return ApiTimeoutError.ofConnection(attempt, transport.connectTimeout(options), cause);
+      return ApiTimeoutException.ofConnection(attempt, transport.connectTimeout(options), cause);
     }
-    return new ApiConnectionError(attempt, cause);
+    return new ApiConnectionException(attempt, cause);
   }
 
-  private void repeatUnlessFutile(GatewayError error) {
+  private void repeatUnlessFutile(GatewayException error) {
     Optional<Duration> wait = attempts > options.maxRetries ? Optional.empty() : Retries.waitAfter(error, attempts);
     if (wait.isEmpty()) {
       outcome.completeExceptionally(error);

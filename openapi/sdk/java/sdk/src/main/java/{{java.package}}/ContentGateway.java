@@ -7,7 +7,7 @@ import java.util.Objects;
 /**
  * A client of the content gateway. Make one and share it: it is safe for use by several threads, and keeps connections.
  *
- * <p>A call that fails throws a {@link GatewayError}; one whose thread is interrupted, a {@link CallCancelledException}.
+ * <p>A call that fails throws a {@link GatewayException}; one whose thread is interrupted, a {@link CallCancelledException}.
  */
 public final class ContentGateway extends Routers {
   private final Transport transport;

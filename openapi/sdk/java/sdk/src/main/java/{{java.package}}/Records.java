@@ -22,7 +22,7 @@ public final class Records<T> implements Iterable<T> {
   /**
    * The records, one after another.
    *
-   * @return an iterator that throws a {@link GatewayError} after the records that came before it
+   * @return an iterator that throws a {@link GatewayException} after the records that came before it
    */
   @Override
   public Iterator<T> iterator() {
@@ -32,7 +32,7 @@ public final class Records<T> implements Iterable<T> {
   /**
    * The records, one after another.
    *
-   * @return a sequential stream that throws a {@link GatewayError} after the records that came before it
+   * @return a sequential stream that throws a {@link GatewayException} after the records that came before it
    */
   public Stream<T> stream() {
     return StreamSupport.stream(spliterator(), false);

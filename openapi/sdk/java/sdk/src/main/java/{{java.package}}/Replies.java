@@ -20,8 +20,8 @@ final class Replies {
    * Reads a reply.
    *
    * @param input what was sent, in its envelope
-   * @throws ApiError if the service answered a failure
-   * @throws UnexpectedReplyError if this is no reply of a gateway
+   * @throws ApiException if the service answered a failure
+   * @throws UnexpectedReplyException if this is no reply of a gateway
    */
   static <T> ApiResponse<T> read(
       Operation<T> operation, JsonNode input, Attempt attempt, HttpResponse<byte[]> reply, GatewayClock clock) {
@@ -33,32 +33,32 @@ final class Replies {
       Failure failure = Failure.of(json, headers.firstValue("X-Request-Id").orElse(null), attempt.address());
       // Another server hasn't found the path: this says nothing of a record.
       if (status == NOT_FOUND && failure.reason() == null) {
-        throw new UnexpectedReplyError(attempt, status, headers, body, FOREIGN, null);
+        throw new UnexpectedReplyException(attempt, status, headers, body, FOREIGN, null);
       }
-      throw ApiError.of(attempt, status, headers, failure, Retries.retryAfter(headers, clock).orElse(null));
+      throw ApiException.of(attempt, status, headers, failure, Retries.retryAfter(headers, clock).orElse(null));
     }
     boolean isJson = json != null || Texts.mediaType(headers).equals(Optional.of("application/json"));
     if (status != OK || !isJson) {
-      throw new UnexpectedReplyError(attempt, status, headers, body, FOREIGN, null);
+      throw new UnexpectedReplyException(attempt, status, headers, body, FOREIGN, null);
     }
     JsonNode output = json == null ? MissingNode.getInstance() : json.at("/result/data/json");
     if (!output.isObject()) {
-      throw new UnexpectedReplyError(attempt, status, headers, body, " without the gateway's envelope", null);
+      throw new UnexpectedReplyException(attempt, status, headers, body, " without the gateway's envelope", null);
     }
     for (String member : operation.members()) {
       if (output.has(member)) continue;
-      throw new UnexpectedReplyError(attempt, status, headers, body, " whose output lacks " + member, null);
+      throw new UnexpectedReplyException(attempt, status, headers, body, " whose output lacks " + member, null);
     }
     // Followed, it would lead here for ever.
     if (output.path("nextCursor").isTextual() && output.path("nextCursor").equals(input.at("/json/cursor"))) {
       String fault = " whose nextCursor is the cursor that was sent";
-      throw new UnexpectedReplyError(attempt, status, headers, body, fault, null);
+      throw new UnexpectedReplyException(attempt, status, headers, body, fault, null);
     }
     try {
       return new ApiResponse<>(Json.read(output, operation.output()), status, headers, attempt.number(), body);
     } catch (JsonProcessingException error) {
       String fault = " whose output is not readable: " + error.getOriginalMessage().replaceAll("\\s+", " ");
-      throw new UnexpectedReplyError(attempt, status, headers, body, fault, error);
+      throw new UnexpectedReplyException(attempt, status, headers, body, fault, error);
     }
   }
 }

@@ -27,18 +27,18 @@ final class Retries {
   private Retries() {}
 
   /** How long to wait before trying again; empty if that is of no use. */
-  static Optional<Duration> waitAfter(GatewayError error, int attempts) {
+  static Optional<Duration> waitAfter(GatewayException error, int attempts) {
     if (!isWorthwhile(error)) return Optional.empty();
-    Optional<Duration> asked = error instanceof ApiError ? ((ApiError) error).retryAfter() : Optional.empty();
+    Optional<Duration> asked = error instanceof ApiException ? ((ApiException) error).retryAfter() : Optional.empty();
     return asked.isEmpty() ? Optional.of(backoff(attempts)) : asked.filter(wait -> wait.compareTo(TOO_LONG) < 0);
   }
 
-  private static boolean isWorthwhile(GatewayError error) {
-    if (error instanceof ApiConnectionError) return !Causes.has(error, CertificateException.class);
-    return error instanceof ApiError && isWorthwhile((ApiError) error);
+  private static boolean isWorthwhile(GatewayException error) {
+    if (error instanceof ApiConnectionException) return !Causes.has(error, CertificateException.class);
+    return error instanceof ApiException && isWorthwhile((ApiException) error);
   }
 
-  private static boolean isWorthwhile(ApiError error) {
+  private static boolean isWorthwhile(ApiException error) {
     String asked = error.headers().firstValue("X-Should-Retry").orElse("");
     if (asked.equalsIgnoreCase("true")) return true;
     if (asked.equalsIgnoreCase("false")) return false;

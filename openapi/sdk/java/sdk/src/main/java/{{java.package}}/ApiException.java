@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** A failure that the service answered. Branch on its type, or on {@link #reason()}. */
-public class ApiError extends GatewayError {
+public class ApiException extends GatewayException {
   private static final long serialVersionUID = 1L;
   private static final int ISSUES_SHOWN = 10;
 
@@ -19,7 +19,7 @@ public class ApiError extends GatewayError {
   private final transient Failure failure;
   private final transient HttpHeaders headers;
 
-  ApiError(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+  ApiException(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     super(attempt, textOf(attempt, status, headers, failure), null);
     this.status = status;
     this.headers = headers;
@@ -27,20 +27,20 @@ public class ApiError extends GatewayError {
     this.retryAfter = retryAfter;
   }
 
-  static ApiError of(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+  static ApiException of(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     return switch (status) {
-      case 400 -> new BadRequestError(attempt, status, headers, failure, retryAfter);
-      case 401 -> new AuthenticationError(attempt, status, headers, failure, retryAfter);
-      case 403 -> new PermissionDeniedError(attempt, status, headers, failure, retryAfter);
-      case 404 -> new NotFoundError(attempt, status, headers, failure, retryAfter);
-      case 409 -> new ConflictError(attempt, status, headers, failure, retryAfter);
-      case 413 -> new PayloadTooLargeError(attempt, status, headers, failure, retryAfter);
-      case 422 -> new UnprocessableError(attempt, status, headers, failure, retryAfter);
-      case 429 -> new RateLimitError(attempt, status, headers, failure, retryAfter);
+      case 400 -> new BadRequestException(attempt, status, headers, failure, retryAfter);
+      case 401 -> new AuthenticationException(attempt, status, headers, failure, retryAfter);
+      case 403 -> new PermissionDeniedException(attempt, status, headers, failure, retryAfter);
+      case 404 -> new NotFoundException(attempt, status, headers, failure, retryAfter);
+      case 409 -> new ConflictException(attempt, status, headers, failure, retryAfter);
+      case 413 -> new PayloadTooLargeException(attempt, status, headers, failure, retryAfter);
+      case 422 -> new UnprocessableException(attempt, status, headers, failure, retryAfter);
+      case 429 -> new RateLimitException(attempt, status, headers, failure, retryAfter);
       default ->
           status >= 500
-              ? new ServerError(attempt, status, headers, failure, retryAfter)
-              : new ApiError(attempt, status, headers, failure, retryAfter);
+              ? new ServerException(attempt, status, headers, failure, retryAfter)
+              : new ApiException(attempt, status, headers, failure, retryAfter);
     };
   }
 
@@ -147,7 +147,7 @@ public class ApiError extends GatewayError {
 
   private static String textOf(List<Issue> issues) {
     if (issues.isEmpty()) return "";
-    String shown = issues.stream().limit(ISSUES_SHOWN).map(ApiError::textOf).collect(Collectors.joining("; "));
+    String shown = issues.stream().limit(ISSUES_SHOWN).map(ApiException::textOf).collect(Collectors.joining("; "));
     int more = issues.size() - ISSUES_SHOWN;
     return " Issues: " + shown + (more > 0 ? "; and " + more + " more" : "") + ".";
   }

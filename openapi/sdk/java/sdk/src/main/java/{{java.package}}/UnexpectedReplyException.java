@@ -4,7 +4,7 @@ import java.net.http.HttpHeaders;
 import java.util.Optional;
 
 /** A reply that no content gateway gives: the base URL is wrong, or something stands before the service. */
-public final class UnexpectedReplyError extends GatewayError {
+public final class UnexpectedReplyException extends GatewayException {
   private static final long serialVersionUID = 1L;
   private static final int BODY_SHOWN = 500;
 
@@ -14,7 +14,7 @@ public final class UnexpectedReplyError extends GatewayError {
   private final String body;
   private final transient HttpHeaders headers;
 
-  UnexpectedReplyError(Attempt attempt, int status, HttpHeaders headers, String body, String fault, Throwable cause) {
+  UnexpectedReplyException(Attempt attempt, int status, HttpHeaders headers, String body, String fault, Throwable cause) {
     super(attempt, textOf(attempt, status, headers, fault), cause);
     this.status = status;
     this.headers = headers;
