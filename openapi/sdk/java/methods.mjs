@@ -31,6 +31,20 @@ const write = (name, body, imports = []) => {
 
 const models = Object.keys(components.schemas).map((name) => `${java.package}.model.${name}`);
 const FUTURE = 'java.util.concurrent.CompletableFuture';
+const LIST = 'java.util.List';
+
+/**
+ * The only member of an input that has but a required one, as the generator wrote its setter: `{name, type, doc}`. Undefined for
+ * other inputs.
+ */
+const onlyMemberOf = ({ input }) => {
+  const { properties = {}, required = [] } = components.schemas[input] ?? {};
+  const members = Object.keys(properties);
+  if (members.length !== 1 || required.length !== 1) return undefined;
+  const model = readFileSync(join(folder, 'model', `${input}.java`), 'utf8');
+  const [, name, type] = new RegExp(`^  public ${input} (\\w+)\\((.+) \\1\\) \\{$`, 'm').exec(model);
+  return { name, type, doc: properties[members[0]].description };
+};
 
 /** Whether a walk over all records needs no input of the caller. */
 const walksAlone = ({ input }) =>
@@ -72,64 +86,99 @@ const accessOf = ({ access }) =>
   access === 'public' ? 'It can be called without a key.' : `It needs a key with the scope {@code ${access}}.`;
 
 /** The doc comment of a method with these parameters. */
-const docOf = (operation, parameters, { returns, fails }) =>
+const docOf = (operation, parameters, { returns, fails, more = [] }) =>
   comment([
     `${javadoc(operation.summary)}`,
     '',
     `<p>${javadoc(operation.description)} ${accessOf(operation)}`,
+    ...more.flatMap((text) => ['', `<p>${text}`]),
     '',
-    ...parameters.map(
-      (name) =>
-        ({ input: '@param input the parameters', options: '@param options what this call does otherwise, or null' })[
-          name
-        ],
-    ),
+    ...parameters.map(({ name, doc }) => `@param ${name} ${doc}`),
     `@return ${returns}`,
     ...(fails ? [fails] : []),
   ]);
 
+const OPTIONS = { name: 'options', type: 'CallOptions', doc: 'what this call does otherwise, or null' };
+const inputOf = ({ input }) => ({ name: 'input', type: input, doc: 'the parameters' });
+const declared = (parameters) => parameters.map(({ name, type }) => `${type} ${name}`).join(', ');
+
+/** The same method, which takes the only member of its input alone. */
+const shortMethodOf = (operation, form, withOptions) => {
+  const member = onlyMemberOf(operation);
+  if (member === undefined) return [];
+  const { name, doc, ...rest } = member;
+  const parameters = [{ name, doc: javadoc(doc), ...rest }, ...(withOptions ? [OPTIONS] : [])];
+  const input = `new ${operation.input}().${name}(${name})`;
+  return [
+    `${docOf(operation, parameters, form)}
+  public ${form.type(resultOf(operation))} ${operation.name}(${declared(parameters)}) {
+    return ${operation.name}(${[input, ...(withOptions ? ['options'] : [])].join(', ')});
+  }`,
+  ];
+};
+
 const methodOf = (operation, form, withOptions) => {
-  const parameters = [...(operation.input ? ['input'] : []), ...(withOptions ? ['options'] : [])];
-  const types = { input: operation.input, options: 'CallOptions' };
+  const parameters = [...(operation.input ? [inputOf(operation)] : []), ...(withOptions ? [OPTIONS] : [])];
   const args = `Operations.${constantOf(operation)}, ${operation.input ? 'input' : 'null'}, ${withOptions ? 'options' : 'null'}`;
   const bind = operation.item && `${pageOf(operation)}::boundTo`;
   return `${docOf(operation, parameters, form)}
-  public ${form.type(resultOf(operation))} ${operation.name}(${parameters.map((name) => `${types[name]} ${name}`).join(', ')}) {
+  public ${form.type(resultOf(operation))} ${operation.name}(${declared(parameters)}) {
     return ${form.call(operation, args, bind)};
   }`;
 };
 
+/** How the methods that go through a list are made. `first` is an expression that fetches its first page. */
 const walks = {
   sync: {
-    type: 'Records',
-    returns: 'the records, whose pages are fetched as they are needed',
-    first: (operation, call) => `Futures.await("${operation.id}", () -> ${call})`,
+    pages: (page) => ({ type: `Pages<${page}>`, returns: 'the pages, which are fetched as they are needed' }),
+    records: (item) => ({
+      type: `Records<${item}>`,
+      returns: 'the records, whose pages are fetched as they are needed',
+    }),
+    pagesOf: ({ id }, page, first) => `new Pages<>(() -> Futures.await("${id}", () -> ${first}), ${page}::nextPage)`,
+    recordsOf: (operation) =>
+      `new Records<>(${operation.name}Pages(input, options), CallOptions.maxRecordsOf(options))`,
   },
   async: {
-    type: 'AsyncRecords',
-    returns: 'the records, whose pages are fetched as they are requested',
-    first: (operation, call) => call,
+    pages: (page) => ({ type: `AsyncPages<${page}>`, returns: 'the pages, which are fetched as they are requested' }),
+    records: (item) => ({
+      type: `AsyncRecords<${item}>`,
+      returns: 'the records, whose pages are fetched as they are requested',
+    }),
+    pagesOf: (_, page, first) => `new AsyncPages<>(() -> ${first}, ${page}::nextPageAsync)`,
+    recordsOf: (_, first) => `new AsyncRecords<>(() -> ${first}, CallOptions.maxRecordsOf(options))`,
   },
 };
 
-const walkOf = (operation, { type, returns, first }, withOptions) => {
-  const parameters = ['input', ...(withOptions ? ['options'] : [])];
-  const args = `Operations.${constantOf(operation)}, input, ${withOptions ? 'options' : 'null'}, ${pageOf(operation)}::boundTo`;
-  const own = `${operation.name}All`;
-  const declared = `${operation.input} input${withOptions ? ', CallOptions options' : ''}`;
-  const doc = (names) =>
-    docOf({ ...operation, summary: `${operation.summary}: all, page after page` }, names, { returns });
-  const method = `${doc(parameters)}
-  public ${type}<${operation.item}> ${own}(${declared}) {
-    return new ${type}<>(() -> ${first(operation, `transport.asyncFirstPage(${args})`)});
-  }`;
-  if (withOptions || !walksAlone(operation)) return method;
-  return `${doc([])}
-  public ${type}<${operation.item}> ${own}() {
-    return ${own}(new ${operation.input}());
-  }
+const PAGE_SIZE =
+  '{@code limit} is the size of the pages that are fetched, 100 if it isn’t set. How many records come at most is {@link CallOptions#maxRecords}.';
 
-${method}`;
+/** A method that goes through a list: with an input and options, with an input, and, where that will do, with nothing. */
+const walkOf = (operation, { name, summary, type, returns, more }, body, withOptions) => {
+  const docs = (parameters) => docOf({ ...operation, summary }, parameters, { returns, more });
+  const parameters = [inputOf(operation), ...(withOptions ? [OPTIONS] : [])];
+  const method = `${docs(parameters)}
+  public ${type} ${name}(${declared(parameters)}) {
+    return ${withOptions ? body : `${name}(input, null)`};
+  }`;
+  if (withOptions || !walksAlone(operation)) return [method];
+  const alone = `${docs([])}
+  public ${type} ${name}() {
+    return ${name}(new ${operation.input}());
+  }`;
+  return [alone, method];
+};
+
+const walksOf = (operation, walk, withOptions) => {
+  const page = pageOf(operation);
+  const first = `transport.asyncFirstPage(Operations.${constantOf(operation)}, input, options, ${page}::boundTo)`;
+  const all = `${operation.summary}: all, page after page`;
+  const records = { name: `${operation.name}All`, summary: all, more: [PAGE_SIZE], ...walk.records(operation.item) };
+  const pages = { name: `${operation.name}Pages`, summary: `${operation.summary}: all pages`, ...walk.pages(page) };
+  return [
+    ...walkOf(operation, records, walk.recordsOf(operation, first), withOptions),
+    ...walkOf(operation, pages, walk.pagesOf(operation, page, first), withOptions),
+  ];
 };
 
 const methodsOf = (all, form, walk) =>
@@ -137,7 +186,8 @@ const methodsOf = (all, form, walk) =>
     .flatMap((operation) =>
       [false, true].flatMap((withOptions) => [
         methodOf(operation, form, withOptions),
-        ...(operation.item && walk ? [walkOf(operation, walk, withOptions)] : []),
+        ...shortMethodOf(operation, form, withOptions),
+        ...(operation.item && walk ? walksOf(operation, walk, withOptions) : []),
       ]),
     )
     .join('\n\n');
@@ -184,10 +234,11 @@ const accessorOf = ({ field, type, description }) =>
 const routersOf = (name, prefix) => {
   const routers = tags.map((tag) => ({ field: tag.name, type: `${prefix}${pascal(tag.name)}Operations`, ...tag }));
   return `/** The parts of the API. */
-abstract class ${name} {
+abstract class ${name} extends ${prefix}GenericCalls {
 ${routers.map(({ field, type }) => `  private final ${type} ${field};`).join('\n')}
 
   ${name}(Transport transport) {
+    super(transport);
 ${routers.map(({ field, type }) => `    ${field} = new ${type}(transport);`).join('\n')}
   }
 
@@ -234,6 +285,11 @@ ${operations
   })
   .join('\n\n')}
 
+  /** All of them, by their ids. */
+  static final Map<String, Operation<?>> BY_ID =
+      Stream.of(${operations.map(constantOf).join(', ')})
+          .collect(Collectors.toUnmodifiableMap(Operation::id, Function.identity()));
+
   private Operations() {}
 }
 `;
@@ -257,7 +313,14 @@ const tidyModels = () => {
 
 mkdirSync(folder, { recursive: true });
 tidyModels();
-write('Operations', operationsClass, ['java.util.List', ...models]);
+write('Operations', operationsClass, [
+  LIST,
+  'java.util.Map',
+  'java.util.function.Function',
+  'java.util.stream.Collectors',
+  'java.util.stream.Stream',
+  ...models,
+]);
 write('Routers', routersOf('Routers', ''));
 write('AsyncRouters', routersOf('AsyncRouters', 'Async'));
 for (const { name, description } of tags) {
@@ -265,13 +328,13 @@ for (const { name, description } of tags) {
   write(
     `${routed}Operations`,
     classOf(`${routed}Operations`, name, javadoc(description), forms.sync, forms.syncResponse, walks.sync),
-    models,
+    [...models, LIST],
   );
   const asynchronous = `Async${routed}Operations`;
   write(
     asynchronous,
     classOf(asynchronous, name, javadoc(description), forms.async, forms.asyncResponse, walks.async),
-    [...models, FUTURE],
+    [...models, FUTURE, LIST],
   );
 }
 for (const operation of operations.filter(({ item }) => item)) {

@@ -20,7 +20,7 @@ public class ApiException extends GatewayException {
   private final transient HttpHeaders headers;
 
   ApiException(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
-    super(attempt, textOf(attempt, status, headers, failure), null);
+    super(attempt, textOf(attempt, status, headers, failure, retryAfter), null);
     this.status = status;
     this.headers = headers;
     this.failure = failure;
@@ -134,15 +134,23 @@ public class ApiException extends GatewayException {
     return headers;
   }
 
-  private static String textOf(Attempt attempt, int status, HttpHeaders headers, Failure failure) {
+  private static String textOf(
+      Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     String head = "%s: %d ".formatted(attempt.operation(), status);
-    String id = Texts.request(failure.requestId());
+    String end = Texts.retry(retryAfter) + Texts.tail(attempt, failure.requestId());
     if (failure.reason() == null) {
       String type = Texts.mediaType(headers).orElse("no content type");
-      return head + "without the gateway's error envelope (" + type + ")." + Texts.isItOne(attempt) + id;
+      return head + "without the gateway's error envelope (" + type + ")." + Texts.isItOne(attempt) + end;
     }
-    String hint = failure.hint() == null ? "" : " Hint: " + failure.hint();
-    return head + failure.reason() + ": " + failure.message() + textOf(failure.issues()) + hint + id;
+    String said = head + failure.reason() + ": " + failure.message();
+    return said + textOf(failure.issues()) + hintOf(attempt, failure) + end;
+  }
+
+  /** The service's hint, unless the library knows better what its caller can do. */
+  private static String hintOf(Attempt attempt, Failure failure) {
+    boolean lacksKey = "KEY_MISSING".equals(failure.reason()) && !attempt.hasKey();
+    String hint = lacksKey ? "Give apiKey, or set {{environment}}_API_KEY." : failure.hint();
+    return hint == null ? "" : " Hint: " + hint;
   }
 
   private static String textOf(List<Issue> issues) {

@@ -20,6 +20,7 @@ final class Call<T> {
   private final CompletableFuture<ApiResponse<T>> outcome = new CompletableFuture<>();
   private volatile Future<?> step = CompletableFuture.completedFuture(null);
   private int attempts;
+  private long began;
 
   /** @param options those of the client included */
   Call(Transport transport, Operation<T> operation, byte[] body, CallOptions options) {
@@ -42,7 +43,8 @@ final class Call<T> {
 
   private void attempt() {
     attempts++;
-    CompletableFuture<HttpResponse<byte[]>> reply;
+    began = System.nanoTime();
+    CompletableFuture<HttpResponse<Body>> reply;
     try {
       reply = transport.send(operation.path(), body, options, attempts - 1);
     } catch (RuntimeException error) {
@@ -58,18 +60,29 @@ final class Call<T> {
     if (outcome.isDone()) next.cancel(true);
   }
 
-  private void judge(HttpResponse<byte[]> reply, Throwable failure) {
+  private void judge(HttpResponse<Body> reply, Throwable failure) {
     if (outcome.isDone()) return;
+    Duration duration = Duration.ofNanos(System.nanoTime() - began);
     String key = operation.writes() ? options.headers.get("Idempotency-Key") : null;
-    Attempt attempt = new Attempt(operation.id(), transport.origin(), transport.address(), attempts, key);
+    boolean hasKey = transport.hasKey() || options.headers.containsKey("Authorization");
+    Attempt attempt =
+        new Attempt(operation.id(), transport.origin(), transport.address(), hasKey, attempts, key);
     try {
-      if (failure == null) outcome.complete(Replies.read(operation, inputOf(body), attempt, reply, transport.clock()));
-      else repeatUnlessFutile(errorOf(attempt, Futures.causeOf(failure)));
+      ApiResponse<T> response = responseOf(attempt, reply, failure);
+      transport.hooks().tell(AttemptEvent.of(attempt, response, duration));
+      outcome.complete(response);
     } catch (GatewayException error) {
-      repeatUnlessFutile(error);
+      repeatUnlessFutile(attempt, error, duration);
     } catch (RuntimeException error) {
       outcome.completeExceptionally(error);
     }
+  }
+
+  /** @throws GatewayException if the attempt failed */
+  private ApiResponse<T> responseOf(Attempt attempt, HttpResponse<Body> reply, Throwable failure) {
+    if (failure != null) throw errorOf(attempt, Futures.causeOf(failure));
+    if (ProxyRefusal.isOne(reply)) throw new ApiConnectionException(attempt, ProxyRefusal.of(reply));
+    return Replies.read(operation, inputOf(body), attempt, reply, transport.clock());
   }
 
   private static JsonNode inputOf(byte[] body) {
@@ -84,8 +97,11 @@ final class Call<T> {
     return new ApiConnectionException(attempt, cause);
   }
 
-  private void repeatUnlessFutile(GatewayException error) {
+  private void repeatUnlessFutile(Attempt attempt, GatewayException error, Duration duration) {
     Optional<Duration> wait = attempts > options.maxRetries ? Optional.empty() : Retries.waitAfter(error, attempts);
+    transport.hooks().tell(AttemptEvent.of(attempt, error, duration, wait));
+    // The hook may have cancelled the call.
+    if (outcome.isDone()) return;
     if (wait.isEmpty()) {
       outcome.completeExceptionally(error);
       return;

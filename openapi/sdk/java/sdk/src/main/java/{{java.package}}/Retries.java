@@ -17,8 +17,6 @@ final class Retries {
   /** A wait that would surprise in a library. */
   private static final Duration TOO_LONG = Duration.ofSeconds(60);
 
-  /** More seconds than anyone waits, and fewer than a long holds. */
-
   private static final double FIRST_WAIT_SECONDS = 0.5;
   private static final double LONGEST_WAIT_SECONDS = 8;
   private static final double JITTER = 0.25;
@@ -34,7 +32,9 @@ final class Retries {
   }
 
   private static boolean isWorthwhile(GatewayException error) {
-    if (error instanceof ApiConnectionException) return !Causes.has(error, CertificateException.class);
+    if (error instanceof ApiConnectionException) {
+      return !Causes.has(error, CertificateException.class) && !Causes.has(error, ProxyRefusal.class);
+    }
     return error instanceof ApiException && isWorthwhile((ApiException) error);
   }
 
