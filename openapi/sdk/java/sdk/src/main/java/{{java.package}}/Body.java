@@ -3,10 +3,10 @@ package {{java.package}};
 import java.nio.charset.StandardCharsets;
 
 /**
- * The body of a reply, as far as it was read.
+ * The body of a reply.
  *
- * @param bytes all of it, or its beginning
- * @param isTooLong whether it is longer than any of a gateway's, and only its beginning was kept
+ * @param bytes all of it, or the beginning of what can't be a gateway's
+ * @param isTooLong whether it is longer than any of a gateway's
  */
 record Body(byte[] bytes, boolean isTooLong) {
   private static final int CHARACTERS_SHOWN = 500;
@@ -18,16 +18,16 @@ record Body(byte[] bytes, boolean isTooLong) {
 
   /** Whether there is nothing in it but white space. */
   boolean isBlank() {
-    return firstByte() == 0;
+    return firstByte(bytes) == 0;
   }
 
-  /** Whether it is a page, which needn't be decoded to know that it is no JSON. */
-  boolean isMarkup() {
-    return firstByte() == '<';
+  /** Whether this begins like a page, and not like JSON. */
+  static boolean isMarkup(byte[] bytes) {
+    return firstByte(bytes) == '<';
   }
 
   /** The first one that isn't white space, or 0. */
-  private byte firstByte() {
+  private static byte firstByte(byte[] bytes) {
     for (byte one : bytes) if (!Character.isWhitespace(one)) return one;
     return 0;
   }

@@ -47,7 +47,7 @@ final class Call<T> {
     CompletableFuture<HttpResponse<Body>> reply;
     try {
       reply = transport.send(operation.path(), body, options, attempts - 1);
-    } catch (RuntimeException error) {
+    } catch (RuntimeException | Error error) {
       outcome.completeExceptionally(error);
       return;
     }
@@ -65,17 +65,24 @@ final class Call<T> {
     Duration duration = Duration.ofNanos(System.nanoTime() - began);
     String key = operation.writes() ? options.headers.get("Idempotency-Key") : null;
     boolean hasKey = transport.hasKey() || options.headers.containsKey("Authorization");
-    Attempt attempt =
-        new Attempt(operation.id(), transport.origin(), transport.address(), hasKey, attempts, key);
+    Attempt attempt = new Attempt(operation.id(), transport.origin(), transport.address(), hasKey, attempts, key);
     try {
-      ApiResponse<T> response = responseOf(attempt, reply, failure);
-      transport.hooks().tell(AttemptEvent.of(attempt, response, duration));
-      outcome.complete(response);
-    } catch (GatewayException error) {
-      repeatUnlessFutile(attempt, error, duration);
-    } catch (RuntimeException error) {
+      conclude(attempt, reply, failure, duration);
+    } catch (RuntimeException | Error error) {
       outcome.completeExceptionally(error);
     }
+  }
+
+  private void conclude(Attempt attempt, HttpResponse<Body> reply, Throwable failure, Duration duration) {
+    ApiResponse<T> response;
+    try {
+      response = responseOf(attempt, reply, failure);
+    } catch (GatewayException error) {
+      repeatUnlessFutile(attempt, error, duration);
+      return;
+    }
+    transport.hooks().tell(AttemptEvent.of(attempt, response, duration));
+    outcome.complete(response);
   }
 
   /** @throws GatewayException if the attempt failed */

@@ -101,7 +101,7 @@ final class EnvironmentProxies extends ProxySelector {
   }
 
   private static boolean isLoopback(String host) {
-    if (host.equals("localhost") || host.matches("127(\\.\\d+){1,3}")) return true;
+    if (host.equals("localhost") || host.matches("127(\\.\\d+){3}")) return true;
     try {
       // An address in figures is looked up nowhere.
       return host.contains(":") && InetAddress.getByName(host).isLoopbackAddress();

@@ -24,7 +24,7 @@ final class Futures {
           try {
             if (failure == null) mapped.complete(function.apply(value));
             else mapped.completeExceptionally(causeOf(failure));
-          } catch (RuntimeException error) {
+          } catch (RuntimeException | Error error) {
             mapped.completeExceptionally(error);
           }
         });

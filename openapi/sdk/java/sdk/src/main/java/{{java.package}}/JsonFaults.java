@@ -32,14 +32,19 @@ final class JsonFaults {
 
   /** Of an output with a member of another type. */
   static String of(JsonProcessingException error) {
-    String fault = error.getOriginalMessage().replaceAll("\\s+", " ");
-    if (error instanceof MismatchedInputException mismatch && mismatch.getTargetType() != null) {
-      Class<?> type = mismatch.getTargetType();
-      fault = "is not " + (Collection.class.isAssignableFrom(type) ? "an array" : NOUNS.getOrDefault(type, "an object"));
-    }
+    String fault =
+        error instanceof MismatchedInputException mismatch && mismatch.getTargetType() != null
+            ? "is not " + nounOf(mismatch.getTargetType())
+            : error.getOriginalMessage().replaceAll("\\s+", " ");
     String path = error instanceof JsonMappingException mapping ? pathOf(mapping) + " " : "";
     String text = path + fault;
     return " whose output is not readable: " + text.substring(0, Math.min(MOST_CHARACTERS, text.length()));
+  }
+
+  private static String nounOf(Class<?> type) {
+    if (Collection.class.isAssignableFrom(type)) return "an array";
+    if (Map.class.isAssignableFrom(type)) return "an object";
+    return NOUNS.getOrDefault(type, "of the type " + type.getSimpleName());
   }
 
   /** {@code items[0].viewCount}. */

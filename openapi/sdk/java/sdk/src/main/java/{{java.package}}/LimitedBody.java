@@ -2,17 +2,22 @@ package {{java.package}};
 
 import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 
-/** Collects the body of a reply. Of one that is longer than any of a gateway's, it keeps the beginning, and reads no further. */
+/**
+ * Collects the body of a reply. Of a page, which is no JSON, it keeps the beginning alone, and likewise of a body that is longer
+ * than any of a gateway's, of which it reads no more.
+ */
 final class LimitedBody implements HttpResponse.BodySubscriber<Body> {
   static final int LIMIT_MIB = 64;
 
   private final CompletableFuture<Body> body = new CompletableFuture<>();
   private final ByteBuffer beginning = ByteBuffer.allocate(Body.BYTES_SHOWN);
+  /** Null once the beginning is enough. */
   private HttpResponse.BodySubscriber<byte[]> whole = HttpResponse.BodySubscribers.ofByteArray();
   private Flow.Subscription subscription;
   private long left = LIMIT_MIB * 1024L * 1024L;
@@ -25,13 +30,6 @@ final class LimitedBody implements HttpResponse.BodySubscriber<Body> {
   @Override
   public void onSubscribe(Flow.Subscription given) {
     subscription = given;
-    whole
-        .getBody()
-        .whenComplete(
-            (bytes, failure) -> {
-              if (failure == null) body.complete(new Body(bytes, false));
-              else body.completeExceptionally(failure);
-            });
     whole.onSubscribe(given);
   }
 
@@ -43,22 +41,33 @@ final class LimitedBody implements HttpResponse.BodySubscriber<Body> {
       beginning.put(buffer.slice().limit(kept));
       left -= buffer.remaining();
     }
-    if (left >= 0) {
-      whole.onNext(buffers);
+    if (left < 0) {
+      subscription.cancel();
+      whole = null;
+      body.complete(new Body(begun(), true));
       return;
     }
-    subscription.cancel();
-    whole = null;
-    body.complete(new Body(beginning.array(), true));
+    if (whole != null && Body.isMarkup(begun())) whole = null;
+    if (whole != null) whole.onNext(buffers);
+  }
+
+  private byte[] begun() {
+    return Arrays.copyOf(beginning.array(), beginning.position());
   }
 
   @Override
   public void onError(Throwable failure) {
-    if (left >= 0) whole.onError(failure);
+    body.completeExceptionally(failure);
   }
 
   @Override
   public void onComplete() {
-    if (left >= 0) whole.onComplete();
+    if (left < 0) return;
+    if (whole == null) {
+      body.complete(new Body(begun(), false));
+      return;
+    }
+    whole.onComplete();
+    whole.getBody().thenAccept(bytes -> body.complete(new Body(bytes, false)));
   }
 }

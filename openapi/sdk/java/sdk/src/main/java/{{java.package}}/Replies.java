@@ -29,7 +29,7 @@ final class Replies {
     HttpHeaders headers = reply.headers();
     Body body = reply.body() == null ? Body.EMPTY : reply.body();
     if (body.isTooLong()) throw new UnexpectedReplyException(attempt, status, headers, body, TOO_LONG, null);
-    String text = body.isMarkup() ? "" : body.text();
+    String text = body.text();
     JsonNode json = Json.parse(text);
     if (status >= 400 && status < 600) {
       Failure failure = Failure.of(json, headers.firstValue("X-Request-Id").orElse(null), attempt.address());
