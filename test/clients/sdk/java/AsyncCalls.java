@@ -1,9 +1,12 @@
 import com.example.contentgateway.*;
 import com.example.contentgateway.model.*;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Flow;
+import java.util.function.Function;
 
 /** Calls that are cancelled by cancelling their future. */
 record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableFuture<Runnable> canceller)
@@ -24,6 +27,11 @@ record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableF
   }
 
   @Override
+  public ApiResponse<Game> getById(String id) throws Exception {
+    return await(gateway.game().withResponse().getById(id, options));
+  }
+
+  @Override
   public ApiResponse<Game> create(GameInput input) throws Exception {
     return await(gateway.game().withResponse().create(input, options));
   }
@@ -39,6 +47,18 @@ record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableF
   }
 
   @Override
+  public ApiResponse<JsonNode> call(String operation, JsonNode input) throws Exception {
+    return await(gateway.callWithResponse(operation, input, JsonNode.class, options));
+  }
+
+  @Override
+  public void eachPage(GameListInput input, int take, ArrayNode ids) throws Exception {
+    var end = new CompletableFuture<Void>();
+    gateway.game().listPages(input, options).subscribe(new Taking<>(GameListPage::getItems, take, ids, end));
+    await(end);
+  }
+
+  @Override
   public void pages(GameListInput input, ArrayNode ids) throws Exception {
     GameListPage page = await(gateway.game().list(input, options));
     page.getItems().forEach(game -> ids.add(game.getId()));
@@ -51,19 +71,21 @@ record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableF
   @Override
   public void all(GameListInput input, int take, ArrayNode ids) throws Exception {
     var end = new CompletableFuture<Void>();
-    gateway.game().listAll(input, options).subscribe(new Taking(take, ids, end));
+    gateway.game().listAll(input, options).subscribe(new Taking<>(List::of, take, ids, end));
     await(end);
   }
 
-  /** Asks for one record after another, until it has enough. */
-  private static final class Taking implements Flow.Subscriber<GameSummary> {
+  /** Asks for one after another, until it has enough records. */
+  private static final class Taking<T> implements Flow.Subscriber<T> {
+    private final Function<T, List<GameSummary>> records;
+    private final int take;
     private final ArrayNode ids;
     private final CompletableFuture<Void> end;
     private Flow.Subscription subscription;
-    private int left;
 
-    Taking(int take, ArrayNode ids, CompletableFuture<Void> end) {
-      left = take;
+    Taking(Function<T, List<GameSummary>> records, int take, ArrayNode ids, CompletableFuture<Void> end) {
+      this.records = records;
+      this.take = take;
       this.ids = ids;
       this.end = end;
     }
@@ -75,10 +97,9 @@ record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableF
     }
 
     @Override
-    public void onNext(GameSummary game) {
-      ids.add(game.getId());
-      left--;
-      if (left > 0) {
+    public void onNext(T item) {
+      records.apply(item).forEach(game -> ids.add(game.getId()));
+      if (ids.size() < take) {
         subscription.request(1);
         return;
       }

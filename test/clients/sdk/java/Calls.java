@@ -1,17 +1,27 @@
 import com.example.contentgateway.ApiResponse;
 import com.example.contentgateway.GameListPage;
 import com.example.contentgateway.model.*;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 
 /** What vectors call, by one form of the client or the other. */
 interface Calls {
   ApiResponse<Game> getById(GameGetByIdInput input) throws Exception;
 
+  /** The same, given the only member of its input. */
+  ApiResponse<Game> getById(String id) throws Exception;
+
   ApiResponse<Game> create(GameInput input) throws Exception;
 
   ApiResponse<GameListPage> list(GameListInput input) throws Exception;
 
   ApiResponse<CurrentUser> me() throws Exception;
+
+  /** Any operation, by its name. */
+  ApiResponse<JsonNode> call(String operation, JsonNode input) throws Exception;
+
+  /** Page after page, by the iterator over them, until there are so many records. */
+  void eachPage(GameListInput input, int take, ArrayNode ids) throws Exception;
 
   /** Page after page, by their own methods. */
   void pages(GameListInput input, ArrayNode ids) throws Exception;

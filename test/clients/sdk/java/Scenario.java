@@ -1,7 +1,7 @@
-import com.example.contentgateway.ApiError;
+import com.example.contentgateway.ApiException;
 import com.example.contentgateway.CallOptions;
 import com.example.contentgateway.ContentGateway;
-import com.example.contentgateway.NotFoundError;
+import com.example.contentgateway.NotFoundException;
 import com.example.contentgateway.model.*;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -93,7 +93,7 @@ final class Scenario {
     refused(() -> anyone.game().getById(new GameGetByIdInput().id("nothing")));
     try {
       anyone.game().getById(new GameGetByIdInput().id("nothing"), named);
-    } catch (NotFoundError error) {
+    } catch (NotFoundException error) {
       out.println(error.getMessage());
     }
   }
@@ -101,7 +101,7 @@ final class Scenario {
   private static void refused(Runnable call) {
     try {
       call.run();
-    } catch (ApiError error) {
+    } catch (ApiException error) {
       String issues =
           join(error.issues(), "; ", issue -> issue.getPath() + " " + issue.getCode() + " " + issue.getMessage());
       out.printf("%d %s%s%n", error.status(), error.reason().orElseThrow(), issues.isEmpty() ? "" : ": " + issues);

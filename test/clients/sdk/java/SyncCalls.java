@@ -1,5 +1,6 @@
 import com.example.contentgateway.*;
 import com.example.contentgateway.model.*;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.concurrent.CompletableFuture;
 
@@ -16,6 +17,11 @@ record SyncCalls(ContentGateway gateway, CallOptions options) implements Calls {
   }
 
   @Override
+  public ApiResponse<Game> getById(String id) {
+    return gateway.game().withResponse().getById(id, options);
+  }
+
+  @Override
   public ApiResponse<Game> create(GameInput input) {
     return gateway.game().withResponse().create(input, options);
   }
@@ -28,6 +34,19 @@ record SyncCalls(ContentGateway gateway, CallOptions options) implements Calls {
   @Override
   public ApiResponse<CurrentUser> me() {
     return gateway.user().withResponse().me(options);
+  }
+
+  @Override
+  public ApiResponse<JsonNode> call(String operation, JsonNode input) {
+    return gateway.callWithResponse(operation, input, JsonNode.class, options);
+  }
+
+  @Override
+  public void eachPage(GameListInput input, int take, ArrayNode ids) {
+    for (GameListPage page : gateway.game().listPages(input, options)) {
+      page.getItems().forEach(game -> ids.add(game.getId()));
+      if (ids.size() >= take) return;
+    }
   }
 
   @Override

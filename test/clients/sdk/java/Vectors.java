@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** Does what the fault server lists, and prints in a line of JSON what came of each. */
 final class Vectors {
@@ -38,10 +39,17 @@ final class Vectors {
     ObjectNode result = JSON.createObjectNode().put("name", vector.get("name").textValue());
     var canceller = new CompletableFuture<Runnable>();
     var clock = new FakeClock(vector.path("clockOffsetSeconds").asLong(), result.putArray("waits"), canceller, call);
-    var client = ContentGateway.builder().baseUrl(vector.get("baseUrl").textValue()).clock(clock);
-    client.apiKey(vector.get("key").isNull() ? "" : vector.get("key").textValue());
-    CallOptions options = optionsOf(call.path("options"), atClient ? client : null);
-    ContentGateway gateway = client.build();
+    ArrayNode events = result.putArray("events");
+    var options = new CallOptions();
+    ContentGateway gateway =
+        clientOf(
+            vector,
+            client -> {
+              client.clock(clock).onAttempt(event -> note(event, events));
+              client.apiKey(vector.get("key").isNull() ? "" : vector.get("key").textValue());
+              if (call.path("options").has("appName")) client.appName(call.at("/options/appName").textValue());
+              setOptions(call.path("options"), options, atClient || call.has("via") ? client : null);
+            });
     Calls calls = async ? new AsyncCalls(gateway.async(), options, canceller) : new SyncCalls(gateway, options, canceller);
 
     if (call.path("cancel").asText().equals("during-reply")) {
@@ -62,9 +70,32 @@ final class Vectors {
     return result;
   }
 
-  /** The options of a call; where there is a client that takes them, they are given to it. */
-  private static CallOptions optionsOf(JsonNode options, ContentGateway.Builder client) {
-    var own = new CallOptions();
+  /** The client of a vector, which may be derived from another one. */
+  private static ContentGateway clientOf(JsonNode vector, Consumer<ContentGateway.Builder> set) {
+    var client = ContentGateway.builder().baseUrl(vector.get("baseUrl").textValue());
+    if (vector.get("call").has("via")) {
+      return client.apiKey("cgk_other").header("X-First", "1").maxRetries(0).build().withOptions(set);
+    }
+    set.accept(client);
+    return client.build();
+  }
+
+  private static void note(AttemptEvent event, ArrayNode events) {
+    ObjectNode told = events.addObject().put("operation", event.operation()).put("attempt", event.attempt());
+    told.put("status", event.status().isPresent() ? event.status().getAsInt() : null);
+    told.put("reason", event.reason().orElse(null)).put("requestId", event.requestId().orElse(null));
+    told.put("error", event.error().map(Vectors::sharedName).orElse(null));
+    told.put("wait", event.pause().map(wait -> wait.toNanos() / 1e9).orElse(null));
+    throw new IllegalStateException("What a hook throws is ignored.");
+  }
+
+  /** The name that an error has in all languages. */
+  private static String sharedName(String name) {
+    return name.replaceFirst("Exception$", "Error");
+  }
+
+  /** Sets the options of a call; where there is a client that takes them, they are given to it. */
+  private static void setOptions(JsonNode options, CallOptions own, ContentGateway.Builder client) {
     for (var header : options.path("headers").properties()) {
       if (client == null) own.header(header.getKey(), header.getValue().textValue());
       else client.header(header.getKey(), header.getValue().textValue());
@@ -85,18 +116,26 @@ final class Vectors {
       else client.connectTimeout(timeout);
     }
     if (options.has("idempotencyKey")) own.idempotencyKey(options.get("idempotencyKey").textValue());
-    return own;
+    if (options.has("maxRecords")) own.maxRecords(options.get("maxRecords").longValue());
   }
 
   private static void playCall(JsonNode call, Calls calls, ObjectNode result) throws Exception {
     JsonNode input = call.path("input");
+    int take = call.path("take").asInt(Integer.MAX_VALUE);
     switch (call.path("form").asText("call")) {
       case "pages" -> calls.pages(read(input, GameListInput.class), result.putArray("items"));
-      case "all" -> {
-        int take = call.path("take").asInt(Integer.MAX_VALUE);
-        calls.all(read(input, GameListInput.class), take, result.putArray("items"));
+      case "all" -> calls.all(read(input, GameListInput.class), take, result.putArray("items"));
+      case "page-iterator" -> calls.eachPage(read(input, GameListInput.class), take, result.putArray("items"));
+      case "generic" -> {
+        ApiResponse<JsonNode> response = calls.call(call.get("operation").textValue(), input);
+        result.set("ok", response.data());
+        tellMeta(response, result);
       }
       default -> {
+        if (call.has("scalar")) {
+          tell(calls.getById(input.get("id").textValue()), result);
+          return;
+        }
         switch (call.get("operation").textValue()) {
           case "game.getById" -> tell(calls.getById(read(input, GameGetByIdInput.class)), result);
           case "game.create" -> tell(calls.create(read(input, GameInput.class)), result);
@@ -146,12 +185,12 @@ final class Vectors {
     var trace = new StringWriter();
     error.printStackTrace(new PrintWriter(trace));
     result.put("text", error.getMessage()).put("debug", trace + gateway.toString() + gateway.async());
-    ObjectNode told = result.putObject("error").put("type", error.getClass().getSimpleName());
-    if (error instanceof GatewayError failed) {
+    ObjectNode told = result.putObject("error").put("type", sharedName(error.getClass().getSimpleName()));
+    if (error instanceof GatewayException failed) {
       told.put("operation", failed.operation()).put("attempts", failed.attempts());
       told.put("idempotencyKey", failed.idempotencyKey().orElse(null));
     }
-    if (error instanceof ApiError api) {
+    if (error instanceof ApiException api) {
       told.put("status", api.status()).put("reason", api.reason().orElse(null)).put("code", api.code().orElse(null));
       told.put("message", api.serviceMessage().orElse(null)).put("hint", api.hint().orElse(null));
       told.put("docs", api.docs().orElse(null));
@@ -159,7 +198,7 @@ final class Vectors {
       told.put("retryAfter", api.retryAfter().map(wait -> wait.toNanos() / 1e9).orElse(null));
       told.set("issues", JSON.valueToTree(api.issues()));
     }
-    if (error instanceof UnexpectedReplyError strange) {
+    if (error instanceof UnexpectedReplyException strange) {
       told.put("status", strange.status()).put("requestId", strange.requestId().orElse(null)).put("body", strange.body());
     }
   }

@@ -12,6 +12,8 @@ const GIVEN = {
   sandbox: 'String',
 };
 
+const JSON = 'com.fasterxml.jackson.databind';
+
 const EXAMPLE = /^```java\n(.*?)^```$/gms;
 
 const [readme, folder, name] = process.argv.slice(2);
@@ -21,7 +23,7 @@ if (examples.length === 0) throw new Error(`${readme} has no examples`);
 const programOf = (code, index) => {
   const given = Object.entries(GIVEN).filter(([variable]) => !code.includes(`var ${variable} =`));
   const parameters = given.map(([variable, type]) => `${type} ${variable}`).join(', ');
-  const packages = [name, `${name}.model`, 'java.time', 'java.util', 'java.util.concurrent'];
+  const packages = [name, `${name}.model`, JSON, 'java.time', 'java.util', 'java.util.concurrent'];
   const imports = packages.map((path) => `import ${path}.*;\n`).join('');
   return `${imports}\nfinal class Example${index} {\n  void run(${parameters}) {\n${code}  }\n}\n`;
 };

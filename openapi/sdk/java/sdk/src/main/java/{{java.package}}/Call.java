@@ -20,6 +20,7 @@ final class Call<T> {
   private final CompletableFuture<ApiResponse<T>> outcome = new CompletableFuture<>();
   private volatile Future<?> step = CompletableFuture.completedFuture(null);
   private int attempts;
+  private long began;
 
   /** @param options those of the client included */
   Call(Transport transport, Operation<T> operation, byte[] body, CallOptions options) {
@@ -42,10 +43,11 @@ final class Call<T> {
 
   private void attempt() {
     attempts++;
-    CompletableFuture<HttpResponse<byte[]>> reply;
+    began = System.nanoTime();
+    CompletableFuture<HttpResponse<Body>> reply;
     try {
       reply = transport.send(operation.path(), body, options, attempts - 1);
-    } catch (RuntimeException error) {
+    } catch (RuntimeException | Error error) {
       outcome.completeExceptionally(error);
       return;
     }
@@ -58,34 +60,55 @@ final class Call<T> {
     if (outcome.isDone()) next.cancel(true);
   }
 
-  private void judge(HttpResponse<byte[]> reply, Throwable failure) {
+  private void judge(HttpResponse<Body> reply, Throwable failure) {
     if (outcome.isDone()) return;
+    Duration duration = Duration.ofNanos(System.nanoTime() - began);
     String key = operation.writes() ? options.headers.get("Idempotency-Key") : null;
-    Attempt attempt = new Attempt(operation.id(), transport.origin(), transport.address(), attempts, key);
+    boolean hasKey = transport.hasKey() || options.headers.containsKey("Authorization");
+    Attempt attempt = new Attempt(operation.id(), transport.origin(), transport.address(), hasKey, attempts, key);
     try {
-      if (failure == null) outcome.complete(Replies.read(operation, inputOf(body), attempt, reply, transport.clock()));
-      else repeatUnlessFutile(errorOf(attempt, Futures.causeOf(failure)));
-    } catch (GatewayError error) {
-      repeatUnlessFutile(error);
-    } catch (RuntimeException error) {
+      conclude(attempt, reply, failure, duration);
+    } catch (RuntimeException | Error error) {
       outcome.completeExceptionally(error);
     }
+  }
+
+  private void conclude(Attempt attempt, HttpResponse<Body> reply, Throwable failure, Duration duration) {
+    ApiResponse<T> response;
+    try {
+      response = responseOf(attempt, reply, failure);
+    } catch (GatewayException error) {
+      repeatUnlessFutile(attempt, error, duration);
+      return;
+    }
+    transport.hooks().tell(AttemptEvent.of(attempt, response, duration));
+    outcome.complete(response);
+  }
+
+  /** @throws GatewayException if the attempt failed */
+  private ApiResponse<T> responseOf(Attempt attempt, HttpResponse<Body> reply, Throwable failure) {
+    if (failure != null) throw errorOf(attempt, Futures.causeOf(failure));
+    if (ProxyRefusal.isOne(reply)) throw new ApiConnectionException(attempt, ProxyRefusal.of(reply));
+    return Replies.read(operation, inputOf(body), attempt, reply, transport.clock());
   }
 
   private static JsonNode inputOf(byte[] body) {
     return Json.parse(new String(body, StandardCharsets.UTF_8));
   }
 
-  private GatewayError errorOf(Attempt attempt, Throwable cause) {
-    if (cause instanceof TimeoutException) return ApiTimeoutError.ofReply(attempt, options.timeout, cause);
+  private GatewayException errorOf(Attempt attempt, Throwable cause) {
+    if (cause instanceof TimeoutException) return ApiTimeoutException.ofReply(attempt, options.timeout, cause);
     if (cause instanceof HttpConnectTimeoutException) {
-      return ApiTimeoutError.ofConnection(attempt, transport.connectTimeout(options), cause);
+      return ApiTimeoutException.ofConnection(attempt, transport.connectTimeout(options), cause);
     }
-    return new ApiConnectionError(attempt, cause);
+    return new ApiConnectionException(attempt, cause);
   }
 
-  private void repeatUnlessFutile(GatewayError error) {
+  private void repeatUnlessFutile(Attempt attempt, GatewayException error, Duration duration) {
     Optional<Duration> wait = attempts > options.maxRetries ? Optional.empty() : Retries.waitAfter(error, attempts);
+    transport.hooks().tell(AttemptEvent.of(attempt, error, duration, wait));
+    // The hook may have cancelled the call.
+    if (outcome.isDone()) return;
     if (wait.isEmpty()) {
       outcome.completeExceptionally(error);
       return;

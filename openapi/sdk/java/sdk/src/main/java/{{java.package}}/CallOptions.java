@@ -13,6 +13,7 @@ public final class CallOptions {
   Duration connectTimeout;
   Integer maxRetries;
   String idempotencyKey;
+  Long maxRecords;
   final Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
 
   /** Makes options of which nothing is set. */
@@ -81,12 +82,30 @@ public final class CallOptions {
     return this;
   }
 
+  /**
+   * Sets after how many records {@code listAll} ends; other calls ignore it. No page is fetched that this makes needless.
+   *
+   * @param maxRecords one or more
+   * @return this
+   * @throws IllegalArgumentException if it is less than one
+   */
+  public CallOptions maxRecords(long maxRecords) {
+    this.maxRecords = Checks.positive("maxRecords", maxRecords);
+    return this;
+  }
+
+  /** After how many records a walk ends. */
+  static long maxRecordsOf(CallOptions options) {
+    return options == null || options.maxRecords == null ? Long.MAX_VALUE : options.maxRecords;
+  }
+
   CallOptions copy() {
     CallOptions copy = new CallOptions();
     copy.timeout = timeout;
     copy.connectTimeout = connectTimeout;
     copy.maxRetries = maxRetries;
     copy.idempotencyKey = idempotencyKey;
+    copy.maxRecords = maxRecords;
     copy.headers.putAll(headers);
     return copy;
   }

@@ -6,8 +6,12 @@ import java.util.regex.Pattern;
 
 /** What options must be like. A message never shows a value: it may be secret. */
 final class Checks {
-  private static final Pattern HEADER_NAME = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
+  private static final String TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+  private static final Pattern HEADER_NAME = Pattern.compile(TOKEN);
   private static final Pattern HEADER_VALUE = Pattern.compile("[\\t\\x20-\\x7e]*");
+
+  private static final Pattern APP_NAME = Pattern.compile(TOKEN + "(/" + TOKEN + ")?");
+  private static final Pattern OPERATION = Pattern.compile("[a-z][A-Za-z0-9]*\\.[a-z][A-Za-z0-9]*");
 
   private Checks() {}
 
@@ -19,6 +23,21 @@ final class Checks {
   static int notNegative(String name, int value) {
     if (value < 0) throw new IllegalArgumentException(name + " must be zero or more.");
     return value;
+  }
+
+  static long positive(String name, long value) {
+    if (value < 1) throw new IllegalArgumentException(name + " must be a whole number from 1.");
+    return value;
+  }
+
+  static String appName(String name) {
+    if (APP_NAME.matcher(name).matches()) return name;
+    throw new IllegalArgumentException("appName must be a name such as my-app or my-app/1.2.");
+  }
+
+  static String operation(String id) {
+    if (OPERATION.matcher(id).matches()) return id;
+    throw new IllegalArgumentException("An operation has a name such as game.getById.");
   }
 
   static String headerName(String name) {

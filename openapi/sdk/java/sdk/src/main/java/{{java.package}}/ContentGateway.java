@@ -2,14 +2,17 @@ package {{java.package}};
 
 import java.net.http.HttpClient;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /**
  * A client of the content gateway. Make one and share it: it is safe for use by several threads, and keeps connections.
  *
- * <p>A call that fails throws a {@link GatewayError}; one whose thread is interrupted, a {@link CallCancelledException}.
+ * <p>A call that fails throws a {@link GatewayException}; one whose thread is interrupted, a {@link CallCancelledException}.
  */
 public final class ContentGateway extends Routers {
+  private final Builder options;
   private final Transport transport;
   private final AsyncContentGateway async;
 
@@ -23,12 +26,14 @@ public final class ContentGateway extends Routers {
     this(new Builder());
   }
 
-  private ContentGateway(Builder builder) {
-    this(builder.transport());
+  /** @param options a copy of its own */
+  private ContentGateway(Builder options) {
+    this(options, options.transport());
   }
 
-  private ContentGateway(Transport transport) {
+  private ContentGateway(Builder options, Transport transport) {
     super(transport);
+    this.options = options;
     this.transport = transport;
     async = new AsyncContentGateway(transport);
   }
@@ -51,6 +56,20 @@ public final class ContentGateway extends Routers {
     return async;
   }
 
+  /**
+   * Makes a client with other options, for a part of the program: {@code gateway.withOptions(options ->
+   * options.maxRetries(5))}. Those that aren't set are as this client has them; it shares connections.
+   *
+   * @param change sets options
+   * @return the client
+   * @throws IllegalArgumentException if an option cannot be used
+   */
+  public ContentGateway withOptions(Consumer<Builder> change) {
+    Builder changed = options.copy();
+    change.accept(changed);
+    return changed.build();
+  }
+
   @Override
   public String toString() {
     return "ContentGateway[" + transport + "]";
@@ -60,12 +79,29 @@ public final class ContentGateway extends Routers {
   public static final class Builder {
     private String baseUrl;
     private String apiKey;
-    private final CallOptions defaults =
+    private CallOptions defaults =
         new CallOptions().timeout(Duration.ofSeconds(30)).connectTimeout(Duration.ofSeconds(5)).maxRetries(2);
-    private HttpClient httpClient;
+    private String appName;
+    private Consumer<? super AttemptEvent> hook;
+    private Connections connections;
     private GatewayClock clock = GatewayClock.SYSTEM;
+    /** The variables of the environment. */
+    Map<String, String> environment = System.getenv();
 
     private Builder() {}
+
+    private Builder copy() {
+      Builder copy = new Builder();
+      copy.baseUrl = baseUrl;
+      copy.apiKey = apiKey;
+      copy.defaults = defaults.copy();
+      copy.appName = appName;
+      copy.hook = hook;
+      copy.connections = connections;
+      copy.clock = clock;
+      copy.environment = environment;
+      return copy;
+    }
 
     /**
      * Sets where the service is. Usually {@code {{environment}}_URL}.
@@ -139,7 +175,31 @@ public final class ContentGateway extends Routers {
     }
 
     /**
-     * Sets what sends the requests, for a proxy, TLS or an executor of your own.
+     * Sets the name of your app, which the {@code User-Agent} ends with.
+     *
+     * @param appName such as {@code my-app} or {@code my-app/1.2}
+     * @return this
+     * @throws IllegalArgumentException if it isn't of this form
+     */
+    public Builder appName(String appName) {
+      this.appName = Checks.appName(appName);
+      return this;
+    }
+
+    /**
+     * Sets what is told of each attempt that ended by itself, before the call waits for the next or ends. What it throws is
+     * ignored. It is called on a thread of the library.
+     *
+     * @param hook takes the attempts, also several at once
+     * @return this
+     */
+    public Builder onAttempt(Consumer<? super AttemptEvent> hook) {
+      this.hook = Objects.requireNonNull(hook);
+      return this;
+    }
+
+    /**
+     * Sets what sends the requests, for a proxy, TLS or an executor of your own. The environment then names no proxy.
      *
      * @param httpClient one that doesn't follow redirects: it would take the key along
      * @return this
@@ -149,7 +209,7 @@ public final class ContentGateway extends Routers {
       if (httpClient.followRedirects() != HttpClient.Redirect.NEVER) {
         throw new IllegalArgumentException("The HTTP client must not follow redirects: it would take the key along.");
       }
-      this.httpClient = httpClient;
+      connections = new Connections(httpClient, null);
       return this;
     }
 
@@ -171,16 +231,19 @@ public final class ContentGateway extends Routers {
      * @throws IllegalArgumentException if there is no base URL, or it or the key cannot be used
      */
     public ContentGateway build() {
-      return new ContentGateway(this);
+      return new ContentGateway(copy());
     }
 
     private Transport transport() {
-      String key = apiKey == null ? System.getenv("{{environment}}_API_KEY") : apiKey;
+      String key = apiKey == null ? environment.get("{{environment}}_API_KEY") : apiKey;
+      if (connections == null) connections = new Connections(null, new EnvironmentProxies(environment));
       return new Transport(
-          Checks.baseUrl(baseUrl == null ? System.getenv("{{environment}}_URL") : baseUrl),
+          Checks.baseUrl(baseUrl == null ? environment.get("{{environment}}_URL") : baseUrl),
           key == null || key.isEmpty() ? null : Checks.headerValue("The API key", key),
-          defaults.copy(),
-          httpClient,
+          appName,
+          defaults,
+          connections,
+          new AttemptHooks(hook, "debug".equals(environment.get("{{environment}}_LOG"))),
           clock);
     }
   }

@@ -24,7 +24,7 @@ final class Futures {
           try {
             if (failure == null) mapped.complete(function.apply(value));
             else mapped.completeExceptionally(causeOf(failure));
-          } catch (RuntimeException error) {
+          } catch (RuntimeException | Error error) {
             mapped.completeExceptionally(error);
           }
         });
@@ -34,7 +34,7 @@ final class Futures {
   /**
    * Begins a call, and waits for its end.
    *
-   * @throws GatewayError as the call does
+   * @throws GatewayException as the call does
    * @throws CallCancelledException if the thread is interrupted: the call is cancelled, or not begun
    */
   static <T> T await(String operation, Supplier<CompletableFuture<T>> begin) {
@@ -49,7 +49,7 @@ final class Futures {
     } catch (ExecutionException failure) {
       Throwable cause = failure.getCause();
       // So that the trace leads to the caller, not to a thread of the HTTP client.
-      if (cause instanceof GatewayError) cause.fillInStackTrace();
+      if (cause instanceof GatewayException) cause.fillInStackTrace();
       if (cause instanceof RuntimeException) throw (RuntimeException) cause;
       if (cause instanceof Error) throw (Error) cause;
       throw new IllegalStateException(cause);

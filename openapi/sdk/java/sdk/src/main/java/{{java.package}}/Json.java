@@ -33,9 +33,16 @@ final class Json {
 
   private Json() {}
 
-  /** The members of an input, apart from it: what the caller sets later doesn't reach them. */
+  /**
+   * The members of an input, apart from it: what the caller sets later doesn't reach them.
+   *
+   * @throws IllegalArgumentException if it is no object of JSON
+   */
   static ObjectNode membersOf(Object input) {
-    return input == null ? MAPPER.createObjectNode() : MAPPER.valueToTree(input);
+    if (input == null) return MAPPER.createObjectNode();
+    JsonNode members = MAPPER.valueToTree(input);
+    if (members instanceof ObjectNode object) return input == object ? object.deepCopy() : object;
+    throw new IllegalArgumentException("An input must be an object of JSON.");
   }
 
   /** The body of a request. */

@@ -1,23 +1,30 @@
 package {{java.package}};
 
-import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 
-/** Collects the body of a reply, unless it is longer than any of a gateway's. */
-final class LimitedBody implements HttpResponse.BodySubscriber<byte[]> {
-  private static final int LIMIT_MIB = 64;
+/**
+ * Collects the body of a reply. Of a page, which is no JSON, it keeps the beginning alone, and likewise of a body that is longer
+ * than any of a gateway's, of which it reads no more.
+ */
+final class LimitedBody implements HttpResponse.BodySubscriber<Body> {
+  static final int LIMIT_MIB = 64;
 
-  private final HttpResponse.BodySubscriber<byte[]> whole = HttpResponse.BodySubscribers.ofByteArray();
+  private final CompletableFuture<Body> body = new CompletableFuture<>();
+  private final ByteBuffer beginning = ByteBuffer.allocate(Body.BYTES_SHOWN);
+  /** Null once the beginning is enough. */
+  private HttpResponse.BodySubscriber<byte[]> whole = HttpResponse.BodySubscribers.ofByteArray();
   private Flow.Subscription subscription;
   private long left = LIMIT_MIB * 1024L * 1024L;
 
   @Override
-  public CompletionStage<byte[]> getBody() {
-    return whole.getBody();
+  public CompletionStage<Body> getBody() {
+    return body;
   }
 
   @Override
@@ -29,22 +36,38 @@ final class LimitedBody implements HttpResponse.BodySubscriber<byte[]> {
   @Override
   public void onNext(List<ByteBuffer> buffers) {
     if (left < 0) return;
-    for (ByteBuffer buffer : buffers) left -= buffer.remaining();
-    if (left >= 0) {
-      whole.onNext(buffers);
+    for (ByteBuffer buffer : buffers) {
+      int kept = Math.min(beginning.remaining(), buffer.remaining());
+      beginning.put(buffer.slice().limit(kept));
+      left -= buffer.remaining();
+    }
+    if (left < 0) {
+      subscription.cancel();
+      whole = null;
+      body.complete(new Body(begun(), true));
       return;
     }
-    subscription.cancel();
-    whole.onError(new IOException("the reply is longer than " + LIMIT_MIB + " MiB"));
+    if (whole != null && Body.isMarkup(begun())) whole = null;
+    if (whole != null) whole.onNext(buffers);
+  }
+
+  private byte[] begun() {
+    return Arrays.copyOf(beginning.array(), beginning.position());
   }
 
   @Override
   public void onError(Throwable failure) {
-    whole.onError(failure);
+    body.completeExceptionally(failure);
   }
 
   @Override
   public void onComplete() {
-    if (left >= 0) whole.onComplete();
+    if (left < 0) return;
+    if (whole == null) {
+      body.complete(new Body(begun(), false));
+      return;
+    }
+    whole.onComplete();
+    whole.getBody().thenAccept(bytes -> body.complete(new Body(bytes, false)));
   }
 }

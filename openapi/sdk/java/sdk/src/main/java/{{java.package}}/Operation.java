@@ -11,4 +11,15 @@ import java.util.List;
  * @param output the type of its output
  * @param members those that every output has
  */
-record Operation<T>(String id, String path, boolean writes, Class<T> output, List<String> members) {}
+record Operation<T>(String id, String path, boolean writes, Class<T> output, List<String> members) {
+  /**
+   * An operation by its id. One that this library doesn't know may write, so it is sent as a write.
+   *
+   * @throws IllegalArgumentException if no operation can have this id
+   */
+  static <T> Operation<T> named(String id, Class<T> output) {
+    Operation<?> known = Operations.BY_ID.get(Checks.operation(id));
+    if (known == null) return new Operation<>(id, "/api/trpc/" + id, true, output, List.of());
+    return new Operation<>(id, known.path, known.writes, output, known.members);
+  }
+}

@@ -3,7 +3,6 @@ package {{java.package}};
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -13,16 +12,18 @@ import java.util.stream.StreamSupport;
  * @param <T> the type of the records
  */
 public final class Records<T> implements Iterable<T> {
-  private final Supplier<? extends Page<T>> first;
+  private final Pages<? extends Page<T>> pages;
+  private final long most;
 
-  Records(Supplier<? extends Page<T>> first) {
-    this.first = first;
+  Records(Pages<? extends Page<T>> pages, long most) {
+    this.pages = pages;
+    this.most = most;
   }
 
   /**
    * The records, one after another.
    *
-   * @return an iterator that throws a {@link GatewayError} after the records that came before it
+   * @return an iterator that throws a {@link GatewayException} after the records that came before it
    */
   @Override
   public Iterator<T> iterator() {
@@ -32,22 +33,23 @@ public final class Records<T> implements Iterable<T> {
   /**
    * The records, one after another.
    *
-   * @return a sequential stream that throws a {@link GatewayError} after the records that came before it
+   * @return a sequential stream that throws a {@link GatewayException} after the records that came before it
    */
   public Stream<T> stream() {
     return StreamSupport.stream(spliterator(), false);
   }
 
   private final class Walk implements Iterator<T> {
-    private Page<T> page;
+    private final Iterator<? extends Page<T>> following = pages.iterator();
     private Iterator<T> items = Collections.emptyIterator();
+    private long left = most;
 
     @Override
     public boolean hasNext() {
+      if (left == 0) return false;
       while (!items.hasNext()) {
-        if (page != null && !page.hasNextPage()) return false;
-        page = page == null ? first.get() : page.nextPage();
-        items = page.getItems().iterator();
+        if (!following.hasNext()) return false;
+        items = following.next().getItems().iterator();
       }
       return true;
     }
@@ -55,6 +57,7 @@ public final class Records<T> implements Iterable<T> {
     @Override
     public T next() {
       if (!hasNext()) throw new NoSuchElementException();
+      left--;
       return items.next();
     }
   }

@@ -17,8 +17,6 @@ final class Retries {
   /** A wait that would surprise in a library. */
   private static final Duration TOO_LONG = Duration.ofSeconds(60);
 
-  /** More seconds than anyone waits, and fewer than a long holds. */
-
   private static final double FIRST_WAIT_SECONDS = 0.5;
   private static final double LONGEST_WAIT_SECONDS = 8;
   private static final double JITTER = 0.25;
@@ -27,18 +25,20 @@ final class Retries {
   private Retries() {}
 
   /** How long to wait before trying again; empty if that is of no use. */
-  static Optional<Duration> waitAfter(GatewayError error, int attempts) {
+  static Optional<Duration> waitAfter(GatewayException error, int attempts) {
     if (!isWorthwhile(error)) return Optional.empty();
-    Optional<Duration> asked = error instanceof ApiError ? ((ApiError) error).retryAfter() : Optional.empty();
+    Optional<Duration> asked = error instanceof ApiException ? ((ApiException) error).retryAfter() : Optional.empty();
     return asked.isEmpty() ? Optional.of(backoff(attempts)) : asked.filter(wait -> wait.compareTo(TOO_LONG) < 0);
   }
 
-  private static boolean isWorthwhile(GatewayError error) {
-    if (error instanceof ApiConnectionError) return !Causes.has(error, CertificateException.class);
-    return error instanceof ApiError && isWorthwhile((ApiError) error);
+  private static boolean isWorthwhile(GatewayException error) {
+    if (error instanceof ApiConnectionException) {
+      return !Causes.has(error, CertificateException.class) && !Causes.has(error, ProxyRefusal.class);
+    }
+    return error instanceof ApiException && isWorthwhile((ApiException) error);
   }
 
-  private static boolean isWorthwhile(ApiError error) {
+  private static boolean isWorthwhile(ApiException error) {
     String asked = error.headers().firstValue("X-Should-Retry").orElse("");
     if (asked.equalsIgnoreCase("true")) return true;
     if (asked.equalsIgnoreCase("false")) return false;

@@ -1,6 +1,7 @@
 package {{java.package}};
 
 import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.net.ConnectException;
 import java.net.http.HttpHeaders;
 import java.nio.channels.UnresolvedAddressException;
@@ -16,9 +17,18 @@ final class Texts {
     return " Is " + attempt.origin() + " a content gateway?";
   }
 
-  /** {@code  (request 019a…)}, or nothing. */
-  static String request(String id) {
-    return id == null ? "" : " (request " + id + ")";
+  /** {@code  (request 019a…, after 3 attempts)}, or what there is of it. */
+  static String tail(Attempt attempt, String requestId) {
+    String request = requestId == null ? "" : "request " + requestId;
+    String after = attempt.number() == 1 ? "" : "after " + attempt.count();
+    String both = request + (request.isEmpty() || after.isEmpty() ? "" : ", ") + after;
+    return both.isEmpty() ? "" : " (" + both + ")";
+  }
+
+  /** {@code  Retry after 61 s.}, or nothing. */
+  static String retry(Duration wait) {
+    if (wait == null || wait.isZero()) return "";
+    return " Retry after " + (wait.getSeconds() + (wait.getNano() > 0 ? 1 : 0)) + " s.";
   }
 
   /** {@code text/html}, or nothing. */
@@ -30,6 +40,12 @@ final class Texts {
   /** {@code 0.2 s}. */
   static String seconds(Duration duration) {
     return BigDecimal.valueOf(duration.toNanos(), 9).stripTrailingZeros().toPlainString() + " s";
+  }
+
+  /** {@code 0.41 s}, to a hundredth. */
+  static String roundedSeconds(Duration duration) {
+    BigDecimal seconds = BigDecimal.valueOf(duration.toNanos(), 9).setScale(2, RoundingMode.HALF_UP);
+    return seconds.stripTrailingZeros().toPlainString() + " s";
   }
 
   /** The cause in one line: what the innermost that says something says. Some of java.net.http say nothing. */

@@ -2,17 +2,13 @@ package {{java.package}};
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.net.URI;
-import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
@@ -23,41 +19,53 @@ final class Transport {
   private static final String USER_AGENT =
       "{{product}}-java/{{version}} (contract {{contract}}; java " + System.getProperty("java.version") + ")";
 
-  /** Where replies are read and callers told. Never on the thread that times all futures of the program: they may block. */
-  private static final ExecutorService WORKERS =
-      Executors.newCachedThreadPool(
-          task -> {
-            Thread thread = new Thread(task, "{{product}}");
-            thread.setDaemon(true);
-            return thread;
-          });
-
   private final String baseUrl;
   private final String apiKey;
+  private final String userAgent;
   private final CallOptions defaults;
-  private final HttpClient ownClient;
-  private final Map<Duration, HttpClient> clients = new ConcurrentHashMap<>();
+  private final Connections connections;
+  private final String proxyAuthorization;
+  private final AttemptHooks hooks;
   private final GatewayClock clock;
 
   /**
    * @param apiKey null for none
+   * @param appName null for none
    * @param defaults with timeouts and retries
-   * @param ownClient null for the library's
+   * @throws IllegalArgumentException if the environment names a wrong proxy
    */
-  Transport(String baseUrl, String apiKey, CallOptions defaults, HttpClient ownClient, GatewayClock clock) {
+  Transport(
+      String baseUrl,
+      String apiKey,
+      String appName,
+      CallOptions defaults,
+      Connections connections,
+      AttemptHooks hooks,
+      GatewayClock clock) {
     this.baseUrl = baseUrl;
     this.apiKey = apiKey;
     this.defaults = defaults;
-    this.ownClient = ownClient;
+    this.connections = connections;
+    this.hooks = hooks;
     this.clock = clock;
+    userAgent = appName == null ? USER_AGENT : USER_AGENT + " " + appName;
+    proxyAuthorization = connections.proxyAuthorizationFor(URI.create(baseUrl)).orElse(null);
   }
 
   GatewayClock clock() {
     return clock;
   }
 
+  AttemptHooks hooks() {
+    return hooks;
+  }
+
+  boolean hasKey() {
+    return apiKey != null;
+  }
+
   Executor executor() {
-    return ownClient == null ? WORKERS : ownClient.executor().orElse(WORKERS);
+    return connections.executor();
   }
 
   /** {@code http://host:port}. */
@@ -110,44 +118,32 @@ final class Transport {
   }
 
   /** Sends one attempt. Its future fails with a TimeoutException when the whole reply isn't there in time. */
-  CompletableFuture<HttpResponse<byte[]>> send(String path, byte[] body, CallOptions options, int retries) {
-    CompletableFuture<HttpResponse<byte[]>> sent =
-        clientFor(options).sendAsync(request(path, body, options, retries), reply -> new LimitedBody());
-    return Futures.<HttpResponse<byte[]>, HttpResponse<byte[]>>map(sent, reply -> reply)
+  CompletableFuture<HttpResponse<Body>> send(String path, byte[] body, CallOptions options, int retries) {
+    CompletableFuture<HttpResponse<Body>> sent =
+        connections.clientFor(options).sendAsync(request(path, body, options, retries), reply -> new LimitedBody());
+    return Futures.<HttpResponse<Body>, HttpResponse<Body>>map(sent, reply -> reply)
         .orTimeout(options.timeout.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   /** How long it may take to connect. */
   Duration connectTimeout(CallOptions options) {
-    return clientFor(options).connectTimeout().orElse(options.connectTimeout);
+    return connections.clientFor(options).connectTimeout().orElse(options.connectTimeout);
   }
 
   private HttpRequest request(String path, byte[] body, CallOptions options, int retries) {
     Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     headers.put("Content-Type", "application/json");
     headers.put("Accept", "application/json");
-    headers.put("User-Agent", USER_AGENT);
+    headers.put("User-Agent", userAgent);
     if (apiKey != null) headers.put("Authorization", "Bearer " + apiKey);
+    if (proxyAuthorization != null) headers.put("Proxy-Authorization", proxyAuthorization);
     if (retries > 0) headers.put("X-Retry-Count", Integer.toString(retries));
     headers.putAll(options.headers);
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(baseUrl + path)).POST(HttpRequest.BodyPublishers.ofByteArray(body));
+    URI uri = URI.create(baseUrl + path);
+    HttpRequest.Builder request = HttpRequest.newBuilder(uri).POST(HttpRequest.BodyPublishers.ofByteArray(body));
     headers.forEach(request::setHeader);
+    connections.versionFor(uri).ifPresent(request::version);
     return request.build();
-  }
-
-  private HttpClient clientFor(CallOptions options) {
-    return ownClient != null ? ownClient : clients.computeIfAbsent(options.connectTimeout, this::newClient);
-  }
-
-  private HttpClient newClient(Duration connectTimeout) {
-    // Without TLS, HTTP/2 is reached by an upgrade that few servers take.
-    boolean secure = baseUrl.regionMatches(true, 0, "https:", 0, 6);
-    return HttpClient.newBuilder()
-        .version(secure ? HttpClient.Version.HTTP_2 : HttpClient.Version.HTTP_1_1)
-        .connectTimeout(connectTimeout)
-        .executor(WORKERS)
-        .build();
   }
 
   @Override

@@ -4,10 +4,10 @@ import java.net.http.HttpHeaders;
 import java.time.Duration;
 
 /** Status 500 or more: something is wrong on the side of the service. */
-public final class ServerError extends ApiError {
+public final class ServerException extends ApiException {
   private static final long serialVersionUID = 1L;
 
-  ServerError(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+  ServerException(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     super(attempt, status, headers, failure, retryAfter);
   }
 }

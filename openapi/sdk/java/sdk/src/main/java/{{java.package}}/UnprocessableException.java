@@ -4,10 +4,10 @@ import java.net.http.HttpHeaders;
 import java.time.Duration;
 
 /** Status 422: the idempotency key was used before, with another input. */
-public final class UnprocessableError extends ApiError {
+public final class UnprocessableException extends ApiException {
   private static final long serialVersionUID = 1L;
 
-  UnprocessableError(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+  UnprocessableException(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     super(attempt, status, headers, failure, retryAfter);
   }
 }

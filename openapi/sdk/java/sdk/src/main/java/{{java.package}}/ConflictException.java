@@ -4,10 +4,10 @@ import java.net.http.HttpHeaders;
 import java.time.Duration;
 
 /** Status 409: something else is going on with the same. */
-public final class ConflictError extends ApiError {
+public final class ConflictException extends ApiException {
   private static final long serialVersionUID = 1L;
 
-  ConflictError(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+  ConflictException(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     super(attempt, status, headers, failure, retryAfter);
   }
 }

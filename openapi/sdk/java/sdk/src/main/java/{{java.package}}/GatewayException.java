@@ -3,7 +3,7 @@ package {{java.package}};
 import java.util.Optional;
 
 /** A call that failed: the base of all errors but those of cancelled calls and wrong arguments. */
-public abstract class GatewayError extends RuntimeException {
+public abstract class GatewayException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   /** What was called. */
@@ -13,7 +13,7 @@ public abstract class GatewayError extends RuntimeException {
   /** The key of a write, or null. */
   private final String idempotencyKey;
 
-  GatewayError(Attempt attempt, String message, Throwable cause) {
+  GatewayException(Attempt attempt, String message, Throwable cause) {
     super(message, cause);
     operation = attempt.operation();
     attempts = attempt.number();

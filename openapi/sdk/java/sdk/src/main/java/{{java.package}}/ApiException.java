@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** A failure that the service answered. Branch on its type, or on {@link #reason()}. */
-public class ApiError extends GatewayError {
+public class ApiException extends GatewayException {
   private static final long serialVersionUID = 1L;
   private static final int ISSUES_SHOWN = 10;
 
@@ -19,28 +19,28 @@ public class ApiError extends GatewayError {
   private final transient Failure failure;
   private final transient HttpHeaders headers;
 
-  ApiError(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
-    super(attempt, textOf(attempt, status, headers, failure), null);
+  ApiException(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+    super(attempt, textOf(attempt, status, headers, failure, retryAfter), null);
     this.status = status;
     this.headers = headers;
     this.failure = failure;
     this.retryAfter = retryAfter;
   }
 
-  static ApiError of(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
+  static ApiException of(Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     return switch (status) {
-      case 400 -> new BadRequestError(attempt, status, headers, failure, retryAfter);
-      case 401 -> new AuthenticationError(attempt, status, headers, failure, retryAfter);
-      case 403 -> new PermissionDeniedError(attempt, status, headers, failure, retryAfter);
-      case 404 -> new NotFoundError(attempt, status, headers, failure, retryAfter);
-      case 409 -> new ConflictError(attempt, status, headers, failure, retryAfter);
-      case 413 -> new PayloadTooLargeError(attempt, status, headers, failure, retryAfter);
-      case 422 -> new UnprocessableError(attempt, status, headers, failure, retryAfter);
-      case 429 -> new RateLimitError(attempt, status, headers, failure, retryAfter);
+      case 400 -> new BadRequestException(attempt, status, headers, failure, retryAfter);
+      case 401 -> new AuthenticationException(attempt, status, headers, failure, retryAfter);
+      case 403 -> new PermissionDeniedException(attempt, status, headers, failure, retryAfter);
+      case 404 -> new NotFoundException(attempt, status, headers, failure, retryAfter);
+      case 409 -> new ConflictException(attempt, status, headers, failure, retryAfter);
+      case 413 -> new PayloadTooLargeException(attempt, status, headers, failure, retryAfter);
+      case 422 -> new UnprocessableException(attempt, status, headers, failure, retryAfter);
+      case 429 -> new RateLimitException(attempt, status, headers, failure, retryAfter);
       default ->
           status >= 500
-              ? new ServerError(attempt, status, headers, failure, retryAfter)
-              : new ApiError(attempt, status, headers, failure, retryAfter);
+              ? new ServerException(attempt, status, headers, failure, retryAfter)
+              : new ApiException(attempt, status, headers, failure, retryAfter);
     };
   }
 
@@ -134,20 +134,28 @@ public class ApiError extends GatewayError {
     return headers;
   }
 
-  private static String textOf(Attempt attempt, int status, HttpHeaders headers, Failure failure) {
+  private static String textOf(
+      Attempt attempt, int status, HttpHeaders headers, Failure failure, Duration retryAfter) {
     String head = "%s: %d ".formatted(attempt.operation(), status);
-    String id = Texts.request(failure.requestId());
+    String end = Texts.retry(retryAfter) + Texts.tail(attempt, failure.requestId());
     if (failure.reason() == null) {
       String type = Texts.mediaType(headers).orElse("no content type");
-      return head + "without the gateway's error envelope (" + type + ")." + Texts.isItOne(attempt) + id;
+      return head + "without the gateway's error envelope (" + type + ")." + Texts.isItOne(attempt) + end;
     }
-    String hint = failure.hint() == null ? "" : " Hint: " + failure.hint();
-    return head + failure.reason() + ": " + failure.message() + textOf(failure.issues()) + hint + id;
+    String said = head + failure.reason() + ": " + failure.message();
+    return said + textOf(failure.issues()) + hintOf(attempt, failure) + end;
+  }
+
+  /** The service's hint, unless the library knows better what its caller can do. */
+  private static String hintOf(Attempt attempt, Failure failure) {
+    boolean lacksKey = "KEY_MISSING".equals(failure.reason()) && !attempt.hasKey();
+    String hint = lacksKey ? "Give apiKey, or set {{environment}}_API_KEY." : failure.hint();
+    return hint == null ? "" : " Hint: " + hint;
   }
 
   private static String textOf(List<Issue> issues) {
     if (issues.isEmpty()) return "";
-    String shown = issues.stream().limit(ISSUES_SHOWN).map(ApiError::textOf).collect(Collectors.joining("; "));
+    String shown = issues.stream().limit(ISSUES_SHOWN).map(ApiException::textOf).collect(Collectors.joining("; "));
     int more = issues.size() - ISSUES_SHOWN;
     return " Issues: " + shown + (more > 0 ? "; and " + more + " more" : "") + ".";
   }

@@ -4,9 +4,8 @@ import java.net.http.HttpHeaders;
 import java.util.Optional;
 
 /** A reply that no content gateway gives: the base URL is wrong, or something stands before the service. */
-public final class UnexpectedReplyError extends GatewayError {
+public final class UnexpectedReplyException extends GatewayException {
   private static final long serialVersionUID = 1L;
-  private static final int BODY_SHOWN = 500;
 
   /** The HTTP status. */
   private final int status;
@@ -14,11 +13,11 @@ public final class UnexpectedReplyError extends GatewayError {
   private final String body;
   private final transient HttpHeaders headers;
 
-  UnexpectedReplyError(Attempt attempt, int status, HttpHeaders headers, String body, String fault, Throwable cause) {
+  UnexpectedReplyException(Attempt attempt, int status, HttpHeaders headers, Body body, String fault, Throwable cause) {
     super(attempt, textOf(attempt, status, headers, fault), cause);
     this.status = status;
     this.headers = headers;
-    this.body = body.substring(0, body.offsetByCodePoints(0, Math.min(BODY_SHOWN, body.codePointCount(0, body.length()))));
+    this.body = body.beginning();
   }
 
   /**
@@ -63,7 +62,7 @@ public final class UnexpectedReplyError extends GatewayError {
     if (location.isPresent()) {
       return head + "to " + location.get() + ", which is not followed: give that base URL if it is right.";
     }
-    String request = Texts.request(headers.firstValue("X-Request-Id").orElse(null));
-    return head + Texts.mediaType(headers).orElse("(no content type)") + fault + "." + Texts.isItOne(attempt) + request;
+    String tail = Texts.tail(attempt, headers.firstValue("X-Request-Id").orElse(null));
+    return head + Texts.mediaType(headers).orElse("(no content type)") + fault + "." + Texts.isItOne(attempt) + tail;
   }
 }
