@@ -182,7 +182,14 @@ for no_proxy, host, direct in (
     for outcome in outcomes({"HTTP_PROXY": proxy_host, "NO_PROXY": no_proxy}, f"http://{host}"):
         assert is_direct(outcome) if direct else outcome == "proxy", (no_proxy, host, outcome)
 
-for address in ("http://me:secret@proxy:port", "socks5://me:secret@proxy", "http://me:secret@", "a b"):
+for address in (
+    "http://me:secret@proxy:port",
+    "http://me:secret@proxy:65536",
+    "http://me:secret@proxy:-1",
+    "socks5://me:secret@proxy",
+    "http://me:secret@",
+    "a b",
+):
     for outcome in outcomes({"HTTPS_PROXY": address}, "https://gateway.invalid"):
         assert isinstance(outcome, ValueError), outcome
         assert str(outcome).startswith("HTTPS_PROXY must be ")
@@ -199,13 +206,25 @@ def faulty(_: AttemptEvent) -> None:
     raise RuntimeError("a hook")
 
 
+class Writes(io.StringIO):
+    """Keeps what is written at once apart: of threads that write in parts, lines would mix."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def write(self, text: str) -> int:
+        self.texts.append(text)
+        return len(text)
+
+
 def logged(level: str, base_url: str, **options: Any) -> list[str]:
-    with contextlib.redirect_stderr(io.StringIO()) as stream:
+    with contextlib.redirect_stderr(Writes()) as stream:
         list(outcomes({"CONTENT_GATEWAY_LOG": level}, base_url, on_attempt=faulty, **options))
-    return re.sub(r"0\.\d\d? s", "0.n s", re.sub(r"\d+ ms", "n ms", stream.getvalue())).splitlines()
+    return [re.sub(r"0\.\d\d? s", "0.n s", re.sub(r"\d+ ms", "n ms", text)) for text in stream.texts]
 
 
-FAILED = "content-gateway: game.getNewest attempt {} in n ms{}"
+FAILED = "content-gateway: game.getNewest attempt {} in n ms{}\n"
 assert logged("debug", "http://127.0.0.1:1", max_retries=1) == 2 * [
     FAILED.format("1: ApiConnectionError", ", again in 0.n s"),
     FAILED.format("2: ApiConnectionError", ""),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 
+import httpx
 from content_gateway import ContentGateway, UnexpectedReplyError, models
 from servers import Gateway, connections, seen, serve
 
@@ -58,3 +59,15 @@ with ContentGateway(here, API_KEY, headers={"X-First": "1"}, app_name="first") a
 info = models.ExtraInfoInput(file_size="1GB", downloads=[models.DownloadInput(name="b", url="c")])
 assert info.to_dict() == {"fileSize": "1GB", "downloads": [{"name": "b", "url": "c"}]}
 assert json.loads(info.to_json()) == info.to_dict()
+
+# Wherever a reply ends too early, also within a number or a character, its JSON is cut off.
+whole = '{"result":{"data":{"json":{"title":"星\\u661f","views":-1.5e+3,"free":true,"tags":[{},null]}}}}'.encode()
+for length in range(1, len(whole)):
+    reply = httpx.Response(200, content=whole[:length], headers={"Content-Type": "application/json"})
+    cut = httpx.Client(transport=httpx.MockTransport(lambda _, reply=reply: reply))
+    try:
+        ContentGateway(here, http_client=cut).call("game.getNewest")
+    except UnexpectedReplyError as error:
+        assert "whose JSON is cut off" in str(error), (whole[:length], error)
+    else:
+        raise AssertionError(f"{length} bytes are read as the whole")

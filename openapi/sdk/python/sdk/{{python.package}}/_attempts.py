@@ -66,8 +66,8 @@ def _line_of(event: AttemptEvent) -> str:
 
 
 def write_to_log(event: AttemptEvent) -> None:
-    """Writes an attempt to standard error, in one line."""
-    print(_line_of(event), file=sys.stderr)
+    """Writes an attempt to standard error, in one line, at once: those of other threads would mix with its parts."""
+    sys.stderr.write(f"{_line_of(event)}\n")
 
 
 def call_hooks(hooks: tuple[AttemptHook, ...], event: AttemptEvent) -> None:

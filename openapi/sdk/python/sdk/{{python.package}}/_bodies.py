@@ -52,7 +52,9 @@ def _fault_of(body: bytes, media_type: str | None, error: Exception | None) -> s
     if _is_nested_too_deeply(body):
         return " whose JSON is nested too deeply"
     if error:
-        return " whose JSON is cut off" if "truncated" in str(error) else " whose JSON is not valid"
+        # Of a number without an end, msgspec says only where it reads no further.
+        is_cut = "truncated" in str(error) or f"(byte {len(body)})" in str(error)
+        return " whose JSON is cut off" if is_cut else " whose JSON is not valid"
     return _NO_ENVELOPE
 
 

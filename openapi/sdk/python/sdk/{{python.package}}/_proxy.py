@@ -12,6 +12,7 @@ from ipaddress import ip_address, ip_network
 import httpx
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LAST_PORT = 65_535
 _HOST = re.compile(r"[\w.:-]+")
 _PORT = re.compile(r":(\d+)$", re.ASCII)
 
@@ -58,6 +59,8 @@ def proxy_for(base_url: httpx.URL) -> httpx.Proxy | None:
         proxy = httpx.URL(text if "://" in text else f"http://{text}")
     except httpx.InvalidURL:
         proxy = httpx.URL("")
-    if proxy.scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(proxy.host):
+    # httpx takes any number for a port.
+    has_port = proxy.port is None or 1 <= proxy.port <= _LAST_PORT
+    if proxy.scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(proxy.host) or not has_port:
         raise ValueError(f"{variable} must be an http or https URL, such as http://proxy.example.com:3128.")
     return httpx.Proxy(proxy)
