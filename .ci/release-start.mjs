@@ -128,7 +128,7 @@ try {
   mkdirSync(clone);
   const files = run(
     'git',
-    ['ls-files', '-z', 'package.json', '.ci', 'src', 'contract', 'openapi', 'migrations', 'docs'],
+    ['ls-files', '-z', 'package.json', '.ci', 'src', 'contract', 'deploy', 'openapi', 'migrations', 'docs'],
     repository,
   );
   for (const file of [...files.split('\0').filter((one) => one !== ''), 'CHANGELOG.md']) {
