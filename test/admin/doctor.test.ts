@@ -2,6 +2,7 @@
  * @engines all
  * @tier fast
  */
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Diagnosis } from '../../src/admin/doctor/check.ts';
 import { release } from '../../src/version.ts';
@@ -90,7 +91,8 @@ describe('doctor', () => {
   });
 
   test('prints a line for each check', async () => {
-    const { stdout } = await runCommand(['doctor'], { env: { DATABASE_URL: app.databaseUrl } });
+    const colored = await runCommand(['doctor'], { env: { DATABASE_URL: app.databaseUrl } });
+    const stdout = stripVTControlCharacters(colored.stdout);
     expect(stdout).toMatch(/^ok {7}server {7}/m);
     expect(stdout).toMatch(/^failure {2}consistency {2}.+\n {22}→ Run `reconcile --fix`\.$/m);
   });

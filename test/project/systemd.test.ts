@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -51,15 +52,27 @@ describe('the command of the unit', () => {
   const WRAPPER = readFileSync('deploy/systemd/content-gateway', 'utf8');
   const constant = (name: string): string => new RegExp(`^const ${name} = '(.*)';$`, 'm').exec(WRAPPER)?.[1] ?? '';
   /** An account that nobody has, as systemd makes them. */
-  const UID = 61_234;
-  const isRoot = process.getuid?.() === 0;
+  const STRANGER = 61_234;
+  const own = process.getuid?.() ?? 0;
+
+  /** The account of the service: another one where that can be had, and can reach this checkout. */
+  const accountFor = (node: string): number => {
+    if (own !== 0) return own;
+    const script = `require('node:fs').readFileSync(${JSON.stringify(join(process.cwd(), 'package.json'))})`;
+    const { status } = spawnSync(node, ['-e', script], { uid: STRANGER, gid: STRANGER, cwd: '/' });
+    return status === 0 ? STRANGER : own;
+  };
 
   let folder: string;
+  let account: number;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'content-gateway-unit-'));
     chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'state'));
-    if (isRoot) chownSync(join(folder, 'state'), UID, UID);
+    // The folder of this Node.js may be closed to other accounts.
+    copyFileSync(process.execPath, join(folder, 'node'));
+    account = accountFor(join(folder, 'node'));
+    chownSync(join(folder, 'state'), account, account === own ? (process.getgid?.() ?? 0) : account);
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -73,7 +86,7 @@ describe('the command of the unit', () => {
       .replace(constant('MIGRATE_SETTINGS'), at('migrate.env'))
       .replace('dist/src/cli.js', program ?? '$&');
     writeFileSync(at('content-gateway'), text);
-    const { status, stdout, stderr } = spawnSync(process.execPath, [at('content-gateway'), ...args], {
+    const { status, stdout, stderr } = spawnSync(at('node'), [at('content-gateway'), ...args], {
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], ...env },
       cwd: folder,
@@ -136,6 +149,6 @@ describe('the command of the unit', () => {
     const { status, stdout, stderr } = run(['users', 'create', '--nickname', 'Ada Ōno']);
     expect([status, stderr]).toEqual([0, `database: sqlite:${at('state')}/content.db\n`]);
     expect(stdout).toMatch(/^[\da-f-]{36}\n$/);
-    expect(statSync(at('state/content.db')).uid).toBe(isRoot ? UID : process.getuid?.());
+    expect(statSync(at('state/content.db')).uid).toBe(account);
   });
 });
