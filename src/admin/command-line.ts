@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { auditCommand } from './commands/access/audit.ts';
-import { backupCommand, restoreCommand } from './commands/database/backup.ts';
+import { backupCommand } from './commands/database/backup.ts';
 import { beginCall, CommandError, type CommonOptions, PROGRAM } from './commands/shared/common.ts';
 import { doctorCommand } from './commands/database/doctor.ts';
 import { faultsOf } from './commands/shared/faults.ts';
@@ -15,6 +15,7 @@ import { gamesCommand, imagesCommand } from './commands/content/records.ts';
 import { reconcileCommand } from './commands/database/reconcile.ts';
 import { reindexCommand } from './commands/database/reindex.ts';
 import { seedCommand } from './commands/content/seed.ts';
+import { restoreCommand } from './commands/database/restore.ts';
 import { serveCommand } from './commands/serve.ts';
 import { statusCommand } from './commands/database/status.ts';
 import { tagsCommand } from './commands/content/tags.ts';

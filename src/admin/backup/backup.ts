@@ -1,9 +1,10 @@
-import { accessSync, constants, lstatSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { accessSync, constants, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { copyDatabase, inspect } from '../../db/sqlite/files/copy.ts';
 import { checkInspection, schemaFaultsIn } from './check.ts';
 import { BackupError, faultOf } from './errors.ts';
 import { companionsOf, isSame, withPartial } from './partial.ts';
+import { checkPlace } from './target.ts';
 
 export interface BackupOptions {
   /** The file of the database. */
@@ -28,14 +29,9 @@ export interface BackupResult {
 
 /** @throws BackupError when no backup can be put there */
 const checkTarget = ({ database, file, isForced }: BackupOptions): void => {
-  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory()) {
-    throw new BackupError(`There is no folder ${dirname(file)}: make it first.`);
-  }
-  const there = lstatSync(file, { throwIfNoEntry: false });
-  if (there?.isDirectory()) throw new BackupError(`${file} is a folder: name a file in it.`);
   const isDatabase = [database, ...companionsOf(database)].some((path) => isSame(path, file));
   if (isDatabase) throw new BackupError(`${file} is the database itself: choose another name.`);
-  if (there && !isForced) throw new BackupError(`${file} exists: choose another name, or replace it with --force.`);
+  checkPlace(file, isForced);
   const [beside] = companionsOf(file);
   if (beside !== undefined) {
     throw new BackupError(

@@ -1,76 +1,65 @@
-import { statSync } from 'node:fs';
-import { Command, Option } from 'commander';
-import type { BackupOptions, BackupResult } from '../../backup/backup.ts';
-import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
+import { basename } from 'node:path';
+import { Command, InvalidArgumentError } from 'commander';
+import type { BackupResult } from '../../backup/backup.ts';
+import type { DumpResult } from '../../backup/dump/dump.ts';
+import type { Series } from '../../backup/target.ts';
 import { recordBackup, systemActor } from '../../../audit/log.ts';
 import type { Config } from '../../../config/config.ts';
-import { sqliteFile } from '../../../db/address.ts';
-import {
-  assertThere,
-  CommandError,
-  examples,
-  PROGRAM,
-  readSettings,
-  tellDatabase,
-  withConnection,
-} from '../shared/common.ts';
+import { serverAddresses } from '../../../db/address.ts';
+import { assertThere, CommandError, examples, readSettings, tellDatabase, withConnection } from '../shared/common.ts';
 import { note, print, printJsonLines } from '../shared/output.ts';
-import { withProgress } from '../shared/progress.ts';
+import { databaseFile, knownMigrations, withCopyProgress } from './sqlite-file.ts';
 
-const IN_MEMORY = ':memory:';
-const MIB = 2 ** 20;
+interface Options {
+  force?: boolean;
+  keep?: number;
+  then?: string;
+  json?: true;
+}
 
-/** The file of the database. @throws CommandError when there is none; `instead` says what to use for one on a server */
-const databaseFile = ({ databaseUrl }: Config, instead: string): string => {
-  if (!databaseUrl.startsWith('sqlite:')) {
-    throw new CommandError(
-      `DATABASE_URL names a server, which has its own tools: use ${instead} (see docs/backup.md).`,
-    );
-  }
-  const file = sqliteFile(databaseUrl);
-  if (file === IN_MEMORY) throw new CommandError('The database is in memory only: there is no file.');
-  return file;
+type Result = BackupResult | DumpResult;
+
+const readKeep = (text: string): number => {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1) throw new InvalidArgumentError('It must be a whole number from 1 on.');
+  return number;
 };
 
-/** Loads the modules of the backup on demand: they take longer to load than the rest of the command line. */
-const load = async () => {
-  const { backUp } = await import('../../backup/backup.ts');
-  const { checkBackup, restore } = await import('../../backup/restore.ts');
-  const { sizeOf } = await import('../../backup/errors.ts');
-  const { migrations } = await import('../../../../migrations/index.ts');
-  return { backUp, checkBackup, restore, sizeOf, known: migrations.map(({ name }) => name) };
-};
+const isServer = ({ databaseUrl }: Config): boolean => !databaseUrl.startsWith('sqlite:');
 
-/** Runs `work`, which copies the file `source`, and shows how far it is. */
-const withCopyProgress = <T>(
-  source: string,
-  work: (onProgress: BackupOptions['onProgress']) => Promise<T>,
-): Promise<T> => {
-  const mebibytes = Math.ceil((statSync(source, { throwIfNoEntry: false })?.size ?? 0) / MIB);
-  return withProgress(
-    mebibytes,
-    (advance) => {
-      let shown = 0;
-      return work((done, total) => {
-        const copied = Math.floor((done / total) * mebibytes);
-        advance(copied - shown);
-        shown = copied;
-      });
-    },
-    'MiB',
+/** The name and the ending of the backups that get their names from this command. */
+const namingOf = (config: Config): Omit<Series, 'folder'> =>
+  isServer(config)
+    ? { name: serverAddresses(config.databaseUrl)[0]?.database ?? '', ending: '.sql.gz' }
+    : { name: basename(databaseFile(config)).replace(/\.(?:db|sqlite3?)$/, ''), ending: '.db' };
+
+const warnOfSchemaFaults = (schemaFaults: readonly string[]): void =>
+  note(`warning: restore will refuse this backup, for what is in the database: ${schemaFaults.join('; ')}.`);
+
+const copy = async (config: Config, file: string, isForced: boolean): Promise<BackupResult> => {
+  const database = databaseFile(config);
+  const [{ backUp }, known] = await Promise.all([import('../../backup/backup.ts'), knownMigrations()]);
+  return withCopyProgress(database, (onProgress) =>
+    backUp({ database, file, isForced, known, onProgress, onSchemaFaults: warnOfSchemaFaults }),
   );
 };
 
-const printBackup = ({ file, bytes, migration }: BackupResult, sizeOf: (bytes: number) => string): void => {
-  print(file);
-  note(`Backed up and checked: ${sizeOf(bytes)}, tables as of ${migration}.`);
+const dumpInto = async (config: Config, file: string, isForced: boolean): Promise<DumpResult> => {
+  const { dump } = await import('../../backup/dump/dump.ts');
+  const { result, lacksPosition } = await withConnection(
+    config,
+    (db) => dump(db, { url: config.databaseUrl, file, isForced }),
+    { isTold: true },
+  );
+  if (lacksPosition !== undefined) note(`warning: the dump names no position in the binary log: ${lacksPosition}.`);
+  return result;
 };
 
 /**
  * Records a backup in the audit log of the database, from which a metric reads its time. A database that takes no writes
  * can be backed up all the same.
  */
-const recordIn = async (config: Config, result: BackupResult): Promise<void> => {
+const recordIn = async (config: Config, result: Result): Promise<void> => {
   try {
     await withConnection(config, (db) => recordBackup(db, systemActor(), result), { isTold: true });
   } catch {
@@ -78,78 +67,68 @@ const recordIn = async (config: Config, result: BackupResult): Promise<void> => 
   }
 };
 
-const warnOfSchemaFaults = (schemaFaults: readonly string[]): void =>
-  note(`warning: restore will refuse this backup, for what is in the database: ${schemaFaults.join('; ')}.`);
+const pruneIn = async (series: Series, file: string, keep: number): Promise<void> => {
+  const { prune } = await import('../../backup/retention.ts');
+  for (const old of prune(series, file, keep)) note(`Deleted ${old}`);
+};
+
+/** Has the shell run what comes after a backup. @throws BackupError when that fails */
+const follow = async (command: string, { file }: Result): Promise<void> => {
+  const { runHook } = await import('../../backup/hook.ts');
+  await runHook(command, file, (text) => process.stderr.write(text));
+};
+
+const printBackup = async ({ file, bytes, migration }: Result): Promise<void> => {
+  const { sizeOf } = await import('../../backup/errors.ts');
+  print(file);
+  note(`Backed up and checked: ${sizeOf(bytes)}, tables as of ${migration}.`);
+};
+
+const backUpTo = async (path: string, { force = false, keep, then, json }: Options): Promise<void> => {
+  const config = readSettings();
+  const { targetOf } = await import('../../backup/target.ts');
+  const { file, series } = targetOf(path, namingOf(config), new Date());
+  if (keep !== undefined && !series) {
+    throw new CommandError('--keep needs a folder, in which this command names the files.', 2);
+  }
+  assertThere(config);
+  tellDatabase(config.databaseUrl);
+  const result = await (isServer(config) ? dumpInto(config, file, force) : copy(config, file, force));
+  // Before what comes after: the disk must not fill up for as long as that fails.
+  if (series && keep !== undefined) await pruneIn(series, result.file, keep);
+  if (then) await follow(then, result);
+  await recordIn(config, result);
+  if (json) printJsonLines([result]);
+  else await printBackup(result);
+};
 
 export const backupCommand = (): Command =>
   new Command('backup')
-    .summary('write a checked copy of the SQLite database into a file')
+    .summary('write a checked copy of the database into a file')
     .description(
-      'Copies the SQLite database of DATABASE_URL, as it is at one moment, into a file that only its owner can read, and ' +
-        'prints its path. Safe while the service runs and writes. The file appears under its name when all of it is on ' +
-        'the disk and has passed the checks: every page, every reference between rows, and that this version knows its ' +
-        'tables. For MySQL and MariaDB see docs/backup.md.',
+      'Copies the database of DATABASE_URL, as it is at one moment, into a file that only its owner can read, and prints ' +
+        'its path. Safe while the service runs and writes. An SQLite database is copied by itself; a MySQL or MariaDB is ' +
+        'dumped by mysqldump or mariadb-dump, compressed if the name ends in .gz. The file appears under its name when ' +
+        'all of it is on the disk and has passed the checks. The audit log records it, and metrics tell its age.',
     )
-    .argument('<file>', 'the file to write')
+    .argument('<place>', 'the file to write, or a folder, in which the file gets the name and the time of the database')
     .option('--force', 'replace the file if it exists')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('backup content-backup.db', 'backup content-backup.db --force --json'))
-    .action(async (file: string, { force = false, json }: { force?: boolean; json?: true }) => {
-      const config = readSettings();
-      const database = databaseFile(config, 'mariadb-dump --single-transaction or mysqldump --single-transaction');
-      assertThere(config);
-      tellDatabase(config.databaseUrl);
-      const { backUp, sizeOf, known } = await load();
-      const result = await withCopyProgress(database, (onProgress) =>
-        backUp({ database, file, isForced: force, known, onProgress, onSchemaFaults: warnOfSchemaFaults }),
-      );
-      await recordIn(config, result);
-      if (json) printJsonLines([result]);
-      else printBackup(result, sizeOf);
-    });
-
-const nextStep = ({ pending }: CheckResult, { autoMigrate }: Config): string => {
-  if (pending.length === 0) return 'Its tables are those of this version.';
-  const lacks = `It is of an older version and lacks ${pending.join(', ')}`;
-  return autoMigrate ? `${lacks}: the next start migrates it.` : `${lacks}. Run: ${PROGRAM} migrate`;
-};
-
-const printRestore = (result: RestoreResult, config: Config): void => {
-  print(result.database);
-  note(result.kept === null ? 'There was no database before.' : `The database that was there is now ${result.kept}`);
-  note(nextStep(result, config));
-};
-
-const printCheck = (result: CheckResult, config: Config): void => {
-  print(result.file);
-  note(`It is whole. ${nextStep(result, config)}`);
-};
-
-export const restoreCommand = (): Command =>
-  new Command('restore')
-    .summary('put a backup in the place of the SQLite database')
-    .description(
-      'Checks a backup and puts a copy of it in the place of the SQLite database of DATABASE_URL, whose service must be ' +
-        'stopped: it refuses while any process has the database open. The database that was there is kept beside it, ' +
-        'under a name that it prints. Backups of older versions are migrated afterwards as any database is. For MySQL ' +
-        'and MariaDB see docs/backup.md.',
+    .option(
+      '--keep <number>',
+      'delete the oldest backups of that name in the folder, so that so many are left',
+      readKeep,
     )
-    .argument('<file>', 'the backup')
-    .addOption(new Option('--check', 'change nothing: only check the backup'))
+    .option(
+      '--then <command>',
+      'have the shell run this afterwards, with the path of the file in $BACKUP_FILE; if it fails, so does the backup',
+    )
     .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('restore content-backup.db', 'restore content-backup.db --check'))
-    .action(async (file: string, { check, json }: { check?: true; json?: true }) => {
-      const config = readSettings();
-      const database = databaseFile(config, 'the client mariadb or mysql');
-      const { checkBackup, restore, known } = await load();
-      if (check) {
-        const result = await checkBackup(file, known);
-        if (json) printJsonLines([result]);
-        else printCheck(result, config);
-        return;
-      }
-      tellDatabase(config.databaseUrl);
-      const result = await withCopyProgress(file, (onProgress) => restore({ database, file, known, onProgress }));
-      if (json) printJsonLines([result]);
-      else printRestore(result, config);
-    });
+    .addHelpText(
+      'after',
+      examples(
+        'backup content-backup.db',
+        'backup /var/backups/content --keep 14',
+        `backup /var/backups/content --keep 14 --then 'rsync "$BACKUP_FILE" backup.example.com:'`,
+      ),
+    )
+    .action(backUpTo);

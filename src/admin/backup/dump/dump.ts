@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { serverAddresses } from '../../../db/address.ts';
+import type { Database } from '../../../db/database.ts';
+import { Hosts } from '../../../db/mysql/hosts.ts';
+import { BackupError, faultOf } from '../errors.ts';
+import { withPartial } from '../partial.ts';
+import { checkPlace } from '../target.ts';
+import { type Kind, withCredentials } from './credentials.ts';
+import { inspectDump, type Position } from './inspect.ts';
+import { dumpArguments, type DumpTool, findTool, toolEnvironment } from './tool.ts';
+
+export interface DumpOptions {
+  /** The address of the database. */
+  url: string;
+  /** The file that the dump becomes; compressed if its name ends in `.gz`. */
+  file: string;
+  /** Whether it takes the place of another. */
+  isForced: boolean;
+}
+
+/** A dump, and why it names no position in a binary log that there is. */
+export interface Dumped {
+  result: DumpResult;
+  lacksPosition: string | undefined;
+}
+
+export interface DumpResult {
+  file: string;
+  bytes: number;
+  /** The migration that its tables are at. */
+  migration: string;
+  /** The moment of the dump in the binary log of the server; null where the server has none. */
+  position: Position | null;
+}
+
+/** The last words of a tool that failed. */
+const MOST_WORDS = 2000;
+
+/** Dumps a database into a file. @throws BackupError with the words of the tool when it fails */
+const write = async (tool: DumpTool, args: readonly string[], file: string, isGzip: boolean): Promise<void> => {
+  const child = spawn(tool.program, args, { env: toolEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  let words = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-MOST_WORDS)));
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  const output = createWriteStream(file);
+  try {
+    await (isGzip ? pipeline(child.stdout, createGzip(), output) : pipeline(child.stdout, output));
+  } catch (error) {
+    child.kill();
+    await ended;
+    throw error;
+  }
+  const [code] = await ended;
+  if (code !== 0) throw new BackupError(`${tool.program} failed: ${words.trim() || `status ${code}`}`);
+};
+
+/** The server that the service would use now. */
+const locate = async (url: string) => {
+  const hosts = new Hosts(serverAddresses(url), { needsPrimary: true });
+  try {
+    return (await hosts.locate()).address;
+  } finally {
+    hosts.close();
+  }
+};
+
+/** Checks that all tables are in a dump: a tool leaves out those that its account may not read. @throws BackupError */
+const checkTables = async (db: Database, tables: readonly string[]): Promise<string> => {
+  const applied = await db.appliedMigrations();
+  const pending = await db.pendingMigrations();
+  const due = pending.length > 0 ? [] : db.dataSource.entityMetadatas.map(({ tableName }) => tableName);
+  const missing = ['migrations', ...due].filter((name) => !tables.includes(name));
+  if (missing.length > 0) {
+    throw new BackupError(
+      `The dump lacks ${missing.join(', ')}: the account may not read all tables, or the database is not the service's.`,
+    );
+  }
+  return applied.at(-1) ?? '';
+};
+
+/**
+ * Dumps the database of a server, as it is at one moment, into a file: read again from the disk to its end, and under its name
+ * only when all of it is there. Others may read and write the database meanwhile. @throws BackupError, AppError
+ */
+export const dump = async (db: Database, { url, file: given, isForced }: DumpOptions): Promise<Dumped> => {
+  const file = resolve(given);
+  checkPlace(file, isForced);
+  const server = db.dialect.engine as Kind;
+  const address = await locate(url);
+  const tool = await findTool(server);
+  const [log] = await db.read<{ isOn: number | string }>('SELECT @@log_bin AS isOn');
+  const hasLog = Number(log?.isOn) === 1;
+  const hasPosition = hasLog && tool.kind === server;
+  const isGzip = file.endsWith('.gz');
+  try {
+    return await withPartial(file, async (partial) => {
+      await withCredentials({ address, kind: tool.kind, place: file }, (optionFile) => {
+        const args = dumpArguments(tool, { server, optionFile, database: address.database, hasPosition });
+        return write(tool, args, partial.path, isGzip);
+      });
+      const { tables, position } = await inspectDump(partial.path, { isGzip });
+      const migration = await checkTables(db, tables);
+      partial.publish(isForced);
+      const lacksPosition = hasLog && !hasPosition ? `${tool.program} is not of the kind of the server` : undefined;
+      return { result: { file, bytes: statSync(file).size, migration, position }, lacksPosition };
+    });
+  } catch (error) {
+    throw faultOf(error, { read: 'the database', written: file, bytes: 0 });
+  }
+};

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { BackupError } from '../errors.ts';
+import type { Kind } from './credentials.ts';
+
+const execute = promisify(execFile);
+
+/** A program that dumps databases. Debian has MariaDB's under the name of MySQL's, too. */
+export interface DumpTool {
+  program: string;
+  kind: Kind;
+}
+
+/** The names of the programs, those of the server's own kind first. */
+const PROGRAMS: Record<Kind, readonly string[]> = {
+  mariadb: ['mariadb-dump', 'mysqldump'],
+  mysql: ['mysqldump', 'mariadb-dump'],
+};
+
+/** The environment of the tools: that of this process holds secrets that are none of their business. */
+export const toolEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
+
+const kindOf = async (program: string): Promise<Kind | undefined> => {
+  try {
+    const { stdout } = await execute(program, ['--version'], { env: toolEnvironment() });
+    return /mariadb/i.test(stdout) ? 'mariadb' : 'mysql';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+/** Finds a tool that can dump a server of this kind. @throws BackupError when none is installed */
+export const findTool = async (server: Kind): Promise<DumpTool> => {
+  for (const program of PROGRAMS[server]) {
+    const kind = await kindOf(program);
+    if (kind) return { program, kind };
+  }
+  const names = PROGRAMS[server].join(' nor ');
+  throw new BackupError(`There is neither ${names} on the PATH: install the client that comes with your server.`);
+};
+
+/** The option that writes the position in the binary log into the dump, as a comment. */
+const POSITION: Record<Kind, string> = { mariadb: '--master-data=2', mysql: '--source-data=2' };
+
+/** The arguments of a dump of one moment, during which others may write. */
+export const dumpArguments = (
+  { kind }: DumpTool,
+  {
+    server,
+    optionFile,
+    database,
+    hasPosition,
+  }: { server: Kind; optionFile: string; database: string; hasPosition: boolean },
+): string[] => [
+  // Must be the first one. Nothing else in the account's own option files counts.
+  `--defaults-file=${optionFile}`,
+  '--single-transaction',
+  '--hex-blob',
+  '--no-tablespaces',
+  '--default-character-set=utf8mb4',
+  ...(hasPosition ? [POSITION[kind]] : []),
+  // A restored database would else claim the transactions of the server.
+  ...(kind === 'mysql' ? ['--set-gtid-purged=OFF'] : []),
+  // MariaDB has no such statistics.
+  ...(kind === 'mysql' && server === 'mariadb' ? ['--column-statistics=0'] : []),
+  '--',
+  database,
+];

@@ -1,0 +1,41 @@
+import { lstatSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { BackupError } from './errors.ts';
+
+/** What the names of the backups of a database in a folder have in common. */
+export interface Series {
+  folder: string;
+  /** The name of the database. */
+  name: string;
+  /** `.db` or `.sql.gz` */
+  ending: string;
+}
+
+/** A place for a backup: a file, or a folder that holds those of a database by their times. */
+export type Target = { file: string; series?: never } | { file: string; series: Series };
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** `20261125T031500Z` */
+const stampOf = (time: Date): string => time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+
+/** Finds the file for a backup; in a folder it gets the name of the database and the time. */
+export const targetOf = (path: string, { name, ending }: Omit<Series, 'folder'>, now: Date): Target => {
+  if (!isFolder(path)) return { file: path };
+  const series = { folder: path, name: name.replaceAll(/[^\w.-]/g, '_'), ending };
+  return { file: join(path, `${series.name}-${stampOf(now)}${ending}`), series };
+};
+
+const escaped = (text: string): string => text.replaceAll(/[.-]/g, String.raw`\$&`);
+
+/** Whether a file name is one that `targetOf` gives to backups of a series. */
+export const isOfSeries = ({ name, ending }: Series, fileName: string): boolean =>
+  new RegExp(`^${escaped(name)}-\\d{8}T\\d{6}Z${escaped(ending)}$`).test(fileName);
+
+/** Checks that a file can be written there. @throws BackupError */
+export const checkPlace = (file: string, isForced: boolean): void => {
+  if (!isFolder(dirname(file))) throw new BackupError(`There is no folder ${dirname(file)}: make it first.`);
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  if (there?.isDirectory()) throw new BackupError(`${file} is a folder: name a file in it.`);
+  if (there && !isForced) throw new BackupError(`${file} exists: choose another name, or replace it with --force.`);
+};

@@ -1,0 +1,55 @@
+import { Command, Option } from 'commander';
+import type { CheckResult, RestoreResult } from '../../backup/restore.ts';
+import type { Config } from '../../../config/config.ts';
+import { examples, PROGRAM, readSettings, tellDatabase } from '../shared/common.ts';
+import { note, print, printJsonLines } from '../shared/output.ts';
+import { databaseFile, knownMigrations, withCopyProgress } from './sqlite-file.ts';
+
+const nextStep = ({ pending }: CheckResult, { autoMigrate }: Config): string => {
+  if (pending.length === 0) return 'Its tables are those of this version.';
+  const lacks = `It is of an older version and lacks ${pending.join(', ')}`;
+  return autoMigrate ? `${lacks}: the next start migrates it.` : `${lacks}. Run: ${PROGRAM} migrate`;
+};
+
+const printRestore = (result: RestoreResult, config: Config): void => {
+  print(result.database);
+  note(result.kept === null ? 'There was no database before.' : `The database that was there is now ${result.kept}`);
+  note(nextStep(result, config));
+};
+
+const printCheck = (result: CheckResult, config: Config): void => {
+  print(result.file);
+  note(`It is whole. ${nextStep(result, config)}`);
+};
+
+export const restoreCommand = (): Command =>
+  new Command('restore')
+    .summary('put a backup in the place of the SQLite database')
+    .description(
+      'Checks a backup and puts a copy of it in the place of the SQLite database of DATABASE_URL, whose service must be ' +
+        'stopped: it refuses while any process has the database open. The database that was there is kept beside it, ' +
+        'under a name that it prints. Backups of older versions are migrated afterwards as any database is. For MySQL ' +
+        'and MariaDB see docs/backup.md.',
+    )
+    .argument('<file>', 'the backup')
+    .addOption(new Option('--check', 'change nothing: only check the backup'))
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('restore content-backup.db', 'restore content-backup.db --check'))
+    .action(async (file: string, { check, json }: { check?: true; json?: true }) => {
+      const config = readSettings();
+      const database = databaseFile(config);
+      const [{ checkBackup, restore }, known] = await Promise.all([
+        import('../../backup/restore.ts'),
+        knownMigrations(),
+      ]);
+      if (check) {
+        const result = await checkBackup(file, known);
+        if (json) printJsonLines([result]);
+        else printCheck(result, config);
+        return;
+      }
+      tellDatabase(config.databaseUrl);
+      const result = await withCopyProgress(file, (onProgress) => restore({ database, file, known, onProgress }));
+      if (json) printJsonLines([result]);
+      else printRestore(result, config);
+    });
