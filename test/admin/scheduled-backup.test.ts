@@ -94,6 +94,8 @@ describe('a backup into a folder', () => {
   });
 });
 
+const BROKEN = 'echo no such host >&2; exit 3';
+
 describe('the command after a backup', () => {
   test('gets the path of the file, and the backup is recorded', async () => {
     const target = join(place, 'elsewhere');
@@ -111,9 +113,7 @@ describe('the command after a backup', () => {
 
   test('fails the backup when it fails, which is not recorded; the file stays, and old ones go', async () => {
     for (const name of OLD) writeFileSync(inBackups(name), '');
-    const { code, stdout, stderr } = await run(
-      ...['backup', backups, '--keep', '1', '--then', 'echo no such host >&2; exit 3'],
-    );
+    const { code, stdout, stderr } = await run('backup', backups, '--keep', '1', '--then', BROKEN);
     const left = readdirSync(backups);
     expect(left).toEqual([expect.stringMatching(NEW)]);
     expect([code, stdout]).toEqual([1, '']);

@@ -4,16 +4,15 @@
  * @skipOnVitess backup guide the guide for servers: The tests of a server with other settings start one of their own and set it
  *   up with SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { blocksOf } from '../harness/documents/guide.ts';
+import { blocksIn, type Ran, runShell } from '../harness/documents/sections.ts';
 import { aKey, startLoad, storedGames, withDatabase } from '../harness/http/load.ts';
 import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 import { startServer, type ThrowawayServer } from '../harness/servers/servers.ts';
@@ -34,45 +33,37 @@ describe('backup guide', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  /** The blocks of a language in a section. */
-  const blocksIn = (heading: string, language: string): string[] => {
-    const [, section = ''] = guide.split(`\n${heading}\n`);
-    return blocksOf(section.split(/^## /m, 1).join(''))
-      .filter((block) => block.language === language)
-      .map(({ text }) => text);
-  };
-
-  interface Ran {
-    code: number;
-    stdout: string;
-    stderr: string;
-  }
-
-  const runShell = async (script: string, env: NodeJS.ProcessEnv): Promise<Ran> => {
-    const child = spawn('sh', ['-ec', script], { cwd: resolve('.'), env: { ...process.env, ...env } });
-    const ran = { stdout: '', stderr: '' };
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.stderr += text));
-    const [code] = (await once(child, 'close')) as [number];
-    return { code, ...ran };
-  };
-
-  const [, introduction = ''] = guide.split(/^# .*$/m);
-  const FIRST = blocksOf(introduction.split(/^## /m, 1).join('')).map(({ text }) => text);
+  const FIRST = blocksIn(guide, undefined, 'sh');
 
   test('every command of the guide is in a section that is run here', () => {
     const sections = [
+      'Every day',
       'SQLite: back up',
       'SQLite: restore',
       'SQLite: copies of the file',
       'MySQL and MariaDB: back up',
       'MySQL and MariaDB: restore',
+      // test/docs/restore-to-a-moment.test.ts runs this one.
+      'MySQL and MariaDB: restore to a moment',
     ];
-    const found = sections.map((name) => blocksIn(`## ${name}`, 'sh').length);
-    expect(found).toEqual([1, 2, 1, 1, 1]);
+    const found = sections.map((name) => blocksIn(guide, `## ${name}`, 'sh').length);
+    expect(found).toEqual([1, 1, 2, 1, 1, 1, 3]);
     expect(found.reduce((sum, n) => sum + n, FIRST.length)).toBe(
       blocksOf(guide).filter(({ language }) => language === 'sh').length,
     );
+  });
+
+  test('the timer that it installs is there', async () => {
+    // test/project/systemd.test.ts tries the units.
+    const lines = blocksIn(guide, '## Every day', 'sh').join('').trimEnd().split('\n');
+    const known = lines.map((line) => {
+      const [, installed] =
+        /^sudo install -m 644 \/opt\/content-gateway\/(\S+) \/etc\/systemd\/system\/$/.exec(line) ?? [];
+      const [, unit] = /^sudo systemctl (?:enable --now|start) (\S+)$/.exec(line) ?? [];
+      return installed ?? `deploy/systemd/${unit}`;
+    });
+    await Promise.all(known.map((file) => access(file)));
+    expect(known).toHaveLength(4);
   });
 
   /** Runs `work` while two clients publish games, and resolves to the ids of those answered before, and how many there were. */
@@ -117,12 +108,12 @@ describe('backup guide', () => {
       const served = await startServe({ url: database.url });
       const key = await keyByCommand(database.url);
       const { before, all } = await whileWriting(served, key, async () => {
-        await run(...blocksIn('## SQLite: back up', 'sh'));
+        await run(...blocksIn(guide, '## SQLite: back up', 'sh'));
       });
-      expect(await readdir(backups)).toEqual([expect.stringMatching(/^content-\d{4}-\d\d-\d\d\.db$/)]);
+      expect(await readdir(backups)).toEqual([expect.stringMatching(/^content-\d{8}T\d{6}Z\.db$/)]);
       expect(await served.stop()).toBe(0);
 
-      const { stdout } = await run(...blocksIn('## SQLite: restore', 'sh'));
+      const { stdout } = await run(...blocksIn(guide, '## SQLite: restore', 'sh'));
       expect(stdout).toMatch(/Everything is right\.\n$/);
       const stored = await storedGames(database.url);
       expect(before.filter((id) => !stored.has(id))).toEqual([]);
@@ -130,7 +121,7 @@ describe('backup guide', () => {
     });
 
     test('has a plain copy checked', async () => {
-      await run(...blocksIn('## SQLite: copies of the file', 'sh'));
+      await run(...blocksIn(guide, '## SQLite: copies of the file', 'sh'));
     });
   };
   if (engine === 'sqlite') describe('the guide for SQLite', ofSqlite);
@@ -152,13 +143,17 @@ describe('backup guide', () => {
       const { database: _, ...account } = connectionOptions(new URL(server.url));
       const admin = await createConnection(account);
       await admin.query('CREATE DATABASE content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin');
-      await admin.query("CREATE USER gateway IDENTIFIED BY 'secret'");
-      await admin.query('GRANT ALL ON content.* TO gateway');
-      await admin.query('GRANT ALL ON content_restored.* TO gateway');
+      await aKey(urlOf('content'));
+      for (const sql of ["CREATE USER gateway IDENTIFIED BY 'secret'", "CREATE USER admin IDENTIFIED BY 'secret'"]) {
+        await admin.query(sql);
+      }
+      await admin.query('GRANT ALL ON *.* TO admin WITH GRANT OPTION');
+      const [accounts = ''] = blocksIn(guide, '## MySQL and MariaDB: back up', 'sql');
+      for (const sql of accounts.split(';').slice(0, -1)) await admin.query(sql);
       await admin.end();
       const home = join(folder, 'home');
       await mkdir(home);
-      const [account_ = ''] = blocksIn('## MySQL and MariaDB: back up', 'ini');
+      const [account_ = ''] = blocksIn(guide, '## MySQL and MariaDB: restore', 'ini');
       await writeFile(join(home, '.my.cnf'), account_.replace('3306', port), { mode: 0o600 });
       env = { HOME: home, XDG_CACHE_HOME: join(home, '.cache') };
     });
@@ -178,11 +173,12 @@ describe('backup guide', () => {
       const key = await aKey(urlOf('content'));
       const served = await startServe({ url: urlOf('content') });
       const { before, all } = await whileWriting(served, key, async () => {
-        const { stdout } = await run(...blocksIn('## MySQL and MariaDB: back up', 'sh'));
-        expect(stdout).toMatch(/^-- Dump completed/);
+        const { stdout, stderr } = await run(...blocksIn(guide, '## MySQL and MariaDB: back up', 'sh'));
+        expect(stdout).toMatch(/\/content-\d{8}T\d{6}Z\.sql\.gz\n$/);
+        expect(stderr).not.toContain('warning');
       });
       expect(await served.stop()).toBe(0);
-      const { stdout } = await run(...blocksIn('## MySQL and MariaDB: restore', 'sh'));
+      const { stdout } = await run(...blocksIn(guide, '## MySQL and MariaDB: restore', 'sh'));
       expect(stdout).toMatch(/Everything is right\.\n$/);
 
       const stored = await storedGames(urlOf('content_restored'));

@@ -7,8 +7,8 @@ import { BackupError } from './errors.ts';
  * @throws BackupError when it fails
  */
 export const runHook = async (command: string, file: string, onOutput: (text: string) => void): Promise<void> => {
-  const env = { ...process.env, BACKUP_FILE: file };
-  const child = spawn('sh', ['-c', command, 'sh', file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const script = `BACKUP_FILE=$1; export BACKUP_FILE; ${command}`;
+  const child = spawn('sh', ['-c', script, 'sh', file], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const output of [child.stdout, child.stderr]) output.setEncoding('utf8').on('data', onOutput);
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   if (code === 0) return;

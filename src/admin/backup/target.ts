@@ -2,7 +2,7 @@ import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BackupError } from './errors.ts';
 
-/** What the names of the backups of a database in a folder have in common. */
+/** The backups of a database in a folder, which this service has named. */
 export interface Series {
   folder: string;
   /** The name of the database. */

@@ -12,7 +12,7 @@ import { withPartial } from '../partial.ts';
 import { checkPlace } from '../target.ts';
 import { type Kind, withCredentials } from './credentials.ts';
 import { inspectDump, type Position } from './inspect.ts';
-import { dumpArguments, type DumpTool, findTool, toolEnvironment } from './tool.ts';
+import { dumpArguments, type DumpTool, findTool } from './tool.ts';
 
 export interface DumpOptions {
   /** The address of the database. */
@@ -43,7 +43,7 @@ const MOST_WORDS = 2000;
 
 /** Dumps a database into a file. @throws BackupError with the words of the tool when it fails */
 const write = async (tool: DumpTool, args: readonly string[], file: string, isGzip: boolean): Promise<void> => {
-  const child = spawn(tool.program, args, { env: toolEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(tool.program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let words = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-MOST_WORDS)));
   const ended = once(child, 'close') as Promise<[number | null]>;

@@ -17,12 +17,9 @@ const PROGRAMS: Record<Kind, readonly string[]> = {
   mysql: ['mysqldump', 'mariadb-dump'],
 };
 
-/** The environment of the tools: that of this process holds secrets that are none of their business. */
-export const toolEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
-
 const kindOf = async (program: string): Promise<Kind | undefined> => {
   try {
-    const { stdout } = await execute(program, ['--version'], { env: toolEnvironment() });
+    const { stdout } = await execute(program, ['--version']);
     return /mariadb/i.test(stdout) ? 'mariadb' : 'mysql';
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

@@ -128,7 +128,7 @@ export const backupCommand = (): Command =>
       examples(
         'backup content-backup.db',
         'backup /var/backups/content --keep 14',
-        `backup /var/backups/content --keep 14 --then 'rsync "$BACKUP_FILE" backup.example.com:'`,
+        'backup /var/backups/content --keep 14 --then ./copy-elsewhere',
       ),
     )
     .action(backUpTo);
