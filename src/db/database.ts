@@ -64,7 +64,7 @@ export class Database extends WorkloadPool {
    */
   async migrate(to?: string): Promise<string[]> {
     // Before the lock, since a database in memory has one connection only.
-    const due = await this.#due(to);
+    const due = await this.#withPrivileges('up', () => this.#due(to));
     return this.#run('up', due, (applied) => due.filter((name) => !applied.has(name)));
   }
 
@@ -81,7 +81,7 @@ export class Database extends WorkloadPool {
    * names, latest first.
    */
   async revert(to?: string): Promise<string[]> {
-    const toRevert = await this.#above(to);
+    const toRevert = await this.#withPrivileges('down', () => this.#above(to));
     const halfDone = await this.halfDone();
     return this.#run('down', toRevert, (applied) =>
       toRevert.filter((name) => applied.has(name) || name === halfDone?.name),
@@ -94,6 +94,17 @@ export class Database extends WorkloadPool {
     const isApplied = halfDone !== undefined && (await this.appliedMigrations()).includes(halfDone.name);
     // An operator may have finished it by hand.
     return isApplied ? undefined : halfDone;
+  }
+
+  /** Reads what is to be done. An account that may not even read is told which privileges it lacks. @throws MigrationError */
+  async #withPrivileges<T>(direction: Direction, read: () => Promise<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      const isDenied = error instanceof AppError && error.details.fault === 'access_denied';
+      if (isDenied) await this.connection.assertMayMigrate?.(direction);
+      throw error;
+    }
   }
 
   /** Runs those of the migrations `names` that `stillDue` returns once no other process migrates. */

@@ -64,7 +64,7 @@ describe('modes of files', () => {
   test('files that a command makes are for their owner only, in any folder', async () => {
     await run(['migrate']);
     await mkdir(join(folder, 'other/place'), { recursive: true, mode: 0o700 });
-    await run(['users', 'list'], { DATABASE_URL: 'sqlite:other/place/content.db' });
+    await run(['migrate'], { DATABASE_URL: 'sqlite:other/place/content.db' });
     expect(await modes()).toEqual({
       ...within('data', { 'content.db': '600' }),
       other: '700',
