@@ -34,8 +34,10 @@ const keyOf = async (container) => {
   const cli = ['node', 'dist/src/cli.js'];
   const user = await container.exec(...cli, 'users', 'create', '--nickname', 'Operator');
   assert.equal(user.status, 0, user.output);
+  // Beside it stands which database it is.
+  const [id] = /^[\da-f-]{36}$/m.exec(user.output) ?? assert.fail(user.output);
   const scopes = 'content:write,user:read,user:write';
-  const made = await container.exec(...cli, 'keys', 'create', '--user', user.output.trim(), '--scopes', scopes);
+  const made = await container.exec(...cli, 'keys', 'create', '--user', id, '--scopes', scopes);
   const [key] = /cgk_\w+/.exec(made.output) ?? assert.fail(made.output);
   return key;
 };
