@@ -44,5 +44,12 @@ LABEL org.opencontainers.image.title="Content gateway" \
 FROM gateway AS sandbox
 CMD ["serve", "--sandbox"]
 
+# With a client that dumps servers, for the command backup.
+FROM gateway AS backup
+USER 0
+RUN apt-get update && apt-get install --yes --no-install-recommends mariadb-client && rm -rf /var/lib/apt/lists/*
+USER 1000:1000
+CMD ["backup", "--help"]
+
 # What is built where no target is named.
 FROM gateway

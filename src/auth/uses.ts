@@ -12,7 +12,7 @@ import type { Deadline } from '../deadline.ts';
 const DAY_MS = 86_400_000;
 const DATE_LENGTH = '2026-04-01'.length;
 /** The days for which counts are kept. */
-const KEPT_DAYS = 90;
+export const KEPT_DAYS = 90;
 /** Few enough that locks are short. */
 const SWEPT_AT_ONCE = 256;
 /** A crash loses the counts of this period. A longer one makes fewer writes. */

@@ -90,12 +90,16 @@ export const checkCompose = (root, services) => {
   assert.equal(inside.replace('docker compose exec', 'docker exec'), image, 'what is typed in a container');
 };
 
+/** What pods are made of, of all objects that make some. */
+export const podsOf = (objects) =>
+  objects.flatMap(({ spec }) => spec?.template ?? spec?.jobTemplate?.spec.template ?? []);
+
 /** Holds what is typed about Kubernetes against the objects. */
 export const checkKubernetes = (root, objects) => {
   const { typed, mentioned } = commandsOf(root, 'Kubernetes');
   const secrets = typed.filter((line) => line.startsWith('kubectl create secret'));
-  const references = objects
-    .flatMap(({ spec }) => spec?.template?.spec.containers ?? [])
+  const references = podsOf(objects)
+    .flatMap(({ spec }) => spec.containers)
     .flatMap(({ env = [] }) => env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []));
   const typedKeys = secrets.flatMap((line) => {
     const [, name] = /generic (\S+)/.exec(line);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { checkCompose, checkKubernetes } from './guide.mjs';
+import { checkCompose, checkKubernetes, podsOf } from './guide.mjs';
 import { goTools, kubernetesValidate } from './tools.mjs';
 
 const execute = promisify(execFile);
@@ -52,13 +52,11 @@ export const kubernetes = async ({ root, work }) => {
   }
   const objects = parseAllDocuments(stdout).map((document) => document.toJS());
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const pods = objects.filter(({ spec }) => spec?.template).map(({ spec }) => spec.template);
-  assert.equal(pods.length, 2);
+  const pods = podsOf(objects);
+  assert.equal(pods.length, 3);
+  const images = new Set(pods.flatMap(({ spec }) => spec.containers.map(({ image }) => image)));
+  assert.deepEqual(images, new Set([`content-gateway:${version}`, `content-gateway-backup:${version}`]));
   for (const { spec } of pods) {
-    assert.deepEqual(
-      spec.containers.map(({ image }) => image),
-      [`content-gateway:${version}`],
-    );
     assert.equal(spec.securityContext.runAsNonRoot, true);
     assert.equal(spec.containers[0].securityContext.readOnlyRootFilesystem, true);
   }

@@ -23,28 +23,87 @@ import { variableNames } from '../../src/config/variables.ts';
 const UNIT = 'deploy/systemd/content-gateway.service';
 const unit = readFileSync(UNIT, 'utf8');
 
+const BACKUP = 'deploy/systemd/content-gateway-backup.service';
+
 const analyze = (...args: string[]) => {
-  const { status, stdout, stderr, error } = spawnSync('systemd-analyze', [...args, UNIT], { encoding: 'utf8' });
+  const { status, stdout, stderr, error } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
   if (error) throw new Error('systemd-analyze is missing: install the package systemd', { cause: error });
   return { status, said: `${stdout}${stderr}` };
 };
 
-describe('systemd unit', () => {
-  test('is valid', () => {
-    expect(analyze('verify', '--man=no')).toEqual({ status: 0, said: '' });
+/** The values of a setting of a unit. */
+const valuesOf = (text: string, name: string): string[] =>
+  [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value ?? '');
+
+describe('systemd units', () => {
+  test('are valid', () => {
+    const units = [UNIT, BACKUP, BACKUP.replace('.service', '.timer')];
+    expect(analyze('verify', '--man=no', ...units)).toEqual({ status: 0, said: '' });
   });
 
-  test('gives the service little more than it needs', () => {
+  test('give the service little more than it needs', () => {
     // From 0 to 10, times ten.
-    expect(analyze('security', '--offline=true', '--threshold=20', '--no-pager').status).toBe(0);
+    for (const one of [UNIT, BACKUP]) {
+      expect(analyze('security', '--offline=true', '--threshold=20', '--no-pager', one).status).toBe(0);
+    }
   });
 
-  test('starts a program of the release, with settings that exist', () => {
+  test('start a program of the release, with settings that exist', () => {
     const [, program = ''] = /^ExecStart=\/usr\/bin\/env node dist\/(\S+)\.js serve$/m.exec(unit) ?? [];
     expect(existsSync(`${program}.ts`)).toBe(true);
     const [, environment = ''] = /^Environment=(.*)$/m.exec(unit) ?? [];
     const names = environment.split(' ').map((one) => one.split('=', 1)[0]);
     expect(names.filter((name) => name !== 'NODE_ENV' && !variableNames.includes(name ?? ''))).toEqual([]);
+  });
+});
+
+describe('the unit of the backup', () => {
+  const backup = readFileSync(BACKUP, 'utf8');
+
+  test('has the account, the settings and the confinement of the service', () => {
+    // Nothing but these lines differs below [Service].
+    const own = /^(Type|Environment|EnvironmentFile|ExecStart|Nice|IOSchedulingClass|User|StateDirectory)=/;
+    const ofService =
+      /^(Type|Environment|EnvironmentFile|ExecStart|StateDirectory=|Restart|KillMode|TimeoutStopSec|Limit)/;
+    const settingsIn = (text: string, others: RegExp): string[] =>
+      (/\[Service\]\n([^]*?)(?=\n\[|$)/.exec(text)?.[1] ?? '')
+        .split('\n')
+        .filter((line) => /^\w/.test(line) && !others.test(line));
+    expect(settingsIn(backup, own)).toEqual(settingsIn(unit, ofService));
+    // systemd names the account of a unit without `User` after it.
+    expect(valuesOf(backup, 'User')).toEqual(['content-gateway']);
+    expect(valuesOf(backup, 'EnvironmentFile')).toEqual([
+      ...valuesOf(unit, 'EnvironmentFile'),
+      '-/etc/content-gateway-backup.env',
+    ]);
+    const [environment = ''] = valuesOf(unit, 'Environment');
+    expect(valuesOf(backup, 'Environment')).toEqual([`${environment} BACKUP_KEEP=14 BACKUP_THEN=`]);
+  });
+
+  test('runs a command that the program takes, with what its file sets', () => {
+    const [command = ''] = valuesOf(backup, 'ExecStart');
+    const folder = mkdtempSync(join(tmpdir(), 'content-gateway-unit-'));
+    const state = '/var/lib/content-gateway';
+    expect(valuesOf(backup, 'StateDirectory')).toEqual(['content-gateway content-gateway/backups']);
+    mkdirSync(join(folder, 'backups'));
+    const environment = { BACKUP_KEEP: '1', BACKUP_THEN: 'echo "a copy of $BACKUP_FILE"; false' };
+    // As systemd does it: a variable in braces is one word.
+    const valueOf = (_: string, name: keyof typeof environment): string => environment[name];
+    const words = command.split(' ').map((word) => word.replaceAll(state, folder).replaceAll(/\$\{(\w+)\}/g, valueOf));
+    const env = { PATH: process.env['PATH'], DATABASE_URL: `sqlite:${folder}/content.db` };
+    expect(spawnSync(process.execPath, ['dist/src/cli.js', 'migrate'], { env }).status).toBe(0);
+    expect(spawnSync(words[0] ?? '', words.slice(1), { env, encoding: 'utf8' })).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^a copy of .*\/backups\/content-\w+\.db\n/m),
+    });
+    rmSync(folder, { recursive: true });
+  });
+
+  test('is started by its timer', () => {
+    const timer = readFileSync(BACKUP.replace('.service', '.timer'), 'utf8');
+    const { status, said } = analyze('calendar', valuesOf(timer, 'OnCalendar')[0] ?? '');
+    expect([status, said]).toEqual([0, expect.stringContaining('03:15:00')]);
+    expect(valuesOf(timer, 'Persistent')).toEqual(['yes']);
   });
 });
 

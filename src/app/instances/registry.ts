@@ -14,7 +14,7 @@ const INTERVAL_MS = 30_000;
 /** An instance that was not seen for this time has ended without a word. */
 const LIVE_MS = 100_000;
 /** For how long the rows of such instances are kept. */
-const KEPT_MS = 86_400_000;
+export const KEPT_MS = 86_400_000;
 const HOST_LENGTH = 200;
 
 const insertion = insertInto('instances', ['id', 'host', 'version', 'workers', 'seen_at']);

@@ -36,6 +36,7 @@ const GROUPS: [group: string, names: string[]][] = [
       'operations',
       'monitoring',
       'scaling',
+      'sizing',
       'changelog',
     ],
   ],
