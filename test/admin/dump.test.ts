@@ -1,7 +1,6 @@
 /**
  * @engines server second-server
  * @tier long
- * @skipOnVitess file: Vitess has no binary log, and tools of its own to copy its databases.
  */
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -16,6 +15,7 @@ import { BACKUP, timeOfLast } from '../../src/audit/log.ts';
 import { connectionOptions } from '../harness/app/database.ts';
 import { type Outcome, runCli } from '../harness/app/program.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
+import { type Certificate, type Certificates, makeCertificates } from '../harness/servers/certificates.ts';
 import { type ServerEngine, startServer, type ThrowawayServer } from '../harness/servers/servers.ts';
 
 // `backup` of a database on a server, which is one of this test's own: it has a binary log, and accounts.
@@ -29,6 +29,8 @@ const { name, server: program } = TEST_ENGINE;
 const isMariadb = name === 'mariadb';
 
 let server: ThrowawayServer;
+let certificates: Certificates;
+let authority: Certificate;
 let folder: string;
 let url: string;
 
@@ -41,7 +43,12 @@ const as = (user: string): string => {
 
 beforeAll(async () => {
   if (!program || !('binary' in program)) throw new Error('This test starts a server of its own.');
-  server = await startServer(name as ServerEngine, program, { options: ['--log-bin', '--server-id=1'] });
+  certificates = await makeCertificates();
+  authority = certificates.authority('authority');
+  const { cert, key } = await certificates.issue(authority, 'localhost');
+  server = await startServer(name as ServerEngine, program, {
+    options: ['--log-bin', '--server-id=1', `--ssl-ca=${authority.cert}`, `--ssl-cert=${cert}`, `--ssl-key=${key}`],
+  });
   const { database: _, ...admin } = connectionOptions(new URL(server.url));
   const connection = await createConnection(admin);
   await connection.query('CREATE DATABASE content CHARACTER SET utf8mb4 COLLATE utf8mb4_bin');
@@ -49,13 +56,18 @@ beforeAll(async () => {
     await connection.query(`CREATE USER ${user} IDENTIFIED BY ${connection.escape(PASSWORD)}`);
   }
   await connection.query('GRANT ALL ON content.* TO gateway');
+  await connection.query(`CREATE USER certified IDENTIFIED BY ${connection.escape(PASSWORD)} REQUIRE X509`);
+  await connection.query('GRANT ALL ON content.* TO certified');
   url = as('gateway');
   await aKey(url);
   await connection.query('GRANT SELECT ON content.migrations TO reader');
   await connection.query('GRANT SELECT ON content.users TO reader');
   await connection.end();
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server.stop();
+  await certificates.remove();
+});
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'content-gateway-dump-'));
@@ -113,6 +125,30 @@ describe('backup of a server', () => {
     const { code, stderr } = await backup([at('copy.sql.gz')], { path });
     expect([code, stderr]).toEqual([1, expect.stringMatching(fault)]);
     expect(readdirSync(folder).toSorted()).toEqual(['mariadb-dump', 'mysqldump']);
+  });
+
+  /** The address of the account that must show a certificate, by a name, with these parameters. */
+  const secured = async (parameters: Record<string, string>): Promise<string> => {
+    const { cert, key } = await certificates.issue(authority, 'client');
+    const all = { 'ssl-cert': cert, 'ssl-key': key, ...parameters };
+    const query = Object.entries(all).map(([parameter, value]) => `${parameter}=${encodeURIComponent(value)}`);
+    return `${as('certified').replace('127.0.0.1', 'localhost')}?${query.join('&')}`;
+  };
+
+  test.each(['REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'])('goes over TLS as the address says: %s', async (mode) => {
+    const ca = mode === 'REQUIRED' ? undefined : { 'ssl-ca': authority.cert };
+    const address = await secured({ 'ssl-mode': mode, ...ca });
+    expect(await backup([at('copy.sql')], { address })).toMatchObject({ code: 0 });
+    expect(readdirSync(folder)).toEqual(['copy.sql']);
+  });
+
+  test('has the tool check the certificate of the server, too', async () => {
+    const stranger = certificates.authority('stranger').cert;
+    const address = await secured({ 'ssl-mode': 'VERIFY_CA', 'ssl-ca': authority.cert });
+    // The service trusts the server, and the tool is given another authority.
+    const path = withTool(`for ca in '${folder}'/*.ca.*; do cat '${stranger}' >"$ca"; done; exec "$real" "$@"`);
+    const { code, stderr } = await backup([at('copy.sql')], { address, path });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/dump failed: .*(?:certificate|SSL|TLS)/i)]);
   });
 
   test('refuses a dump by an account that does not see all tables', async () => {

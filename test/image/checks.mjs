@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { CONFINED, variables } from './container.mjs';
 import { freePort } from '../harness/free-ports.mjs';
-import { guide } from './guide.mjs';
+import { buildTarget, guide } from './guide.mjs';
 import { instances } from './instances.mjs';
 import { compose, kubernetes } from './manifests.mjs';
 
@@ -207,6 +207,21 @@ export const checks = {
     chownSync(folder, 4711, 4711);
     const options = ['--user', '4711:4711', '--volume', `${folder}:/data`];
     await (await start({ image, options })).ready();
+  },
+
+  'backup of a server': async ({ docker, root, work }) => {
+    const image = 'content-gateway-backup';
+    await buildTarget({ docker, root, work }, image, 'backup');
+    const { Config } = await inspect(docker, image);
+    assert.equal(Config.User, '1000:1000');
+    const found = await command(docker, image, { options: ['--entrypoint', 'mariadb-dump'] }, '--version');
+    assert.equal(found.status, 0, found.output);
+    // It finds the tool, and no server.
+    const env = { DATABASE_URL: `mysql://u:p@127.0.0.1:${await freePort()}/content` };
+    const backup = await command(docker, image, { env }, 'backup', '/data');
+    assert.equal(backup.status, 1, backup.output);
+    assert.match(backup.output, /^error: .*database/im);
+    return found.output.trim();
   },
 
   sandbox: async ({ sandbox, start }) => {

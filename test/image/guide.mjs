@@ -51,11 +51,17 @@ const type = async ({ docker, root, work, port = 0 }, line) => {
   return stdout.trim();
 };
 
-/** Builds the image as the guide does, and for the sandbox with the option that it names. */
+/** Builds the image as the guide does, with the option that it names for another target. */
+export const buildTarget = async (given, tag, target) => {
+  const [line] = commandsOf(given.root, 'The image').typed;
+  await type(given, line.replace('-t content-gateway', `-t ${tag} --target ${target}`));
+};
+
+/** Builds the image as the guide does, and the one of the sandbox. */
 export const build = async (given, sandbox) => {
   const [line] = commandsOf(given.root, 'The image').typed;
   await type(given, line);
-  await type(given, line.replace('-t content-gateway', `-t ${sandbox} --target sandbox`));
+  await buildTarget(given, sandbox, 'sandbox');
 };
 
 /** The other lines about the image. */
