@@ -16,6 +16,7 @@ import { connectionOptions } from '../harness/app/database.ts';
 import { type Outcome, runCli } from '../harness/app/program.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
 import { type Certificate, type Certificates, makeCertificates } from '../harness/servers/certificates.ts';
+import { mountSmallDisk } from '../harness/servers/small-disk.ts';
 import { type ServerEngine, startServer, type ThrowawayServer } from '../harness/servers/servers.ts';
 
 // `backup` of a database on a server, which is one of this test's own: it has a binary log, and accounts.
@@ -160,5 +161,15 @@ describe('backup of a server', () => {
   test('says what to install where there is no tool', async () => {
     const { code, stderr } = await backup([at('copy.sql')], { path: folder });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/There is neither .* nor .* on the PATH: install/)]);
+  });
+
+  const disk = mountSmallDisk(1);
+  (disk ? test : test.skip)('says that the disk is full, and leaves nothing on it', async () => {
+    const path = withTool(
+      `[ "$1" = --version ] && exec "$real" --version\nhead -c 3000000 /dev/urandom; exec "$real" "$@"`,
+    );
+    const { code, stderr } = await backup([join(disk!.folder, 'copy.sql.gz')], { path });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: No room in .*: 0\.\d MiB are free\./m)]);
+    expect(readdirSync(disk!.folder)).toEqual([]);
   });
 });

@@ -18,16 +18,20 @@ const freeBytes = (folder: string): number => {
   return bavail * bsize;
 };
 
-/** The error of reading one file or writing another, in words for the operator. Other errors are returned unchanged. */
+/**
+ * The error of reading one file or writing another, in words for the operator. `bytes` is the room that it takes, if that is
+ * known. Other errors are returned unchanged.
+ */
 export const faultOf = (
   error: unknown,
-  { read, written, bytes }: { read: string; written: string; bytes: number },
+  { read, written, bytes }: { read: string; written: string; bytes?: number },
 ): unknown => {
   const { code, message } = error as NodeJS.ErrnoException;
   const folder = dirname(written);
   if (isFull(error) || code === 'ENOSPC' || code === 'EDQUOT') {
+    const needed = bytes === undefined ? '' : `${sizeOf(bytes)} are needed, `;
     return new BackupError(
-      `No room in ${folder}: ${sizeOf(bytes)} are needed, ${sizeOf(freeBytes(folder))} are free. Nothing was changed.`,
+      `No room in ${folder}: ${needed}${sizeOf(freeBytes(folder))} are free. Nothing was changed.`,
     );
   }
   if (isCorrupt(error)) return new BackupError(`${read} is damaged, or no SQLite database: ${message}.`);

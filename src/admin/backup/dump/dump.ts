@@ -110,6 +110,6 @@ export const dump = async (db: Database, { url, file: given, isForced }: DumpOpt
       return { result: { file, bytes: statSync(file).size, migration, position }, lacksPosition };
     });
   } catch (error) {
-    throw faultOf(error, { read: 'the database', written: file, bytes: 0 });
+    throw faultOf(error, { read: 'the database', written: file });
   }
 };
