@@ -2,7 +2,8 @@
  * @engines server second-server
  * @tier long
  */
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -13,11 +14,12 @@ import { migrations } from '../../migrations/index.ts';
 import type { DumpResult } from '../../src/admin/backup/dump/dump.ts';
 import { BACKUP, timeOfLast } from '../../src/audit/log.ts';
 import { connectionOptions } from '../harness/app/database.ts';
-import { type Outcome, runCli } from '../harness/app/program.ts';
+import { type Outcome, runCli, startCli } from '../harness/app/program.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
 import { type Certificate, type Certificates, makeCertificates } from '../harness/servers/certificates.ts';
 import { mountSmallDisk } from '../harness/servers/small-disk.ts';
 import { type ServerEngine, startServer, type ThrowawayServer } from '../harness/servers/servers.ts';
+import { until } from '../harness/until.ts';
 
 // `backup` of a database on a server, which is one of this test's own: it has a binary log, and accounts.
 
@@ -150,6 +152,17 @@ describe('backup of a server', () => {
     const path = withTool(`for ca in '${folder}'/*.ca.*; do cat '${stranger}' >"$ca"; done; exec "$real" "$@"`);
     const { code, stderr } = await backup([at('copy.sql')], { address, path });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/dump failed: .*(?:certificate|SSL|TLS)/i)]);
+  });
+
+  test('leaves nothing behind, the password least of all, when it is stopped in the midst', async () => {
+    const path = withTool(`[ "$1" = --version ] && exec "$real" --version\n: >'${at('begun')}'; exec sleep 3`);
+    const child = startCli(['backup', at('copy.sql')], { PATH: path, DATABASE_URL: url });
+    const ended = once(child, 'exit');
+    await until(() => existsSync(at('begun')));
+    expect(readdirSync(folder).filter((file) => file.includes('options'))).toHaveLength(1);
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([null, 'SIGTERM']);
+    expect(readdirSync(folder).toSorted()).toEqual(['begun', 'mariadb-dump', 'mysqldump']);
   });
 
   test('refuses a dump by an account that does not see all tables', async () => {
