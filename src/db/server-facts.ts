@@ -29,10 +29,13 @@ const readIfKnown = async <Row>(reader: Reader, sql: string): Promise<Row[]> => 
 /** The facts of the server; undefined for SQLite, which has none. */
 export const readServerFacts = async (reader: Reader): Promise<ServerFacts | undefined> => {
   if (reader.dialect.engine === 'sqlite') return undefined;
-  const [row] = await reader.read<{ version: string; now: string }>(
-    'SELECT VERSION() AS version, UTC_TIMESTAMP(3) AS now',
+  const [row] = await reader.read<{ server_version: string; server_time: string }>(
+    'SELECT VERSION() AS server_version, UTC_TIMESTAMP(3) AS server_time',
   );
-  const [limit] = await readIfKnown<{ most: number | string }>(reader, 'SELECT @@max_connections AS most');
+  const [limit] = await readIfKnown<{ connection_limit: number | string }>(
+    reader,
+    'SELECT @@max_connections AS connection_limit',
+  );
   const status = new Map(
     (await readIfKnown<Variable>(reader, "SHOW STATUS WHERE Variable_name IN ('Ssl_cipher', 'Threads_connected')")).map(
       ({ Variable_name: name, Value: value }) => [name.toLowerCase(), value],
@@ -40,9 +43,9 @@ export const readServerFacts = async (reader: Reader): Promise<ServerFacts | und
   );
   const connected = Number(status.get('threads_connected'));
   return {
-    version: row?.version ?? 'unknown',
-    now: new Date(timeFromDb(row?.now ?? '')),
+    version: row?.server_version ?? 'unknown',
+    now: new Date(timeFromDb(row?.server_time ?? '')),
     cipher: status.get('ssl_cipher') || undefined,
-    connections: limit && connected > 0 ? { most: Number(limit.most), now: connected } : undefined,
+    connections: limit && connected > 0 ? { most: Number(limit.connection_limit), now: connected } : undefined,
   };
 };
