@@ -154,6 +154,12 @@ describe('backup of a server', () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(/dump failed: .*(?:certificate|SSL|TLS)/i)]);
   });
 
+  test('has the tool compare the name of the server, as MariaDB does it wherever it checks a certificate', async () => {
+    const byName = await secured({ 'ssl-mode': 'VERIFY_CA', 'ssl-ca': authority.cert });
+    const { code, stderr } = await backup([at('copy.sql')], { address: byName.replace('localhost', '127.0.0.1') });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/dump failed: .*(?:certificate|SSL|TLS)/i)]);
+  });
+
   test('leaves nothing behind, the password least of all, when it is stopped in the midst', async () => {
     const path = withTool(`[ "$1" = --version ] && exec "$real" --version\n: >'${at('begun')}'; exec sleep 3`);
     const child = startCli(['backup', at('copy.sql')], { PATH: path, DATABASE_URL: url });
