@@ -44,8 +44,8 @@ const unwrapped = (dispatcher: Dispatcher): object =>
 /** Whether what was there first is the default of undici, or of Node.js, which has an undici of its own. */
 const isDefault = [Agent.name, 'Agent'].includes(unwrapped(initial).constructor.name);
 
-/** The global dispatcher, if the app has set one: a `MockAgent`, say. */
-const dispatcherOfApp = (): Dispatcher | undefined => {
+/** The global dispatcher, if the app has set one: a `MockAgent`, say. Its type is inferred, since undici is not installed where this is linted. */
+const dispatcherOfApp = () => {
   const dispatcher = getGlobalDispatcher();
   return isDefault && dispatcher === initial ? undefined : dispatcher;
 };
