@@ -63,6 +63,10 @@ export class InstanceRegistry {
   async close(deadline: Deadline): Promise<void> {
     if (!this.#timer) return;
     clearInterval(this.#timer);
+    await deadline.race(this.#remove(deadline)).catch(() => undefined);
+  }
+
+  async #remove(deadline: Deadline): Promise<void> {
     await this.#storing;
     if (await this.#options.pause.isOn()) return;
     const remove = this.#db.transaction((tx) => tx.execute('DELETE FROM instances WHERE id = ?', [this.#id]), deadline);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
@@ -6,6 +7,8 @@ import { readMaintenance } from './state.ts';
 
 /** The time for which a state is valid: every instance knows of a change within a second. */
 const VALID_MS = 500;
+/** How long a check waits for the state: a database that is silent must hold up neither calls nor the end of the service. */
+const PATIENCE_MS = 250;
 /** The seconds of `Retry-After` where an instance takes no writes by its settings. */
 const READ_ONLY_RETRY_AFTER_S = 60;
 
@@ -48,9 +51,10 @@ export class Maintenance implements WritePause {
     if (this.#retryAfter !== undefined) throw new AppError('MAINTENANCE', { retryAfter: this.#retryAfter });
   }
 
-  /** Reads the state; concurrent callers share the read. Never rejects. */
+  /** Reads the state; concurrent callers share the read. One that is late counts for later checks. Never rejects. */
   #refresh(): Promise<void> {
-    return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)));
+    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
+    return Promise.race([this.#reading, sleep(PATIENCE_MS, undefined, { ref: false })]);
   }
 
   async #read(): Promise<void> {
