@@ -44,7 +44,8 @@ const faultsOf = async (env: Environment, cwd?: string): Promise<string[]> => {
     ...(cwd !== undefined && { cwd }),
   });
   if (code !== 1 || stdout !== '') throw new Error(`serve ended with status ${code}: ${stdout}${stderr}`);
-  return stderr.split('\n').filter((line) => line !== '');
+  // Beside the log, whose first line says that it starts.
+  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
 };
 
 describe('two instances on one database', () => {
