@@ -52,9 +52,11 @@ export class Maintenance implements WritePause {
   }
 
   /** Reads the state; concurrent callers share the read. One that is late counts for later checks. Never rejects. */
-  #refresh(): Promise<void> {
+  async #refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
-    return Promise.race([this.#reading, sleep(PATIENCE_MS, undefined, { ref: false })]);
+    await Promise.race([this.#reading, sleep(PATIENCE_MS, undefined, { ref: false })]);
+    // While a read hangs, the last state counts for all.
+    this.#validUntil = Math.max(this.#validUntil, performance.now() + VALID_MS);
   }
 
   async #read(): Promise<void> {
