@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listActs } from '../../src/audit/log.ts';
 import { type Output, startApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
+import { writes } from '../harness/documents/repeating.ts';
 import { until } from '../harness/until.ts';
 
 const app = await startApp();
@@ -63,6 +64,10 @@ describe('maintenance', () => {
       expect((await one.call('game.list', { limit: 10, page: 1 }, author.key)).total).toBe(1);
       expect((await one.http.get('/readyz')).body).toEqual({ status: 'read-only' });
     }
+  });
+
+  test.each(writes.map(({ id }) => id))('has %s refused, whatever its input is', async (id) => {
+    expect((await app.fail(id, {}, 503, author.key)).data.reason).toBe('MAINTENANCE');
   });
 
   test('refuses only the writes of a batch', async () => {
