@@ -212,6 +212,8 @@ describe('the file', () => {
 /** The pages of a table but its first. */
 const pagesOf = (file: string, table: string): number[] => {
   const opened = new DatabaseSync(file);
+  // What the log still holds would be read instead of these pages.
+  opened.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   const rows = opened
     .prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY pageno")
     .all(table) as { pageno: number }[];
