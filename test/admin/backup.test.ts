@@ -47,8 +47,9 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'content-gateway-original-'));
   original = join(folder, 'original.db');
   const env = { DATABASE_URL: `sqlite:${original}` };
-  await runCommand(['migrate'], { env });
-  await runCommand(['users', 'create', '--nickname', 'Ada'], { env });
+  for (const args of [['migrate'], ['users', 'create', '--nickname', 'Ada']]) {
+    expect(await runCommand(args, { env })).toMatchObject({ code: 0 });
+  }
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -162,6 +163,14 @@ describe('beside a service', () => {
     chmodSync(at(`plain-${round}.db`), 0o400);
     expect(await run('restore', '--check', at(`plain-${round}.db`))).toMatchObject({ code: 0 });
     expect(existsSync(at(`plain-${round}.db-wal`))).toBe(false);
+  });
+});
+
+describe('a closed database', () => {
+  test('holds everything in its file alone', async () => {
+    copyFileSync(original, database);
+    expect(await run('users', 'create', '--nickname', 'Grace')).toMatchObject({ code: 0 });
+    expect(usersIn(database).toSorted()).toEqual(['Ada', 'Grace']);
   });
 });
 

@@ -63,7 +63,10 @@ export class WriteAheadLog {
     return this.#next;
   }
 
-  /** Ends the background work. SQLite itself checkpoints the rest when it closes the file. */
+  /**
+   * Ends the background work, and checkpoints the rest of the log, so that the file alone holds everything. SQLite itself does
+   * so only when the last connection is closed, for which the binding waits until its statements are garbage.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#soon);
@@ -71,6 +74,11 @@ export class WriteAheadLog {
     await Promise.allSettled(this.#elsewhere);
     if (this.#handle !== undefined) closeSync(this.#handle);
     this.#handle = undefined;
+    try {
+      this.#options.writer.pragma('wal_checkpoint(PASSIVE)');
+    } catch {
+      // The log keeps what a failing disk cannot take.
+    }
   }
 
   #start(): Promise<void> {
