@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { errorOf, procedures, scopes } from '../../../contract/index.ts';
@@ -322,6 +322,8 @@ describe('Swagger UI in a browser', () => {
     beforeAll(async () => {
       another = watch(await context.newPage());
     });
+    // Chromium may draw nothing in a tab that it takes for hidden, and a click waits until what is drawn stands still.
+    beforeEach(() => another.bringToFront());
     afterAll(() => another.close());
 
     test('opens the operation of its address, and follows the address', async () => {
