@@ -192,6 +192,8 @@ describe('database traces', () => {
       const [request, ...others] = spansOf(one).filter(({ kind }) => kind === 'server');
       expect([request?.parentId, others.length]).toEqual([one.spanId, 0]);
       const [call, ...more] = below(request!);
+      // What a busy service refuses on arrival begins no call.
+      if (statuses[n] === 503 && !call) continue;
       expect([call?.name, more.length]).toEqual([n % 2 === 0 ? 'game.create' : 'game.getById', 0]);
       const statements = below(call!);
       expect(statements.filter(({ start, end }) => start < call!.start || end > call!.end)).toEqual([]);
@@ -225,7 +227,9 @@ describe('database traces', () => {
     // In the batch, one by an id of nobody, one that nobody records, and half of the crowd.
     expect(calls['game.getById']).toBe(3 + crowd.length / 2);
     const { length: recorded } = collector.spans.filter(({ name }) => name === 'game.getById');
-    expect(recorded).toBe(2 + crowd.length / 2);
+    const { length: begun } = statuses.filter((status, n) => n % 2 > 0 && status !== 503);
+    expect(recorded).toBeGreaterThanOrEqual(2 + begun);
+    expect(recorded).toBeLessThanOrEqual(2 + crowd.length / 2);
     const count = (name: string): number => sumsBy(metrics, name)[''] ?? 0;
     const { length: statements } = collector.spans.filter(({ kind }) => kind === 'client');
     expect(statements).toBeGreaterThan(0);
