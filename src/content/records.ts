@@ -1,6 +1,8 @@
 import type { Parameter, Reader } from '../db/connection.ts';
+import type { Dialect } from '../db/dialect.ts';
 import { inList } from '../db/sql/in-list.ts';
-import { idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
+import { memoize, memoizeBySize } from '../db/sql/memoize.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { TagDictionary, TagName } from './tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
@@ -36,19 +38,21 @@ export interface RecordShape {
 }
 
 interface Select {
-  /** More columns to select, with their parameters. */
+  /** More columns to select: expressions that concern no row, such as totals, with their parameters. */
   columns?: readonly string[];
   columnParameters?: readonly Parameter[];
+  /** Names of more columns of `ids` to select. */
+  idColumns?: readonly string[];
   /** Yields the ids of the records in a column `id`: a table by that name, or a SELECT in brackets. */
   ids: string;
   idParameters?: readonly Parameter[];
-  /** SQL after the joins. `p` is the table of the ids, `r` that of the records. */
+  /** SQL after the joins, such as the order. `p` is the table of the ids. */
   end?: string;
   endParameters?: readonly Parameter[];
 }
 
-const joinsOf = (joinInOrder: string, kind: ContentKind, viewer: boolean): string => `
-  ${joinInOrder} users u ON u.id = r.author_id${
+const joinsOf = ({ joinInOrder, isSharded }: Dialect, kind: ContentKind, viewer: boolean): string => `
+  ${isSharded ? '' : `${joinInOrder} users u ON u.id = r.author_id`}${
     viewer
       ? `
   LEFT JOIN ${kind.favoriteTable} f ON f.user_id = ? AND f.${kind.foreignKey} = r.id
@@ -56,26 +60,22 @@ const joinsOf = (joinInOrder: string, kind: ContentKind, viewer: boolean): strin
       : ''
   }`;
 
-/** The columns of a kind's records: bare, for a viewer, whole, whole for a viewer. */
-const columnLists = new WeakMap<ContentKind, string[]>();
+/** The columns of a kind's records, by what is wanted of them. */
+const columnLists = memoize((kind: ContentKind) =>
+  memoizeBySize((wanted) => {
+    const [detail, viewer, isSharded] = [wanted & 1, wanted & 2, wanted & 4].map(Boolean);
+    return [
+      ...[...sharedColumns, ...kind.summaryColumns, ...(detail ? kind.detailColumns : [])].map((name) => `r.${name}`),
+      `${tagIdsOf(kind, 'r')} AS tag_ids`,
+      'r.author_id',
+      ...(isSharded ? [] : ['u.nickname AS author_nickname', 'u.avatar AS author_avatar']),
+      ...(viewer ? ['f.user_id IS NOT NULL AS favorited', 'x.type AS reaction'] : []),
+    ].join(', ');
+  }),
+);
 
-const columnsOf = (kind: ContentKind, detail: boolean, viewer: boolean): string => {
-  const lists =
-    columnLists.get(kind) ??
-    [false, true].flatMap((whole) => [listColumns(kind, whole, false), listColumns(kind, whole, true)]);
-  columnLists.set(kind, lists);
-  return lists[(detail ? 2 : 0) + (viewer ? 1 : 0)] as string;
-};
-
-const listColumns = (kind: ContentKind, detail: boolean, viewer: boolean): string =>
-  [
-    ...[...sharedColumns, ...kind.summaryColumns, ...(detail ? kind.detailColumns : [])].map((column) => `r.${column}`),
-    `${tagIdsOf(kind, 'r')} AS tag_ids`,
-    'u.id AS author_id',
-    'u.nickname AS author_nickname',
-    'u.avatar AS author_avatar',
-    ...(viewer ? ['f.user_id IS NOT NULL AS favorited', 'x.type AS reaction'] : []),
-  ].join(', ');
+const columnsOf = (kind: ContentKind, detail: boolean, viewer: boolean, { isSharded }: Dialect): string =>
+  columnLists(kind)((detail ? 1 : 0) + (viewer ? 2 : 0) + (isSharded ? 4 : 0));
 
 const viewerParameters = (viewerId: string | undefined): Parameter[] => {
   if (viewerId === undefined) return [];
@@ -83,20 +83,92 @@ const viewerParameters = (viewerId: string | undefined): Parameter[] => {
   return [viewer, viewer];
 };
 
-/** Reads the rows of records, those of the viewer included, in one round trip. */
+/** Reads the rows of records, those of the viewer included, in one round trip; from shards, in up to four. */
 export const readRows = <Row>(
   reader: Reader,
   kind: ContentKind,
+  shape: RecordShape,
+  select: Select,
+): Promise<(Row & SharedColumns)[]> =>
+  reader.dialect.isSharded ? readScattered(reader, kind, shape, select) : readAtOnce(reader, kind, shape, select);
+
+const readAtOnce = <Row>(
+  reader: Reader,
+  kind: ContentKind,
   { detail, viewerId }: RecordShape,
-  { columns = [], columnParameters = [], ids, idParameters = [], end = '', endParameters = [] }: Select,
+  {
+    columns = [],
+    columnParameters = [],
+    idColumns = [],
+    ids,
+    idParameters = [],
+    end = '',
+    endParameters = [],
+  }: Select,
 ): Promise<(Row & SharedColumns)[]> => {
-  const { joinInOrder } = reader.dialect;
+  const { dialect } = reader;
   const viewer = viewerId !== undefined;
+  const all = [...columns, ...idColumns.map((name) => `p.${name}`), columnsOf(kind, detail, viewer, dialect)];
   return reader.read<Row & SharedColumns>(
-    `SELECT ${[...columns, columnsOf(kind, detail, viewer)].join(', ')}
-    FROM ${ids} p ${joinInOrder} ${kind.table} r ON r.id = p.id ${joinsOf(joinInOrder, kind, viewer)} ${end}`,
+    `SELECT ${all.join(', ')}
+    FROM ${ids} p ${dialect.joinInOrder} ${kind.table} r ON r.id = p.id ${joinsOf(dialect, kind, viewer)} ${end}`,
     [...columnParameters, ...idParameters, ...viewerParameters(viewerId), ...endParameters],
   );
+};
+
+/** Reads the ids from all shards, then the records by their ids. Totals come last, so that none is older than its page. */
+const readScattered = async <Row>(
+  reader: Reader,
+  kind: ContentKind,
+  shape: RecordShape,
+  {
+    columns = [],
+    columnParameters = [],
+    idColumns = [],
+    ids,
+    idParameters = [],
+    end = '',
+    endParameters = [],
+  }: Select,
+): Promise<(Row & SharedColumns)[]> => {
+  const page = await reader.read<{ id: Bytes } & Record<string, unknown>>(`SELECT * FROM ${ids} p ${end}`, [
+    ...idParameters,
+    ...endParameters,
+  ]);
+  const rows = await readRowsById<Row>(
+    reader,
+    kind,
+    shape,
+    page.map(({ id }) => id),
+  );
+  if (rows.length === 0) return [];
+  const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
+  const [values = {}] =
+    columns.length === 0 ? [] : await reader.read<object>(`SELECT ${columns.join(', ')}`, columnParameters);
+  return page.flatMap((place) => {
+    const row = byId.get(idFromBytes(place.id));
+    const own = Object.fromEntries(idColumns.map((name) => [name, place[name]]));
+    return row ? [{ ...row, ...values, ...own }] : [];
+  });
+};
+
+interface AuthorRow {
+  id: Bytes;
+  nickname: string;
+  avatar: string | null;
+}
+
+/** Adds what records show of their authors. A record without an author, whom nothing else names, is left out. */
+const withAuthors = async <Row extends SharedColumns>(reader: Reader, rows: readonly Row[]): Promise<Row[]> => {
+  if (rows.length === 0) return [];
+  const wanted = new Map(rows.map(({ author_id: id }) => [idFromBytes(id), id]));
+  const { sql, parameters } = inList([...wanted.values()]);
+  const users = await reader.read<AuthorRow>(`SELECT id, nickname, avatar FROM users WHERE id IN (${sql})`, parameters);
+  const authors = new Map(users.map((user) => [idFromBytes(user.id), user]));
+  return rows.flatMap((row) => {
+    const author = authors.get(idFromBytes(row.author_id));
+    return author ? [{ ...row, author_nickname: author.nickname, author_avatar: author.avatar }] : [];
+  });
 };
 
 /** Rows with the names of their tags. */
@@ -121,12 +193,14 @@ export const readRowsById = async <Columns>(
 ): Promise<(Columns & SharedColumns)[]> => {
   if (ids.length === 0) return [];
   const viewer = viewerId !== undefined;
+  const { dialect } = reader;
   const { sql, parameters } = inList(ids);
-  return reader.read<Columns & SharedColumns>(
-    `SELECT ${columnsOf(kind, detail, viewer)}
-    FROM ${kind.table} r ${joinsOf(reader.dialect.joinInOrder, kind, viewer)} WHERE r.id IN (${sql})`,
+  const rows = await reader.read<Columns & SharedColumns>(
+    `SELECT ${columnsOf(kind, detail, viewer, dialect)}
+    FROM ${kind.table} r ${joinsOf(dialect, kind, viewer)} WHERE r.id IN (${sql})`,
     [...viewerParameters(viewerId), ...parameters],
   );
+  return dialect.isSharded ? withAuthors(reader, rows) : rows;
 };
 
 /** Reads the records with these ids. */

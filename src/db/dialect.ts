@@ -20,6 +20,11 @@ export interface Dialect {
   joinInOrder: string;
   /** The number of elements of a JSON list. */
   jsonLength(list: string): string;
+  /**
+   * Whether rows of one table are on several servers. A query then reads records by their ids, without the rows of other tables:
+   * joined, each of those would be a query of its own.
+   */
+  isSharded: boolean;
   /** Whether a join with a subquery looks its rows up; SQLite reads all of them repeatedly. */
   gathers: boolean;
   /** Follows a table's name, and forces the planner to use this index. */
@@ -44,6 +49,7 @@ const sqlite: Dialect = {
   updatesTables: false,
   joinInOrder: 'CROSS JOIN',
   jsonLength: (list) => `json_array_length(${list})`,
+  isSharded: false,
   gathers: false,
   useIndex: (name) => `INDEXED BY ${name}`,
   seek: (columns, direction) =>
@@ -51,8 +57,9 @@ const sqlite: Dialect = {
   seekParameters: (values) => [...values],
 };
 
-const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
+const mysql = (engine: 'mysql' | 'mariadb', isSharded: boolean): Dialect => ({
   engine,
+  isSharded,
   forUpdate: 'FOR UPDATE',
   insertIgnore: 'INSERT IGNORE',
   changesOfUpdate: 2,
@@ -73,4 +80,6 @@ const mysql = (engine: 'mysql' | 'mariadb'): Dialect => ({
   seekParameters: (values) => values.flatMap((_, index) => values.slice(0, index + 1)),
 });
 
-export const dialectOf = (engine: Engine): Dialect => (engine === 'sqlite' ? sqlite : mysql(engine));
+/** The SQL of an engine. Only MySQL's tables may be sharded, by Vitess. */
+export const dialectOf = (engine: Engine, isSharded = false): Dialect =>
+  engine === 'sqlite' ? sqlite : mysql(engine, isSharded);

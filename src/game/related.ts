@@ -1,7 +1,8 @@
 import { readRows } from '../content/records.ts';
 import type { SharedColumns } from '../content/entity.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
-import { countFromDb, idFromBytes, idToBytes } from '../db/values.ts';
+import { inList } from '../db/sql/in-list.ts';
+import { type Bytes, countFromDb, idFromBytes, idToBytes, listFromDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { GameSummaryColumns } from './entity.ts';
 import { gameKind } from './kind.ts';
@@ -19,11 +20,16 @@ type RelatedRow = GameSummaryColumns & SharedColumns;
 interface RelatedGame {
   game_type: string | null;
   original_author: string | null;
-  /** Its tags with how many games have each: `7:120,3:4`; null for none. */
-  tags: string | null;
+  /** By their ids, so that the weights of several add up to the same sum for every candidate. */
+  tags: SourceTag[];
   /** All games. */
   total: number;
 }
+
+type RelatedGameRow = Omit<RelatedGame, 'tags'> & {
+  /** Its tags with how many games have each: `7:120,3:4`; null for none. */
+  tags: string | null;
+};
 
 interface SourceTag {
   id: number;
@@ -50,17 +56,17 @@ export const readRelated = async (
   const game = key && (await readGame(reader, key));
   if (!key || !game) throw new AppError(gameKind.notFound);
 
-  const tags = tagsOf(game);
+  const { tags } = game;
   // A tag counts the game itself, hence "more than". Fewer than CANDIDATES are asked for, so one such tag is enough.
   const isEnough = tags.some(({ n }) => n > limit);
-  const scored = scoredGames(key, game, tags, limit);
+  const scored = await scoredGames(reader, key, game, limit);
   const arms = isEnough ? [scored] : [scored, ...fillers(game, limit)];
   const rows = await readRows<GameSummaryColumns & { tier: Tier }>(
     reader,
     gameKind,
     { detail: false, viewerId },
     {
-      columns: ['p.tier'],
+      idColumns: ['tier'],
       ids: `(${arms.map(({ sql }) => sql).join(' UNION ALL ')})`,
       idParameters: arms.flatMap(({ parameters }) => parameters),
       end: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
@@ -74,25 +80,44 @@ export const readRelated = async (
   return [...related.values()];
 };
 
-const readGame = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
-  const [game] = await reader.read<RelatedGame>(
-    `SELECT g.game_type, g.original_author, (SELECT n FROM counters WHERE name = ?) AS total,
+const TOTAL = '(SELECT n FROM counters WHERE name = ?) AS total';
+
+const readGame = (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> =>
+  reader.dialect.isSharded ? readGameFromShard(reader, key) : readGameAtOnce(reader, key);
+
+const readGameAtOnce = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
+  const [game] = await reader.read<RelatedGameRow>(
+    `SELECT g.game_type, g.original_author, ${TOTAL},
       (SELECT GROUP_CONCAT(CONCAT(t.tag_id, ':', x.game_count)) FROM game_tags t JOIN tags x ON x.id = t.tag_id
         WHERE t.game_id = g.id) AS tags
     FROM games g WHERE g.id = ?`,
     [gameKind.table, key],
   );
-  return game;
+  return game && { ...game, tags: inOrder(sourceTags(game.tags)) };
 };
 
-/** By their ids, so that the weights of several add up to the same sum for every candidate. */
-const tagsOf = ({ tags }: RelatedGame): SourceTag[] =>
-  (tags?.split(',') ?? [])
-    .map((tag) => {
-      const [id = 0, n = 0] = tag.split(':').map(Number);
-      return { id, n };
-    })
-    .toSorted((a, b) => a.id - b.id);
+/** The tags and counters are on another server. */
+const readGameFromShard = async (reader: Reader, key: Buffer): Promise<RelatedGame | undefined> => {
+  const [game] = await reader.read<Omit<RelatedGameRow, 'total'>>(
+    'SELECT game_type, original_author, tag_ids AS tags FROM games WHERE id = ?',
+    [key],
+  );
+  if (!game) return undefined;
+  const { sql, parameters } = inList([NO_TAG, ...listFromDb(game.tags ?? '')]);
+  const [counts, [count]] = await Promise.all([
+    reader.read<SourceTag>(`SELECT id, game_count AS n FROM tags WHERE id IN (${sql})`, parameters),
+    reader.read<{ total: number }>(`SELECT ${TOTAL}`, [gameKind.table]),
+  ]);
+  return { ...game, total: count?.total ?? 0, tags: inOrder(counts) };
+};
+
+const sourceTags = (tags: string | null): SourceTag[] =>
+  (tags?.split(',') ?? []).map((tag) => {
+    const [id = 0, n = 0] = tag.split(':').map(Number);
+    return { id, n };
+  });
+
+const inOrder = (tags: readonly SourceTag[]): SourceTag[] => tags.toSorted((a, b) => a.id - b.id);
 
 interface Arm {
   sql: string;
@@ -100,12 +125,12 @@ interface Arm {
 }
 
 /** The closest games, by what they share with this one. */
-const scoredGames = (
+const scoredGames = async (
+  reader: Reader,
   key: Buffer,
-  { game_type, original_author, total }: RelatedGame,
-  tags: SourceTag[],
+  { game_type, original_author, total, tags }: RelatedGame,
   limit: number,
-): Arm => {
+): Promise<Arm> => {
   const places = TAG_PLACES.find((n) => n >= tags.length) ?? tags.length;
   const padded = Array.from({ length: places }, (_, index) => {
     const tag = tags[index];
@@ -113,12 +138,16 @@ const scoredGames = (
       ? { id: tag.id, weight: Math.log(1 + countFromDb(total) / Math.max(tag.n, 1)) }
       : { id: NO_TAG, weight: 0 };
   });
-  const ofTags = padded.map(
-    (_, index) =>
-      `SELECT game_id FROM (SELECT game_id FROM game_tags WHERE tag_id = ? ORDER BY game_id DESC LIMIT ${CANDIDATES}) c${index}`,
+  const candidates = candidatesOf(
+    padded.map(({ id }) => id),
+    original_author,
   );
-  const ofAuthor = `SELECT game_id FROM
-    (SELECT id AS game_id FROM games WHERE original_author = ? ORDER BY id DESC LIMIT ${CANDIDATES}) c`;
+  const source = reader.dialect.isSharded
+    ? await lookedUp(reader, candidates)
+    : {
+        sql: `(${candidates.sql}) c JOIN games r ON r.id = c.game_id WHERE r.id <> ?`,
+        parameters: candidates.parameters,
+      };
   const shares = padded.map(() => 'CASE WHEN INSTR(g.tag_list, ?) > 0 THEN ? ELSE 0e0 END');
   return {
     sql: `SELECT * FROM (
@@ -127,7 +156,7 @@ const scoredGames = (
         + CASE WHEN g.original_author = ? THEN ${SAME_AUTHOR}e0 ELSE 0e0 END AS score
       FROM (
         SELECT r.id, r.favorite_count, r.game_type, r.original_author, CONCAT(',', r.tag_ids, ',') AS tag_list
-        FROM (${[...ofTags, ofAuthor].join(' UNION ')}) c JOIN games r ON r.id = c.game_id WHERE r.id <> ?
+        FROM ${source.sql}
       ) g
       ORDER BY score DESC, favorite_count DESC, id DESC LIMIT ?
     ) scored`,
@@ -135,12 +164,29 @@ const scoredGames = (
       ...padded.flatMap(({ id, weight }) => [`,${id},`, weight]),
       game_type,
       original_author,
-      ...padded.map(({ id }) => id),
-      original_author,
+      ...source.parameters,
       key,
       limit,
     ],
   };
+};
+
+/** A SELECT of the newest games with these tags, and of an original author. */
+const candidatesOf = (tagIds: readonly number[], originalAuthor: string | null): Arm => {
+  const ofTags = tagIds.map(
+    (_, index) =>
+      `SELECT game_id FROM (SELECT game_id FROM game_tags WHERE tag_id = ? ORDER BY game_id DESC LIMIT ${CANDIDATES}) c${index}`,
+  );
+  const ofAuthor = `SELECT game_id FROM
+    (SELECT id AS game_id FROM games WHERE original_author = ? ORDER BY id DESC LIMIT ${CANDIDATES}) c`;
+  return { sql: [...ofTags, ofAuthor].join(' UNION '), parameters: [...tagIds, originalAuthor] };
+};
+
+/** Games by their ids, which are read first: joined, shards would look up one after the other. */
+const lookedUp = async (reader: Reader, candidates: Arm): Promise<Arm> => {
+  const found = await reader.read<{ game_id: Bytes }>(candidates.sql, candidates.parameters);
+  const { sql, parameters } = inList([Buffer.alloc(16), ...found.map(({ game_id: id }) => id)]);
+  return { sql: `games r WHERE r.id IN (${sql}) AND r.id <> ?`, parameters };
 };
 
 const newest = (tier: Tier, where: string): string =>

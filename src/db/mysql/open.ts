@@ -60,6 +60,9 @@ const SIZE =
   'SELECT COALESCE(SUM(data_length + index_length), 0) AS bytes FROM information_schema.tables ' +
   'WHERE table_schema = DATABASE()';
 
+/** Vitess' own statement, one row for each keyspace. */
+const KEYSPACES = 'SHOW VSCHEMA KEYSPACES';
+
 type ServerEngine = 'mysql' | 'mariadb';
 
 /** An observer that ignores everything. */
@@ -69,11 +72,19 @@ const unused: PoolObserver = {
 };
 type Pools = Record<'reads' | 'writes', SessionPool>;
 
-/** Asks the server for its engine, whatever the URL says: TypeORM treats the schemas of MariaDB and MySQL differently. */
-const serverEngine = async (pool: SessionPool): Promise<ServerEngine> => {
-  const rows = await pool.read('SELECT VERSION() AS version', [], new Deadline(OPEN_TIMEOUT_MS));
-  const [row] = rows as { version: string }[];
-  return /mariadb/i.test(row?.version ?? '') ? 'mariadb' : 'mysql';
+/**
+ * Asks the server for its engine, whatever the URL says: TypeORM treats the schemas of MariaDB and MySQL differently; and
+ * whether it is a Vitess with tables on several shards.
+ */
+const askServer = async (pool: SessionPool): Promise<{ engine: ServerEngine; isSharded: boolean }> => {
+  const deadline = new Deadline(OPEN_TIMEOUT_MS);
+  const [row] = (await pool.read('SELECT VERSION() AS version', [], deadline)) as { version: string }[];
+  const { version = '' } = row ?? {};
+  const keyspaces = /vitess/i.test(version) ? ((await pool.read(KEYSPACES, [], deadline)) as { Sharded: string }[]) : [];
+  return {
+    engine: /mariadb/i.test(version) ? 'mariadb' : 'mysql',
+    isSharded: keyspaces.some(({ Sharded }) => Sharded === 'true'),
+  };
 };
 
 /** Opens TypeORM's data source, by mysql2, with our settings applied to each connection before its first use. */
@@ -210,12 +221,12 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
   const statements = new StatementBudget(MAX_PREPARED_STATEMENTS);
   const first = new SessionPool({ hosts, statements, limit: 1, settings: connectionSettings(1) });
   try {
-    const engine = await serverEngine(first);
+    const { engine, isSharded } = await askServer(first);
     const { dataSource, close: closeDataSource } = await openDataSource((await hosts.locate()).address, engine, schema);
     const { pools, close: closePools } = openPools(hosts, statements, engine, options);
     const replicas = replicaAddresses && openReplicas(replicaAddresses, statements, engine, options);
     return {
-      dialect: dialectOf(engine),
+      dialect: dialectOf(engine, isSharded),
       dataSource,
       read: async (sql, parameters, deadline, workload = 'calls') => {
         if (workload !== 'anonymous') return pools[workload].reads.read(sql, parameters, deadline);
