@@ -48,8 +48,10 @@ interface Select {
   idParameters?: readonly Parameter[];
   /** SQL after the joins, such as the order. `p` is the table of the ids. */
   end?: string;
-  endParameters?: readonly Parameter[];
 }
+
+/** What a select leaves out. */
+const NOTHING_MORE = { columns: [], columnParameters: [], idColumns: [], idParameters: [], end: '' } as const;
 
 const joinsOf = ({ joinInOrder, isSharded }: Dialect, kind: ContentKind, viewer: boolean): string => `
   ${isSharded ? '' : `${joinInOrder} users u ON u.id = r.author_id`}${
@@ -90,21 +92,13 @@ export const readRows = <Row>(
   shape: RecordShape,
   select: Select,
 ): Promise<(Row & SharedColumns)[]> =>
-  reader.dialect.isSharded ? readScattered(reader, kind, shape, select) : readAtOnce(reader, kind, shape, select);
+  (reader.dialect.isSharded ? readScattered : readAtOnce)<Row>(reader, kind, shape, { ...NOTHING_MORE, ...select });
 
 const readAtOnce = <Row>(
   reader: Reader,
   kind: ContentKind,
   { detail, viewerId }: RecordShape,
-  {
-    columns = [],
-    columnParameters = [],
-    idColumns = [],
-    ids,
-    idParameters = [],
-    end = '',
-    endParameters = [],
-  }: Select,
+  { columns, columnParameters, idColumns, ids, idParameters, end }: Required<Select>,
 ): Promise<(Row & SharedColumns)[]> => {
   const { dialect } = reader;
   const viewer = viewerId !== undefined;
@@ -112,7 +106,7 @@ const readAtOnce = <Row>(
   return reader.read<Row & SharedColumns>(
     `SELECT ${all.join(', ')}
     FROM ${ids} p ${dialect.joinInOrder} ${kind.table} r ON r.id = p.id ${joinsOf(dialect, kind, viewer)} ${end}`,
-    [...columnParameters, ...idParameters, ...viewerParameters(viewerId), ...endParameters],
+    [...columnParameters, ...idParameters, ...viewerParameters(viewerId)],
   );
 };
 
@@ -121,20 +115,12 @@ const readScattered = async <Row>(
   reader: Reader,
   kind: ContentKind,
   shape: RecordShape,
-  {
-    columns = [],
-    columnParameters = [],
-    idColumns = [],
-    ids,
-    idParameters = [],
-    end = '',
-    endParameters = [],
-  }: Select,
+  { columns, columnParameters, idColumns, ids, idParameters, end }: Required<Select>,
 ): Promise<(Row & SharedColumns)[]> => {
-  const page = await reader.read<{ id: Bytes } & Record<string, unknown>>(`SELECT * FROM ${ids} p ${end}`, [
-    ...idParameters,
-    ...endParameters,
-  ]);
+  const page = await reader.read<{ id: Bytes } & Record<string, unknown>>(
+    `SELECT * FROM ${ids} p ${end}`,
+    idParameters,
+  );
   const rows = await readRowsById<Row>(
     reader,
     kind,

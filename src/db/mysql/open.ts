@@ -1,6 +1,5 @@
 import mysql from 'mysql2';
 import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
-import { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, Workload, Schema } from '../connection.ts';
@@ -22,6 +21,7 @@ import { Hosts } from './hosts.ts';
 import { halfDoneOf, MysqlJournal, READ_PROGRESS } from './migration/journal.ts';
 import { assertMayMigrate } from './migration/privileges.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
+import { askServer, type ServerEngine } from './server.ts';
 import { StatementBudget } from './session.ts';
 import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
 import { transactionOn } from './transaction.ts';
@@ -49,7 +49,6 @@ export const MOST_CONNECTIONS =
   MIGRATING_CONNECTIONS;
 /** Health checks wait only 1 s for a lock: a table locked for a backup, for example, does not make the database unhealthy. */
 const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';
-const OPEN_TIMEOUT_MS = 10_000;
 const CLOSE_GRACE_MS = 100;
 const MIGRATION_LOCK_WAIT_S = 120;
 /** How long reads use the primary after no replica was reachable. */
@@ -60,32 +59,12 @@ const SIZE =
   'SELECT COALESCE(SUM(data_length + index_length), 0) AS bytes FROM information_schema.tables ' +
   'WHERE table_schema = DATABASE()';
 
-/** Vitess' own statement, one row for each keyspace. */
-const KEYSPACES = 'SHOW VSCHEMA KEYSPACES';
-
-type ServerEngine = 'mysql' | 'mariadb';
-
 /** An observer that ignores everything. */
 const unused: PoolObserver = {
   waited: () => undefined,
   statement: () => ({ sent: () => undefined, end: () => undefined }),
 };
 type Pools = Record<'reads' | 'writes', SessionPool>;
-
-/**
- * Asks the server for its engine, whatever the URL says: TypeORM treats the schemas of MariaDB and MySQL differently; and
- * whether it is a Vitess with tables on several shards.
- */
-const askServer = async (pool: SessionPool): Promise<{ engine: ServerEngine; isSharded: boolean }> => {
-  const deadline = new Deadline(OPEN_TIMEOUT_MS);
-  const [row] = (await pool.read('SELECT VERSION() AS version', [], deadline)) as { version: string }[];
-  const { version = '' } = row ?? {};
-  const keyspaces = /vitess/i.test(version) ? ((await pool.read(KEYSPACES, [], deadline)) as { Sharded: string }[]) : [];
-  return {
-    engine: /mariadb/i.test(version) ? 'mariadb' : 'mysql',
-    isSharded: keyspaces.some(({ Sharded }) => Sharded === 'true'),
-  };
-};
 
 /** Opens TypeORM's data source, by mysql2, with our settings applied to each connection before its first use. */
 const openDataSource = async (
