@@ -38,10 +38,13 @@ const CLOSED_ONE = new Set([1927, 3169, 4031]);
  * which no MySQL server sends.
  */
 const GONE_BEHIND = new Set([2002, 2003, 2006, 2013]);
-/** Vitess sends these while no tablet serves the database, or one starts or stops serving. They share one number. */
+/**
+ * Vitess sends these while no tablet serves the database or a table, which may be moving to another keyspace, or one starts,
+ * stops or vanishes. They share one number.
+ */
 const UNKNOWN_ERROR = 1105;
 const NOT_SERVED =
-  /\bVT1400[1-5]\b|no healthy tablet available|initially found no available tablet|primary is not serving|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
+  /\bVT1400[1-5]\b|rpc error: code = Unavailable\b|enforce denied tables|no healthy tablet available|initially found no available tablet|primary is not serving|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
 
 const UNREACHABLE = new Set([
   'EAI_AGAIN',
@@ -138,10 +141,15 @@ export const faultOf = (error: unknown): DatabaseFault | undefined => {
 
 /**
  * Whether a COMMIT with this error has certainly stored nothing: it lost a conflict, or the server takes no writes. After
- * any other error it may have: a Galera node that loses its cluster cannot know whether the other nodes got the transaction.
+ * any other error it may have: a Galera node that loses its cluster cannot know whether the other nodes got the transaction, and
+ * Vitess has one number for what it cannot finish on several shards, which it may finish afterwards.
  */
 export const isRefusedCommit = (error: unknown): boolean =>
-  !isBroken(error) && !isInterrupted(error) && !isAwayBehind(error) && !LEAVING.has(numberOf(error));
+  !isBroken(error) &&
+  !isInterrupted(error) &&
+  !isAwayBehind(error) &&
+  !LEAVING.has(numberOf(error)) &&
+  numberOf(error) !== UNKNOWN_ERROR;
 
 /** Makes an error for an unusable connection, in the driver's form. */
 export const connectionError = (code: string, message: string): Error =>

@@ -93,9 +93,10 @@ const missingServer = (mysql) => [
 
 /** The programs of a Vitess, and what to say if there are none. */
 export const findVitess = () => {
-  const vtcombo = join(cacheFolder(), 'vitess/vtcombo');
+  const programs = join(cacheFolder(), 'vitess');
+  const vtcombo = join(programs, 'vtcombo');
   const mysql = unpackedMysql() ?? installedMysql();
-  const vitess = isExecutable(vtcombo) && mysql ? { vtcombo, mysql } : undefined;
+  const vitess = isExecutable(vtcombo) && mysql ? { vtcombo, mysql, programs, etcd: find('etcd') } : undefined;
   return {
     vitess,
     notices: vitess

@@ -15,10 +15,13 @@ export interface ServerProgram {
   template?: string;
 }
 
-/** How to run Vitess: one program that holds all of its parts, over a MySQL. */
+/** How to run Vitess: one program that holds all of its parts, over a MySQL; or a cluster of the programs in a folder. */
 export interface VitessProgram {
   vtcombo: string;
   mysql: ServerProgram;
+  programs: string;
+  /** The store of a cluster's topology. */
+  etcd?: string;
 }
 
 /** What a Jest project tests on, set by jest.config.mjs. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, copyFile, link, mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection, escapeId, type RowDataPacket } from 'mysql2/promise';
 import { GUARD, startServer, type ThrowawayServer, type VitessProgram } from './servers.ts';
@@ -24,7 +24,7 @@ export const BELOW_VARIABLE = 'TEST_VITESS_BELOW';
 const TEXTS = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 /** It refuses to be root. */
-const nobody = (): { uid?: number; gid?: number } => (process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {});
+export const nobody = (): { uid?: number; gid?: number } => (process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {});
 
 /** The keyspaces by name: each unsharded, on the MySQL database of the same name. */
 const topologyOf = (keyspaces: readonly string[]): string =>
@@ -74,10 +74,10 @@ export const vitessOptions = ({ keyspaces, mysqlPort, port, webPort }: Options):
   '--queryserver-config-max-result-size=100000',
 ];
 
-/** A copy of the program where whoever is no root can read it. */
-export const programIn = async (folder: string, vtcombo: string): Promise<string> => {
-  const program = join(folder, 'vtcombo');
-  await link(vtcombo, program).catch(() => copyFile(vtcombo, program));
+/** A copy of a program where whoever is no root can read it. */
+export const programIn = async (folder: string, original: string): Promise<string> => {
+  const program = join(folder, basename(original));
+  await link(original, program).catch(() => copyFile(original, program));
   return program;
 };
 

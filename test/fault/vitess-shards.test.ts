@@ -1,0 +1,125 @@
+/**
+ * @engines vitess
+ * @tier fault
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { runCommand } from '../harness/app/command.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { audit, type Callers, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { until } from '../harness/until.ts';
+import { type Part, RECORDS, startVitessCluster, type VitessCluster } from '../harness/vitess/cluster.ts';
+
+// The way of docs/scaling.md from one MySQL to two shards, under load; then each part of the cluster fails.
+
+const run = promisify(execFile);
+const WORKFLOW = ['--workflow=records', `--target-keyspace=${RECORDS}`];
+
+let cluster: VitessCluster;
+let key: string;
+let served: ServeProcess;
+let callers: Callers[] = [];
+
+describe('Vitess with two shards', () => {
+  beforeAll(async () => {
+    cluster = await startVitessCluster();
+    key = await aKey(cluster.url);
+    await run('node', ['deploy/vitess/prepare.mjs', '--server', cluster.control, '--vtctldclient', cluster.client]);
+  }, 120_000);
+  beforeEach(async () => {
+    served = await startServe({
+      url: cluster.url,
+      env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', AUTO_MIGRATE: 'false' },
+    });
+    const options = { count: 4, obedient: true, patienceMs: 15_000 };
+    callers = [
+      startWriters(served.base, key, options),
+      startWriters(served.base, key, options),
+      await startTogglers(served.base, key, options),
+    ];
+    await Promise.all(callers.map((one) => one.succeeded(5)));
+  });
+  afterEach(() => served.stop('SIGKILL'));
+  afterAll(() => cluster.remove());
+
+  /** Lets callers go on for a while, stops them, and holds what they were told against what is stored. */
+  const check = async (fault: string, rounds: number, seen = ''): Promise<number> => {
+    await Promise.all(callers.map((one) => one.succeeded(5)));
+    await Promise.all(callers.map((one) => one.stop()));
+    const checked = await audit(cluster.url, ...callers);
+    const outcomes = outcomesInWords(callers.flatMap((one) => one.attempts));
+    noteResult({
+      fault: `Vitess, two shards: ${fault}`,
+      rounds,
+      load: '8 writers, 4 togglers',
+      ...checked,
+      seen: [seen, outcomes].filter(Boolean).join(', '),
+    });
+    expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
+    expect(outcomes.includes('INTERNAL') ? served.log() : '').toBe('');
+    await withDatabase(cluster.url, expectExactCounts);
+    return checked.longestOutageMs;
+  };
+
+  const rowsOf = async (shard: number): Promise<number> => {
+    const [row] = (await cluster.below(shard, `SELECT COUNT(*) AS n FROM ${RECORDS}.games`)) as { n: number }[];
+    return Number(row?.n);
+  };
+
+  test('is reached from one MySQL under load, and loses nothing', async () => {
+    const moveTables = (...args: string[]) => cluster.command('MoveTables', ...WORKFLOW, ...args);
+    await moveTables('create', '--source-keyspace=content', `--tables=${TABLES.join(',')}`);
+    const copied = async () => (await moveTables('status')).match(/Status: Running\. VStream Lag: 0s/g)?.length === 2;
+    await until(copied, { withinMs: 60_000, everyMs: 200 });
+    const began = performance.now();
+    await moveTables('switchtraffic');
+    const switched = Math.round(performance.now() - began);
+    await moveTables('complete', '--keep-routing-rules');
+    await Promise.all(callers.map((one) => one.succeeded(50)));
+    const outage = await check('MoveTables from one MySQL', 1, `switched in ${switched} ms`);
+    expect(outage).toBeLessThan(10_000);
+    const [left, right] = [await rowsOf(1), await rowsOf(2)];
+    expect(Math.min(left, right)).toBeGreaterThan((left + right) / 4);
+  });
+
+  test('is what "reconcile" finds everything right in', async () => {
+    await Promise.all(callers.map((one) => one.stop()));
+    const outcome = await runCommand(['reconcile'], { env: { DATABASE_URL: cluster.url } });
+    expect(outcome).toEqual({ code: 0, stdout: expect.stringContaining('Everything is right'), stderr: '' });
+  });
+
+  const fail = async (fault: string, part: Part, rounds = 3): Promise<void> => {
+    for (let round = 0; round < rounds; round += 1) {
+      await part.kill();
+      await sleep(500);
+      await part.start();
+      await Promise.all(callers.map((one) => one.succeeded(10)));
+    }
+    await check(fault, rounds);
+  };
+
+  test('loses nothing when the MySQL of a shard is killed', () =>
+    fail('kill -9 of a shard’s MySQL', cluster.shards[1].mysql));
+  test('loses nothing when the tablet of a shard is killed', () =>
+    fail('kill -9 of a shard’s tablet', cluster.shards[2].tablet));
+  test('loses nothing when the tablet of the unsharded keyspace is killed', () =>
+    fail('kill -9 of the unsharded tablet', cluster.shards[0].tablet));
+  test('loses nothing when vtgate is killed', () => fail('kill -9 of vtgate', cluster.vtgate));
+});
+
+/** The tables of deploy/vitess/vschema.json. */
+const TABLES = [
+  'games',
+  'game_tags',
+  'game_favorites',
+  'game_reactions',
+  'image_posts',
+  'image_post_tags',
+  'image_post_favorites',
+  'image_post_reactions',
+];
