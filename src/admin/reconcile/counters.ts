@@ -15,11 +15,15 @@ interface NamedCounter {
 /** The upper bound of the names of all type counters. `LIKE` on MySQL would miss names with a character beyond U+FFFF. */
 const AFTER_TYPES = typeCounter(null).replace(/:$/, ';');
 
-/**
- * The rows of `counters` that count records, those included that are missing. The cast keeps MySQL from making decimals,
- * which arrive as texts, of signed and unsigned numbers.
- */
-const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
+const isOfRecords = (name: string): boolean =>
+  name === gameKind.table || name === imageKind.table || (name >= typeCounter(null) && name < AFTER_TYPES);
+
+/** The rows of `counters` that count records, those included that are missing. */
+const compareCounters = (reader: Reader): Promise<NamedCounter[]> =>
+  reader.dialect.isSharded ? compareApart(reader) : compareAtOnce(reader);
+
+/** The cast keeps MySQL from making decimals, which arrive as texts, of signed and unsigned numbers. */
+const compareAtOnce = async (reader: Reader): Promise<NamedCounter[]> => {
   // `stored` would be the natural name, but is a word of MySQL's.
   const rows = await reader.read<{ name: string; n: number; actual: number }>(
     `SELECT name, CAST(SUM(n) AS SIGNED) AS n, MAX(actual) AS actual FROM (
@@ -34,14 +38,40 @@ const compareCounters = async (reader: Reader): Promise<NamedCounter[]> => {
   return rows.map(({ name, n, actual }) => ({ name, stored: n, actual }));
 };
 
-const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Promise<void> => {
-  const names = wrong.map(({ name }) => name);
+/** Shards hold the records apart from the counters. */
+const compareApart = async (reader: Reader): Promise<NamedCounter[]> => {
+  const counters = await reader.read<{ name: string; n: number }>('SELECT name, n FROM counters');
+  const stored = new Map(counters.filter(({ name }) => isOfRecords(name)).map(({ name, n }) => [name, n]));
+  const actual = new Map<string, number>();
+  for (const { table } of [gameKind, imageKind]) {
+    const [row] = await reader.read<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`);
+    actual.set(table, row?.n ?? 0);
+  }
+  const types = await reader.read<{ game_type: string | null; n: number }>(
+    'SELECT game_type, COUNT(*) AS n FROM games GROUP BY game_type',
+  );
+  for (const { game_type: type, n } of types) actual.set(typeCounter(type), n);
+  return [...new Set([...stored.keys(), ...actual.keys()])]
+    .toSorted()
+    .map((name) => ({ name, stored: stored.get(name) ?? 0, actual: actual.get(name) ?? 0 }));
+};
+
+const isWrong = ({ stored, actual }: NamedCounter): boolean => stored !== actual;
+
+/** Locks counters, and returns the names of those that are there. */
+const lock = async (tx: Transaction, names: readonly string[]): Promise<Set<string>> => {
   const { sql, parameters } = inList(names);
   const found = await tx.read<{ name: string }>(
     `SELECT name FROM counters WHERE name IN (${sql}) ORDER BY name ${tx.dialect.forUpdate}`,
     parameters,
   );
-  const missing = names.filter((name) => !found.some((row) => row.name === name));
+  return new Set(found.map(({ name }) => name));
+};
+
+const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): Promise<void> => {
+  const names = wrong.map(({ name }) => name);
+  const found = await lock(tx, names);
+  const missing = names.filter((name) => !found.has(name));
   for (const chunk of chunksOf(missing)) {
     await tx.execute(
       `${tx.dialect.insertIgnore} INTO counters (name, n) VALUES ${chunk.map(() => '(?, 0)').join(', ')}`,
@@ -53,9 +83,17 @@ const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): 
   }
 };
 
+/** Those of counters that differ while nobody writes them, too. */
+const stillWrong = async (tx: Transaction, seen: readonly NamedCounter[]): Promise<NamedCounter[]> => {
+  const names = new Set(seen.map(({ name }) => name));
+  await lock(tx, [...names]);
+  return (await compareCounters(tx)).filter((counter) => names.has(counter.name) && isWrong(counter));
+};
+
 /** Compares the counters of all records, and of those of each type, and corrects those that are wrong if asked to. */
 export const checkCounters = async (db: Database, fix: boolean): Promise<CountDifference[]> => {
-  const wrong = (await compareCounters(db)).filter(({ stored, actual }) => stored !== actual);
+  const seen = (await compareCounters(db)).filter(isWrong);
+  const wrong = db.dialect.isSharded && seen.length > 0 ? await db.transaction((tx) => stillWrong(tx, seen)) : seen;
   if (fix && wrong.length > 0) await db.transaction((tx) => repairCounters(tx, wrong));
   return wrong.map(({ name, ...numbers }) => ({ what: 'counters.n', id: name, ...numbers }));
 };

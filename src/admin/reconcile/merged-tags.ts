@@ -11,6 +11,15 @@ interface MergedTag extends Tag {
   n: number;
 }
 
+const linksOf = async (db: Database, kinds: readonly ContentKind[], tagId: number): Promise<number> => {
+  const counts = await Promise.all(
+    kinds.map(({ tagTable }) =>
+      db.read<{ n: number }>(`SELECT COUNT(*) AS n FROM ${tagTable} WHERE tag_id = ?`, [tagId]),
+    ),
+  );
+  return counts.reduce((sum, [row]) => sum + (row?.n ?? 0), 0);
+};
+
 /**
  * Finds tags that were merged into others and have records all the same, which they get from versions that know of no
  * merging; and gives these records the other tag if asked to.
@@ -20,11 +29,13 @@ export const checkMergedTags = async (
   kinds: readonly ContentKind[],
   fix: boolean,
 ): Promise<CountDifference[]> => {
-  const counts = kinds.map(({ tagTable }) => `(SELECT COUNT(*) FROM ${tagTable} l WHERE l.tag_id = t.id)`).join(' + ');
-  const rows = await db.read<MergedTag>(
-    `SELECT t.id, t.name, t.slug, m.id AS into_id, m.name AS into_name, m.slug AS into_slug, ${counts} AS n
+  const merged = await db.read<Omit<MergedTag, 'n'>>(
+    `SELECT t.id, t.name, t.slug, m.id AS into_id, m.name AS into_name, m.slug AS into_slug
     FROM tags t JOIN tags m ON m.id = t.merged_into ORDER BY t.id`,
   );
+  // Shards hold the links apart from the tags.
+  const rows: MergedTag[] = [];
+  for (const tag of merged) rows.push({ ...tag, n: await linksOf(db, kinds, tag.id) });
   const wrong = rows.filter(({ n }) => n > 0);
   if (fix) {
     for (const { id, name, slug, into_id: into, into_name: intoName, into_slug: intoSlug } of wrong) {

@@ -1,7 +1,7 @@
 import { MAX_SUMMARY_IMAGES } from '../../../contract/limits.ts';
 import { linkedTagIds } from '../../content/tag-ids.ts';
 import type { ContentKind } from '../../content/kind.ts';
-import type { Transaction } from '../../db/connection.ts';
+import type { Parameter, Reader, Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import type { Dialect } from '../../db/dialect.ts';
 import { inList } from '../../db/sql/in-list.ts';
@@ -21,10 +21,18 @@ interface Compared {
   actual: string;
 }
 
+/** The rows that a column counts: those of a table with the counting row's id in this column. */
+interface CountedRows {
+  table: string;
+  column: string;
+}
+
 /** A table whose rows repeat what follows from others. */
 export interface CheckedTable {
   table: string;
   compared: readonly Compared[];
+  /** For each that is compared, the rows that it counts, if shards hold them apart from what has them. */
+  apart?: readonly CountedRows[];
   /** Corrects a row, which is locked: `actual` are the values in the order of `compared`. */
   repair: (tx: Transaction, id: RowId, actual: readonly ColumnValue[]) => Promise<void>;
 }
@@ -118,9 +126,15 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
   };
 };
 
-const ownerTable = (table: string, rowsOf: (kind: ContentKind) => string): CheckedTable => {
-  const columns = Object.fromEntries(kinds.map((kind) => [kind.countColumn, counted(rowsOf(kind))]));
-  return { table, compared: columnsOf(table, columns), repair: assign(table, Object.keys(columns)) };
+const ownerTable = (table: string, rowsOf: (kind: ContentKind) => CountedRows): CheckedTable => {
+  const apart = kinds.map(rowsOf);
+  const columns = Object.fromEntries(
+    kinds.map(({ countColumn }, place) => [
+      countColumn,
+      counted(`${apart[place]?.table} x WHERE x.${apart[place]?.column} = p.id`),
+    ]),
+  );
+  return { table, compared: columnsOf(table, columns), apart, repair: assign(table, Object.keys(columns)) };
 };
 
 /** The tables of records. */
@@ -128,49 +142,108 @@ export const recordTables = (dialect: Dialect): CheckedTable[] => kinds.map((kin
 
 /** The tables of what has records. */
 export const ownerTables: readonly CheckedTable[] = [
-  ownerTable('tags', ({ tagTable }) => `${tagTable} x WHERE x.tag_id = p.id`),
-  ownerTable('users', ({ table }) => `${table} x WHERE x.author_id = p.id`),
+  ownerTable('tags', ({ tagTable }) => ({ table: tagTable, column: 'tag_id' })),
+  ownerTable('users', ({ table }) => ({ table, column: 'author_id' })),
 ];
 
 /** A row with `stored<n>` and `actual<n>` for each that is compared. */
 type ComparedRow = { id: RowId } & Record<string, ColumnValue>;
 
-const selectCompared = ({ table, compared }: CheckedTable): string =>
-  `SELECT p.id, ${compared
-    .map(({ stored, actual }, place) => `${stored} AS stored${place}, ${actual} AS actual${place}`)
-    .join(', ')} FROM ${table} p`;
+/** Reads the rows of a table that `end` selects, with all that is compared. */
+const readCompared = async (
+  reader: Reader,
+  { table, compared, apart }: CheckedTable,
+  end: string,
+  parameters: readonly Parameter[] = [],
+): Promise<ComparedRow[]> => {
+  const isApart = reader.dialect.isSharded && apart !== undefined;
+  const columns = compared.flatMap(({ stored, actual }, place) => [
+    `${stored} AS stored${place}`,
+    ...(isApart ? [] : [`${actual} AS actual${place}`]),
+  ]);
+  const rows = await reader.read<ComparedRow>(`SELECT p.id, ${columns.join(', ')} FROM ${table} p ${end}`, parameters);
+  if (!isApart || rows.length === 0) return rows;
+  const counts = await Promise.all(
+    apart.map((counting) =>
+      countRows(
+        reader,
+        counting,
+        rows.map(({ id }) => id),
+      ),
+    ),
+  );
+  return rows.map((row) => ({
+    ...row,
+    ...Object.fromEntries(counts.map((count, place) => [`actual${place}`, count.get(nameOf(row.id)) ?? 0])),
+  }));
+};
+
+const nameOf = (id: RowId): string => (typeof id === 'number' ? String(id) : idFromBytes(id));
+
+/** Counts rows by what they have in a column, for each of its values. */
+const countRows = async (
+  reader: Reader,
+  { table, column }: CountedRows,
+  ids: readonly RowId[],
+): Promise<Map<string, number>> => {
+  const { sql, parameters } = inList(ids);
+  const rows = await reader.read<{ id: RowId; n: number }>(
+    `SELECT ${column} AS id, COUNT(*) AS n FROM ${table} WHERE ${column} IN (${sql}) GROUP BY ${column}`,
+    parameters,
+  );
+  return new Map(rows.map(({ id, n }) => [nameOf(id), n]));
+};
 
 const differencesOf = ({ compared }: CheckedTable, row: ComparedRow): CountDifference[] =>
   compared
     .map(({ what }, place) => ({
       what,
-      id: typeof row.id === 'number' ? String(row.id) : idFromBytes(row.id),
+      id: nameOf(row.id),
       stored: row[`stored${place}`] ?? 0,
       actual: row[`actual${place}`] ?? 0,
     }))
     .filter(({ stored, actual }) => stored !== actual);
 
 async function* comparedRows(db: Database, checked: CheckedTable): AsyncGenerator<ComparedRow[]> {
-  const select = selectCompared(checked);
-  let rows = await db.read<ComparedRow>(`${select} ORDER BY p.id LIMIT ${ROWS_AT_ONCE}`);
+  let rows = await readCompared(db, checked, `ORDER BY p.id LIMIT ${ROWS_AT_ONCE}`);
   while (rows.length > 0) {
     yield rows;
     const last = rows.at(-1)?.id ?? null;
-    rows = await db.read<ComparedRow>(`${select} WHERE p.id > ? ORDER BY p.id LIMIT ${ROWS_AT_ONCE}`, [last]);
+    rows = await readCompared(db, checked, `WHERE p.id > ? ORDER BY p.id LIMIT ${ROWS_AT_ONCE}`, [last]);
   }
 }
 
-const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly RowId[]): Promise<void> => {
+/** Locks rows of a table, and returns those that differ. */
+const lockDifferent = async (tx: Transaction, checked: CheckedTable, ids: readonly RowId[]): Promise<ComparedRow[]> => {
   const { sql, parameters } = inList(ids);
   const among = `WHERE p.id IN (${sql})`;
   await tx.read(`SELECT p.id FROM ${checked.table} p ${among} ORDER BY p.id ${tx.dialect.forUpdate}`, parameters);
   // A statement of its own: the one that waited for the locks still sees what was there before.
-  const rows = await tx.read<ComparedRow>(`${selectCompared(checked)} ${among} ORDER BY p.id`, parameters);
-  for (const row of rows) {
-    if (differencesOf(checked, row).length === 0) continue;
+  const rows = await readCompared(tx, checked, `${among} ORDER BY p.id`, parameters);
+  return rows.filter((row) => differencesOf(checked, row).length > 0);
+};
+
+const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly RowId[]): Promise<void> => {
+  for (const row of await lockDifferent(tx, checked, ids)) {
     const actual = checked.compared.map((_, place) => row[`actual${place}`] ?? 0);
     await checked.repair(tx, row.id, actual);
   }
+};
+
+/** The rows that differ. What is counted apart, while others write, may differ at the first sight only. */
+const differentRows = async (
+  db: Database,
+  checked: CheckedTable,
+  rows: readonly ComparedRow[],
+): Promise<ComparedRow[]> => {
+  const wrong = rows.filter((row) => differencesOf(checked, row).length > 0);
+  if (!db.dialect.isSharded || checked.apart === undefined) return wrong;
+  const sure: ComparedRow[] = [];
+  for (let start = 0; start < wrong.length; start += MENDED_AT_ONCE) {
+    const ids = wrong.slice(start, start + MENDED_AT_ONCE).map(({ id }) => id);
+    sure.push(...(await db.transaction((tx) => lockDifferent(tx, checked, ids))));
+  }
+  return sure;
 };
 
 /** Compares the newest rows of a table, and returns what differs. */
@@ -178,8 +251,9 @@ export const sampleTable = async (
   db: Database,
   checked: CheckedTable,
 ): Promise<{ differences: CountDifference[]; rows: number }> => {
-  const rows = await db.read<ComparedRow>(`${selectCompared(checked)} ORDER BY p.id DESC LIMIT ${ROWS_AT_ONCE}`);
-  return { differences: rows.flatMap((row) => differencesOf(checked, row)), rows: rows.length };
+  const rows = await readCompared(db, checked, `ORDER BY p.id DESC LIMIT ${ROWS_AT_ONCE}`);
+  const wrong = await differentRows(db, checked, rows);
+  return { differences: wrong.flatMap((row) => differencesOf(checked, row)), rows: rows.length };
 };
 
 /** Compares all rows of a table, corrects those that are wrong if asked to, and yields what differed, part by part. */
@@ -189,7 +263,7 @@ export async function* checkTable(
   fix: boolean,
 ): AsyncGenerator<{ differences: CountDifference[]; rows: number }> {
   for await (const rows of comparedRows(db, checked)) {
-    const wrong = rows.filter((row) => differencesOf(checked, row).length > 0);
+    const wrong = await differentRows(db, checked, rows);
     if (fix) {
       for (let start = 0; start < wrong.length; start += MENDED_AT_ONCE) {
         const ids = wrong.slice(start, start + MENDED_AT_ONCE).map(({ id }) => id);

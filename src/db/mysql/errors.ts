@@ -44,7 +44,10 @@ const GONE_BEHIND = new Set([2002, 2003, 2006, 2013]);
  */
 const UNKNOWN_ERROR = 1105;
 const NOT_SERVED =
-  /\bVT1400[1-5]\b|rpc error: code = Unavailable\b|enforce denied tables|no healthy tablet available|initially found no available tablet|primary is not serving|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
+  /\bVT1400[1-5]\b|rpc error: code = Unavailable\b|enforce denied tables|is either down or nonexistent|no healthy tablet available|initially found no available tablet|primary is not serving|state (?:NOT_SERVING|SHUTTING_DOWN)\b|tx engine can't accept/;
+
+/** Vitess has rolled back a transaction of several shards, one of which failed. */
+const VITESS_ROLLED_BACK = /^VT15001\b/;
 
 const UNREACHABLE = new Set([
   'EAI_AGAIN',
@@ -81,7 +84,8 @@ export const driverError = (error: unknown): MysqlDriverError =>
 const numberOf = (error: unknown): number => driverError(error).errno ?? 0;
 
 /** Whether the transaction that met this error can succeed when run again. */
-export const isTransient = (error: unknown): boolean => TRANSIENT.has(numberOf(error));
+export const isTransient = (error: unknown): boolean =>
+  TRANSIENT.has(numberOf(error)) || VITESS_ROLLED_BACK.test(driverError(error).message ?? '');
 
 /** Whether the server interrupted the statement. */
 export const isInterrupted = (error: unknown): boolean => OUT_OF_TIME.has(numberOf(error));

@@ -220,7 +220,7 @@ export const startVitessCluster = async (): Promise<VitessCluster> => {
       ].join('\n'),
     );
     const socket = join(home, 'socket');
-    const server = await started(
+    const database = await started(
       partOf(
         () =>
           startGuarded(mysql.binary, [
@@ -278,7 +278,7 @@ export const startVitessCluster = async (): Promise<VitessCluster> => {
         },
       ),
     );
-    return { mysql: server, tablet, sqlPort };
+    return { mysql: database, tablet, sqlPort };
   };
   const shards = await Promise.all(places.map(shardOf));
 
