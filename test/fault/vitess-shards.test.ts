@@ -3,21 +3,26 @@
  * @tier fault
  */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { audit, type Callers, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
+import { runVerify } from '../harness/http/verify.ts';
 import { until } from '../harness/until.ts';
 import { type Part, RECORDS, startVitessCluster, type VitessCluster } from '../harness/vitess/cluster.ts';
 
 // The way of docs/scaling.md from one MySQL to two shards, under load; then each part of the cluster fails.
 
 const run = promisify(execFile);
+const vschema = JSON.parse(readFileSync('deploy/vitess/vschema.json', 'utf8')) as { tables: object };
+const TABLES = Object.keys(vschema.tables);
 const WORKFLOW = ['--workflow=records', `--target-keyspace=${RECORDS}`];
 
 let cluster: VitessCluster;
@@ -93,6 +98,13 @@ describe('Vitess with two shards', () => {
     expect(outcome).toEqual({ code: 0, stdout: expect.stringContaining('Everything is right'), stderr: '' });
   });
 
+  test('answers as the contract says', async () => {
+    await Promise.all(callers.map((one) => one.stop()));
+    const { results } = await runVerify({ baseUrl: served.base, key });
+    expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
+    expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
+  });
+
   const fail = async (fault: string, part: Part, rounds = 3): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) {
       await part.kill();
@@ -111,15 +123,3 @@ describe('Vitess with two shards', () => {
     fail('kill -9 of the unsharded tablet', cluster.shards[0].tablet));
   test('loses nothing when vtgate is killed', () => fail('kill -9 of vtgate', cluster.vtgate));
 });
-
-/** The tables of deploy/vitess/vschema.json. */
-const TABLES = [
-  'games',
-  'game_tags',
-  'game_favorites',
-  'game_reactions',
-  'image_posts',
-  'image_post_tags',
-  'image_post_favorites',
-  'image_post_reactions',
-];

@@ -24,7 +24,8 @@ export const BELOW_VARIABLE = 'TEST_VITESS_BELOW';
 const TEXTS = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 /** It refuses to be root. */
-export const nobody = (): { uid?: number; gid?: number } => (process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {});
+export const nobody = (): { uid?: number; gid?: number } =>
+  process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** The keyspaces by name: each unsharded, on the MySQL database of the same name. */
 const topologyOf = (keyspaces: readonly string[]): string =>
