@@ -50,7 +50,7 @@ interface Select {
   end?: string;
 }
 
-/** What a select leaves out. */
+/** The parts that a select may leave out. */
 const NOTHING_MORE = { columns: [], columnParameters: [], idColumns: [], idParameters: [], end: '' } as const;
 
 const joinsOf = ({ joinInOrder, isSharded }: Dialect, kind: ContentKind, viewer: boolean): string => `

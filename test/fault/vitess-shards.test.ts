@@ -11,6 +11,7 @@ import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts'
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { blocksOf } from '../harness/documents/guide.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { audit, type Callers, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
@@ -21,8 +22,11 @@ import { type Part, RECORDS, startVitessCluster, type VitessCluster } from '../h
 // The way of docs/scaling.md from one MySQL to two shards, under load; then each part of the cluster fails.
 
 const run = promisify(execFile);
-const vschema = JSON.parse(readFileSync('deploy/vitess/vschema.json', 'utf8')) as { tables: object };
-const TABLES = Object.keys(vschema.tables);
+/** The commands of the guide, step by step. */
+const [PREPARE = '', COPY = '', COMPARE = '', SWITCH = ''] = blocksOf(readFileSync('docs/scaling.md', 'utf8'))
+  .filter(({ language }) => language === 'bash')
+  .map(({ text }) => text);
+
 const WORKFLOW = ['--workflow=records', `--target-keyspace=${RECORDS}`];
 
 let cluster: VitessCluster;
@@ -34,7 +38,7 @@ describe('Vitess with two shards', () => {
   beforeAll(async () => {
     cluster = await startVitessCluster();
     key = await aKey(cluster.url);
-    await run('node', ['deploy/vitess/prepare.mjs', '--server', cluster.control, '--vtctldclient', cluster.client]);
+    await runCommands(PREPARE);
   }, 120_000);
   beforeEach(async () => {
     served = await startServe({
@@ -76,17 +80,30 @@ describe('Vitess with two shards', () => {
     return Number(row?.n);
   };
 
+  /** Runs commands of the guide as they stand, with the addresses of this cluster. */
+  const runCommands = async (text: string): Promise<void> => {
+    const define = `vtctldclient() { ${cluster.client} --server ${cluster.control} "$@"; }`;
+    const commands = text.replaceAll(
+      '--server localhost:15999',
+      `--server ${cluster.control} --vtctldclient ${cluster.client}`,
+    );
+    const env = { ...process.env, DATABASE_URL: cluster.url, AUTO_MIGRATE: 'false' };
+    await run('bash', ['-ec', `${define}\n${commands}`], { env });
+  };
+
   test('is reached from one MySQL under load, and loses nothing', async () => {
-    const moveTables = (...args: string[]) => cluster.command('MoveTables', ...WORKFLOW, ...args);
-    await moveTables('create', '--source-keyspace=content', `--tables=${TABLES.join(',')}`);
-    const copied = async () => (await moveTables('status')).match(/Status: Running\. VStream Lag: 0s/g)?.length === 2;
-    await until(copied, { withinMs: 60_000, everyMs: 200 });
+    await runCommands(COPY);
+    const status = () => cluster.command('MoveTables', ...WORKFLOW, 'status');
+    const isCopied = async () => (await status()).match(/Status: Running\. VStream Lag: 0s/g)?.length === 2;
+    await until(isCopied, { withinMs: 60_000, everyMs: 200 });
+    await runCommands(COMPARE);
+    const differences = ['VDiff', ...WORKFLOW, 'show', 'last'];
+    expect(await cluster.command(...differences)).toMatch(/HasMismatch:\s+false/);
     const began = performance.now();
-    await moveTables('switchtraffic');
-    const switched = Math.round(performance.now() - began);
-    await moveTables('complete', '--keep-routing-rules');
+    await runCommands(SWITCH);
+    const seconds = Math.round((performance.now() - began) / 1000);
     await Promise.all(callers.map((one) => one.succeeded(50)));
-    const outage = await check('MoveTables from one MySQL', 1, `switched in ${switched} ms`);
+    const outage = await check('MoveTables from one MySQL', 1, `switched and reconciled in ${seconds} s`);
     expect(outage).toBeLessThan(10_000);
     const [left, right] = [await rowsOf(1), await rowsOf(2)];
     expect(Math.min(left, right)).toBeGreaterThan((left + right) / 4);

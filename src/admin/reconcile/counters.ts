@@ -83,7 +83,7 @@ const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): 
   }
 };
 
-/** Those of counters that differ while nobody writes them, too. */
+/** The counters among these that still differ when they are locked. */
 const stillWrong = async (tx: Transaction, seen: readonly NamedCounter[]): Promise<NamedCounter[]> => {
   const names = new Set(seen.map(({ name }) => name));
   await lock(tx, [...names]);

@@ -230,7 +230,7 @@ const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly
   }
 };
 
-/** The rows that differ. What is counted apart, while others write, may differ at the first sight only. */
+/** The rows that differ. Counts that are read apart, while others write, may differ at the first sight only. */
 const differentRows = async (
   db: Database,
   checked: CheckedTable,
