@@ -1,6 +1,6 @@
 /**
  * @engines none
- * @tier fast
+ * @tier long
  */
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';

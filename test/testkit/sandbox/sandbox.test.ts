@@ -1,6 +1,6 @@
 /**
  * @engines none
- * @tier fast
+ * @tier long
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
