@@ -1,4 +1,4 @@
-import { readRows } from '../content/records.ts';
+import { readRows, readRowsById, type RecordShape } from '../content/records.ts';
 import type { SharedColumns } from '../content/entity.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
 import { inList } from '../db/sql/in-list.ts';
@@ -61,23 +61,39 @@ export const readRelated = async (
   const isEnough = tags.some(({ n }) => n > limit);
   const scored = await scoredGames(reader, key, game, limit);
   const arms = isEnough ? [scored] : [scored, ...fillers(game, limit)];
-  const rows = await readRows<GameSummaryColumns & { tier: Tier }>(
-    reader,
-    gameKind,
-    { detail: false, viewerId },
-    {
-      idColumns: ['tier'],
-      ids: `(${arms.map(({ sql }) => sql).join(' UNION ALL ')})`,
-      idParameters: arms.flatMap(({ parameters }) => parameters),
-      end: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
-    },
-  );
+  const shape = { detail: false, viewerId };
+  const rows = await (reader.dialect.isSharded ? readScattered : readAtOnce)(reader, shape, arms);
   const related = new Map<string, RelatedRow>();
   for (const row of rows) {
     const id = idFromBytes(row.id);
     if (id !== gameId && !related.has(id) && related.size < limit) related.set(id, row);
   }
   return [...related.values()];
+};
+
+const readAtOnce = (reader: Reader, shape: RecordShape, arms: readonly Arm[]): Promise<RelatedRow[]> =>
+  readRows<GameSummaryColumns>(reader, gameKind, shape, {
+    ids: `(${arms.map(({ sql }) => sql).join(' UNION ALL ')})`,
+    idParameters: arms.flatMap(({ parameters }) => parameters),
+    end: 'ORDER BY p.tier, p.score DESC, p.favorite_count DESC, p.id DESC',
+  });
+
+interface Place {
+  id: Bytes;
+  score: number;
+  favorite_count: number;
+}
+
+/** Each arm by itself: to merge what the shards find, vtgate adds columns to an arm, by which a UNION mixes them up. */
+const readScattered = async (reader: Reader, shape: RecordShape, arms: readonly Arm[]): Promise<RelatedRow[]> => {
+  const found = await Promise.all(arms.map(({ sql, parameters }) => reader.read<Place>(sql, parameters)));
+  const places = found.flatMap((arm) =>
+    arm.toSorted((a, b) => b.score - a.score || b.favorite_count - a.favorite_count || Buffer.compare(b.id, a.id)),
+  );
+  const ids = [...new Map(places.map(({ id }) => [idFromBytes(id), id])).values()];
+  const rows = await readRowsById<GameSummaryColumns>(reader, gameKind, shape, ids);
+  const byId = new Map(rows.map((row) => [idFromBytes(row.id), row]));
+  return places.flatMap(({ id }) => byId.get(idFromBytes(id)) ?? []);
 };
 
 const TOTAL = '(SELECT n FROM counters WHERE name = ?) AS total';

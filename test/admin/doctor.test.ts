@@ -78,7 +78,7 @@ describe('doctor', () => {
   });
 
   test('looks at no tables that are not there', async () => {
-    const empty = await createDatabase();
+    const empty = await createDatabase({ empty: true });
     const { code, found } = await examined({ DATABASE_URL: empty.url });
     await empty.drop();
     expect(code).toBe(1);

@@ -23,6 +23,7 @@ import { createUser } from '../../src/user/service.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
+import { engine } from '../harness/app/database.ts';
 import { repeating } from '../harness/documents/repeating.ts';
 
 // A person of whom nothing is to be left, in any column of any table, nor in the bytes of an SQLite file.
@@ -67,11 +68,19 @@ const textColumns = async (): Promise<{ table: string; column: string }[]> => {
       WHERE m.type = 'table' AND c.type NOT IN ('integer', 'INTEGER', 'boolean', 'bigint') ORDER BY 1, 2`,
     );
   }
-  return db.read(
-    `SELECT table_name AS \`table\`, column_name AS \`column\` FROM information_schema.columns
-    WHERE table_schema = DATABASE() AND (data_type LIKE '%text' OR data_type LIKE '%blob' OR data_type LIKE '%char'
-      OR data_type LIKE '%binary' OR data_type = 'json') ORDER BY 1, 2`,
+  // On shards, those of the records are in a keyspace of their own.
+  const own = new URL(app.databaseUrl).pathname.slice(1);
+  const keyspaces = engine === 'vitess' ? [own, `${own}_records`] : [own];
+  const found = await Promise.all(
+    keyspaces.map((name) =>
+      db.read<{ table: string; column: string }>(
+        `SELECT table_name AS \`table\`, column_name AS \`column\` FROM information_schema.columns
+        WHERE table_schema = '${name}' AND (data_type LIKE '%text' OR data_type LIKE '%blob' OR data_type LIKE '%char'
+          OR data_type LIKE '%binary' OR data_type = 'json') ORDER BY 1, 2`,
+      ),
+    ),
   );
+  return found.flat();
 };
 
 /** The columns that hold a needle in any row, in whatever case. */

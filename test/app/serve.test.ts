@@ -97,7 +97,7 @@ describe('serve', () => {
   describe('a database without tables', () => {
     let empty: TestDatabase;
     beforeEach(async () => {
-      empty = await createDatabase();
+      empty = await createDatabase({ empty: true });
     });
     afterEach(() => empty.drop());
 

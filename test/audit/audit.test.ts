@@ -25,7 +25,7 @@ let db: Database;
 
 describe('audit log', () => {
   beforeAll(async () => {
-    database = await createDatabase();
+    database = await createDatabase({ empty: true });
     db = await Database.open(database.url, schema);
   });
   afterAll(async () => {

@@ -29,7 +29,7 @@ const open = async (url: string, migrations: Schema['migrations']): Promise<Data
 };
 
 const anEmptyDatabase = async (): Promise<string> => {
-  const { url, drop } = await createDatabase();
+  const { url, drop } = await createDatabase({ empty: true });
   cleanups.push(drop);
   return url;
 };

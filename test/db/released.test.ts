@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 const anEmptyDatabase = async (): Promise<string> => {
-  const { url, drop } = await createDatabase();
+  const { url, drop } = await createDatabase({ empty: true });
   cleanups.push(drop);
   return url;
 };

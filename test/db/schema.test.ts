@@ -22,7 +22,7 @@ describe('database schema', () => {
   });
 
   const anEmptyDatabase = async (): Promise<string> => {
-    const { url, drop } = await createDatabase();
+    const { url, drop } = await createDatabase({ empty: true });
     cleanups.push(drop);
     return url;
   };

@@ -22,7 +22,7 @@ let database: TestDatabase;
 const served: ServeProcess[] = [];
 
 beforeEach(async () => {
-  database = await createDatabase();
+  database = await createDatabase({ empty: true });
 });
 afterEach(async () => {
   await Promise.all(served.splice(0).map((service) => service.stop('SIGKILL')));

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Output, startApp, type TestUser } from '../harness/app/app.ts';
+import { withoutTable } from '../harness/app/database.ts';
 
 const app = await startApp();
 afterAll(() => app.stop());
@@ -147,8 +148,8 @@ describe('game.create', () => {
     const author = await app.aUser();
     const before = await countGames(author);
     const { dataSource } = app.context.db;
-    await dataSource.query('ALTER TABLE game_tags RENAME TO game_tags_away');
-    try {
+    const database = { url: app.databaseUrl, run: (sql: string) => dataSource.query(sql) };
+    await withoutTable(database, 'game_tags', async () => {
       const input = { title: 'half', gameType: 'half', tagNames: ['half stored'] };
       const failure = await app.fail('game.create', input, 500, author.key);
       expect(failure).toEqual({
@@ -165,9 +166,7 @@ describe('game.create', () => {
         },
         issues: [],
       });
-    } finally {
-      await dataSource.query('ALTER TABLE game_tags_away RENAME TO game_tags');
-    }
+    });
     expect(await countGames(author)).toEqual(before);
     expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['half-stored'])).toEqual([]);
   });

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { IDEMPOTENCY_HOURS, type Reason, scopes } from '../../contract/index.ts';
 import { createKey } from '../../src/auth/service.ts';
 import { type ProcedureId, type Reply, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { storedRows } from '../harness/documents/stored-rows.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { anInput, idMember, isReplay, repeating, type Write, writes } from '../harness/documents/repeating.ts';
 
@@ -43,8 +44,7 @@ describe('idempotent calls', () => {
     const tables = ['games', 'image_posts', 'users', 'tags', 'counters', 'game_favorites', 'game_reactions'];
     tables.push('image_post_favorites', 'image_post_reactions', 'game_tags', 'image_post_tags', 'search_tail');
     const rows: unknown[] = [];
-    for (const table of tables)
-      rows.push([table, JSON.stringify(await db.read(`SELECT * FROM ${table} ORDER BY 1, 2`))]);
+    for (const table of tables) rows.push([table, await storedRows(db, table)]);
     return rows;
   };
 

@@ -17,6 +17,7 @@ import { createLog } from '../../src/app/log.ts';
 import { gameKind } from '../../src/game/kind.ts';
 import { schema } from '../../src/app/schema.ts';
 import { type Reply, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { storedRows } from '../harness/documents/stored-rows.ts';
 import { until } from '../harness/until.ts';
 import { callOf } from '../harness/app/call.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
@@ -258,7 +259,7 @@ describe('interrupted writes', () => {
     const stored = (): Promise<unknown> =>
       Promise.all(
         ['games', 'image_posts', 'users', 'tags', 'game_favorites', 'game_reactions', 'image_post_favorites'].map(
-          async (table) => [table, JSON.stringify(await late.context.db.read(`SELECT * FROM ${table} ORDER BY 1, 2`))],
+          async (table) => [table, await storedRows(late.context.db, table)],
         ),
       );
 

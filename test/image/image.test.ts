@@ -4,6 +4,7 @@
  */
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { startApp, type TestUser } from '../harness/app/app.ts';
+import { withoutTable } from '../harness/app/database.ts';
 
 let clock = Date.parse('2026-04-01T12:00:00.000Z');
 const app = await startApp({ now: () => new Date(clock) });
@@ -79,14 +80,12 @@ describe('image.create', () => {
     const author = await app.aUser();
     const before = await countPosts(author);
     const { dataSource } = app.context.db;
-    await dataSource.query('ALTER TABLE image_post_tags RENAME TO image_post_tags_away');
-    try {
+    const database = { url: app.databaseUrl, run: (sql: string) => dataSource.query(sql) };
+    await withoutTable(database, 'image_post_tags', async () => {
       const input = { title: 'half', images: [picture(1)], tagNames: ['half posted'] };
       const { data } = await app.fail('image.create', input, 500, author.key);
       expect(data.reason).toBe('INTERNAL');
-    } finally {
-      await dataSource.query('ALTER TABLE image_post_tags_away RENAME TO image_post_tags');
-    }
+    });
     expect(await countPosts(author)).toEqual(before);
     expect(await app.context.db.read('SELECT id FROM tags WHERE slug = ?', ['half-posted'])).toEqual([]);
   });

@@ -10,6 +10,7 @@ import { gameKind } from '../../game/kind.ts';
 import { imageColumns, imagesOf } from '../../image/images.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
+import { lockRows } from '../../db/sql/lock-rows.ts';
 
 type RowId = Bytes | number;
 type ColumnValue = number | string;
@@ -217,7 +218,7 @@ async function* comparedRows(db: Database, checked: CheckedTable): AsyncGenerato
 const lockDifferent = async (tx: Transaction, checked: CheckedTable, ids: readonly RowId[]): Promise<ComparedRow[]> => {
   const { sql, parameters } = inList(ids);
   const among = `WHERE p.id IN (${sql})`;
-  await tx.read(`SELECT p.id FROM ${checked.table} p ${among} ORDER BY p.id ${tx.dialect.forUpdate}`, parameters);
+  await lockRows(tx, checked.table, ids);
   // A statement of its own: the one that waited for the locks still sees what was there before.
   const rows = await readCompared(tx, checked, `${among} ORDER BY p.id`, parameters);
   return rows.filter((row) => differencesOf(checked, row).length > 0);

@@ -6,6 +6,7 @@ import type { Bytes } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';
 import { reactionColumns } from '../write/remove.ts';
 import { grouped } from '../write/tally.ts';
+import { lockRows } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records wait for the locks. */
 const RECORDS_AT_ONCE = 100;
@@ -22,7 +23,7 @@ const removeSome = async (
 ): Promise<number> => {
   const { foreignKey, reactionTable } = kind;
   const { sql, parameters } = inList(ids);
-  await tx.read(`SELECT id FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
+  await lockRows(tx, kind.table, ids);
   // Read again under the lock.
   const rows = await tx.read<{ id: Bytes; type: keyof typeof reactionColumns | null }>(
     `SELECT ${foreignKey} AS id, ${table === reactionTable ? 'type' : 'NULL AS type'} FROM ${table}

@@ -51,9 +51,16 @@ export class Toggles {
       },
       { ...AMONG_LOCKS, isPipelined: true },
     );
-    this.#ofRecord = new GroupCommit((toggles, deadline) =>
-      together.do(groupOf(toggles[0]!), toggles, deadline ?? new Deadline()),
-    );
+    // Records on several shards would be locked in no order, and committed twice.
+    this.#ofRecord = db.dialect.isSharded
+      ? new GroupCommit(
+          (toggles, deadline, onCommit) => doTogether(db, toggles, { now, deadline, onCommit }, toggleInOrder),
+          {
+            ...AMONG_LOCKS,
+            isPipelined: true,
+          },
+        )
+      : new GroupCommit((toggles, deadline) => together.do(groupOf(toggles[0]!), toggles, deadline ?? new Deadline()));
   }
 
   /**

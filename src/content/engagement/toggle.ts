@@ -4,6 +4,7 @@ import type { Dialect } from '../../db/dialect.ts';
 import { padded, partsOf, placeholders } from '../../db/sql/in-list.ts';
 import { type Insert, insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
+import { lockReferred } from '../../db/sql/referred.ts';
 import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
 import type { IdempotentCall } from '../../idempotency/call.ts';
@@ -211,6 +212,7 @@ const storeEngagement = async (tx: Transaction, table: EngagementTable, records:
   const rows = set
     .toSorted((a, b) => (a.userId < b.userId ? -1 : 1))
     .map(({ userId, key, mark }): Parameter[] => [storedIdToBytes(userId), key, ...(table.hasType ? [mark] : [])]);
+  await lockReferred(tx, 'users', () => set.map(({ userId }) => storedIdToBytes(userId)));
   await insertValues(tx, table.insert, rows);
 };
 

@@ -3,6 +3,7 @@ import type { Parameter, Transaction } from '../../db/connection.ts';
 import { type Increment, incrementAll } from '../../db/sql/increment.ts';
 import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import { memoize } from '../../db/sql/memoize.ts';
+import { lockReferred } from '../../db/sql/referred.ts';
 import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import type { CountMade } from '../../auth/quotas.ts';
 import { type Document, keyOf, labelsOf } from '../../search/document.ts';
@@ -162,11 +163,17 @@ const linkInsertion = memoize(({ tagTable, foreignKey, typeColumn }: ContentKind
 );
 
 /** Stores which tags records have, in the author's order. `type` is what a record holds in its kind's `typeColumn`. */
-export const insertTagLinks = (
+export const insertTagLinks = async (
   tx: Transaction,
   kind: ContentKind,
   records: readonly TaggedRecord[],
-): Promise<unknown> => insertValues(tx, linkInsertion(kind), linksOf(kind, records));
+): Promise<void> => {
+  await lockTags(tx, records);
+  await insertValues(tx, linkInsertion(kind), linksOf(kind, records));
+};
+
+const lockTags = (tx: Transaction, records: readonly TaggedRecord[]): Promise<void> =>
+  lockReferred(tx, 'tags', () => records.flatMap(({ tags }) => tags.map(idOf)));
 
 interface TaggedRecord {
   id: Bytes;
@@ -233,6 +240,8 @@ export const store = async <Columns extends object>(
   await makeMissingTags(tx, kind, spellings, tagCounts, tags, countMade);
 
   const records = storedOf(publications, slugs, byOwnSlug(tags.values()));
+  await lockReferred(tx, 'users', () => records.map(({ row }) => row.author_id));
+  await lockTags(tx, records);
   const insertRecords = (): Promise<unknown> =>
     insertValues(tx, recordInsertion(kind), valuesOf(recordColumns(kind), records));
   const insertLinks = (): Promise<unknown> => insertValues(tx, linkInsertion(kind), linksOf(kind, records));

@@ -9,6 +9,7 @@ import { addToCounters, subtractFromCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';
 import { tally } from './tally.ts';
+import { lockingRead } from '../../db/sql/lock-rows.ts';
 
 /** A kind, and the counters of one of its records besides that of the kind: see `Draft.counters`. */
 export interface RemovableKind {
@@ -57,9 +58,10 @@ const removeBatch = async (
 ): Promise<number> => {
   const { table, typeColumn, tagTable, favoriteTable, reactionTable, foreignKey, countColumn } = kind;
   const among = inList(ids);
+  const end = await lockingRead(tx, table, ids);
   const locked = await tx.read<RecordToDelete>(
     `SELECT id, title, author_id, ${tagIdsOf(kind, table)} AS tag_ids, created_at${typeColumn === undefined ? '' : `, ${typeColumn} AS type`}
-    FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${tx.dialect.forUpdate}`,
+    FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
   // Meanwhile another run may have removed one, and its author may have given it another title.

@@ -12,6 +12,7 @@ import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
 import { readSearched, SETTLE_MS } from './tag-names.ts';
+import { lockingRead } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records, or publish others with the tags, wait for the locks. */
 const RECORDS_AT_ONCE = 100;
@@ -60,7 +61,7 @@ const moveBatch = async (
   ids: readonly Bytes[],
 ): Promise<number> => {
   const { table, tagTable, foreignKey, countColumn, typeColumn } = kind;
-  const locked = await readSearched(tx, kind, ids, tx.dialect.forUpdate);
+  const locked = await readSearched(tx, kind, ids, await lockingRead(tx, table, ids));
   const records = locked.filter(({ tagIds }) => tagIds.includes(from.id));
   if (records.length === 0) return 0;
   const isNew = records.filter(({ tagIds }) => !tagIds.includes(into.id));

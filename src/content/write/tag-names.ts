@@ -10,6 +10,7 @@ import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
 import { tagIdsOf } from '../tag-ids.ts';
+import { lockingRead } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records wait for the locks. */
 const RECORDS_AT_ONCE = 100;
@@ -60,7 +61,7 @@ const isWrong = ({ search_text: stored, text }: Searched): boolean => stored !==
 
 const repair = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<number> => {
   // Read again under the lock.
-  const wrong = (await readSearched(tx, kind, ids, tx.dialect.forUpdate)).filter(isWrong);
+  const wrong = (await readSearched(tx, kind, ids, await lockingRead(tx, kind.table, ids))).filter(isWrong);
   if (wrong.length === 0) return 0;
   for (const { id, text } of wrong)
     await tx.execute(`UPDATE ${kind.table} SET search_text = ? WHERE id = ?`, [text, id]);

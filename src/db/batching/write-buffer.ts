@@ -16,13 +16,15 @@ interface WriteBufferOptions<V> {
   /** Merges two changes to the same key. */
   merge(earlier: V, later: V): V;
   /**
-   * Stores changes of at most `BATCH_KEYS` keys. When it rejects, they are kept and retried. When it rejects with
+   * Stores changes of at most `batchKeys` keys. When it rejects, they are kept and retried. When it rejects with
    * OUTCOME_UNKNOWN they are dropped instead, since they could count twice.
    */
   write(changes: ReadonlyMap<string, V>, deadline: Deadline): Promise<void>;
   log: Logger;
   /** While it is on, changes stay in memory. */
   pause?: WritePause | undefined;
+  /** Keys that `write` gets at once, at most: `BATCH_KEYS` unless told. */
+  batchKeys?: number;
 }
 
 /** Keys per transaction: few enough that other writes wait only briefly for its locks. */
@@ -110,8 +112,9 @@ export class WriteBuffer<V> {
       this.#schedule();
       return;
     }
-    for (let left = this.#changes.size; left > 0 && !this.#isFailing; left -= BATCH_KEYS) {
-      await this.#writeBatch(Math.min(left, BATCH_KEYS));
+    const { batchKeys = BATCH_KEYS } = this.#options;
+    for (let left = this.#changes.size; left > 0 && !this.#isFailing; left -= batchKeys) {
+      await this.#writeBatch(Math.min(left, batchKeys));
     }
   }
 

@@ -7,6 +7,7 @@ import { enqueueDocuments } from '../write-buffer.ts';
 import { normalise } from '../text.ts';
 import { Fingerprints, fingerprintOf } from './fingerprints.ts';
 import { documentOf, readRecords, type IndexedColumns, selectRecords } from './rebuild.ts';
+import { lockRows } from '../../db/sql/lock-rows.ts';
 
 /** A record that searches do not find as it is. */
 export interface Unindexed {
@@ -76,8 +77,7 @@ export const findUnindexed = async (
 /** Indexes the current texts of records of a kind, from the commit of this transaction on. */
 export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonly Bytes[]): Promise<void> => {
   // A separate statement locks them: a statement that has waited for a lock still reads the old values.
-  const { sql, parameters } = inList(ids);
-  await tx.read(`SELECT id FROM ${kind.table} WHERE id IN (${sql}) ORDER BY id ${tx.dialect.forUpdate}`, parameters);
+  await lockRows(tx, kind.table, ids);
   const rows = await readById(tx, kind, ids);
   const due = rows.map(asWritten);
   for (const [place, row] of due.entries()) {

@@ -33,7 +33,7 @@ const names = schema.migrations.map(({ name }) => name);
 const [first = '', second = ''] = names;
 
 const anEmptyDatabase = async (): Promise<string> => {
-  const { url, drop } = await createDatabase();
+  const { url, drop } = await createDatabase({ empty: true });
   cleanups.push(drop);
   return url;
 };

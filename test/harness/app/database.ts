@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { serverVariable, type ServerEngine, type TestEngine } from '../servers/servers.ts';
-import { takeKeyspace } from '../servers/vitess.ts';
+import { beneath, recordDatabases, takeDatabase } from '../servers/vitess.ts';
 
 declare global {
   var TEST_ENGINE: TestEngine;
@@ -20,11 +20,14 @@ export interface TestDatabase {
 /** The engine of the Jest project that runs. */
 export const engine = globalThis.TEST_ENGINE.name;
 
-/** Makes an empty database of the project's engine, under a random name, that nobody else uses. */
-export const createDatabase = (): Promise<TestDatabase> => {
+/**
+ * Makes a database of the project's engine, under a name of its own, that nobody else uses. It is empty; but one of Vitess is
+ * migrated, with the records on two shards, unless the test migrates by itself and asks for an `empty` one.
+ */
+export const createDatabase = ({ empty = false }: { empty?: boolean } = {}): Promise<TestDatabase> => {
   if (TEST_ENGINE.name === 'sqlite') return createFile();
   const url = serverUrl(TEST_ENGINE.name);
-  return TEST_ENGINE.name === 'vitess' ? createInKeyspace(url) : createOnServer(url);
+  return TEST_ENGINE.name === 'vitess' ? takeFromStore(url, empty) : createOnServer(url);
 };
 
 const createFile = async (): Promise<TestDatabase> => {
@@ -51,9 +54,9 @@ const createOnServer = async (url: URL): Promise<TestDatabase> => {
   return { url: url.href, drop: () => execute(url, `DROP DATABASE ${name}`) };
 };
 
-/** Vitess makes no databases while it runs: it has empty ones in store, which are emptied to be used again. */
-const createInKeyspace = async (url: URL): Promise<TestDatabase> => {
-  const { name, giveBack } = await takeKeyspace(Number(url.port));
+/** Vitess makes no databases while it runs: it has some in store, which are emptied to be used again. */
+const takeFromStore = async (url: URL, empty: boolean): Promise<TestDatabase> => {
+  const { name, giveBack } = await takeDatabase(Number(url.port), { empty });
   url.pathname = `/${name}`;
   return { url: url.href, drop: giveBack };
 };
@@ -66,6 +69,29 @@ export const connectionOptions = (url: URL) => ({
   password: decodeURIComponent(url.password),
   database: decodeURIComponent(url.pathname.slice(1)),
 });
+
+/** Does `act` while a table of the records is missing. `run` runs a statement on the database. */
+export const withoutTable = async (
+  { url, run }: { url: string; run: (sql: string) => Promise<unknown> },
+  table: string,
+  act: () => Promise<void>,
+): Promise<void> => {
+  const rename = async (from: string, to: string): Promise<void> => {
+    if (engine !== 'vitess') {
+      await run(`ALTER TABLE ${from} RENAME TO ${to}`);
+      return;
+    }
+    // A table that vtgate renames is sought under its new name in no shard.
+    for (const database of recordDatabases(url))
+      await execute(beneath(url), `RENAME TABLE ${database}.${from} TO ${database}.${to}`);
+  };
+  await rename(table, `${table}_away`);
+  try {
+    await act();
+  } finally {
+    await rename(`${table}_away`, table);
+  }
+};
 
 const execute = async (url: URL, sql: string) => {
   const connection = await createConnection(connectionOptions(url));

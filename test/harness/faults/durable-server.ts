@@ -79,7 +79,7 @@ const startVitessOver = async ({ vtcombo, mysql }: VitessProgram): Promise<Durab
   const [port = 0, webPort = 0] = await freePorts(2);
   const program = await programIn(folder, vtcombo);
   const mysqlPort = Number(new URL(below.url).port);
-  const options = vitessOptions({ keyspaces: ['content'], mysqlPort, port, webPort });
+  const options = vitessOptions({ names: ['content'], mysqlPort, port, webPort });
   let running: Guarded;
   const killVitess = async (): Promise<void> => {
     if (!running.isRunning()) return;

@@ -15,7 +15,7 @@ let other: TestDatabase;
 
 describe('throwaway servers', () => {
   beforeAll(async () => {
-    [one, other] = await Promise.all([createDatabase(), createDatabase()]);
+    [one, other] = await Promise.all([createDatabase({ empty: true }), createDatabase({ empty: true })]);
   });
 
   afterAll(async () => {
@@ -67,7 +67,7 @@ describe('throwaway servers', () => {
   });
 
   test('a dropped database is gone', async () => {
-    const short = await createDatabase();
+    const short = await createDatabase({ empty: true });
     await query(short, 'CREATE TABLE note (body VARCHAR(20))');
     await short.drop();
 

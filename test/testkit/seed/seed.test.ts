@@ -54,10 +54,12 @@ const dump = async (db: Database): Promise<Record<string, unknown[]>> => {
   ]);
   const tables: Record<string, unknown[]> = {};
   for (const table of ['users', 'tags', 'games', 'image_posts', 'counters', ...links]) {
-    const rows = await db.read<object>(`SELECT * FROM ${table} ORDER BY 1, 2`);
-    tables[table] = rows.map((row) =>
+    const rows = await db.read<object>(`SELECT * FROM ${table}`);
+    const written = rows.map((row) =>
       Object.fromEntries(Object.entries(row).map(([column, value]) => [column, plain(value)])),
     );
+    // By their first columns, which are their keys.
+    tables[table] = written.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
   }
   return tables;
 };

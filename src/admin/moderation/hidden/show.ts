@@ -9,6 +9,7 @@ import { type Publication, publishAll } from '../../../content/write/publish.ts'
 import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../content/write/tally.ts';
 import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } from './snapshot.ts';
+import { lockingRead } from '../../../db/sql/lock-rows.ts';
 
 interface HiddenRow {
   record_id: Bytes;
@@ -82,8 +83,9 @@ interface HiddenEngagementRow {
 export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: readonly Bytes[]): Promise<boolean> => {
   const { table, foreignKey, favoriteTable, reactionTable } = kind;
   const among = inList(ids);
+  const end = await lockingRead(tx, table, ids);
   const shown = await tx.read<{ id: Bytes }>(
-    `SELECT id FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${tx.dialect.forUpdate}`,
+    `SELECT id FROM ${table} WHERE id IN (${among.sql}) ORDER BY id ${end}`,
     among.parameters,
   );
   // Another run may have hidden them meanwhile.
