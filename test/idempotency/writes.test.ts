@@ -134,12 +134,16 @@ describe('interrupted writes', () => {
     return counts;
   };
 
+  /** On shards, a statement holds the rows that others refer to; elsewhere, foreign keys do. */
+  const held = (): number => (app.context.db.dialect.isSharded ? 1 : 0);
+
   test('a repeatable write costs two statements more, its repetition two, and any other none', async () => {
     const { id: gameId } = await app.aGame({}, user);
     const value = randomUUID();
     const toggle = (headers?: Record<string, string>) => app.send('game.toggleFavorite', { gameId }, user.key, headers);
     await app.context.auth.keys.flush();
-    expect(await statementsOf(() => toggle())).toEqual([3]);
+    expect(await statementsOf(() => toggle())).toEqual([3 + held()]);
+    // It takes the favorite back, and so refers to no user.
     expect(await statementsOf(() => toggle(repeating(value)))).toEqual([5]);
     // The answer, and whether its record is there.
     expect(await statementsOf(() => toggle(repeating(value)))).toEqual([2]);
@@ -167,7 +171,7 @@ describe('interrupted writes', () => {
         }),
       );
     await app.context.auth.keys.flush();
-    expect(await statementsOf(toggleAll)).toEqual([5, 5]);
+    expect(await statementsOf(toggleAll)).toEqual([5 + held(), 5 + held()]);
     expect(await statementsOf(toggleAll)).toEqual([2, 2]);
     expect(await app.call('game.getById', { id: gameId })).toMatchObject({ favoriteCount: fans.length });
     const outcomes = await toggleAll();
@@ -408,7 +412,7 @@ describe('interrupted writes', () => {
     });
 
     test('wait while there is no table for them, of which the log hears', async () => {
-      const empty = await createDatabase();
+      const empty = await createDatabase({ empty: true });
       const fresh = await Database.open(empty.url, schema);
       let logged = '';
       const log = createLog('warn', { write: (line: string) => void (logged += line) });

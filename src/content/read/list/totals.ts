@@ -112,7 +112,9 @@ export class Totals {
 
   #isKept(filter: ListFilter): boolean {
     const { since, tags, terms } = filter;
-    return this.#kind.tagsAreKept && !isCounter(filter) && tags.length > 0 && since === undefined && terms.length === 0;
+    // On shards, a tag may count a record that is not to be found yet: each shard commits by itself.
+    const isAtOnce = this.#kind.tagsAreKept && !this.#dialect.isSharded;
+    return isAtOnce && !isCounter(filter) && tags.length > 0 && since === undefined && terms.length === 0;
   }
 
   #nameOf({ type, tags }: ListFilter): string {
