@@ -224,7 +224,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
           work,
           deadline,
         ),
-      whileMigrating: (work) => whileMigrating(dataSource, work),
+      whileMigrating: (work) => whileMigrating(dataSource, isSharded, work),
       assertMayMigrate: (direction) => assertMayMigrate((sql) => pools.health.reads.read(sql, []), engine, direction),
       halfDone: async () => {
         try {
@@ -269,6 +269,7 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
  */
 const whileMigrating = async <T>(
   dataSource: DataSource,
+  isSharded: boolean,
   work: (runner: QueryRunner, journal: Journal) => Promise<T>,
 ): Promise<T> => {
   const runner = dataSource.createQueryRunner();
@@ -283,7 +284,7 @@ const whileMigrating = async <T>(
         hint: `another process has been migrating for ${MIGRATION_LOCK_WAIT_S} seconds`,
       });
     }
-    return await work(runner, new MysqlJournal(runner));
+    return await work(runner, new MysqlJournal(runner, { isSharded }));
   } finally {
     await runner.query(`SELECT RELEASE_LOCK(${name})`).catch(() => undefined);
     await runner.release();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import {
   BEGINNING,
@@ -8,7 +9,7 @@ import {
   type Position,
   PROGRESS_TABLE,
 } from '../../migration/steps.ts';
-import { driverError, faultOf, isInterrupted, isTransient } from '../errors.ts';
+import { driverError, faultOf, isColumnUnheard, isInterrupted, isTransient } from '../errors.ts';
 
 // MySQL and MariaDB commit each change of a table by itself. So a migration that was interrupted must go on where it was.
 
@@ -50,6 +51,8 @@ export const halfDoneOf = ([row]: readonly unknown[]): HalfDone | undefined => {
 const CHANGES_ROWS = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 /** A server that lets others win over a transaction has done none of it. */
 const TRIES = 10;
+/** vtgate hears of changed tables within a second or two. */
+const HEARD_MS = 2000;
 
 /** The errors of a server for a change of a table that was made before. */
 const DONE_ALREADY: readonly (readonly [RegExp, number])[] = [
@@ -75,12 +78,15 @@ const quoted = (text: string): string => `X'${Buffer.from(text).toString('hex')}
 /** Remembers the steps of a migration in a table, on the connection that runs them. */
 export class MysqlJournal implements Journal {
   readonly #runner: QueryRunner;
+  /** Whether vtgate checks columns, since tables are on several shards. */
+  readonly #isSharded: boolean;
   #name = '';
   /** The step that was running when the migration was interrupted: it may be done. */
   #doubtful: number | undefined;
 
-  constructor(runner: QueryRunner) {
+  constructor(runner: QueryRunner, { isSharded }: { isSharded: boolean }) {
     this.#runner = runner;
+    this.#isSharded = isSharded;
   }
 
   async begin(name: string, direction: Direction, statements: readonly string[]): Promise<Position> {
@@ -126,6 +132,8 @@ export class MysqlJournal implements Journal {
   }
 
   async finish(statements: readonly string[]): Promise<void> {
+    // The service that is started next must find all columns.
+    if (this.#isSharded) await sleep(HEARD_MS);
     await this.#transaction([...statements, FORGET_PROGRESS]);
   }
 
@@ -159,7 +167,9 @@ export class MysqlJournal implements Journal {
         return;
       } catch (error) {
         await this.#runner.query('ROLLBACK').catch(() => undefined);
-        if (tries === TRIES || !isTransient(error)) throw error;
+        const isUnheard = isColumnUnheard(error);
+        if (tries === TRIES || !(isUnheard || isTransient(error))) throw error;
+        if (isUnheard) await sleep(HEARD_MS);
       }
     }
   }
