@@ -12,7 +12,7 @@ import { aKey, withDatabase } from '../harness/http/load.ts';
 import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
 import { PLANTED } from '../harness/documents/secrets.ts';
 import { holdWriteLock } from '../harness/servers/sqlite-lock.ts';
-import { beneath } from '../harness/servers/vitess.ts';
+import { beneath, storedAs, storedIn } from '../harness/servers/vitess.ts';
 
 // What the log says of failures, which is nothing of what callers sent: `stop` looks through it for planted values too.
 
@@ -130,16 +130,24 @@ describe('faults and', () => {
   test('a database that repeats the values it refuses does not have them logged', async () => {
     const post = await aPost();
     // Its words are the value itself, and no more.
-    const aborts = (table: string, column: string) =>
+    const aborts = (table: string, column: string, place = table) =>
       ['INSERT', 'UPDATE'].map((event) =>
         engine === 'sqlite'
           ? `CREATE TRIGGER ${table}_${event} BEFORE ${event} ON ${table} BEGIN SELECT RAISE(ABORT, NEW.${column}); END`
-          : `CREATE TRIGGER ${table}_${event} BEFORE ${event} ON ${table} FOR EACH ROW BEGIN
+          : `CREATE TRIGGER ${place}_${event} BEFORE ${event} ON ${place} FOR EACH ROW BEGIN
             DECLARE words VARCHAR(120) DEFAULT COALESCE(REPLACE(LEFT(NEW.${column}, 120), '🐉', ''), 'none');
             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = words;
           END`,
       );
-    const triggers = [...aborts('games', 'description'), ...aborts('image_posts', 'title'), ...aborts('users', 'bio')];
+    const ofRecords = (table: string, column: string) =>
+      engine === 'sqlite'
+        ? aborts(table, column)
+        : storedAs(database.url, table).flatMap((place) => aborts(table, column, place));
+    const triggers = [
+      ...ofRecords('games', 'description'),
+      ...ofRecords('image_posts', 'title'),
+      ...aborts('users', 'bio'),
+    ];
     await runOn(engine === 'sqlite' ? database.url : beneath(database.url).href, triggers);
     const calls = writes(post).filter(([procedure]) => procedure !== 'user.updateAvatar');
     expect(new Set(await callAll(calls))).toEqual(new Set([500]));
@@ -176,11 +184,14 @@ describe('faults and', () => {
       const options = connectionOptions(beneath(database.url));
       const [operator, locker] = [await createConnection(options), await createConnection(options)];
       const calls = writes(post);
-      await locker.query('LOCK TABLES users WRITE, games WRITE, image_posts WRITE, tags WRITE');
+      const locked = ['users', 'tags', ...['games', 'image_posts'].flatMap((table) => storedAs(database.url, table))];
+      await locker.query(`LOCK TABLES ${locked.join(' WRITE, ')} WRITE`);
       const answered = callAll(calls);
       const waiting = async (): Promise<number[]> => {
         const [rows] = await operator.query<RowDataPacket[]>('SHOW PROCESSLIST');
-        return rows.filter(({ db, State }) => db === options.database && /lock/i.test(State ?? '')).map(({ Id }) => Id);
+        return rows
+          .filter(({ db, State }) => storedIn(database.url).has(String(db)) && /lock/i.test(State ?? ''))
+          .map(({ Id }) => Id);
       };
       while ((await waiting()).length < calls.length) await sleep(20);
       let isOver = false;

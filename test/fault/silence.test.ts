@@ -13,7 +13,7 @@ import { connectionOptions, createDatabase, engine, type TestDatabase } from '..
 import { type Gate, startGate } from '../harness/servers/gate.ts';
 import { aKey, idIn } from '../harness/http/load.ts';
 import { type Environment, type ServeProcess, startServe } from '../harness/app/program.ts';
-import { beneath } from '../harness/servers/vitess.ts';
+import { beneath, storedAs, storedIn } from '../harness/servers/vitess.ts';
 
 // The database does not answer, or not all of it.
 
@@ -73,7 +73,7 @@ const onServers = (): void => {
 
   const waiting = async (pattern: RegExp): Promise<number> => {
     const [rows] = await operator.query<RowDataPacket[]>('SHOW FULL PROCESSLIST');
-    const ours = rows.filter(({ db, Id }) => db === operator.config.database && Id !== operator.threadId);
+    const ours = rows.filter(({ db, Id }) => storedIn(database.url).has(String(db)) && Id !== operator.threadId);
     return ours.filter(({ Info }) => pattern.test(String(Info))).length;
   };
 
@@ -110,7 +110,7 @@ const onServers = (): void => {
     await start();
     const id = idOf(await client.call('game.create', { title: 'a game' }));
     expect((await timedGet('/readyz')).status).toBe(200);
-    await operator.query('LOCK TABLES games WRITE');
+    await operator.query(`LOCK TABLES ${storedAs(database.url, 'games').join(' WRITE, ')} WRITE`);
     const stuck = Array.from({ length: 16 }, () => timed('game.getById', { id }));
     // The indexer may wait for the table, too, and longer.
     const theirs = /r\.like_count/;
@@ -136,7 +136,7 @@ const onServers = (): void => {
     await start();
     const gameId = idOf(await client.call('game.create', { title: 'a game' }));
     await operator.beginTransaction();
-    await operator.query('UPDATE games SET title = title');
+    for (const games of storedAs(database.url, 'games')) await operator.query(`UPDATE ${games} SET title = title`);
     const { ending, ms } = await timed('game.toggleFavorite', { gameId }, key);
     expect(reasonOf(ending)).toBe('TIMEOUT');
     expect(ms).toBeLessThan(TIMEOUT_MS + 500);

@@ -59,7 +59,9 @@ export class ContentReads<Summary, Whole extends Summary> {
 
   /** A whole record. @throws AppError the kind's NOT_FOUND */
   async get(id: string, { caller, deadline }: Call): Promise<ContentRecord<Whole>> {
-    const record = idToBytes(id) && (await this.#records.load({ id, viewerId: caller?.userId }, deadline));
+    // On shards, only those of one record share a query: a shard that is gone must not take the others' records along.
+    const group = this.#db.dialect.isSharded ? id : '';
+    const record = idToBytes(id) && (await this.#records.load({ id, viewerId: caller?.userId }, deadline, group));
     if (!record) throw new AppError(this.#kind.notFound);
     return record;
   }

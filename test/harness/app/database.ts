@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { serverVariable, type ServerEngine, type TestEngine } from '../servers/servers.ts';
-import { beneath, recordDatabases, takeDatabase } from '../servers/vitess.ts';
+import { beneath, storedAs, takeDatabase } from '../servers/vitess.ts';
 
 declare global {
   var TEST_ENGINE: TestEngine;
@@ -82,8 +82,8 @@ export const withoutTable = async (
       return;
     }
     // A table that vtgate renames is sought under its new name in no shard.
-    for (const database of recordDatabases(url))
-      await execute(beneath(url), `RENAME TABLE ${database}.${from} TO ${database}.${to}`);
+    for (const stored of storedAs(url, from))
+      await execute(beneath(url), `RENAME TABLE ${stored} TO ${stored.replace(from, to)}`);
   };
   await rename(table, `${table}_away`);
   try {

@@ -309,15 +309,17 @@ export const beneath = (url: string): URL => {
   return stored;
 };
 
-/** The databases of the server that `beneath` names which hold the records of a database: one, or one for each shard. */
-export const recordDatabases = (url: string): string[] => {
+/** The databases of the server that `beneath` names in which a database is stored: one, or also one for each shard. */
+export const storedIn = (url: string): Set<string> => {
   const name = new URL(url).pathname.slice(1);
-  return process.env[BELOW_VARIABLE] === undefined ? [name] : shardsOf(name);
+  return new Set(process.env[BELOW_VARIABLE] === undefined ? [name] : [name, ...shardsOf(name)]);
 };
 
-/** All of them. */
-export const storedIn = (url: string): Set<string> =>
-  new Set([new URL(url).pathname.slice(1), ...recordDatabases(url)]);
+/** The tables there which hold that of the records of a database. */
+export const storedAs = (url: string, table: string): string[] => {
+  const [name, ...shards] = storedIn(url);
+  return (shards.length > 0 ? shards : [name]).map((database) => `${database}.${table}`);
+};
 
 /**
  * Takes a database of the Vitess at `port` for oneself, among all of the run: whoever makes its folder has it. It is migrated,

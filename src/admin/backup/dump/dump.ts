@@ -90,6 +90,11 @@ const checkTables = async (db: Database, tables: readonly string[]): Promise<str
 export const dump = async (db: Database, { url, file: given, isForced }: DumpOptions): Promise<Dumped> => {
   const file = resolve(given);
   checkPlace(file, isForced);
+  // A dump through vtgate reads each shard at another moment, and no tables that vtgate routes to shards.
+  if (db.dialect.isSharded)
+    throw new BackupError(
+      'The records of this database are on several shards: back them up by Vitess, or use "export".',
+    );
   const server = db.dialect.engine as Kind;
   const address = await locate(url);
   const tool = await findTool(server);

@@ -2,12 +2,15 @@
  * @engines vitess
  * @tier long
  */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { migrations } from '../../../migrations/index.ts';
-import { startApp, type TestApp, type TestUser } from '../../harness/app/app.ts';
-import { runCommand } from '../../harness/app/command.ts';
-import { expectExactCounts } from '../../harness/app/counts.ts';
-import { storedRows } from '../../harness/documents/stored-rows.ts';
+import { migrations } from '../../migrations/index.ts';
+import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { runCommand } from '../harness/app/command.ts';
+import { expectExactCounts } from '../harness/app/counts.ts';
+import { storedRows } from '../harness/documents/stored-rows.ts';
 
 // A new version may change tables that are on shards: each migration but the first, which makes them before they move there, is
 // reverted and applied there.
@@ -31,14 +34,16 @@ const stored = async (): Promise<Record<string, string[]>> => {
   for (const table of KEPT) {
     const all = await storedRows(app.context.db, table);
     // Columns that are added anew come last, and MySQL writes JSON with spaces.
-    const sorted = all.map((row) => JSON.stringify(Object.entries(JSON.parse(row) as object).toSorted()));
+    const sorted = all.map((row) =>
+      JSON.stringify(Object.entries(JSON.parse(row) as object).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    );
     rows[table] = sorted.map((row) => row.replaceAll('", ', '",')).toSorted();
   }
   return rows;
 };
 const migrate = (...args: string[]) => runCommand(['migrate', ...args], { env: { DATABASE_URL: app.databaseUrl } });
 
-describe('migrations on two shards', () => {
+describe('commands on two shards', () => {
   beforeAll(async () => {
     app = await startApp();
     author = await app.aUser();
@@ -52,7 +57,7 @@ describe('migrations on two shards', () => {
   }, 60_000);
   afterAll(() => app.stop());
 
-  test('are reverted to the first and applied again, and keep what is stored', async () => {
+  test('revert the migrations to the first and apply them again, which keeps what is stored', async () => {
     const before = await stored();
     expect(before['games']).toHaveLength(20);
     for (const { name } of migrations.slice(1).toReversed()) {
@@ -72,4 +77,16 @@ describe('migrations on two shards', () => {
     const { total } = await app.call('game.list', { tagSlugs: ['a'], limit: 5, page: 1 });
     expect(total).toBe(20);
   }, 180_000);
+
+  test('leave "backup" to Vitess, which says so and writes nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'content-gateway-shards-'));
+    const env = { DATABASE_URL: app.databaseUrl };
+    expect(await runCommand(['backup', join(folder, 'all.sql')], { env })).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('on several shards'),
+    });
+    expect(await readdir(folder)).toEqual([]);
+    await rm(folder, { recursive: true });
+  });
 });
