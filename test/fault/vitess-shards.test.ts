@@ -8,10 +8,12 @@ import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { differenceOf } from '../../src/testkit/conformance/findings/finding.ts';
+import { idFromBytes } from '../../src/db/values.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { blocksOf } from '../harness/documents/guide.ts';
+import { startReaders } from '../harness/faults/readers.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { audit, type Callers, outcomesInWords, startTogglers, startWriters } from '../harness/faults/writers.ts';
 import { aKey, withDatabase } from '../harness/http/load.ts';
@@ -80,6 +82,23 @@ describe('Vitess with two shards', () => {
     return Number(row?.n);
   };
 
+  /** Some games that are stored on a shard. */
+  const gamesOn = async (shard: number): Promise<string[]> => {
+    const rows = (await cluster.below(shard, `SELECT id FROM ${RECORDS}.games LIMIT 30`)) as { id: Buffer }[];
+    return rows.map(({ id }) => idFromBytes(id));
+  };
+
+  /** How many distributed transactions the tablets have noted that are not decided or not done. */
+  const undecided = async (): Promise<number> => {
+    const counts = await Promise.all(
+      [0, 1, 2].map(async (shard) => {
+        const sql = 'SELECT (SELECT COUNT(*) FROM _vt.dt_state) + (SELECT COUNT(*) FROM _vt.redo_state) AS n';
+        return Number(((await cluster.below(shard, sql)) as { n: number | string }[])[0]?.n);
+      }),
+    );
+    return counts.reduce((sum, n) => sum + n, 0);
+  };
+
   /** Runs commands of the guide as they stand, with the addresses of this cluster. */
   const runCommands = async (text: string): Promise<void> => {
     const define = `vtctldclient() { ${cluster.client} --server ${cluster.control} "$@"; }`;
@@ -109,12 +128,6 @@ describe('Vitess with two shards', () => {
     expect(Math.min(left, right)).toBeGreaterThan((left + right) / 4);
   });
 
-  test('is what "reconcile" finds everything right in', async () => {
-    await Promise.all(callers.map((one) => one.stop()));
-    const outcome = await runCommand(['reconcile'], { env: { DATABASE_URL: cluster.url } });
-    expect(outcome).toEqual({ code: 0, stdout: expect.stringContaining('Everything is right'), stderr: '' });
-  });
-
   test('answers as the contract says', async () => {
     await Promise.all(callers.map((one) => one.stop()));
     const { results } = await runVerify({ baseUrl: served.base, key });
@@ -122,7 +135,55 @@ describe('Vitess with two shards', () => {
     expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
   });
 
-  const fail = async (fault: string, part: Part, rounds = 3): Promise<void> => {
+  test('goes on with the records of a shard while the other one is gone', async () => {
+    const [gone, living] = [await gamesOn(1), await gamesOn(2)];
+    expect(Math.min(gone.length, living.length)).toBeGreaterThan(20);
+    await cluster.shards[1].mysql.kill();
+    const readers = (ids: readonly string[]) =>
+      startReaders(
+        served.base,
+        ids.slice(0, 8).map((id) => ({ procedure: 'game.getById' as const, input: { id } })),
+      );
+    const [lost, kept] = [readers(gone), readers(living)];
+    const lists = startReaders(served.base, [{ procedure: 'game.list', input: { limit: 20, page: 1 } }]);
+    await sleep(4000);
+    await Promise.all([lost.stop(), kept.stop(), lists.stop()]);
+    await cluster.shards[1].mysql.start();
+    noteResult({
+      fault: 'Vitess, two shards: a shard’s MySQL gone for 4 s, read meanwhile',
+      rounds: 1,
+      load: '8 readers of each shard, and one of lists',
+      acknowledged: kept.attempts.length,
+      lost: 0,
+      duplicated: 0,
+      seen: `its own: ${outcomesInWords(lost.attempts)}; the other’s: ${outcomesInWords(kept.attempts)}; lists: ${outcomesInWords(lists.attempts)}`,
+    });
+    expect(kept.attempts.length).toBeGreaterThan(100);
+    expect(new Set(kept.attempts.map(({ outcome }) => outcome))).toEqual(new Set(['ok']));
+    // A list that lacks a shard is no list.
+    for (const { attempts } of [lost, lists]) {
+      const outcomes = new Set(attempts.map(({ outcome }) => outcome));
+      expect(['DATABASE_UNAVAILABLE', 'TIMEOUT', 'OVERLOADED']).toEqual(expect.arrayContaining([...outcomes]));
+    }
+    await check('a shard’s MySQL gone for 4 s', 1);
+  });
+
+  test('finishes what was being committed when vtgate was killed', async () => {
+    let caught = 0;
+    let rounds = 0;
+    for (; caught < 2 && rounds < 12; rounds += 1) {
+      await sleep(200 + Math.random() * 300);
+      await cluster.vtgate.kill();
+      if ((await undecided()) > 0) caught += 1;
+      await cluster.vtgate.start();
+      await until(async () => (await undecided()) === 0, { withinMs: 20_000 });
+      await Promise.all(callers.map((one) => one.succeeded(10)));
+    }
+    expect(caught).toBeGreaterThan(0);
+    await check('kill -9 of vtgate within a commit', rounds, `${caught} times with transactions that were prepared`);
+  });
+
+  const fail = async (fault: string, part: Part, rounds = 4): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) {
       await part.kill();
       await sleep(500);
@@ -138,5 +199,13 @@ describe('Vitess with two shards', () => {
     fail('kill -9 of a shard’s tablet', cluster.shards[2].tablet));
   test('loses nothing when the tablet of the unsharded keyspace is killed', () =>
     fail('kill -9 of the unsharded tablet', cluster.shards[0].tablet));
+  test('loses nothing when the MySQL of the unsharded keyspace is killed', () =>
+    fail('kill -9 of the unsharded MySQL', cluster.shards[0].mysql));
   test('loses nothing when vtgate is killed', () => fail('kill -9 of vtgate', cluster.vtgate));
+
+  test('is what "reconcile" finds everything right in', async () => {
+    await Promise.all(callers.map((one) => one.stop()));
+    const outcome = await runCommand(['reconcile'], { env: { DATABASE_URL: cluster.url } });
+    expect(outcome).toEqual({ code: 0, stdout: expect.stringContaining('Everything is right'), stderr: '' });
+  });
 });

@@ -51,16 +51,12 @@ export class Toggles {
       },
       { ...AMONG_LOCKS, isPipelined: true },
     );
-    // Records on several shards would be locked in no order, and committed twice.
-    this.#ofRecord = db.dialect.isSharded
-      ? new GroupCommit(
-          (toggles, deadline, onCommit) => doTogether(db, toggles, { now, deadline, onCommit }, toggleInOrder),
-          {
-            ...AMONG_LOCKS,
-            isPipelined: true,
-          },
-        )
-      : new GroupCommit((toggles, deadline) => together.do(groupOf(toggles[0]!), toggles, deadline ?? new Deadline()));
+    // Records on several shards would be locked in no order, and committed twice: there, each is stored by itself.
+    const keyOf = (toggle: Toggle): string =>
+      db.dialect.isSharded ? `${groupOf(toggle)} ${toggle.id}` : groupOf(toggle);
+    this.#ofRecord = new GroupCommit((toggles, deadline) =>
+      together.do(keyOf(toggles[0]!), toggles, deadline ?? new Deadline()),
+    );
   }
 
   /**

@@ -304,8 +304,6 @@ export const startVitessCluster = async (): Promise<VitessCluster> => {
             '--foreign-key-mode=allow',
             '--allow-kill-statement',
             '--transaction-mode=TWOPC',
-            // Calls wait while a shard has no primary for a moment.
-            '--enable-buffer',
           ],
           as,
         ),
