@@ -19,7 +19,11 @@ export default {
   testTimeout: 1_200_000,
   projects: [
     {
-      ...project('bench', 'white', [{ path: 'test/bench/scaling/measure.ts' }]),
+      ...project(
+        'bench',
+        'white',
+        ['measure', 'shards'].map((name) => ({ path: `test/bench/scaling/${name}.ts` })),
+      ),
       rootDir,
       globals: {
         TEST_ENGINE: { name: 'mariadb', server: mariadb },

@@ -1,14 +1,23 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, test } from '@jest/globals';
 import { startCluster } from '../../harness/faults/galera.ts';
 import { startDurableServer } from '../../harness/faults/durable-server.ts';
 import { startHaproxy } from '../../harness/faults/haproxy.ts';
-import { aKey, withDatabase } from '../../harness/http/load.ts';
-import { runCli } from '../../harness/app/program.ts';
 import type { VitessProgram } from '../../harness/servers/servers.ts';
-import { type Bytes, idFromBytes } from '../../../src/db/values.ts';
+import {
+  countCpu,
+  fill,
+  type Load,
+  median,
+  processes,
+  refusalMark,
+  requestText,
+  share,
+  startLoad,
+  startServer,
+} from './parts.ts';
 
 declare global {
   var TEST_VITESS: VitessProgram;
@@ -16,39 +25,6 @@ declare global {
 
 // Each setup in its turn, A B C A B C …; a ratio is the median over the rounds, within each of which the same noise befell
 // all. CPU time hardly depends on what else the machine does, where requests per second do.
-
-// The bench's own parts are plain JavaScript.
-interface Load {
-  define(set: string, requests: readonly string[]): Promise<void>;
-  run(run: { port: number; set: string; connections: number; milliseconds: number }): Promise<Result>;
-  stop(): void;
-}
-interface Result {
-  requests: number;
-  refused: number;
-  whole: { answered: number };
-  perSecond: number;
-  p99: number;
-}
-interface Server {
-  port: number;
-  pid: number;
-  stop(): Promise<void>;
-}
-const part = (file: string): Promise<unknown> => import(file);
-const { startLoad, requestText } = (await part('../load/load.mjs')) as {
-  startLoad(): Load;
-  requestText(procedure: string, input: unknown, key?: string): string;
-};
-const { startServer } = (await part('../machine/servers.mjs')) as {
-  startServer(name: string, options: { url: string; root?: string; env?: Record<string, string> }): Promise<Server>;
-};
-const { countCpu } = (await part('../machine/cpu.mjs')) as { countCpu(pid: number): () => number };
-const { median } = (await part('../measure.mjs')) as { median(numbers: number[]): number };
-const { refusalMark, share } = (await part('../report.mjs')) as {
-  refusalMark(row: { refused: number }): string;
-  share(part: number, whole: number): string;
-};
 
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const TURN_MS = Number(process.env.TURN_MS ?? 2000);
@@ -63,27 +39,6 @@ afterAll(async () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Processes below this one, by their ids: which program each runs. */
-const processes = (): Map<number, string> => {
-  const parents = new Map<number, number>();
-  const names = new Map<number, string>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const [, program = '', rest = ''] = /^\d+ \((.*)\) (.*)$/s.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
-      parents.set(Number(name), Number(rest.split(' ')[1]));
-      names.set(Number(name), program);
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  const isOurs = (pid: number): boolean => {
-    for (let at: number | undefined = pid; at; at = parents.get(at)) if (at === process.pid) return true;
-    return false;
-  };
-  return new Map([...names].filter(([pid]) => pid !== process.pid && isOurs(pid)));
-};
-
 interface Setup {
   name: string;
   port: number;
@@ -94,17 +49,6 @@ interface Setup {
 }
 
 const setups: Setup[] = [];
-
-/** Fills a database. */
-const fill = async (url: string): Promise<{ key: string; gameIds: string[] }> => {
-  const key = await aKey(url);
-  const env = { DATABASE_URL: url };
-  const counts = ['--games', '2000', '--images', '10', '--users', '100', '--random-seed', '1'];
-  const { code, stderr } = await runCli(['seed', ...counts], { env });
-  if (code !== 0) throw new Error(stderr);
-  const rows = await withDatabase(url, (db) => db.read<{ id: Bytes }>('SELECT id FROM games LIMIT 1000'));
-  return { key, gameIds: rows.map(({ id }) => idFromBytes(id)) };
-};
 
 type Filled = Awaited<ReturnType<typeof fill>> & { url: string; pids: number[] };
 

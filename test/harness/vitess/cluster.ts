@@ -86,8 +86,11 @@ const partOf = (start: () => Promise<Guarded>, untilReady: (running: Guarded) =>
   return part;
 };
 
-/** Starts a cluster with two keyspaces: `KEYSPACE`, unsharded, and `RECORDS`, empty, of two shards. */
-export const startVitessCluster = async (): Promise<VitessCluster> => {
+/**
+ * Starts a cluster with two keyspaces: `KEYSPACE`, unsharded, and `RECORDS`, empty, of two shards. Without `atomic`, transactions
+ * commit one shard after the other.
+ */
+export const startVitessCluster = async ({ atomic = true } = {}): Promise<VitessCluster> => {
   const { name, server } = globalThis.TEST_ENGINE;
   if (name !== 'vitess' || !server.etcd)
     throw new Error('A cluster needs Vitess, and etcd: apt-get install etcd-server');
@@ -303,7 +306,7 @@ export const startVitessCluster = async (): Promise<VitessCluster> => {
             '--service-map=grpc-vtgateservice',
             '--foreign-key-mode=allow',
             '--allow-kill-statement',
-            '--transaction-mode=TWOPC',
+            `--transaction-mode=${atomic ? 'TWOPC' : 'MULTI'}`,
           ],
           as,
         ),
