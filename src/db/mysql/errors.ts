@@ -87,8 +87,8 @@ const numberOf = (error: unknown): number => driverError(error).errno ?? 0;
 export const isTransient = (error: unknown): boolean =>
   TRANSIENT.has(numberOf(error)) || VITESS_ROLLED_BACK.test(driverError(error).message ?? '');
 
-/** Whether vtgate has not heard yet of a column that a tablet has. */
-export const isColumnUnheard = (error: unknown): boolean =>
+/** Whether vtgate does not know yet of a column that a tablet has. */
+export const isColumnUnknown = (error: unknown): boolean =>
   /column '[^']+' not found in table/.test(driverError(error).message ?? '');
 
 /** Whether the server interrupted the statement. */

@@ -9,7 +9,7 @@ import {
   type Position,
   PROGRESS_TABLE,
 } from '../../migration/steps.ts';
-import { driverError, faultOf, isColumnUnheard, isInterrupted, isTransient } from '../errors.ts';
+import { driverError, faultOf, isColumnUnknown, isInterrupted, isTransient } from '../errors.ts';
 
 // MySQL and MariaDB commit each change of a table by itself. So a migration that was interrupted must go on where it was.
 
@@ -51,8 +51,8 @@ export const halfDoneOf = ([row]: readonly unknown[]): HalfDone | undefined => {
 const CHANGES_ROWS = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i;
 /** A server that lets others win over a transaction has done none of it. */
 const TRIES = 10;
-/** vtgate hears of changed tables within a second or two. */
-const HEARD_MS = 2000;
+/** A tablet tells vtgate of changed tables within a second or two. */
+const TOLD_MS = 2000;
 
 /** The errors of a server for a change of a table that was made before. */
 const DONE_ALREADY: readonly (readonly [RegExp, number])[] = [
@@ -133,7 +133,7 @@ export class MysqlJournal implements Journal {
 
   async finish(statements: readonly string[]): Promise<void> {
     // The service that is started next must find all columns.
-    if (this.#isSharded) await sleep(HEARD_MS);
+    if (this.#isSharded) await sleep(TOLD_MS);
     await this.#transaction([...statements, FORGET_PROGRESS]);
   }
 
@@ -167,9 +167,9 @@ export class MysqlJournal implements Journal {
         return;
       } catch (error) {
         await this.#runner.query('ROLLBACK').catch(() => undefined);
-        const isUnheard = isColumnUnheard(error);
-        if (tries === TRIES || !(isUnheard || isTransient(error))) throw error;
-        if (isUnheard) await sleep(HEARD_MS);
+        const isUnknown = isColumnUnknown(error);
+        if (tries === TRIES || !(isUnknown || isTransient(error))) throw error;
+        if (isUnknown) await sleep(TOLD_MS);
       }
     }
   }
