@@ -57,13 +57,13 @@ export const processes = (): Map<number, string> => {
   return new Map([...names].filter(([pid]) => pid !== process.pid && isOurs(pid)));
 };
 
-/** Fills a database. */
-export const fill = async (url: string): Promise<{ key: string; gameIds: string[] }> => {
+/** Fills a database. The ids are of games on all shards: they are read in order, which no shard has alone. */
+export const fill = async (url: string, games = 2000): Promise<{ key: string; gameIds: string[] }> => {
   const key = await aKey(url);
   const env = { DATABASE_URL: url };
-  const counts = ['--games', '2000', '--images', '10', '--users', '100', '--random-seed', '1'];
+  const counts = ['--games', String(games), '--images', '10', '--users', '100', '--random-seed', '1'];
   const { code, stderr } = await runCli(['seed', ...counts], { env });
   if (code !== 0) throw new Error(stderr);
-  const rows = await withDatabase(url, (db) => db.read<{ id: Bytes }>('SELECT id FROM games LIMIT 1000'));
+  const rows = await withDatabase(url, (db) => db.read<{ id: Bytes }>('SELECT id FROM games ORDER BY id LIMIT 1000'));
   return { key, gameIds: rows.map(({ id }) => idFromBytes(id)) };
 };

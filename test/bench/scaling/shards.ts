@@ -17,6 +17,7 @@ declare global {
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
 const TURN_MS = Number(process.env.TURN_MS ?? 4000);
 const CONNECTIONS = Number(process.env.CONNECTIONS ?? 16);
+const GAMES = Number(process.env.GAMES ?? 2000);
 const OPERATIONS = ['create', 'batchCreate', 'toggle', 'getById', 'list'] as const;
 const WRITTEN = ['Innodb_rows_inserted', 'Innodb_rows_updated', 'Innodb_rows_deleted'];
 
@@ -82,7 +83,7 @@ const start = async (name: string, options: { isSharded: boolean; atomic: boolea
       part,
       ours.filter((pid) => pattern.test(commandOf(pid)) && !commandOf(pid).startsWith('sh')),
     );
-  return { name, cluster, port: server.port, pids, ...(await fill(cluster.url)) };
+  return { name, cluster, port: server.port, pids, ...(await fill(cluster.url, GAMES)) };
 };
 
 const requestsOf = ({ gameIds, key }: Setup, operation: (typeof OPERATIONS)[number]): string[] => {
@@ -103,6 +104,22 @@ const rowsWritten = async ({ cluster }: Setup): Promise<number[]> =>
       return own.reduce((sum, { Value = '0' }) => sum + Number(Value), 0);
     }),
   );
+
+/** What each MySQL holds of a cluster on shards: its games, and the MiB of its tables with their indexes. */
+const held = async ({ cluster }: Setup): Promise<string> => {
+  const each = ['content', RECORDS, RECORDS].map(async (database, n) => {
+    const first = async (sql: string): Promise<number> => {
+      const [row = {}] = (await cluster.below(n, sql)) as Record<string, string>[];
+      return Number(Object.values(row)[0]);
+    };
+    const bytes = await first(
+      `SELECT SUM(FILE_SIZE) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE '${database}/%'`,
+    );
+    const games = n === 0 ? 0 : await first(`SELECT COUNT(*) FROM ${database}.games`);
+    return `${games} games, ${(bytes / 2 ** 20).toFixed(0)} MiB`;
+  });
+  return (await Promise.all(each)).join(' | ');
+};
 
 type Turn = Record<string, number>;
 
@@ -126,10 +143,11 @@ test('what two shards give and cost', async () => {
     await start('two shards', { isSharded: true, atomic: false }),
     await start('two shards, 2PC', { isSharded: true, atomic: true }),
   ];
+  const say = (cells: readonly string[]): void => void process.stderr.write(`${cells.join(' | ')}\n`);
+  for (const one of setups.slice(1)) say([one.name, await held(one)]);
   const load = startLoad();
   stops.push(async () => load.stop());
   const measures = ['perSecond', 'service', ...Object.keys(PARTS), 'rows 0', 'rows 1', 'rows 2'];
-  const say = (cells: readonly string[]): void => void process.stderr.write(`${cells.join(' | ')}\n`);
   say(['operation', 'setup', ...measures, 'refused']);
   for (const operation of OPERATIONS) {
     const turns = new Map<string, Turn[]>(setups.map(({ name }) => [name, []]));
