@@ -103,11 +103,11 @@ const rowOf = async ({ id, input, caller }: Operation): Promise<string[]> => {
   return REACHES.map((reach) => String(routes.filter((route) => reachOf(route) === reach).length));
 };
 
-/** The guide's table: rows of cells by what their first cell says. */
+/** The guide's table: its rows, of three counts each, by what their first cell says. */
 const guide = new Map(
   readFileSync('docs/scaling.md', 'utf8')
     .split('\n')
-    .filter((line) => /^\| `\w+\.\w+`/.test(line))
+    .filter((line) => /^\| `\w+\.\w+`[^|]*(?:\| \d+ +){3}\|$/.test(line))
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .map(([, name = '', ...cells]) => [name.replaceAll('`', ''), cells.slice(0, REACHES.length)]),
 );
