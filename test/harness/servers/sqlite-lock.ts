@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll } from '@jest/globals';
+import { afterEach } from '@jest/globals';
 
 const HOLDER = `
   import { DatabaseSync } from '@photostructure/sqlite';
@@ -13,8 +13,9 @@ const HOLDER = `
 const holders = new Set<ChildProcess>();
 
 // A test that failed halfway leaves no lock behind.
-afterAll(() => {
+afterEach(() => {
   for (const holder of holders) holder.kill();
+  holders.clear();
 });
 
 /** Has another process hold the write lock of an SQLite file until the returned function is called. */
