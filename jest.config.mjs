@@ -38,13 +38,18 @@ const runsOn = (engine) => (test) =>
   test.engines.includes(engine.server ? (engine === first ? 'server' : 'second-server') : engine.name) ||
   test.engines.includes(engine.name);
 
+const { vitess } = available.findVitess();
+/** Whether a test of MySQL runs on Vitess, which passes its statements on to MySQL. The database room is tested on both. */
+const runsOnVitess = ({ path, engines: own, skips }) =>
+  vitess !== undefined && own.includes('vitess') && skips.length === 0 && !path.startsWith('test/db/');
+
 /** The tests of an engine. Those that need a program with a colour have a project of their own. */
 const testsOn = (engine) => {
   const isSecond = engine.server && engine !== first;
   // A second server runs in `long` what it runs at all, `fast` and `long`.
   const some = isSecond && tier === 'long' ? tests.filter((test) => ['fast', 'long'].includes(test.tier)) : ofTier;
   if (isSecond && (isFast || tier === 'fuzz')) return [];
-  return some.filter(runsOn(engine)).filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
+  return some.filter((test) => runsOn(engine)(test) && !(isSecond && runsOnVitess(test))).filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
 };
 const setup = ({ name, server }) => (server ? { globalSetup: `<rootDir>/test/harness/jest/setup/${name}.ts` } : {});
 const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue', vitess: 'green' };
