@@ -100,7 +100,7 @@ const reporters = {
   'vitess-fault': ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
 };
 const isFault = tier.endsWith('fault');
-const testTimeout = tier.startsWith('vitess') ? 180_000 : isFault ? 120_000 : 30_000;
+const testTimeout = tier.startsWith('vitess') ? 180_000 : isFault ? 120_000 : 60_000;
 // Faults run one after the other: they measure how soon others are answered while something fails. The fuzzer hardly waits
 // for anything. Other tests wait for a database, a process, a second: on two cores 3 workers take 181 s where 2 take 222.
 const maxWorkers = isFault ? 1 : Math.ceil(availableParallelism() * (tier === 'fuzz' ? 1 : 1.5));
