@@ -49,7 +49,9 @@ const testsOn = (engine) => {
   // A second server runs in `long` what it runs at all, `fast` and `long`.
   const some = isSecond && tier === 'long' ? tests.filter((test) => ['fast', 'long'].includes(test.tier)) : ofTier;
   if (isSecond && (isFast || tier === 'fuzz')) return [];
-  return some.filter((test) => runsOn(engine)(test) && !(isSecond && runsOnVitess(test))).filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
+  return some
+    .filter((test) => runsOn(engine)(test) && !(isSecond && runsOnVitess(test)))
+    .filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
 };
 const setup = ({ name, server }) => (server ? { globalSetup: `<rootDir>/test/harness/jest/setup/${name}.ts` } : {});
 const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue', vitess: 'green' };
