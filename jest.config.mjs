@@ -38,20 +38,13 @@ const runsOn = (engine) => (test) =>
   test.engines.includes(engine.server ? (engine === first ? 'server' : 'second-server') : engine.name) ||
   test.engines.includes(engine.name);
 
-const { vitess } = available.findVitess();
-/** Whether a test of MySQL runs on Vitess, which passes its statements on to MySQL. The database room is tested on both. */
-const runsOnVitess = ({ path, engines: own, skips }) =>
-  vitess !== undefined && own.includes('vitess') && skips.length === 0 && !path.startsWith('test/db/');
-
 /** The tests of an engine. Those that need a program with a colour have a project of their own. */
 const testsOn = (engine) => {
   const isSecond = engine.server && engine !== first;
   // A second server runs in `long` what it runs at all, `fast` and `long`.
   const some = isSecond && tier === 'long' ? tests.filter((test) => ['fast', 'long'].includes(test.tier)) : ofTier;
   if (isSecond && (isFast || tier === 'fuzz')) return [];
-  return some
-    .filter((test) => runsOn(engine)(test) && !(isSecond && runsOnVitess(test)))
-    .filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
+  return some.filter(runsOn(engine)).filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
 };
 const setup = ({ name, server }) => (server ? { globalSetup: `<rootDir>/test/harness/jest/setup/${name}.ts` } : {});
 const colors = { sqlite: 'cyan', mariadb: 'magenta', mysql: 'blue', vitess: 'green' };
@@ -102,7 +95,7 @@ const reporters = {
   'vitess-fault': ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
 };
 const isFault = tier.endsWith('fault');
-const testTimeout = tier.startsWith('vitess') ? 180_000 : isFault ? 120_000 : 60_000;
+const testTimeout = tier.startsWith('vitess') ? 180_000 : isFault ? 120_000 : 30_000;
 // Faults run one after the other: they measure how soon others are answered while something fails. The fuzzer hardly waits
 // for anything. Other tests wait for a database, a process, a second: on two cores 3 workers take 181 s where 2 take 222.
 const maxWorkers = isFault ? 1 : Math.ceil(availableParallelism() * (tier === 'fuzz' ? 1 : 1.5));

@@ -24,8 +24,8 @@ const CROWD_MS = 8000;
 /** How long calls may wait for their turn, and for how long some wait that came before the throughput was known. */
 const QUEUE_MS = 1000;
 const FIRST_QUEUE_MS = 5000;
-/** How long health checks are kept waiting: 100 ms, and twice that on a machine that is half as fast. */
-const QUICK_MS = 300;
+/** How long health checks are kept waiting. */
+const QUICK_MS = 150;
 /** How long anybody is kept waiting while so many arrive at once, each of whom has to be let in and heard. */
 const ARRIVAL_MS = 1000;
 /** How long who asks again at once waits to be refused again. */
