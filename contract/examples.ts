@@ -106,6 +106,24 @@ export const exampleImagePost = {
   description: exampleImagePostInput.description,
 };
 
+/** Two events. */
+export const exampleEvent = {
+  id: '019a3c5e-e480-7181-8285-d072f394d508',
+  position: 1,
+  type: 'game.created' as const,
+  record: { kind: 'game' as const, id: exampleGameSummary.id },
+  actorId: exampleUser.id,
+  at: published.createdAt,
+};
+export const exampleUpdate = {
+  id: '019a3c5e-f590-7292-9396-e18304a5e609',
+  position: 2,
+  type: 'image.updated' as const,
+  record: { kind: 'image' as const, id: exampleImagePostSummary.id },
+  actorId: exampleUser.id,
+  at: published.updatedAt,
+};
+
 /** The viewer of a record that its caller has just made. */
 export const untouchedViewer = { favorited: false, reaction: null };
 

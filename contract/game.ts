@@ -101,7 +101,9 @@ const summaryMembers = {
   ...contentMembers,
 };
 
-const GameSummary = z.object(summaryMembers).meta({ id: 'GameSummary', description: 'A game as it appears in lists.' });
+export const GameSummary = z
+  .object(summaryMembers)
+  .meta({ id: 'GameSummary', description: 'A game as it appears in lists.' });
 
 const ExtraInfo = z
   .object({

@@ -44,7 +44,7 @@ const summaryMembers = {
   ...contentMembers,
 };
 
-const ImagePostSummary = z
+export const ImagePostSummary = z
   .object(summaryMembers)
   .meta({ id: 'ImagePostSummary', description: 'An image post as it appears in lists.' });
 

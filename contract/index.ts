@@ -1,11 +1,12 @@
 import { initContract } from '@ts-rest/core';
+import { event } from './event.ts';
 import { game } from './game.ts';
 import { image } from './image.ts';
 import { type Procedure, proceduresOf } from './procedure.ts';
 import { user } from './user.ts';
 
 // Built before `c.router`: helpers called inside it lose `strictStatusCodes`.
-const routes = { game, image, user };
+const routes = { game, image, user, event };
 
 /** The whole API. The server, the document, the SDKs and the contract tests are derived from it. */
 export const contract = initContract().router(routes, { strictStatusCodes: true });
@@ -15,6 +16,7 @@ export type Contract = typeof contract;
 export const procedures: readonly Procedure[] = proceduresOf(contract);
 
 export * from './errors.ts';
+export { eventKinds, type EventType, eventTypes } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
 export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
 export { type Advise, issuesOf } from './issues.ts';

@@ -13,6 +13,14 @@ export const MAX_PAGE_SIZE = 100;
 /** Tags to filter by: each is one more join, and more tags share next to no record. */
 export const MAX_FILTER_TAGS = 10;
 
+/** Events per page: a copy that is a day behind catches up in minutes. */
+export const MAX_EVENTS = 100;
+/**
+ * How far back the start `recent` lies: further than replicas, of which lists may be read, are behind. A copy that takes
+ * this cursor, and the lists then, misses nothing.
+ */
+export const RECENT_EVENTS_SECONDS = 120;
+
 /** Related games: the two to four rows that a page shows beside a game. */
 export const MAX_RELATED = 24;
 /** One row of related games. */

@@ -105,6 +105,23 @@ export const errors = {
     fix: 'Pass `nextCursor` exactly as it came and leave the search, filters and sort order as they were; `limit` may change. For other filters, start again with the first page.',
     retry: 'after-fixing',
   },
+  EVENTS_GONE: {
+    ...notFound,
+    message: 'The events after this cursor are no longer kept.',
+    hint: 'Begin anew: take a cursor with `start` `recent`, then the lists, then the events after that cursor.',
+    cause:
+      'Events are kept for a time that the operator sets, usually 30 days, and the cursor is older. Or the operator has restored the database from a backup, or had events turned off for a while.',
+    fix: 'Call `event.list` with `"start": "recent"` and keep its `nextCursor`. Read the lists whole. Then go on with `event.list` after that cursor. Ask more often than events are kept.',
+    retry: 'after-fixing',
+  },
+  EVENTS_OFF: {
+    ...notFound,
+    message: 'This service keeps no events.',
+    hint: 'The operator has turned events off. Use the lists.',
+    cause: 'The operator runs the service with `EVENTS=off`.',
+    fix: 'Ask the operator to turn events on, or read the lists again from time to time.',
+    retry: 'no',
+  },
   KEY_MISSING: {
     ...unauthorized,
     message: 'This operation needs an API key.',

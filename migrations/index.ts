@@ -8,6 +8,7 @@ import { Care1764100000007 } from './0007-care.ts';
 import { Takedowns1764200000008 } from './0008-takedowns.ts';
 import { Maintenance1764300000009 } from './0009-maintenance.ts';
 import { Instances1764400000010 } from './0010-instances.ts';
+import { Events1764500000011 } from './0011-events.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   Takedowns1764200000008,
   Maintenance1764300000009,
   Instances1764400000010,
+  Events1764500000011,
 ];

@@ -6,6 +6,7 @@ export const tagDescriptions: Record<keyof Contract, string> = {
   game: 'Publish, list and read games; favorite and react to them; count their types; find related ones.',
   image: 'Publish, list, read and change image posts; favorite and react to them.',
   user: 'Read and search users, and change your own profile.',
+  event: 'Follow the changes of games, image posts, users and tags.',
 };
 
 /** The head of the document: what a caller must know of every operation, in Markdown. */

@@ -1,5 +1,8 @@
 import type { Logger } from 'pino';
 import { sweepEvents } from '../audit/log.ts';
+import { closeFeed } from '../outbox/feed.ts';
+import { EventRelay } from '../outbox/relay.ts';
+import { sweepOldEvents } from '../outbox/sweep.ts';
 import { quotaOf } from '../auth/quotas.ts';
 import { KeyUses, sweepUses } from '../auth/uses.ts';
 import { KeyVerifier } from '../auth/verifier.ts';
@@ -10,6 +13,7 @@ import { TagDictionary } from '../content/tag/dictionary.ts';
 import { ViewCounts } from '../content/write/view-counts.ts';
 import { Database } from '../db/database.ts';
 import { Deadline } from '../deadline.ts';
+import { eventReads } from '../event/reads.ts';
 import { gameKind } from '../game/kind.ts';
 import type { GameContext } from '../game/service.ts';
 import { sweepRecords } from '../idempotency/records.ts';
@@ -45,7 +49,13 @@ export interface Context extends RpcContext {
   /** The dependencies of each router's handlers. */
   routers: Routers;
   /** Background work. `stopping` is aborted when the service has been told to stop. */
-  lifecycle: { indexer: Indexer; sweeper: Sweeper; registry: InstanceRegistry; stopping: AbortController };
+  lifecycle: {
+    indexer: Indexer;
+    sweeper: Sweeper;
+    registry: InstanceRegistry;
+    relay: EventRelay;
+    stopping: AbortController;
+  };
 }
 
 /** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
@@ -59,6 +69,7 @@ export const openContext = async (
     statementMs: config.requestTimeoutMs,
     readUrl: config.databaseReadUrl,
     observer: observer?.database,
+    recordsEvents: config.recordsEvents,
   });
   const limits = config.quotas && (await openLimits(config.quotas, config, log, observer));
   const maintenance = new Maintenance(db.background, log, config.isReadOnly);
@@ -97,6 +108,7 @@ export const openContext = async (
         views: new ViewCounts(db.background, log, imageKind, { first: limits?.firstViews, pause: maintenance }),
       },
       user: { db, now, profiles: profileReads(db), search, writes },
+      event: { db, now, events: eventReads(db) },
     },
     observer,
     lifecycle: {
@@ -105,16 +117,31 @@ export const openContext = async (
         [
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
           { what: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
+          { what: 'events', sweep: () => sweepOldEvents(db.background, now(), config.eventRetentionDays) },
           { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
           { what: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
         log,
         { pause: maintenance },
       ),
+      relay: new EventRelay(db, { log, now, pause: maintenance }),
       registry: new InstanceRegistry(db.background, { workers: config.workers, now, log, pause: maintenance }),
       stopping: new AbortController(),
     },
   };
+};
+
+/** Starts the work in the background: one process of an instance does it. The tables are up to date by now. */
+export const startBackgroundWork = async ({ db, config, now, log, lifecycle }: Context): Promise<void> => {
+  const { indexer, sweeper, registry, relay } = lifecycle;
+  indexer.start();
+  sweeper.start();
+  registry.start();
+  relay.start();
+  if (config.recordsEvents || config.isReadOnly) return;
+  await closeFeed(db.background, now()).catch((error: unknown) =>
+    log.warn({ err: error }, 'events could not be ended'),
+  );
 };
 
 /** The counts of the service's own parts, for its metrics. */
@@ -137,10 +164,10 @@ export const closeContext = async (
   { db, auth, protection, routers, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
-  const { indexer, sweeper, registry } = lifecycle;
+  const { indexer, sweeper, registry, relay } = lifecycle;
   await Promise.all([
     // Work that does not end by then ends with its connection.
-    deadline.race(Promise.all([indexer.close(), sweeper.close()])).catch(() => undefined),
+    deadline.race(Promise.all([indexer.close(), sweeper.close(), relay.close()])).catch(() => undefined),
     registry.close(deadline),
     auth.keys.close(deadline),
     auth.uses.close(deadline),

@@ -7,6 +7,7 @@ import { gameKind } from '../game/kind.ts';
 import { imageEntities } from '../image/entity.ts';
 import { imageKind } from '../image/kind.ts';
 import { apiKeyEntity, keyQuotaEntity, keyUseEntity } from '../auth/entity.ts';
+import { eventEntities } from '../outbox/entity.ts';
 import { idempotencyEntity } from '../idempotency/entity.ts';
 import type { SearchKind } from '../search/document.ts';
 import { searchEntities } from '../search/entity.ts';
@@ -36,6 +37,7 @@ export const schema: Schema = {
     instanceEntity(engine),
     ...searchEntities(engine),
     idempotencyEntity(engine),
+    ...eventEntities(engine),
   ],
   migrations,
 };

@@ -15,7 +15,7 @@ import type { Metrics } from '../telemetry/metrics/metrics.ts';
 import { build, version } from '../version.ts';
 import { createApp } from './app.ts';
 import { isWorker, leaveSupervisor, stopSignal, Workers, workerStopped } from './cluster/workers.ts';
-import { closeContext, type Context } from './context.ts';
+import { closeContext, type Context, startBackgroundWork } from './context.ts';
 import {
   exposeMetrics,
   open,
@@ -166,9 +166,7 @@ const welcomeOf = async <Demo>(
 /** Serves from one process. */
 const serveAlone = async <Demo>(context: Context, stopTime: StopTime, kit: ServeKit<Demo>): Promise<void> => {
   const isReady = await prepareDatabase(context);
-  context.lifecycle.indexer.start();
-  context.lifecycle.sweeper.start();
-  context.lifecycle.registry.start();
+  await startBackgroundWork(context);
   const stopped = stopSignal();
   await answer(context, stopped, stopTime, async (port) => {
     // Only now: the key is shown once, and a start that fails must not show it.
@@ -212,9 +210,7 @@ const superviseWorkers = async <Demo>(
   const { config, log } = context;
   assertPorts(config);
   const isReady = await prepareDatabase(context);
-  context.lifecycle.indexer.start();
-  context.lifecycle.sweeper.start();
-  context.lifecycle.registry.start();
+  await startBackgroundWork(context);
   const stopped = stopSignal();
   const workers = new Workers(config.workers, {
     variablesOf: (number): Record<string, string> =>

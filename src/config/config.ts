@@ -73,6 +73,10 @@ export interface Config {
   auditActor: string | undefined;
   /** The days for which entries of the audit log are kept. */
   auditRetentionDays: number;
+  /** Whether changes are recorded as events. */
+  recordsEvents: boolean;
+  /** The days for which events are kept. */
+  eventRetentionDays: number;
   /** The milliseconds in which a stopping service still accepts requests, while `/readyz` says that it stops. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -170,6 +174,8 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     maxQueueMs: data.MAX_QUEUE_MS,
     auditActor: data.AUDIT_ACTOR,
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,
+    recordsEvents: data.EVENTS === 'on',
+    eventRetentionDays: data.EVENT_RETENTION_DAYS,
     shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     brand: {

@@ -131,6 +131,8 @@ export const variables = z.object({
   MAX_QUEUE_MS: wholeNumberOr('off', () => undefined, 0, 60_000).default(1000),
   AUDIT_ACTOR: auditActor.optional(),
   AUDIT_RETENTION_DAYS: wholeNumber(1, 36_500).default(365),
+  EVENTS: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
+  EVENT_RETENTION_DAYS: wholeNumber(1, 3650).default(30),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
   BRAND_NAME: z

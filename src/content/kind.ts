@@ -29,6 +29,8 @@ export interface ContentKind {
   searchedColumns: readonly string[];
   /** The texts of these columns, in the order of `Draft.searchable`. */
   searchedTexts: (row: Readonly<Record<string, string | null>>) => readonly (string | null | undefined)[];
+  /** The router of its procedures, by which the types of its events begin. */
+  router: 'game' | 'image';
   notFound: Reason;
   /** How search sees its records. */
   search: SearchKind;

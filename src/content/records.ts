@@ -4,7 +4,7 @@ import { inList } from '../db/sql/in-list.ts';
 import { memoize, memoizeBySize } from '../db/sql/memoize.ts';
 import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { TagDictionary, TagName } from './tag/dictionary.ts';
+import type { TagName, TagNames } from './tag/dictionary.ts';
 import type { SharedColumns } from './entity.ts';
 import type { ContentKind } from './kind.ts';
 import { tagIdsOf } from './tag-ids.ts';
@@ -160,7 +160,7 @@ const withAuthors = async <Row extends SharedColumns>(reader: Reader, rows: read
 /** Rows with the names of their tags. */
 export const withTags = async <Row extends SharedColumns>(
   reader: Reader,
-  dictionary: TagDictionary,
+  dictionary: TagNames,
   rows: readonly Row[],
 ): Promise<{ row: Row; tags: TagName[] }[]> => {
   const tags = await dictionary.namesOf(
@@ -192,7 +192,7 @@ export const readRowsById = async <Columns>(
 /** Reads the records with these ids. */
 export const readRecordMap = async <Columns>(
   reader: Reader,
-  dictionary: TagDictionary,
+  dictionary: TagNames,
   kind: ContentKind,
   shape: RecordShape,
   ids: Iterable<string>,
@@ -207,7 +207,7 @@ export const readRecordMap = async <Columns>(
 /** Reads one record with all its columns. @throws AppError the kind's NOT_FOUND */
 export const readRecord = async <Columns>(
   reader: Reader,
-  dictionary: TagDictionary,
+  dictionary: TagNames,
   kind: ContentKind,
   id: string,
   viewerId: string | undefined,

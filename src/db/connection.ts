@@ -21,6 +21,8 @@ export interface DatabaseOptions {
   /** The address of replicas, for reads that may miss what was stored a moment ago. */
   readUrl?: string | undefined;
   observer?: DatabaseObserver | undefined;
+  /** Whether transactions record events (default: true). */
+  recordsEvents?: boolean | undefined;
   /** The maximum number of threads that read an SQLite file, ten megabytes each (default: by the cores). */
   readers?: number | undefined;
 }
@@ -100,4 +102,6 @@ export interface Reader extends Pick<Statements, 'read'> {
 export interface Transaction extends Reader, Statements {
   /** How an entity is stored. */
   metadataOf: (entity: string) => EntityMetadata;
+  /** Whether it has recorded events so far; undefined where events are off. */
+  recording: { hasRecorded: boolean } | undefined;
 }

@@ -5,7 +5,7 @@ import type { Connection, DatabaseOptions, DatabaseSize, Schema, Statements, Tra
 import { type MigrationPlan, planOf } from './migration/plan.ts';
 import { assertDirection, Migrations, runMigration } from './migration/run.ts';
 import type { Direction, HalfDone } from './migration/steps.ts';
-import { WorkloadPool } from './workload-pool.ts';
+import { type EventSettings, WorkloadPool } from './workload-pool.ts';
 
 /** Loads the driver of one engine only, to keep the start short. */
 const open = async (url: string, schema: Schema, options: DatabaseOptions): Promise<Connection> => {
@@ -31,15 +31,21 @@ export class Database extends WorkloadPool {
   /** For health checks. */
   readonly health: WorkloadPool;
 
-  private constructor(connection: Connection, { statementMs, observer }: DatabaseOptions) {
+  /** Whether transactions record events. The relay sets whom they tell. */
+  readonly events: EventSettings;
+
+  private constructor(connection: Connection, { statementMs, observer, recordsEvents = true }: DatabaseOptions) {
     const closing = new Deadline();
-    const usual = { timeoutMs: statementMs, observer };
+    const events: EventSettings = { isOn: recordsEvents };
+    const usual = { timeoutMs: statementMs, observer, events };
     super(connection, closing, 'calls', usual);
+    this.events = events;
     this.anonymous = new WorkloadPool(connection, closing, 'anonymous', usual);
     this.keys = new WorkloadPool(connection, closing, 'keys', usual);
     this.background = new WorkloadPool(connection, closing, 'background', {
       timeoutMs: BACKGROUND_TIMEOUT_MS,
       observer,
+      events,
     });
     this.health = new WorkloadPool(connection, closing, 'health', usual);
   }
@@ -179,7 +185,8 @@ export class Database extends WorkloadPool {
     const { dialect, dataSource } = this.connection;
     const metadataOf = (entity: string): EntityMetadata => dataSource.getMetadata(entity);
     try {
-      const run = (statements: Statements) => work({ ...statements, dialect, deadline, metadataOf });
+      const run = (statements: Statements) =>
+        work({ ...statements, dialect, deadline, metadataOf, recording: undefined });
       await this.connection.transaction(run, deadline, 'health');
     } catch (error) {
       this.noteFault(error);

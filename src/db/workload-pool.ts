@@ -24,6 +24,19 @@ export interface TransactionOptions {
   isIdempotent?: boolean;
 }
 
+/** Whether transactions record events, and who is told when one has. */
+export interface EventSettings {
+  readonly isOn: boolean;
+  /** Called after the commit of a transaction that has recorded events. */
+  onRecorded?: () => void;
+}
+
+interface PoolOptions {
+  timeoutMs?: number | undefined;
+  observer?: DatabaseObserver | undefined;
+  events?: EventSettings;
+}
+
 const isOutcomeUnknown = (error: unknown): boolean => error instanceof AppError && error.reason === 'OUTCOME_UNKNOWN';
 /** Whether an error means that its attempt stored nothing. */
 const isRefusal = (error: unknown): boolean =>
@@ -68,13 +81,16 @@ export class WorkloadPool implements Reader {
   readonly observer: DatabaseObserver | undefined;
   readonly #metadataOf = (entity: string): EntityMetadata => this.connection.dataSource.getMetadata(entity);
 
+  readonly #events: EventSettings;
+
   /** Operations without a deadline get `timeoutMs` milliseconds, if it is given. */
   constructor(
     connection: Connection,
     closing: Deadline,
     name: Workload,
-    { timeoutMs, observer }: { timeoutMs?: number | undefined; observer?: DatabaseObserver | undefined } = {},
+    { timeoutMs, observer, events = { isOn: true } }: PoolOptions = {},
   ) {
+    this.#events = events;
     this.connection = connection;
     this.closing = closing;
     this.#name = name;
@@ -146,13 +162,16 @@ export class WorkloadPool implements Reader {
     for (;;) {
       try {
         deadline?.assert();
-        return await billed(deadline, (begin) => {
+        const recording = this.#events.isOn ? { hasRecorded: false } : undefined;
+        const result = await billed(deadline, (begin) => {
           const run = (statements: Statements): Promise<T> => {
             begin();
-            return work({ ...observed(statements, deadline), dialect, deadline, metadataOf });
+            return work({ ...observed(statements, deadline), dialect, deadline, metadataOf, recording });
           };
           return connection.transaction(run, deadline, this.#name);
         });
+        if (recording?.hasRecorded) this.#events.onRecorded?.();
+        return result;
       } catch (error) {
         this.noteFault(error);
         isMaybeStored ||= isOutcomeUnknown(error);

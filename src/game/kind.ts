@@ -20,6 +20,7 @@ export const gameKind: ContentKind = {
     (JSON.parse(extraInfo ?? '{}') as { originalName?: string }).originalName,
     author,
   ],
+  router: 'game',
   notFound: 'GAME_NOT_FOUND',
   search: { code: 1, table: 'games', hasTerms: true, tagIds: tagIdsOf(links, 'games'), typeColumn: 'game_type' },
 };

@@ -16,6 +16,7 @@ export const imageKind: ContentKind = {
   detailColumns: ['description', 'more_images'],
   searchedColumns: [],
   searchedTexts: () => [],
+  router: 'image',
   notFound: 'IMAGE_POST_NOT_FOUND',
   search: { code: 2, table: 'image_posts', hasTerms: true, tagIds: tagIdsOf(links, 'image_posts') },
 };

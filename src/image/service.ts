@@ -14,6 +14,7 @@ import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/value
 import { AppError } from '../errors.ts';
 import { counterOf, type Quota } from '../auth/quotas.ts';
 import type { Caller } from '../auth/verifier.ts';
+import { recordEvents } from '../outbox/record.ts';
 import type { Call } from '../procedure.ts';
 import type { FavoriteState, ReactionState } from '../content/engagement/service.ts';
 import type { Reaction } from '../content/engagement/toggle.ts';
@@ -114,7 +115,8 @@ export const updateImagePost = <Output>(
       Object.entries(Object.assign(changes, imageMembers(images))).filter(([, value]) => value !== undefined),
     );
     if (Object.keys(given).length > 0 || tagNames !== undefined) {
-      const update: Partial<ContentRow & ImagePostRow> = { ...given, updatedAt: now() };
+      const at = now();
+      const update: Partial<ContentRow & ImagePostRow> = { ...given, updatedAt: at };
       if (changes.title !== undefined || tagNames !== undefined) {
         const current =
           tagNames === undefined
@@ -130,6 +132,7 @@ export const updateImagePost = <Output>(
         await enqueueDocuments(tx, imageKind.search, [{ key, text: update.searchText, labels }], true);
       }
       await updateRow(tx, imageKind.entity, id, update);
+      await recordEvents(tx, [{ type: 'image.updated', record: storedIdToBytes(id), actor: post.author_id }], at);
     }
     return look(tx);
   };

@@ -1,4 +1,5 @@
 import { type Contract, type Procedure as ContractProcedure, procedures } from '../../contract/index.ts';
+import { eventHandlers } from '../event/handlers.ts';
 import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
 import type { Call, Handlers } from '../procedure.ts';
@@ -11,6 +12,7 @@ export interface Routers {
   game: Parameters<typeof gameHandlers>[0];
   image: Parameters<typeof imageHandlers>[0];
   user: Parameters<typeof userHandlers>[0];
+  event: Parameters<typeof eventHandlers>[0];
 }
 
 /** A procedure as it is served. */
@@ -27,6 +29,7 @@ export const servedProcedures = (c: Routers): Procedures => {
     game: gameHandlers(c.game),
     image: imageHandlers(c.image),
     user: userHandlers(c.user),
+    event: eventHandlers(c.event),
   };
   return new Map(
     procedures.map((procedure) => {

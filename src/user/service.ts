@@ -13,6 +13,7 @@ import { START } from '../search/grams.ts';
 import type { Caller } from '../auth/verifier.ts';
 import type { Writes } from '../idempotency/writes.ts';
 import type { Call } from '../procedure.ts';
+import { recordEvents } from '../outbox/record.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import { enqueueDocuments, type EnqueueDocuments } from '../search/write-buffer.ts';
 import { normalise } from '../search/text.ts';
@@ -58,6 +59,11 @@ export const insertUsers = async (
     })),
   );
   await note(tx, userSearch, users.map(userDocument), false);
+  await recordEvents(
+    tx,
+    users.map(({ id }) => ({ type: 'user.created' as const, record: storedIdToBytes(id) })),
+    now,
+  );
 };
 
 export const insertUser = (tx: Transaction, user: NewUser, now: Date): Promise<void> => insertUsers(tx, [user], now);
@@ -78,6 +84,7 @@ export const renameUser = (db: Database, id: string, nickname: string, by: Actor
     if (before === nickname) return { before };
     await updateRow<UserRow>(tx, 'User', id, { nickname, searchText: normalise(nickname), updatedAt: by.now });
     await enqueueDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
+    await recordEvents(tx, [{ type: 'user.updated', record: storedIdToBytes(id) }], by.now);
     const act = { action: 'users rename', subject: `user ${id}`, before: { nickname: before }, after: { nickname } };
     await record(tx, by, act);
     return { before };
@@ -103,6 +110,7 @@ export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser>
 /** Deletes a user who has no records, favorites or reactions any more, with their keys. */
 export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> => {
   await tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(id)]);
+  await recordEvents(tx, [{ type: 'user.deleted', record: storedIdToBytes(id) }], new Date());
   // A document that holds nothing, and so is never found.
   await enqueueDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
 };
@@ -153,11 +161,14 @@ export const updateUser = <Output>(
       Object.entries(changes).filter(([, value]) => value !== undefined),
     );
     if (Object.keys(given).length > 0) {
+      const at = now();
       await updateRow<UserRow>(tx, 'User', id, {
         ...given,
         ...(given.nickname !== undefined && { searchText: normalise(given.nickname) }),
-        updatedAt: now(),
+        updatedAt: at,
       });
+      const key = storedIdToBytes(id);
+      await recordEvents(tx, [{ type: 'user.updated', record: key, actor: key }], at);
       const { nickname } = given;
       if (nickname !== undefined) await enqueueDocuments(tx, userSearch, [userDocument({ id, nickname })], true);
     }

@@ -11,6 +11,7 @@ import { deleteUnusedTypes } from '../moderation/unused-types.ts';
 import { deleteAs } from '../moderation/users.ts';
 import { eraseNames } from './audit.ts';
 import { type ErasureCounts, NOTHING, readUserCounts, type UserCounts } from './preview.ts';
+import { eraseFromEvents } from '../../outbox/erase.ts';
 import { deleteAnswers, deleteHiddenMarks } from './remains.ts';
 
 /** Far longer than a call of the user takes that began before the user was deleted. */
@@ -58,6 +59,7 @@ export const eraseUser = async (
   await settle();
   await deleteHiddenMarks(db, key);
   const answers = await deleteAnswers(db, key, by.now);
+  const events = await eraseFromEvents(db, key);
   onStep('tags, types and names in the audit');
   const unused = await findUnusedTags(db);
   // Before the tags go, so that an erasure that is run again still knows them.
@@ -67,7 +69,7 @@ export const eraseUser = async (
   onStep(`the search index, for at least ${Math.ceil(graceMs / 1000)} s`);
   const indexer = new Indexer(db, searchKinds, undefined, { ...defaultSizes, graceMs });
   await indexer.purge();
-  const counts = { ...deleted, answers, auditEntries, tags, types };
+  const counts = { ...deleted, answers, events, auditEntries, tags, types };
   // It spans minutes.
   const end = { name: by.name, now: new Date() };
   await db.transaction((tx) => record(tx, end, { action: 'users erase', subject: `user ${id}`, after: counts }));

@@ -2,6 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { type Bytes, idToBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
 import { typeCounter } from '../../game/type-counters.ts';
+import { countEventsBy } from '../../outbox/erase.ts';
 import { removableKinds } from '../moderation/kinds.ts';
 import { findUnusedTags, usedByHidden } from '../moderation/unused-tags.ts';
 import { countUnusedTypes } from '../moderation/unused-types.ts';
@@ -24,6 +25,8 @@ export interface UserCounts {
 export interface ErasureCounts extends UserCounts {
   /** Answers that are stored for repetitions. */
   answers: number;
+  /** Events that name the user as the one who made the change, and lose that. */
+  events: number;
   /** Entries of the audit log that lose names; they stay themselves. */
   auditEntries: number;
   /** Tags, and types of games, that no other user's records have. */
@@ -110,6 +113,7 @@ export const previewErasure = async (db: Database, id: string): Promise<ErasureC
   return {
     ...counts,
     answers: await countAnswers(db, key),
+    events: await countEventsBy(db, key),
     auditEntries: await countEntriesAbout(db, id),
     tags: unusedTags.length + (await countOwnTags(db, key)),
     types: (await countUnusedTypes(db)) + (await countOwnTypes(db, key)),

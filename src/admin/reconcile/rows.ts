@@ -8,6 +8,7 @@ import { inList } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { imageColumns, imagesOf } from '../../image/images.ts';
+import { recordEvents } from '../../outbox/record.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
@@ -123,6 +124,7 @@ const recordTable = (kind: ContentKind, dialect: Dialect): CheckedTable => {
         );
       }
       if (kind === imageKind) await repairImages(tx, id);
+      await recordEvents(tx, [{ type: `${kind.router}.updated`, record: id as Bytes }], new Date());
     },
   };
 };

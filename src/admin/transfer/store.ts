@@ -16,6 +16,7 @@ import { imagePostDraft } from '../../image/service.ts';
 import type { Document, SearchKind } from '../../search/document.ts';
 import { addDocuments } from '../../search/indexing/bulk.ts';
 import type { EnqueueDocuments } from '../../search/write-buffer.ts';
+import { recordReactions } from '../../outbox/record.ts';
 import { insertUsers, type NewUser } from '../../user/service.ts';
 import { type Reactions, type LineKind, type LineOf, parseAs, type RecordKind } from './format.ts';
 
@@ -171,7 +172,7 @@ const addHiddenReactions = async (tx: Transaction, id: string, audience: Reactio
 
 /** Adds the missing members of a record's audience. Repeating it changes nothing. */
 const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<void> => {
-  const { table, favoriteTable, reactionTable, foreignKey } = kinds[line.of];
+  const { table, favoriteTable, reactionTable, foreignKey, router } = kinds[line.of];
   const id = storedIdToBytes(line.id);
   if ((await findHiddenIds(tx, [id])).size > 0) {
     await addHiddenReactions(tx, line.id, line);
@@ -188,7 +189,9 @@ const addReactions = async (tx: Transaction, line: LineOf<'audience'>): Promise<
         chunk.flatMap((user) => [storedIdToBytes(user), id, ...(type === undefined ? [] : [type])]),
       );
     }
-    if (added > 0) await tx.execute(`UPDATE ${table} SET ${column} = ${column} + ? WHERE id = ?`, [added, id]);
+    if (added === 0) return;
+    await tx.execute(`UPDATE ${table} SET ${column} = ${column} + ? WHERE id = ?`, [added, id]);
+    await recordReactions(tx, `${router}.reactionsChanged`, [id], new Date());
   };
   await add(favoriteTable, 'favorite_count', undefined, line.favorites);
   await add(reactionTable, 'like_count', 'like', line.likes);

@@ -6,6 +6,7 @@ import type { Bytes } from '../../db/values.ts';
 import type { ContentKind } from '../kind.ts';
 import { reactionColumns } from '../write/remove.ts';
 import { grouped } from '../write/tally.ts';
+import { recordReactions } from '../../outbox/record.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records wait for the locks. */
@@ -35,6 +36,12 @@ const removeSome = async (
   for (const [column, counted] of columns) {
     await incrementAll(tx, [{ table: kind.table, column, additions: counted.map(({ id }) => [id, -1] as const) }]);
   }
+  await recordReactions(
+    tx,
+    `${kind.router}.reactionsChanged`,
+    rows.map(({ id }) => id),
+    new Date(),
+  );
   return tx.execute(`DELETE FROM ${table} WHERE user_id = ? AND ${foreignKey} IN (${sql})`, [userId, ...parameters]);
 };
 

@@ -7,6 +7,7 @@ import { memoizeBySize, memoize } from '../../db/sql/memoize.ts';
 import { lockReferred } from '../../db/sql/referred.ts';
 import { type Bytes, countFromDb, idFromBytes, storedIdToBytes } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
+import { recordReactions } from '../../outbox/record.ts';
 import type { IdempotentCall } from '../../idempotency/call.ts';
 import type { WriteResult } from '../../idempotency/writes.ts';
 
@@ -242,7 +243,7 @@ export const tableOf = ({ kind, mark }: Toggle): string =>
   mark === 'favorite' ? kind.favoriteTable : kind.reactionTable;
 
 /** Does toggles of one table in their order, but for those whose record is not there: these get the kind's NOT_FOUND. */
-export const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[]): Promise<WriteResult[]> => {
+export const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[], now: Date): Promise<WriteResult[]> => {
   const { kind, mark } = toggles[0]!;
   const table = engagementTables(tx.dialect)(kind)[mark];
   const records = await lockRecords(tx, table, toggles);
@@ -253,6 +254,8 @@ export const toggleInOrder = async (tx: Transaction, toggles: readonly Toggle[])
   if (records.size > 0) {
     await storeEngagement(tx, table, records.values());
     await storeCounts(tx, table, records.values());
+    const keys = Array.from(records.values(), ({ key }) => key);
+    await recordReactions(tx, `${kind.router}.reactionsChanged`, keys, now);
   }
   return results;
 };

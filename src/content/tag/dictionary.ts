@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { ContentKind } from '../kind.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { inList } from '../../db/sql/in-list.ts';
+import { inList, partsOf } from '../../db/sql/in-list.ts';
+import { listFromDb } from '../../db/values.ts';
 import { MERGED, readTags } from './service.ts';
 
 /** A tag as it is shown. */
@@ -32,8 +33,26 @@ const keyOf = ({ table }: ContentKind, slug: string): string => `${table} ${slug
 
 const bytesOf = ({ name, slug }: TagName): number => ENTRY_BYTES + 2 * (name.length + slug.length);
 
+/** Finds the tags of lists of ids. */
+export interface TagNames {
+  /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */
+  namesOf: (reader: Reader, lists: readonly string[]) => Promise<TagName[][]>;
+}
+
+/** The names as they are stored now, which takes a query each time. */
+export const currentTags: TagNames = {
+  namesOf: async (reader, lists) => {
+    const ids = lists.map(listFromDb);
+    const found = new Map<number, TagName>();
+    for (const part of partsOf([...new Set(ids.flat())])) {
+      for (const { id, name, slug } of await readTags(reader, part)) found.set(id, { name, slug });
+    }
+    return ids.map((list) => list.map((id) => found.get(id)).filter((tag) => tag !== undefined));
+  },
+};
+
 /** Names and slugs of tags by id. Slugs never change and names hardly ever, so what was read is remembered for a while. */
-export class TagDictionary {
+export class TagDictionary implements TagNames {
   readonly #db: Database;
   readonly #names: LRUCache<number, TagName>;
   /** How often a name was known. */

@@ -8,6 +8,7 @@ import { type Bytes, listToDb, storedIdToBytes, timeToDb } from '../../db/values
 import type { CountMade } from '../../auth/quotas.ts';
 import { type Document, keyOf, labelsOf } from '../../search/document.ts';
 import { enqueueDocuments, type EnqueueDocuments } from '../../search/write-buffer.ts';
+import { type Change, recordEvents } from '../../outbox/record.ts';
 import { searchText } from '../../search/text.ts';
 import { byOwnSlug, findTags, makeMissingTags, resolvedSlugs, slugsOf, spellingsOf, type Tag } from '../tag/service.ts';
 import { addAndCountNew, addToCounters } from './counters.ts';
@@ -100,6 +101,10 @@ export interface Publishing {
   replaces?: boolean;
   /** Enqueues their documents for the index, if not by `enqueueDocuments`. */
   note?: EnqueueDocuments;
+  /** Whether the authors publish them by a call; else the operator does. */
+  isByAuthors?: boolean;
+  /** The time of the events that tell of them. */
+  at?: Date;
   /** Stores further rows, after the records. */
   also?: () => Promise<unknown>;
 }
@@ -191,6 +196,14 @@ const linksOf = ({ typeColumn }: ContentKind, records: readonly TaggedRecord[]):
   return links;
 };
 
+const createdEvents = ({ router }: ContentKind, records: readonly Stored[], isByAuthors: boolean): Change[] => {
+  const changes: Change[] = [];
+  for (const { id, row } of records) {
+    changes.push({ type: `${router}.created`, record: id, actor: isByAuthors ? row.author_id : undefined });
+  }
+  return changes;
+};
+
 /** Counts new records; `countMade` counts their new types. */
 const countRecords = async (
   tx: Transaction,
@@ -223,6 +236,8 @@ export const store = async <Columns extends object>(
     countMade,
     replaces = false,
     note = enqueueDocuments,
+    isByAuthors = false,
+    at = new Date(),
     also = () => Promise.resolve(),
   }: Publishing & { countMade?: CountMade | undefined } = {},
 ): Promise<Stored<Columns>[]> => {
@@ -246,11 +261,12 @@ export const store = async <Columns extends object>(
     insertValues(tx, recordInsertion(kind), valuesOf(recordColumns(kind), records));
   const insertLinks = (): Promise<unknown> => insertValues(tx, linkInsertion(kind), linksOf(kind, records));
   const noteRecords = (): Promise<unknown> => note(tx, kind.search, records.map(documentOf), replaces);
+  const recordAll = (): Promise<void> => recordEvents(tx, createdEvents(kind, records, isByAuthors), at);
   // Only its types are counters that a call can make.
   const countTypes = kind.typeColumn === undefined ? undefined : countMade;
   const count = (): Promise<unknown> =>
     countRecords(tx, tally(publications.flatMap(({ draft }) => [kind.table, ...draft.counters])), countTypes);
-  const writes = [insertRecords, insertLinks, also, noteRecords, count];
+  const writes = [insertRecords, insertLinks, also, noteRecords, recordAll, count];
   // For one record nothing is gained by pipelining, and separate statements are measured separately.
   if (publications.length === 1) for (const write of writes) await write();
   else await pipelined(writes.map((write) => write()));

@@ -87,7 +87,11 @@ export const publish = async <Columns extends object>(
   const publications = drafts.map((draft) => ({ id: draft.id ?? newId(now), authorId, createdAt: now, draft }));
   const spellings = spellingsIn(drafts);
   const { author, tags: found } = await readAuthorAndTags(tx, storedIdToBytes(authorId), [...spellings.keys()]);
-  const stored = await store(tx, kind, publications, spellings, found, { countMade: counterOf(tx, quota) });
+  const stored = await store(tx, kind, publications, spellings, found, {
+    countMade: counterOf(tx, quota),
+    isByAuthors: true,
+    at: now,
+  });
   return stored.map((one) => recordOf(one, author));
 };
 
@@ -156,7 +160,7 @@ const publishTogether = async (tx: Transaction, creations: readonly Creation[], 
   const tags = await findTags(tx, [...spellings.keys()]);
   const publications = accepted.map(({ authorId, draft }) => ({ id: newId(now), authorId, createdAt: now, draft }));
   const countMade = counterOfAll(tx, accepted, new Map(tags));
-  const stored = await store(tx, kind, publications, spellings, tags, { countMade });
+  const stored = await store(tx, kind, publications, spellings, tags, { countMade, isByAuthors: true, at: now });
   const outputs = accepted.map(({ authorId, view }, index) => ({
     output: view(recordOf(stored[index]!, authors.get(authorId)!) as ContentRecord<never>),
   }));

@@ -5,6 +5,7 @@ import { inList, partsOf } from '../../db/sql/in-list.ts';
 import { type Bytes, idFromBytes, listFromDb } from '../../db/values.ts';
 import { keyOf, millisecondsOf } from '../../search/document.ts';
 import { enqueueDocuments } from '../../search/write-buffer.ts';
+import { forgetReactions, recordEvents } from '../../outbox/record.ts';
 import { addToCounters, subtractFromCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { tagIdsOf } from '../tag-ids.ts';
@@ -95,9 +96,26 @@ const removeBatch = async (
     labels: [],
   }));
   await enqueueDocuments(tx, kind.search, documents, true);
+  await recordDeletions(tx, kind, rows);
   await subtractFromCounters(tx, tally(rows.flatMap(({ type = null }) => [table, ...countersOf(type)])));
   await addToCounters(tx, new Map([[removalCounter(kind), rows.length]]));
   return rows.length;
+};
+
+const recordDeletions = async (
+  tx: Transaction,
+  { router }: ContentKind,
+  rows: readonly RecordToDelete[],
+): Promise<void> => {
+  await forgetReactions(
+    tx,
+    rows.map(({ id }) => id),
+  );
+  await recordEvents(
+    tx,
+    rows.map(({ id }) => ({ type: `${router}.deleted` as const, record: id })),
+    new Date(),
+  );
 };
 
 /** The counts of a record that reactions of a type are in. */

@@ -12,6 +12,7 @@ import { addToCounters } from './counters.ts';
 import type { ContentKind } from '../kind.ts';
 import { removalCounter } from './remove.ts';
 import { readSearched, SETTLE_MS } from './tag-names.ts';
+import { recordEvents } from '../../outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records, or publish others with the tags, wait for the locks. */
@@ -50,6 +51,7 @@ const merge = async (
     before: { name: from.name, slug: from.slug },
     after: { mergedInto: { name: into.name, slug: into.slug } },
   });
+  await recordEvents(tx, [{ type: 'tag.merged', record: { slug: from.slug } }], by.now);
   return [from, into];
 };
 
@@ -110,6 +112,11 @@ const moveBatch = async (
     labels: labelsOf(type, tagIds),
   }));
   await enqueueDocuments(tx, kind.search, documents, true);
+  await recordEvents(
+    tx,
+    records.map(({ id }) => ({ type: `${kind.router}.updated` as const, record: id })),
+    new Date(),
+  );
   // Totals that were remembered by the counts of tags are counted anew.
   await addToCounters(tx, new Map([[removalCounter(kind), records.length]]));
   return records.length;

@@ -10,6 +10,7 @@ import { readTags, type Tag } from '../tag/service.ts';
 import type { ContentKind } from '../kind.ts';
 import { recordSearchText } from './publish.ts';
 import { tagIdsOf } from '../tag-ids.ts';
+import { recordEvents } from '../../outbox/record.ts';
 import { lockingRead } from '../../db/sql/lock-rows.ts';
 
 /** Few at once, since calls that change these records wait for the locks. */
@@ -113,6 +114,7 @@ const spellAnew = (db: Database, slug: string, name: string, by: Actor | undefin
       await tx.execute('UPDATE tags SET name = ? WHERE id = ?', [name, tag.id]);
       const act = { action: 'tags rename', subject: `tag ${slug}`, before: { name: tag.name }, after: { name } };
       await record(tx, by, act);
+      await recordEvents(tx, [{ type: 'tag.updated', record: { slug } }], new Date());
     }
     return tag;
   });

@@ -29,6 +29,8 @@ export const columnTypes = (engine: Engine) => {
     time: (sqlite ? { type: 'datetime' } : { type: 'datetime', precision: 3 }) satisfies Column as Column,
     count: (sqlite ? { type: 'integer' } : { type: 'int', unsigned: true }) satisfies Column as Column,
     serial: { type: sqlite ? 'integer' : 'int' } satisfies Column as Column,
+    /** A number beyond 32 bits; drivers return it as a number. */
+    big: { type: sqlite ? 'integer' : 'bigint' } satisfies Column as Column,
     small: { type: sqlite ? 'integer' : 'smallint' } satisfies Column as Column,
     flag: { type: 'boolean' } satisfies Column as Column,
   };

@@ -95,7 +95,7 @@ export const withConnection = async <T>(
   if (!isTold) tellDatabase(url);
   // Not before they are needed: they take longer to load than all else, and help needs neither.
   const [opened, { schema }] = await Promise.all([import('../../../db/database.ts'), import('../../../app/schema.ts')]);
-  const db = await opened.Database.open(url, schema, options);
+  const db = await opened.Database.open(url, schema, { recordsEvents: config.recordsEvents, ...options });
   try {
     return await work(db);
   } finally {

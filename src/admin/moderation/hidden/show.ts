@@ -9,6 +9,7 @@ import { type Publication, publishAll } from '../../../content/write/publish.ts'
 import { reactionColumns, type RemovableKind } from '../../../content/write/remove.ts';
 import { grouped } from '../../../content/write/tally.ts';
 import { findHidden, forget, type HiddenSnapshot, keptTagNames, MARKS_AT_ONCE } from './snapshot.ts';
+import { recordReactions } from '../../../outbox/record.ts';
 import { lockingRead } from '../../../db/sql/lock-rows.ts';
 
 interface HiddenRow {
@@ -120,6 +121,8 @@ export const showEngagement = async (tx: Transaction, kind: ContentKind, ids: re
       ]);
     }
   }
+  const changed = new Map(engagement.map(({ record_id: id }) => [idFromBytes(id), id]));
+  await recordReactions(tx, `${kind.router}.reactionsChanged`, [...changed.values()], new Date());
   return engagement.length === MARKS_AT_ONCE;
 };
 

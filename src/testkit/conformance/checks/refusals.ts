@@ -28,6 +28,8 @@ export const unprovoked = {
   REQUEST_TIMEOUT: 'may be answered by a proxy in front',
   ANSWER_TOO_LARGE: 'needs many megabytes of records',
   IDEMPOTENCY_GONE: 'needs a record that was removed',
+  EVENTS_GONE: 'needs a cursor older than the events that are kept',
+  EVENTS_OFF: 'depends on the settings of the deployment',
   IDEMPOTENCY_IN_PROGRESS: 'needs two simultaneous requests',
   OVERLOADED: 'depends on the state of the deployment',
   MAINTENANCE: 'depends on the state of the deployment',

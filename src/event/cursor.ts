@@ -1,0 +1,29 @@
+import { AppError } from '../errors.ts';
+import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
+
+/**
+ * A place between two events: after the one at this position, with its id. The id tells it from another event that got the
+ * position after the database was restored.
+ */
+export interface EventCursor {
+  position: number;
+  id: Bytes;
+}
+
+/** A cursor as a text for callers to hand back. */
+export const encodeEventCursor = ({ position, id }: EventCursor): string =>
+  Buffer.from(JSON.stringify([position, idFromBytes(id)])).toString('base64url');
+
+/** @throws AppError CURSOR_INVALID for a text that we did not make */
+export const decodeEventCursor = (text: string): EventCursor => {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    parts = undefined;
+  }
+  const [position, name] = Array.isArray(parts) && parts.length === 2 ? (parts as unknown[]) : [];
+  const id = typeof name === 'string' ? idToBytes(name) : undefined;
+  if (!Number.isSafeInteger(position) || (position as number) < 0 || !id) throw new AppError('CURSOR_INVALID');
+  return { position: position as number, id };
+};

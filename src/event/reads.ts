@@ -1,0 +1,139 @@
+import { type EventType, eventTypes, RECENT_EVENTS_SECONDS } from '../../contract/index.ts';
+import { BatchLoader } from '../db/batching/batch-loader.ts';
+import type { Parameter, Reader } from '../db/connection.ts';
+import type { Database } from '../db/database.ts';
+import { type Bytes, idToBytes, timeToDb } from '../db/values.ts';
+import { AppError } from '../errors.ts';
+import type { EventColumns } from '../outbox/entity.ts';
+import { FEED_COLUMNS, type FeedColumns, readFeed } from '../outbox/feed.ts';
+import { slugKey, typeCodes } from '../outbox/record.ts';
+import type { EventCursor } from './cursor.ts';
+
+/** Which events are wanted, and from where on. */
+export interface EventQuery {
+  after: EventCursor | undefined;
+  types: readonly EventType[] | undefined;
+  recordId: string | undefined;
+  limit: number;
+}
+
+/** Events, the oldest first, and where those begin that follow. */
+export interface EventPage {
+  events: EventColumns[];
+  end: EventCursor;
+  hasMore: boolean;
+}
+
+const COLUMNS = 'position, id, type, record_id, slug, actor_id, happened_at';
+
+interface Arm {
+  where: string;
+  parameters: Parameter[];
+}
+
+/** The ranges of an index that hold the wanted events: each in the order of positions. */
+const armsOf = ({ types, recordId }: EventQuery): Arm[] => {
+  if (types === undefined && recordId === undefined) return [{ where: '', parameters: [] }];
+  const wanted = [...new Set(types ?? eventTypes)];
+  if (recordId === undefined) {
+    return wanted.map((type) => ({ where: 'type = ? AND', parameters: [typeCodes[type]] }));
+  }
+  const id = idToBytes(recordId);
+  return wanted.flatMap((type) => {
+    const key = type.startsWith('tag.') ? slugKey(recordId) : id;
+    return key ? [{ where: 'record_id = ? AND type = ? AND', parameters: [key, typeCodes[type]] }] : [];
+  });
+};
+
+/** The row of the feed, with one of the events or, where there is none, with nothing. */
+type FoundRow = FeedColumns & { cursor_id: Bytes | null } & (EventColumns | { [Name in keyof EventColumns]: null });
+
+/** Reads the extent of the feed, the event at a position, and those that follow it, as they are at one moment. */
+const readFound = (reader: Reader, query: EventQuery, from: number): Promise<FoundRow[]> => {
+  const arms = armsOf(query);
+  const most = query.limit + 1;
+  const found = arms.map(
+    ({ where }, index) =>
+      `SELECT * FROM (SELECT ${COLUMNS} FROM events WHERE ${where} position > ? ORDER BY position LIMIT ${most}) a${index}`,
+  );
+  // No event is at a position below 0.
+  const all = found.length > 0 ? found.join(' UNION ALL ') : `SELECT ${COLUMNS} FROM events WHERE position < 0`;
+  return reader.read<FoundRow>(
+    `SELECT ${FEED_COLUMNS}, c.id AS cursor_id, e.* FROM event_feed f
+    LEFT JOIN events c ON c.position = ?
+    LEFT JOIN (SELECT ${COLUMNS} FROM (${all}) u ORDER BY position LIMIT ${most}) e ON e.position > 0
+    ORDER BY e.position`,
+    [from, ...arms.flatMap(({ parameters }) => [...parameters, from])],
+  );
+};
+
+/** @throws AppError EVENTS_GONE where the feed no longer holds all that followed a cursor */
+export const assertKept = ({ position, id }: EventCursor, feed: FeedColumns, idThere: Bytes | null): void => {
+  if (position < feed.removed_through || position > feed.last_position) throw new AppError('EVENTS_GONE');
+  const there = position === feed.removed_through ? feed.removed_id : idThere;
+  if (!there || Buffer.compare(there, id) !== 0) throw new AppError('EVENTS_GONE');
+};
+
+/** One page of the feed. @throws AppError EVENTS_GONE */
+export const readEvents = async (reader: Reader, query: EventQuery): Promise<EventPage> => {
+  // Where the feed begins changes while old events are removed, so it is read with them.
+  const start = query.after ?? (await earliest(reader));
+  const rows = await readFound(reader, query, start.position);
+  const [feed] = rows;
+  if (!feed) throw new Error('the row of the feed is missing');
+  assertKept(start, feed, feed.cursor_id);
+  const events = rows.flatMap((row): EventColumns[] => (row.position === null ? [] : [row]));
+  const hasMore = events.length > query.limit;
+  const shown = events.slice(0, query.limit);
+  const last = shown.at(-1);
+  const end =
+    hasMore && last ? { position: last.position, id: last.id } : { position: feed.last_position, id: feed.last_id };
+  return { events: shown, end, hasMore };
+};
+
+const earliest = async (reader: Reader): Promise<EventCursor> => {
+  const { removed_through: position, removed_id: id } = await readFeed(reader);
+  return { position, id };
+};
+
+/** The place after the last event. */
+export const readLatest = async (reader: Reader): Promise<EventCursor> => {
+  const { last_position: position, last_id: id } = await readFeed(reader);
+  return { position, id };
+};
+
+/** How many positions back are tried: 1, 2, 4, … */
+const STEPS = 40;
+
+/** A place before all events of the last two minutes; a little further back, so that few positions are looked at. */
+export const readRecent = async (reader: Reader, now: Date): Promise<EventCursor> => {
+  const feed = await readFeed(reader);
+  const positions = Array.from({ length: STEPS }, (_, step) => feed.last_position - (2 ** step - 1)).filter(
+    (position) => position > feed.removed_through,
+  );
+  const rows =
+    positions.length === 0
+      ? []
+      : await reader.read<Pick<EventColumns, 'position' | 'id' | 'happened_at'>>(
+          `SELECT position, id, happened_at FROM events WHERE position IN (${positions.map(() => '?').join(', ')})
+          ORDER BY position DESC`,
+          positions,
+        );
+  const end = timeToDb(new Date(now.getTime() - RECENT_EVENTS_SECONDS * 1000));
+  const before = rows.find(({ happened_at: at }) => at < end);
+  return before ?? { position: feed.removed_through, id: feed.removed_id };
+};
+
+/** Pages of the feed. Waiting calls for the same page share its query. */
+export type EventReads = BatchLoader<EventQuery, EventPage>;
+
+/** Always of the primary: a replica may not know the event that a cursor names. */
+export const eventReads = (db: Database): EventReads =>
+  new BatchLoader({
+    note: db.observer?.coalesced('events'),
+    maxRunning: 1,
+    run: async (queries, deadline) => {
+      const page = await readEvents(db.within(deadline), queries[0] as EventQuery);
+      return queries.map(() => page);
+    },
+  });
