@@ -20,7 +20,7 @@ export const readFeed = async (reader: Pick<Reader, 'read'>): Promise<FeedColumn
   return feed;
 };
 
-/** The same, locked: whoever moves events into the feed or out of it comes one after the other. */
+/** The same, locked: transactions that change the feed run one after the other. */
 export const lockFeed = async (tx: Transaction): Promise<FeedColumns> => {
   const [feed] = await tx.read<FeedColumns>(`SELECT ${FEED_COLUMNS} FROM event_feed f ${tx.dialect.forUpdate}`);
   if (!feed) throw new Error('the row of the feed is missing');

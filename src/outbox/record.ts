@@ -35,7 +35,7 @@ export interface Change {
 /** A change as it waits for its position: type, record as hex digits or slug, actor as hex digits. */
 export type RecordedEvent = readonly [type: number, record: string, actor?: string];
 
-/** What a slug is stored under in a column of ids. */
+/** The value that stands for a slug in a column of ids. */
 export const slugKey = (slug: string): Bytes => createHash('sha256').update(slug).digest().subarray(0, 16);
 
 const hex = (bytes: Bytes): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');

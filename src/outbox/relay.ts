@@ -114,7 +114,7 @@ export class EventRelay {
     this.#running ??= this.#run();
   }
 
-  /** Moves all events that wait, reactions included, whoever holds the lease. Returns how many. */
+  /** Moves all events that wait, reactions included, with or without the lease. Returns how many. */
   async moveNow(): Promise<number> {
     let moved = 0;
     for (;;) {

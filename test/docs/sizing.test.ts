@@ -39,6 +39,7 @@ describe('sizing guide', () => {
     ['key_uses', `after ${KEPT_DAYS} days`],
     ['idempotency_records', `after ${IDEMPOTENCY_HOURS} hours`],
     ['audit_entries', `: ${readConfig({}).auditRetentionDays}`],
+    ['events', `: ${readConfig({}).eventRetentionDays}`],
     ['instances', `${KEPT_MS / 3_600_000} hours after`],
     ['tags', DAILY_TAGS.toLocaleString('fr').replaceAll('\u{202f}', ' ')],
     ['counters', `${DAILY_GAME_TYPES} a day`],

@@ -21,7 +21,7 @@ const SERVICE = 'The service';
 
 const GROUPS: [group: string, names: string[]][] = [
   ['First steps', ['start', 'keys']],
-  ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits']],
+  ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits', 'events']],
   ['Clients', ['sdks', 'trpc', 'mcp']],
   [TESTS, ['sandbox', 'ci']],
   [

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ContentReads } from '../../content/read/reads.ts';
 import { closeContext, type Context, openContext } from '../../app/context.ts';
+import { EventRelay } from '../../outbox/relay.ts';
 import { AppError } from '../../errors.ts';
 import { gameKind } from '../../game/kind.ts';
 import { Snapshot } from '../../db/sqlite/files/snapshot.ts';
@@ -46,9 +47,10 @@ interface Beginning {
 }
 
 /** Fills an empty database with the initial data of workspaces. */
-const beginIn = async ({ db }: Context, reference: Date): Promise<Beginning> => {
+const beginIn = async ({ db, lifecycle: { relay } }: Context, reference: Date): Promise<Beginning> => {
   await db.migrate();
   await fillSandbox(db, reference);
+  await relay.moveNow();
   const catalogue = await catalogueOf(db, reference);
   return { snapshot: new Snapshot(db.dataSource), firstId: firstIdSince(reference), catalogue };
 };
@@ -201,7 +203,12 @@ export class SandboxWorkspaces implements Workspaces {
     const context: Context = {
       ...opened,
       protection: { ...opened.protection, overload },
-      lifecycle: { ...opened.lifecycle, stopping: lifecycle.stopping },
+      lifecycle: {
+        ...opened.lifecycle,
+        // No other process writes into it.
+        relay: new EventRelay(opened.db, { log, now, pause: opened.protection.maintenance, pollMs: HOUR_MS }),
+        stopping: lifecycle.stopping,
+      },
       observer,
     };
     try {
@@ -209,6 +216,7 @@ export class SandboxWorkspaces implements Workspaces {
       const { snapshot, firstId } = await this.#upToDate();
       snapshot.fill(db.dataSource);
       context.lifecycle.indexer.start();
+      context.lifecycle.relay.start();
       // Of image posts, no list asks since when.
       const reads: typeof routers.game.reads = new ContentReads(db, routers.game.tags, routers.user.search, {
         ...gameKind,

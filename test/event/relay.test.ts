@@ -1,0 +1,164 @@
+/**
+ * @engines all
+ * @tier long
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId, storedIdToBytes } from '../../src/db/values.ts';
+import { readFeed } from '../../src/outbox/feed.ts';
+import { recordEvents } from '../../src/outbox/record.ts';
+import { EventRelay } from '../../src/outbox/relay.ts';
+import type { Output } from '../harness/app/app.ts';
+import { startApp, type TestApp } from '../harness/app/app.ts';
+import { until } from '../harness/until.ts';
+
+let app: TestApp;
+const relays: EventRelay[] = [];
+beforeEach(async () => {
+  app = await startApp();
+});
+afterEach(async () => {
+  for (const relay of relays.splice(0)) await relay.close();
+  await app.stop();
+});
+
+const aRelay = (): EventRelay => {
+  const { db, log, protection, now } = app.context;
+  const relay = new EventRelay(db, { log, now, pause: protection.maintenance });
+  relays.push(relay);
+  relay.start();
+  return relay;
+};
+
+const list = (after?: string): Promise<Output<'event.list'>> =>
+  app.call('event.list', after === undefined ? {} : { after });
+
+/** The number of events in the feed. */
+const lastPosition = async (): Promise<number> => (await readFeed(app.context.db)).last_position;
+
+/** Resolves when the feed has so many events. Returns how long that took, in milliseconds. */
+const untilMoved = async (events: number): Promise<number> => {
+  const began = performance.now();
+  await until(async () => (await lastPosition()) >= events, { withinMs: 20_000 });
+  return performance.now() - began;
+};
+
+describe('the relay', () => {
+  test('gives positions without gaps, in which no reader ever sees a later one first, though transactions end in any order', async () => {
+    const { db } = app.context;
+    for (let n = 0; n < 2; n += 1) aRelay();
+    const TRANSACTIONS = 300;
+    const records = Array.from({ length: TRANSACTIONS }, () => storedIdToBytes(newId(new Date())));
+    let isDone = false;
+    const writing = Promise.all(
+      Array.from({ length: 16 }, async (_, writer) => {
+        for (let n = writer; n < TRANSACTIONS; n += 16) {
+          await db
+            .transaction(async (tx) => {
+              await recordEvents(tx, [{ type: 'game.created', record: records[n]! }], new Date());
+              // It holds a lower number of the outbox than others that commit before it.
+              await sleep(n % 7);
+              if (n % 10 === 9) throw new Error('rolled back');
+            })
+            .catch((error: unknown) => {
+              if ((error as Error).message !== 'rolled back') throw error;
+            });
+        }
+      }),
+    ).finally(() => (isDone = true));
+    const positions: number[] = [];
+    let cursor: string | undefined;
+    while (!isDone || positions.length < TRANSACTIONS - TRANSACTIONS / 10) {
+      const page = await list(cursor);
+      positions.push(...page.items.map(({ position }) => position));
+      cursor = page.nextCursor;
+    }
+    await writing;
+    expect(positions).toEqual(Array.from({ length: TRANSACTIONS * 0.9 }, (_, index) => index + 1));
+    await sleep(300);
+    expect((await list(cursor)).items).toEqual([]);
+  });
+
+  test('moves events within a second', async () => {
+    aRelay();
+    const user = await app.aUser();
+    await untilMoved(1);
+    const times: number[] = [];
+    for (let n = 0; n < 10; n += 1) {
+      const before = await lastPosition();
+      await app.aGame({}, user);
+      times.push(await untilMoved(before + 1));
+    }
+    expect(Math.max(...times)).toBeLessThan(1000);
+  });
+
+  test('takes the lease of one that ended without a word within five seconds', async () => {
+    const dead = storedIdToBytes(newId(new Date()));
+    await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [dead]));
+    aRelay();
+    await app.aUser();
+    expect(await untilMoved(1)).toBeLessThan(5000);
+    expect(Buffer.compare((await readFeed(app.context.db)).holder, dead)).not.toBe(0);
+  });
+
+  test('leaves the lease of another one alone while that moves events, and its own when it ends', async () => {
+    const first = aRelay();
+    await app.aUser();
+    await untilMoved(1);
+    const { holder } = await readFeed(app.context.db);
+    aRelay();
+    for (let n = 2; n < 5; n += 1) {
+      await app.aUser();
+      await untilMoved(n);
+      await sleep(900);
+      expect(Buffer.compare((await readFeed(app.context.db)).holder, holder)).toBe(0);
+    }
+    await first.close();
+    await app.aUser();
+    expect(await untilMoved(5)).toBeLessThan(3000);
+  });
+
+  test('yields to one that took its lease', async () => {
+    aRelay();
+    await app.aUser();
+    await untilMoved(1);
+    const other = storedIdToBytes(newId(new Date()));
+    await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [other]));
+    await app.aUser();
+    await sleep(1000);
+    expect(await lastPosition()).toBe(1);
+    expect(await untilMoved(2)).toBeLessThan(5000);
+  });
+
+  test('tells of the reactions to a record once a second at most', async () => {
+    aRelay();
+    const user = await app.aUser();
+    const game = await app.aGame({}, user);
+    const began = performance.now();
+    let toggles = 0;
+    while (performance.now() - began < 3500) {
+      await app.call('game.toggleFavorite', { gameId: game.id }, user.key);
+      toggles += 1;
+    }
+    await sleep(1500);
+    const { items } = await app.call('event.list', { types: ['game.reactionsChanged'] });
+    expect(toggles).toBeGreaterThan(10);
+    expect(items.length).toBeGreaterThanOrEqual(2);
+    expect(items.length).toBeLessThanOrEqual(5);
+  });
+
+  test('moves nothing while the service takes no writes', async () => {
+    const relay = aRelay();
+    await app.aUser();
+    await untilMoved(1);
+    await relay.close();
+    relays.splice(0);
+    const { db, log, now } = app.context;
+    const paused = new EventRelay(db, { log, now, pause: { isPermanent: false, isOn: () => Promise.resolve(true) } });
+    relays.push(paused);
+    paused.start();
+    await app.aUser();
+    await sleep(1500);
+    expect(await lastPosition()).toBe(1);
+  });
+});
