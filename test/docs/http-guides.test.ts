@@ -50,13 +50,15 @@ describe('on a sandbox', () => {
     ['searching', { ran: 6, compared: 2 }],
     ['errors', { ran: 3, compared: 3 }],
     ['retries', { ran: 3, compared: 2 }],
+    ['events', { ran: 3, compared: 1 }],
     ['trpc', { ran: 4, compared: 3 }],
     ['mcp', { ran: 1, compared: 1 }],
   ])(
     '%s',
     async (name, expected) => {
       await fetch(`${sandbox.base}/sandbox/reset`, { method: 'POST' });
-      const env = { ...process.env, GATEWAY_KEY: sandboxKeys[0]?.key };
+      const mirror = { MIRROR_FILE: join(folder, 'games.json'), MIRROR_ONCE: 'true', GATEWAY_URL: sandbox.base };
+      const env = { ...process.env, GATEWAY_KEY: sandboxKeys[0]?.key, ...mirror };
       expectAll(await runGuide(`docs/${name}.md`, { address: sandbox.base, folder, env }), expected);
     },
     GUIDE_MS,
