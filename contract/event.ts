@@ -70,6 +70,31 @@ const EventInclusion = z
   .enum(['record'])
   .meta({ id: 'EventInclusion', description: 'What to add to each event: the record as it is now.' });
 
+const members = {
+  after: text(1, lengths.cursor)
+    .optional()
+    .describe('The `nextCursor` of an earlier reply. Filters may differ from those it was made with'),
+  types: z.array(Type).min(1).max(eventTypes.length).optional().describe('Only events of these types'),
+  recordId: Id.optional().describe('Only events of this record; of a tag, by its slug'),
+  include: EventInclusion.optional().describe('Adds to each event the record as it is now'),
+};
+
+/**
+ * The subscription to events as they happen, which is no procedure: a GET that answers Server-Sent Events (HTML, section 9.2) as
+ * tRPC's `httpSubscriptionLink` reads them.
+ */
+export const eventTail = {
+  id: 'event.tail',
+  path: '/api/trpc/event.tail',
+  input: z.strictObject({
+    ...members,
+    start: EventStart.default('latest'),
+    /** The id of the last event that the client has got, as tRPC's clients send it; it takes the place of `after`. */
+    lastEventId: text(1, lengths.cursor).nullable().optional(),
+  }),
+  output: Event,
+} as const;
+
 export const event = router('event', {
   list: procedure({
     summary: 'List events',
@@ -77,16 +102,11 @@ export const event = router('event', {
     access: 'public',
     effect: 'read',
     input: z.strictObject({
-      after: text(1, lengths.cursor)
-        .optional()
-        .describe('The `nextCursor` of an earlier reply. Filters may differ from those it was made with'),
+      ...members,
       start: EventStart.default('earliest').describe(
         `Where to begin without \`after\`: at the oldest event, ${RECENT_EVENTS_SECONDS} seconds back, or after the last event`,
       ),
-      types: z.array(Type).min(1).max(eventTypes.length).optional().describe('Only events of these types'),
-      recordId: Id.optional().describe('Only events of this record; of a tag, by its slug'),
       limit: wholeNumber(1, MAX_EVENTS).default(MAX_EVENTS).describe('The most events to return'),
-      include: EventInclusion.optional().describe('Adds to each event the record as it is now'),
     }),
     output: z.object({
       items: z.array(Event).describe('The events, the oldest first'),

@@ -16,7 +16,7 @@ export type Contract = typeof contract;
 export const procedures: readonly Procedure[] = proceduresOf(contract);
 
 export * from './errors.ts';
-export { eventKinds, type EventType, eventTypes } from './event.ts';
+export { eventKinds, eventTail, type EventType, eventTypes } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
 export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
 export { type Advise, issuesOf } from './issues.ts';

@@ -21,6 +21,9 @@ export const MAX_EVENTS = 100;
  */
 export const RECENT_EVENTS_SECONDS = 120;
 
+/** Open tails of events that a caller, a key or an address, may have: an office that shares one has a screen each. */
+export const MAX_TAILS = 200;
+
 /** Related games: the two to four rows that a page shows beside a game. */
 export const MAX_RELATED = 24;
 /** One row of related games. */

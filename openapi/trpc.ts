@@ -1,5 +1,12 @@
-import type { TRPCBuiltRouter, TRPCMutationProcedure, TRPCQueryProcedure } from '@trpc/server';
-import type { Contract, ErrorResponse, OutputOf, Route, SentOf } from '../contract/index.ts';
+import type {
+  TRPCBuiltRouter,
+  TRPCMutationProcedure,
+  TRPCQueryProcedure,
+  TRPCSubscriptionProcedure,
+  TrackedEnvelope,
+} from '@trpc/server';
+import type { z } from 'zod';
+import type { Contract, ErrorResponse, eventTail, OutputOf, Route, SentOf } from '../contract/index.ts';
 
 interface Signature<R extends Route> {
   /** `void` lets callers leave out what may be left out. */
@@ -14,6 +21,13 @@ type Procedure<R> = R extends Route
     : TRPCMutationProcedure<Signature<R>>
   : never;
 
+/** Events as they happen, each tracked by the cursor that leads to the next one. */
+type Tail = TRPCSubscriptionProcedure<{
+  input: z.input<(typeof eventTail)['input']> | void;
+  output: AsyncIterable<TrackedEnvelope<z.output<(typeof eventTail)['output']>>>;
+  meta: unknown;
+}>;
+
 interface Root {
   ctx: object;
   meta: object;
@@ -27,5 +41,9 @@ interface Root {
  */
 export type AppRouter = TRPCBuiltRouter<
   Root,
-  { [Name in keyof Contract]: { [Key in keyof Contract[Name]]: Procedure<Contract[Name][Key]> } }
+  {
+    [Name in keyof Contract]: { [Key in keyof Contract[Name]]: Procedure<Contract[Name][Key]> } & (Name extends 'event'
+      ? { tail: Tail }
+      : unknown);
+  }
 >;

@@ -26,7 +26,10 @@ export const callsOf = (c: Context): RpcPipeline => {
 /** Answers calls of the procedures by any transport. `bodies` bounds the bodies of all of them together. */
 export const transports = (bodies: BodyReader, c: Context): RequestHandler => {
   const calls = callsOf(c);
-  const [viaTrpc, viaMcp] = [trpcTransport(calls, bodies, c), mcpTransport(calls, bodies, c)];
+  const [viaTrpc, viaMcp] = [
+    trpcTransport(calls, bodies, c, { tails: c.tails, stopping: c.lifecycle.stopping.signal }),
+    mcpTransport(calls, bodies, c),
+  ];
   return (request, response, next) => (request.path === MCP_PATH ? viaMcp : viaTrpc)(request, response, next);
 };
 

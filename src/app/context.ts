@@ -14,6 +14,8 @@ import { ViewCounts } from '../content/write/view-counts.ts';
 import { Database } from '../db/database.ts';
 import { Deadline } from '../deadline.ts';
 import { eventReads } from '../event/reads.ts';
+import { EventTails } from '../event/tails.ts';
+import { type EventView, eventView } from '../event/view.ts';
 import { gameKind } from '../game/kind.ts';
 import type { GameContext } from '../game/service.ts';
 import { sweepRecords } from '../idempotency/records.ts';
@@ -36,6 +38,7 @@ import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import { profileReads } from '../user/reads.ts';
 
+const HOUR_MS = 3_600_000;
 /** The default time limit for storing buffered changes. */
 const CLOSE_MS = 10_000;
 
@@ -48,6 +51,8 @@ export interface Context extends RpcContext {
   requests: RecentRequests;
   /** The dependencies of each router's handlers. */
   routers: Routers;
+  /** The tails of events. */
+  tails: EventTails<EventView>;
   /** Background work. `stopping` is aborted when the service has been told to stop. */
   lifecycle: {
     indexer: Indexer;
@@ -85,6 +90,8 @@ export const openContext = async (
     toggles: new Toggles(db, writes, now),
     quotaOf: (caller) => limits && quotaOf(caller, now()),
   };
+  const events = eventReads(db);
+  const tails = new EventTails({ db: db.background, isOn: config.recordsEvents, now, log, events, view: eventView });
   return {
     config,
     log,
@@ -108,9 +115,10 @@ export const openContext = async (
         views: new ViewCounts(db.background, log, imageKind, { first: limits?.firstViews, pause: maintenance }),
       },
       user: { db, now, profiles: profileReads(db), search, writes },
-      event: { db, now, events: eventReads(db) },
+      event: { db, now, events },
     },
     observer,
+    tails,
     lifecycle: {
       indexer: new Indexer(db.background, searchKinds, log, undefined, maintenance),
       sweeper: new Sweeper(
@@ -124,7 +132,14 @@ export const openContext = async (
         log,
         { pause: maintenance },
       ),
-      relay: new EventRelay(db, { log, now, pause: maintenance }),
+      relay: new EventRelay(db, {
+        log,
+        now,
+        pause: maintenance,
+        // No other process writes into a space of the sandbox.
+        pollMs: config.sandbox ? HOUR_MS : undefined,
+        onMoved: tails.poke,
+      }),
       registry: new InstanceRegistry(db.background, { workers: config.workers, now, log, pause: maintenance }),
       stopping: new AbortController(),
     },
@@ -161,7 +176,7 @@ export const metricSources = ({ db, auth, protection, routers }: Context): Metri
 
 /** Stores buffered changes, as far as the deadline allows, and disconnects. */
 export const closeContext = async (
-  { db, auth, protection, routers, lifecycle }: Context,
+  { db, auth, protection, routers, tails, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
   const { indexer, sweeper, registry, relay } = lifecycle;
@@ -169,6 +184,7 @@ export const closeContext = async (
     // Work that does not end by then ends with its connection.
     deadline.race(Promise.all([indexer.close(), sweeper.close(), relay.close()])).catch(() => undefined),
     registry.close(deadline),
+    deadline.race(tails.close()).catch(() => undefined),
     auth.keys.close(deadline),
     auth.uses.close(deadline),
     routers.game.views.buffer.close(deadline),

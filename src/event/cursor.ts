@@ -10,9 +10,12 @@ export interface EventCursor {
   id: Bytes;
 }
 
+/** The text for callers to hand back that leads to what follows the event at a position, with this id. */
+export const cursorAfter = (position: number, id: string): string =>
+  Buffer.from(JSON.stringify([position, id])).toString('base64url');
+
 /** A cursor as a text for callers to hand back. */
-export const encodeEventCursor = ({ position, id }: EventCursor): string =>
-  Buffer.from(JSON.stringify([position, idFromBytes(id)])).toString('base64url');
+export const encodeEventCursor = ({ position, id }: EventCursor): string => cursorAfter(position, idFromBytes(id));
 
 /** @throws AppError CURSOR_INVALID for a text that we did not make */
 export const decodeEventCursor = (text: string): EventCursor => {

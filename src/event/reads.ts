@@ -1,4 +1,10 @@
-import { type EventType, eventTypes, RECENT_EVENTS_SECONDS } from '../../contract/index.ts';
+import {
+  type Contract,
+  type EventType,
+  eventTypes,
+  type InputOf,
+  RECENT_EVENTS_SECONDS,
+} from '../../contract/index.ts';
 import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
@@ -96,6 +102,21 @@ const earliest = async (reader: Reader): Promise<EventCursor> => {
   return { position, id };
 };
 
+/** Where to begin without a cursor. */
+export type EventStart = InputOf<Contract['event']['list']>['start'];
+
+/** The place of a beginning. */
+export const startOf = (start: EventStart, reader: Reader, now: Date): Promise<EventCursor> => {
+  switch (start) {
+    case 'earliest':
+      return earliest(reader);
+    case 'recent':
+      return readRecent(reader, now);
+    case 'latest':
+      return readLatest(reader);
+  }
+};
+
 /** The place after the last event. */
 export const readLatest = async (reader: Reader): Promise<EventCursor> => {
   const { last_position: position, last_id: id } = await readFeed(reader);
@@ -106,7 +127,7 @@ export const readLatest = async (reader: Reader): Promise<EventCursor> => {
 const STEPS = 40;
 
 /** A place before all events of the last two minutes; a little further back, so that few positions are looked at. */
-export const readRecent = async (reader: Reader, now: Date): Promise<EventCursor> => {
+const readRecent = async (reader: Reader, now: Date): Promise<EventCursor> => {
   const feed = await readFeed(reader);
   const positions = Array.from({ length: STEPS }, (_, step) => feed.last_position - (2 ** step - 1)).filter(
     (position) => position > feed.removed_through,

@@ -17,7 +17,7 @@ import type { Call } from '../procedure.ts';
 import type { UserSummaryColumns } from '../user/entity.ts';
 import { readUsers } from '../user/reads.ts';
 import { decodeEventCursor, type EventCursor, encodeEventCursor } from './cursor.ts';
-import { type EventReads, readLatest, readRecent } from './reads.ts';
+import { type EventReads, startOf } from './reads.ts';
 
 /** The dependencies of the router `event`. */
 export interface EventContext {
@@ -75,7 +75,7 @@ export const listEvents = async (c: EventContext, input: ListInput, { deadline }
   const { after, start, types, recordId, limit, include } = input;
   const reader = db.within(deadline);
   if (after === undefined && start !== 'earliest') {
-    const end = await (start === 'latest' ? readLatest(reader) : readRecent(reader, now()));
+    const end = await startOf(start, reader, now());
     return { events: [], records: undefined, nextCursor: encodeEventCursor(end), hasMore: false };
   }
   const cursor: EventCursor | undefined = after === undefined ? undefined : decodeEventCursor(after);
@@ -95,7 +95,7 @@ const idsOf = (events: readonly StoredEvent[], router: string): string[] => [
 ];
 
 /** Reads the records that events tell of, with the names that tags have now: a copy goes by them. */
-const readRecords = async (reader: Reader, events: readonly StoredEvent[]): Promise<EventRecords> => {
+export const readRecords = async (reader: Reader, events: readonly StoredEvent[]): Promise<EventRecords> => {
   const recordsOf = <Columns>(kind: ContentKind, router: string) =>
     readRecordMap<Columns>(reader, currentTags, kind, { detail: false, viewerId: undefined }, idsOf(events, router));
   const userIds = idsOf(events, 'user.');

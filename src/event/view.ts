@@ -6,7 +6,7 @@ import { userSummaryView } from '../user/view.ts';
 import type { EventRecords, ListedEvents, StoredEvent } from './service.ts';
 
 type ListView = OutputOf<Contract['event']['list']>;
-type EventView = ListView['items'][number];
+export type EventView = ListView['items'][number];
 
 type Kind = EventView['record']['kind'];
 

@@ -1,5 +1,5 @@
-import { procedures } from '../../contract/index.ts';
-import type { Route, RouteGroup } from '../telemetry/hooks.ts';
+import { eventTail, procedures } from '../../contract/index.ts';
+import type { Route } from '../telemetry/hooks.ts';
 
 /** Where tRPC's clients call procedures: one, or several with commas between. */
 export const API_PATH = '/api/trpc/';
@@ -17,9 +17,10 @@ const groups: readonly (readonly [prefix: string, route: Route])[] = [
 ];
 const pages: Route = { group: 'site' };
 
-const procedureRoutes: ReadonlyMap<string, Route> = new Map(
-  procedures.map(({ route: { path } }) => [path, { group: 'trpc' satisfies RouteGroup, pattern: path }]),
-);
+const procedureRoutes: ReadonlyMap<string, Route> = new Map([
+  ...procedures.map(({ route: { path } }): [string, Route] => [path, { group: 'trpc', pattern: path }]),
+  [eventTail.path, { group: 'stream', pattern: eventTail.path }],
+]);
 
 /** The path of a URL that begins with one. */
 export const pathOf = (url: string): string => {

@@ -75,7 +75,9 @@ interface RelayOptions {
   pause: WritePause;
   now: () => Date;
   /** How often the holder of the lease looks for events of other processes. */
-  pollMs?: number;
+  pollMs?: number | undefined;
+  /** Called when events were moved. */
+  onMoved?: () => void;
 }
 
 /**
@@ -208,6 +210,7 @@ export class EventRelay {
       return { events: events.length, isAll: rows.length < OUTBOX_ROWS && reactions.length < REACTION_ROWS };
     });
     if (withReactions) this.#reactionsAt = performance.now();
+    if (moved.events > 0) this.#options.onMoved?.();
     return moved;
   }
 

@@ -14,8 +14,8 @@ export interface RequestObservation {
   end: (status: number | undefined) => void;
 }
 
-/** The groups of routes that telemetry tells apart: calls, assistants, health checks, and pages. */
-export const ROUTE_GROUPS = ['trpc', 'mcp', 'health', 'site'] as const;
+/** The groups of routes that telemetry tells apart: calls, streams, assistants, health checks, and pages. */
+export const ROUTE_GROUPS = ['trpc', 'stream', 'mcp', 'health', 'site'] as const;
 export type RouteGroup = (typeof ROUTE_GROUPS)[number];
 
 /** The route of a request. */

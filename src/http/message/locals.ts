@@ -20,6 +20,8 @@ declare global {
       caller?: Caller | undefined;
       /** The statements of the request, where slow requests are logged. */
       queries?: QueryLog | undefined;
+      /** Whether the answer goes on until the caller leaves. */
+      isStream?: boolean;
       /** The reason of the failure, for the log. */
       reason?: string;
     }

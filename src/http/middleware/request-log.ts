@@ -58,8 +58,10 @@ export const requestLog = (
       };
       // Load balancers ask for the state every second; a change of it is logged where it is found.
       log[isHealthCheck(path) ? 'debug' : 'info'](entry, REQUEST);
-      logSlow(response, entry);
-      recent?.note({ at: new Date(), requestId, procedure, status: entry.status, reason, ms: entry.ms });
+      const { isStream } = response.locals;
+      if (!isStream) logSlow(response, entry);
+      const ms = isStream ? 0 : entry.ms;
+      recent?.note({ at: new Date(), requestId, procedure, status: entry.status, reason, ms });
     });
     next();
   };

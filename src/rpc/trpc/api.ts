@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { eventTail } from '../../../contract/index.ts';
 import type { AuthorizedCall, RpcPipeline } from '../pipeline.ts';
 import { textPayload } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
@@ -17,6 +18,7 @@ import { sendJson } from '../../http/message/reply.ts';
 import { API_PATH } from '../../http/routes.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import { answerBatch } from './batch.ts';
+import { type TailOptions, tailTransport } from './tail.ts';
 
 /** The error of a call without parameters, with a hint on where they go, if it lacks some. */
 const withParametersHint = (error: unknown, procedure: Procedure, { method, query }: Request): unknown => {
@@ -32,8 +34,11 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 export const trpcTransport = (
   calls: RpcPipeline,
   bodies: BodyReader,
-  { log, protection, config }: RpcContext,
+  context: RpcContext,
+  tailOptions: TailOptions,
 ): RequestHandler => {
+  const { log, protection, config } = context;
+  const tail = tailTransport(calls, context, tailOptions);
   const { requestTimeoutMs } = config;
   const { overload, limits } = protection;
   const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
@@ -100,6 +105,10 @@ export const trpcTransport = (
     const { path } = request;
     if (!path.startsWith(API_PATH)) {
       next();
+      return;
+    }
+    if (path === eventTail.path) {
+      await tail(request, response, next);
       return;
     }
     if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));

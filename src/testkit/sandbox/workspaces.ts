@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { ContentReads } from '../../content/read/reads.ts';
 import { closeContext, type Context, openContext } from '../../app/context.ts';
-import { EventRelay } from '../../outbox/relay.ts';
 import { AppError } from '../../errors.ts';
 import { gameKind } from '../../game/kind.ts';
 import { Snapshot } from '../../db/sqlite/files/snapshot.ts';
@@ -203,12 +202,7 @@ export class SandboxWorkspaces implements Workspaces {
     const context: Context = {
       ...opened,
       protection: { ...opened.protection, overload },
-      lifecycle: {
-        ...opened.lifecycle,
-        // No other process writes into it.
-        relay: new EventRelay(opened.db, { log, now, pause: opened.protection.maintenance, pollMs: HOUR_MS }),
-        stopping: lifecycle.stopping,
-      },
+      lifecycle: { ...opened.lifecycle, stopping: lifecycle.stopping },
       observer,
     };
     try {

@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync } from '@photostructure/sqlite';
 import { IN_MEMORY } from '../../address.ts';
 import type { Parameter } from '../../connection.ts';
@@ -154,9 +155,9 @@ export class SqliteConnection {
   }
 }
 
-/** Opens a file for reading committed data only. */
+/** Opens a file for reading committed data only. One that was moved away meanwhile is not made anew. */
 export const openReader = (file: string): SqliteConnection => {
-  const reader = new SqliteConnection(file);
+  const reader = new SqliteConnection(`${pathToFileURL(file).href}?mode=rw`);
   reader.pragma('query_only = 1');
   return reader;
 };

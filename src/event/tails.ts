@@ -1,0 +1,252 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { EventType } from '../../contract/index.ts';
+import type { Reader } from '../db/connection.ts';
+import type { WorkloadPool } from '../db/workload-pool.ts';
+import type { Deadline } from '../deadline.ts';
+import { AppError } from '../errors.ts';
+import { cursorAfter, decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
+import {
+  type EventPage,
+  type EventQuery,
+  type EventReads,
+  type EventStart,
+  readEvents,
+  readLatest,
+  startOf,
+} from './reads.ts';
+import { type EventRecords, readRecords, type StoredEvent, storedEventOf } from './service.ts';
+
+/** How often the feed is asked for events that other processes moved, while there are tails. */
+const POLL_MS = 100;
+/** The pause after a failure. */
+const RETRY_MS = 1000;
+const EVENTS_AT_ONCE = 100;
+
+/** Which events a tail wants, and from where on. */
+export interface TailQuery {
+  after: string | undefined;
+  start: EventStart;
+  types: readonly EventType[] | undefined;
+  recordId: string | undefined;
+  includesRecord: boolean;
+}
+
+/** An event on its way to tails; all that want it get the same object. */
+export interface TailedEvent<View> {
+  view: View;
+  /** The cursor that leads to the events after it. */
+  cursor: string;
+}
+
+/** The receiver of a tail's events. */
+export interface TailSink<View> {
+  /** Takes events, of which there may be none; `cursor` leads to those that follow. */
+  take: (events: readonly TailedEvent<View>[], cursor: string) => void;
+  /** Resolves when it can take more without holding much in memory, or is closed. */
+  ready: () => Promise<void>;
+  /** The tail has ended, since the feed no longer holds what follows. */
+  fail: (error: AppError) => void;
+}
+
+/** A tail under way. */
+interface Tail<View> {
+  query: TailQuery;
+  sink: TailSink<View>;
+  cursor: EventCursor;
+  /** Whether it has all events that the hub has, and gets those that follow from there. */
+  isLive: boolean;
+  isClosed: boolean;
+}
+
+interface TailsContext<View> {
+  db: Reader & Pick<WorkloadPool, 'within'>;
+  /** Whether changes are recorded as events. */
+  isOn: boolean;
+  /** The clock. */
+  now: () => Date;
+  log: Logger;
+  events: EventReads;
+  /** An event on the wire; `records` only where they are wanted. */
+  view: (event: StoredEvent, records?: EventRecords) => View;
+}
+
+/**
+ * Hands new events to all tails of this process: the feed is read once for all of them. A tail that begins earlier reads what it
+ * lacks by itself, and then joins the others.
+ */
+export class EventTails<View> {
+  readonly #c: TailsContext<View>;
+  readonly #tails = new Set<Tail<View>>();
+  /** Where the events begin that live tails do not have yet; undefined while it is not known. */
+  #cursor: EventCursor | undefined;
+  #running: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+  #isPoked = false;
+  #isClosed = false;
+
+  constructor(context: TailsContext<View>) {
+    this.#c = context;
+  }
+
+  /** The number of tails. */
+  get size(): number {
+    return this.#tails.size;
+  }
+
+  /** Looks for new events now. */
+  readonly poke = (): void => {
+    this.#isPoked = true;
+    this.#wake?.();
+  };
+
+  /**
+   * Begins a tail: `sink` gets the events until the returned function is called.
+   * @throws AppError CURSOR_INVALID, EVENTS_GONE, EVENTS_OFF, and as a read
+   */
+  async open(query: TailQuery, sink: TailSink<View>, deadline: Deadline): Promise<() => void> {
+    const { db, isOn, now } = this.#c;
+    if (!isOn) throw new AppError('EVENTS_OFF');
+    const { after, start } = query;
+    const cursor = after === undefined ? await startOf(start, db.within(deadline), now()) : decodeEventCursor(after);
+    const tail: Tail<View> = { query, sink, cursor, isLive: false, isClosed: false };
+    // A cursor that leads nowhere is refused before anything is sent.
+    const page = await this.#read(tail, deadline);
+    this.#tails.add(tail);
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    void this.#catchUp(tail, page);
+    return () => this.#end(tail);
+  }
+
+  /** Ends all tails, without a word to them. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const tail of this.#tails) this.#end(tail);
+    this.#wake?.();
+    await this.#running;
+  }
+
+  #end(tail: Tail<View>): void {
+    tail.isClosed = true;
+    this.#tails.delete(tail);
+  }
+
+  #read({ query, cursor }: Tail<View>, deadline?: Deadline): Promise<EventPage> {
+    const { types, recordId } = query;
+    const { position } = cursor;
+    const wanted: EventQuery = { after: cursor, types, recordId, limit: EVENTS_AT_ONCE };
+    const key = JSON.stringify([encodeEventCursor(cursor), types, recordId, EVENTS_AT_ONCE, position]);
+    return this.#c.events.load(wanted, deadline, key);
+  }
+
+  /** Hands a tail the events that it lacks, page by page, until it has all that the others have. */
+  async #catchUp(tail: Tail<View>, first: EventPage): Promise<void> {
+    try {
+      for (let page = first; ; page = await this.#read(tail)) {
+        const tailed = await this.#tailed(page, tail.query.includesRecord);
+        if (tail.isClosed) return;
+        this.#hand(tail, tailed, page.end, encodeEventCursor(page.end));
+        await tail.sink.ready();
+        if (tail.isClosed) return;
+        // Without a wait in between, in which the others could get more.
+        if (this.#cursor !== undefined && this.#cursor.position <= tail.cursor.position) break;
+        if (this.#cursor === undefined) await sleep(POLL_MS, undefined, { ref: false });
+      }
+      tail.isLive = true;
+    } catch (error) {
+      if (tail.isClosed) return;
+      this.#end(tail);
+      tail.sink.fail(error instanceof AppError ? error : new AppError('INTERNAL', { cause: error }));
+    }
+  }
+
+  async #tailed({ events }: EventPage, withRecords: boolean): Promise<Tailed<View>[]> {
+    const { db, view } = this.#c;
+    const stored = events.map(storedEventOf);
+    const records = withRecords && stored.length > 0 ? await readRecords(db, stored) : undefined;
+    return stored.map((event) => ({
+      event,
+      tailed: { view: view(event, records), cursor: cursorAfter(event.position, event.id) },
+    }));
+  }
+
+  /** Hands a tail what it wants and lacks of some events, in the same turn in which it moves on. */
+  #hand(tail: Tail<View>, events: readonly Tailed<View>[], end: EventCursor, cursor: string): void {
+    if (end.position < tail.cursor.position) return;
+    const { types, recordId } = tail.query;
+    const wanted = events.filter(
+      ({ event }) =>
+        event.position > tail.cursor.position &&
+        (types === undefined || types.includes(event.type)) &&
+        (recordId === undefined || event.recordId === recordId),
+    );
+    tail.cursor = end;
+    tail.sink.take(
+      wanted.map(({ tailed }) => tailed),
+      cursor,
+    );
+  }
+
+  async #run(): Promise<void> {
+    this.#cursor = undefined;
+    while (this.#tails.size > 0 && !this.#isClosed) {
+      let pauseMs = RETRY_MS;
+      try {
+        pauseMs = (await this.#turn()) ? 0 : POLL_MS;
+      } catch (error) {
+        if (error instanceof AppError && error.reason === 'EVENTS_GONE') this.#fail(error);
+        else this.#c.log.debug({ err: error }, 'events could not be read for tails yet');
+      }
+      await this.#pause(pauseMs);
+    }
+  }
+
+  /** Reads events once for all live tails. Returns whether there are more. */
+  async #turn(): Promise<boolean> {
+    this.#isPoked = false;
+    const { db } = this.#c;
+    this.#cursor ??= await readLatest(db);
+    const query = { after: this.#cursor, types: undefined, recordId: undefined, limit: EVENTS_AT_ONCE };
+    const page = await readEvents(db, query);
+    if (page.events.length === 0) {
+      this.#cursor = page.end;
+      return false;
+    }
+    const wantRecords = [...this.#tails].some(({ query: { includesRecord } }) => includesRecord);
+    const plain = await this.#tailed(page, false);
+    const full = wantRecords ? await this.#tailed(page, true) : plain;
+    const cursor = encodeEventCursor(page.end);
+    for (const tail of this.#tails) {
+      if (tail.isLive) this.#hand(tail, tail.query.includesRecord ? full : plain, page.end, cursor);
+    }
+    this.#cursor = page.end;
+    return page.hasMore;
+  }
+
+  /** The feed was restored or ended: no tail can go on. */
+  #fail(error: AppError): void {
+    for (const tail of this.#tails) {
+      this.#end(tail);
+      tail.sink.fail(error);
+    }
+    this.#cursor = undefined;
+  }
+
+  /** Resolves after a time, or when there may be new events. */
+  async #pause(ms: number): Promise<void> {
+    if (ms === 0 || this.#isPoked || this.#isClosed) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** An event, as it is stored and as it goes out. */
+interface Tailed<View> {
+  event: StoredEvent;
+  tailed: TailedEvent<View>;
+}

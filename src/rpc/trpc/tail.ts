@@ -1,0 +1,261 @@
+/**
+ * Events as they happen, as Server-Sent Events (HTML, section 9.2) in the form of tRPC's subscriptions, which a plain
+ * `EventSource` reads as well: https://trpc.io/docs/client/links/httpSubscriptionLink
+ */
+import type { Request, RequestHandler, Response } from 'express';
+import { eventTail, issuesOf, MAX_TAILS } from '../../../contract/index.ts';
+import { AppError } from '../../errors.ts';
+import type { EventTails, TailedEvent } from '../../event/tails.ts';
+import type { EventView } from '../../event/view.ts';
+import { errorDocs, failureOf } from '../../http/message/failures.ts';
+import { setCommonHeaders } from '../../http/message/reply.ts';
+import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
+import { assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
+import { callerOf } from '../../overload/caller.ts';
+import type { RpcContext } from '../context.ts';
+import { inputOf, textPayload } from '../payload.ts';
+import type { RpcPipeline } from '../pipeline.ts';
+import { requestContextOf } from '../request-context.ts';
+import { queryText } from './get.ts';
+
+/** Proxies cut connections off that are silent for longer. */
+const PING_SECONDS = 15;
+/** tRPC's clients take a connection for broken that is silent for as long. */
+const RECONNECT_MS = 45_000;
+/** The bytes that are held for a client that reads slowly. Beyond, it is cut off, and resumes. */
+const HELD_BYTES = 256 * 1024;
+/** The tails of a process: each takes some 30 KiB. */
+const MAX_OPEN = 10_000;
+/** Clients come back within this time when the service stops, not all at once. */
+const RETRY_MS = 3000;
+/** After an error that lasts, they had better not come back soon. */
+const LONG_RETRY_MS = 60_000;
+const REFUSED_RETRY_S = 10;
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
+  // NGINX would hold events back.
+  'X-Accel-Buffering': 'no',
+};
+
+const CONNECTED = `event: connected\ndata: ${JSON.stringify({ reconnectAfterInactivityMs: RECONNECT_MS })}\n`;
+
+const retryIn = (ms: number): string => `retry: ${Math.round(ms)}\n\n`;
+
+const encoded = new WeakMap<TailedEvent<EventView>, Buffer>();
+
+/** An event as a message, checked against the contract and encoded once for all tails. */
+const messageOf = (tailed: TailedEvent<EventView>): Buffer => {
+  const known = encoded.get(tailed);
+  if (known) return known;
+  const json = eventTail.output.parse(tailed.view);
+  const message = Buffer.from(`data: ${JSON.stringify({ json })}\nid: ${tailed.cursor}\n\n`);
+  encoded.set(tailed, message);
+  return message;
+};
+
+/** The input of a tail; the id of the last event that a client has got takes the place of `after`. */
+const readInput = (request: Request) => {
+  const payload = textPayload(queryText(request)).parse();
+  const { success, data, error } = eventTail.input.safeParse(inputOf(payload) ?? {});
+  if (!success) throw new AppError('VALIDATION_FAILED', { issues: issuesOf(error.issues) });
+  const { lastEventId, after, types, recordId, include, start } = data;
+  // A browser that connects again sends the same URL and, in this header, how far it came since.
+  const header = request.headers['last-event-id'];
+  const seen = typeof header === 'string' && header !== '' ? header : (lastEventId ?? after);
+  return { after: seen, start, types, recordId, includesRecord: include === 'record' };
+};
+
+/** An open tail. */
+class Stream {
+  readonly #response: Response;
+  #cursor = '';
+  #hasBegun = false;
+
+  constructor(response: Response) {
+    this.#response = response;
+  }
+
+  begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const response = this.#response;
+    setCommonHeaders(response);
+    response.writeHead(200, HEADERS);
+    this.#write(`${CONNECTED}${this.#cursor === '' ? '' : `id: ${this.#cursor}\n`}\n`);
+  }
+
+  take(events: readonly TailedEvent<EventView>[], cursor: string): void {
+    if (!this.#hasBegun) {
+      this.#cursor = events.length === 0 ? cursor : '';
+      this.begin();
+    }
+    this.#cursor = cursor;
+    for (const event of events) this.#write(messageOf(event));
+  }
+
+  async ready(): Promise<void> {
+    const response = this.#response;
+    if (!response.writableNeedDrain || response.destroyed) return;
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        response.off('drain', go);
+        response.off('close', go);
+        resolve();
+      };
+      response.on('drain', go);
+      response.on('close', go);
+    });
+  }
+
+  /** Shows that the connection is alive, and moves the client's place on past events that it does not want. */
+  ping(): void {
+    if (this.#hasBegun) this.#write(`event: ping\ndata: \nid: ${this.#cursor}\n\n`);
+  }
+
+  /** Ends it; the client connects again after a time. */
+  end(text: string): void {
+    this.begin();
+    this.#response.end(text);
+  }
+
+  #write(message: string | Buffer): void {
+    const response = this.#response;
+    if (response.destroyed || response.writableEnded) return;
+    response.write(message);
+    // Without the bytes that are sent as soon as this turn ends.
+    if (response.writableLength > HELD_BYTES) response.destroy();
+  }
+}
+
+/** The open tails of a process, and how many each caller has. */
+class OpenTails {
+  readonly #byCaller = new Map<string, number>();
+  /** By the second in which they are pinged. */
+  readonly #streams = Array.from({ length: PING_SECONDS }, () => new Set<Stream>());
+  #size = 0;
+  #turn = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Counts a tail. Returns a function that counts it no more. @throws AppError RATE_LIMITED, OVERLOADED */
+  reserve(caller: string | undefined): () => void {
+    const own = caller === undefined ? 0 : (this.#byCaller.get(caller) ?? 0);
+    if (own >= MAX_TAILS) {
+      const hint = `A key, or an address without one, may have ${MAX_TAILS} tails at a time.`;
+      throw new AppError('RATE_LIMITED', { retryAfter: REFUSED_RETRY_S, hint });
+    }
+    if (this.#size >= MAX_OPEN) throw new AppError('OVERLOADED', { retryAfter: REFUSED_RETRY_S });
+    this.#size += 1;
+    if (caller !== undefined) this.#byCaller.set(caller, own + 1);
+    return () => {
+      this.#size -= 1;
+      if (caller === undefined) return;
+      const left = (this.#byCaller.get(caller) ?? 1) - 1;
+      if (left === 0) this.#byCaller.delete(caller);
+      else this.#byCaller.set(caller, left);
+    };
+  }
+
+  /** Pings a stream now and then. Returns a function that ends that. */
+  add(stream: Stream): () => void {
+    this.#turn = (this.#turn + 1) % PING_SECONDS;
+    const group = this.#streams[this.#turn] as Set<Stream>;
+    group.add(stream);
+    this.#timer ??= this.#ping();
+    return () => {
+      group.delete(stream);
+      if (this.#size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+
+  /** Ends all of them, as the service stops. */
+  endAll(): void {
+    for (const stream of this.#streams.flatMap((group) => [...group])) stream.end(retryIn(Math.random() * RETRY_MS));
+  }
+
+  #ping(): NodeJS.Timeout {
+    let second = 0;
+    return setInterval(() => {
+      for (const stream of this.#streams[second] as Set<Stream>) stream.ping();
+      second = (second + 1) % PING_SECONDS;
+    }, 1000).unref();
+  }
+}
+
+/** The dependencies of tails besides those of calls. */
+export interface TailOptions {
+  tails: EventTails<EventView>;
+  /** Aborted when the service has been told to stop. */
+  stopping: AbortSignal;
+}
+
+/** Answers the subscription to events. A failure goes into the stream if the client asked for one, else into the reply. */
+export const tailTransport = (
+  calls: RpcPipeline,
+  { log, config, protection }: RpcContext,
+  { tails, stopping }: TailOptions,
+): RequestHandler => {
+  const open = new OpenTails();
+  const failureContext = { log, docs: errorDocs(config) };
+  const { limits } = protection;
+  stopping.addEventListener('abort', () => open.endAll());
+
+  const begin = async (request: Request, response: Response, stream: Stream): Promise<void> => {
+    assertMethod(request, response, ['GET']);
+    assertNoContent(request, response);
+    const context = requestContextOf(request, response, config.requestTimeoutMs);
+    const caller = await calls.authenticate(context);
+    await calls.charge(caller, context);
+    const name = callerOf(caller && context.authorization, context.address);
+    const release = open.reserve(limits && name);
+    response.once('close', release);
+    if (stopping.aborted) {
+      stream.end(retryIn(Math.random() * RETRY_MS));
+      return;
+    }
+    const fail = (error: AppError): void => sendError(response, stream, error);
+    const sink = {
+      take: stream.take.bind(stream),
+      ready: stream.ready.bind(stream),
+      fail,
+    };
+    const end = await tails.open(readInput(request), sink, context.deadline);
+    context.deadline.close();
+    const remove = open.add(stream);
+    const over = (): void => {
+      end();
+      remove();
+    };
+    if (response.destroyed) over();
+    else response.once('close', over);
+    stream.begin();
+  };
+
+  /** Sends a failure as a message. tRPC's clients throw it, and connect again where it passes. */
+  const sendError = (response: Response, stream: Stream, thrown: unknown): void => {
+    const { requestId, traceId } = response.locals;
+    const failure = failureOf(thrown, { procedure: eventTail.id, requestId, traceId }, failureContext);
+    response.locals.reason = failure.body.error.json.data.reason;
+    const seconds = Number(failure.headers['Retry-After'] ?? 0);
+    const retry = retryIn(seconds > 0 ? seconds * 1000 : LONG_RETRY_MS);
+    const data = JSON.stringify({ json: failure.body.error.json });
+    stream.end(`${retry}event: serialized-error\ndata: ${data}\n\n`);
+  };
+
+  return async (request, response) => {
+    response.locals.procedure = eventTail.id;
+    response.locals.isStream = true;
+    if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
+    const stream = new Stream(response);
+    try {
+      await begin(request, response, stream);
+    } catch (error) {
+      const isAsked = request.headers.accept?.includes('text/event-stream') === true && request.method === 'GET';
+      if (!isAsked && !response.headersSent) throw error;
+      sendError(response, stream, error);
+    }
+  };
+};
