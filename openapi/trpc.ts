@@ -3,7 +3,6 @@ import type {
   TRPCMutationProcedure,
   TRPCQueryProcedure,
   TRPCSubscriptionProcedure,
-  TrackedEnvelope,
 } from '@trpc/server';
 import type { z } from 'zod';
 import type { Contract, ErrorResponse, eventTail, OutputOf, Route, SentOf } from '../contract/index.ts';
@@ -24,7 +23,7 @@ type Procedure<R> = R extends Route
 /** Events as they happen, each tracked by the cursor that leads to the next one. */
 type Tail = TRPCSubscriptionProcedure<{
   input: z.input<(typeof eventTail)['input']> | void;
-  output: AsyncIterable<TrackedEnvelope<z.output<(typeof eventTail)['output']>>>;
+  output: AsyncIterable<{ id: string; data: z.output<(typeof eventTail)['output']> }>;
   meta: unknown;
 }>;
 

@@ -160,7 +160,7 @@ export const startBackgroundWork = async ({ db, config, now, log, lifecycle }: C
 };
 
 /** The counts of the service's own parts, for its metrics. */
-export const metricSources = ({ db, auth, protection, routers }: Context): MetricSources => ({
+export const metricSources = ({ db, auth, protection, routers, tails }: Context): MetricSources => ({
   engine: db.dialect.engine,
   database: new DatabaseFigures(db),
   redis: protection.limits?.redis,
@@ -171,6 +171,7 @@ export const metricSources = ({ db, auth, protection, routers }: Context): Metri
     key_last_uses: auth.keys.uses,
     key_uses: auth.uses.buffer,
   },
+  tails,
   lookUps: { keys: auth.keys.lookUps, tags: routers.game.tags.lookUps },
 });
 

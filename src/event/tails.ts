@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EventType } from '../../contract/index.ts';
 import type { Reader } from '../db/connection.ts';
@@ -22,6 +21,9 @@ const POLL_MS = 100;
 /** The pause after a failure. */
 const RETRY_MS = 1000;
 const EVENTS_AT_ONCE = 100;
+
+/** Stands for the place of a tail that has none yet. */
+const BEGINNING: EventCursor = { position: 0, id: Buffer.alloc(16) };
 
 /** Which events a tail wants, and from where on. */
 export interface TailQuery {
@@ -81,6 +83,7 @@ export class EventTails<View> {
   /** Where the events begin that live tails do not have yet; undefined while it is not known. */
   #cursor: EventCursor | undefined;
   #running: Promise<void> | undefined;
+  #beginning: Promise<EventCursor> | undefined;
   #wake: (() => void) | undefined;
   #isPoked = false;
   #isClosed = false;
@@ -108,13 +111,25 @@ export class EventTails<View> {
     const { db, isOn, now } = this.#c;
     if (!isOn) throw new AppError('EVENTS_OFF');
     const { after, start } = query;
-    const cursor = after === undefined ? await startOf(start, db.within(deadline), now()) : decodeEventCursor(after);
-    const tail: Tail<View> = { query, sink, cursor, isLive: false, isClosed: false };
-    // A cursor that leads nowhere is refused before anything is sent.
-    const page = await this.#read(tail, deadline);
+    const tail: Tail<View> = { query, sink, cursor: BEGINNING, isLive: false, isClosed: false };
     this.#tails.add(tail);
-    this.#running ??= this.#run().finally(() => (this.#running = undefined));
-    void this.#catchUp(tail, page);
+    try {
+      if (after === undefined && start === 'latest') {
+        // Many come at once when a service has stopped: none of them costs a read.
+        do await deadline.race(this.#begin());
+        while (!this.#join(tail));
+        sink.take([], encodeEventCursor(tail.cursor));
+      } else {
+        tail.cursor = after === undefined ? await startOf(start, db.within(deadline), now()) : decodeEventCursor(after);
+        // A cursor that leads nowhere is refused before anything is sent.
+        const page = await this.#read(tail, deadline);
+        await deadline.race(this.#begin());
+        void this.#catchUp(tail, page);
+      }
+    } catch (error) {
+      this.#end(tail);
+      throw error;
+    }
     return () => this.#end(tail);
   }
 
@@ -148,11 +163,9 @@ export class EventTails<View> {
         this.#hand(tail, tailed, page.end, encodeEventCursor(page.end));
         await tail.sink.ready();
         if (tail.isClosed) return;
-        // Without a wait in between, in which the others could get more.
-        if (this.#cursor !== undefined && this.#cursor.position <= tail.cursor.position) break;
-        if (this.#cursor === undefined) await sleep(POLL_MS, undefined, { ref: false });
+        await this.#begin();
+        if (this.#join(tail)) return;
       }
-      tail.isLive = true;
     } catch (error) {
       if (tail.isClosed) return;
       this.#end(tail);
@@ -187,8 +200,34 @@ export class EventTails<View> {
     );
   }
 
+  /** Has the feed be read for live tails, from its end on. */
+  async #begin(): Promise<void> {
+    await this.#place();
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when it is known where live tails are. */
+  async #place(): Promise<void> {
+    while (this.#cursor === undefined) {
+      this.#beginning ??= readLatest(this.#c.db).finally(() => (this.#beginning = undefined));
+      const latest = await this.#beginning;
+      this.#cursor ??= latest;
+    }
+  }
+
+  /** Makes a tail live, unless it lacks events that live tails have. A new one begins where they are. */
+  #join(tail: Tail<View>): boolean {
+    const cursor = this.#cursor;
+    // The feed has ended meanwhile.
+    if (cursor === undefined) return false;
+    if (tail.cursor === BEGINNING) tail.cursor = cursor;
+    tail.isLive = cursor.position <= tail.cursor.position;
+    return tail.isLive;
+  }
+
   async #run(): Promise<void> {
-    this.#cursor = undefined;
+    // Not before it is known to run.
+    await Promise.resolve();
     while (this.#tails.size > 0 && !this.#isClosed) {
       let pauseMs = RETRY_MS;
       try {
@@ -199,13 +238,15 @@ export class EventTails<View> {
       }
       await this.#pause(pauseMs);
     }
+    this.#cursor = undefined;
+    this.#running = undefined;
   }
 
   /** Reads events once for all live tails. Returns whether there are more. */
   async #turn(): Promise<boolean> {
     this.#isPoked = false;
     const { db } = this.#c;
-    this.#cursor ??= await readLatest(db);
+    await this.#place();
     const query = { after: this.#cursor, types: undefined, recordId: undefined, limit: EVENTS_AT_ONCE };
     const page = await readEvents(db, query);
     if (page.events.length === 0) {

@@ -18,8 +18,8 @@ import type { RpcPipeline } from '../pipeline.ts';
 import { requestContextOf } from '../request-context.ts';
 import { queryText } from './get.ts';
 
-/** Proxies cut connections off that are silent for longer. */
-const PING_SECONDS = 15;
+/** Balancers cut off connections that are silent for 15 s and more. */
+const PING_SECONDS = 10;
 /** tRPC's clients take a connection for broken that is silent for as long. */
 const RECONNECT_MS = 45_000;
 /** The bytes that are held for a client that reads slowly. Beyond, it is cut off, and resumes. */

@@ -186,6 +186,11 @@ export const catalogue = {
     help: 'Batches that answered those reads, each by one or several queries.',
     labels: ['reads'],
   },
+  event_tails: {
+    type: 'gauge',
+    help: 'Open tails of events.',
+    labels: [],
+  },
   cache_lookups_total: {
     type: 'counter',
     help: 'Cache lookups, by hit or miss.',

@@ -38,6 +38,8 @@ export interface MetricSources {
   redis: { readonly isThere: boolean; readonly losses: number } | undefined;
   policies: readonly { name: string }[];
   buffers: Readonly<Record<string, BufferedChanges>>;
+  /** The tails of events. */
+  tails: { readonly size: number };
   /** Look-ups in caches. */
   lookUps: Readonly<Record<string, { hits: number; misses: number }>>;
 }
@@ -64,13 +66,14 @@ export class Metrics {
   }
 
   /** Exposes the counts of the service's own parts. */
-  addSources({ engine, database, redis, policies, buffers: named, lookUps }: MetricSources): void {
+  addSources({ engine, database, redis, policies, buffers: named, tails, lookUps }: MetricSources): void {
     const registry = this.#registry;
     gauge(registry, 'build_info', (set) => set(1, version, build, process.version, engine));
     this.#addDatabase(database);
     if (redis) this.#addRedis(redis);
     for (const { name } of policies) this.#limited.at(name);
 
+    gauge(registry, 'event_tails', (set) => set(tails.size));
     const buffers = Object.entries(named);
     gauge(registry, 'buffered_changes', (set) => {
       for (const [name, { size }] of buffers) set(size, name);

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { eventTail } from '../../../contract/index.ts';
 import { checkReply, reasonOf } from './published.ts';
 
 const API = '/api/trpc/';
@@ -28,10 +29,11 @@ const check = (
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
   const type = String(headers['content-type']);
   if (!pathname.startsWith(API) || text === '' || !type.startsWith('application/json')) return;
-  const procedure = pathname.slice(API.length);
+  const procedure = pathname === eventTail.path ? 'event.list' : pathname.slice(API.length);
   const body: unknown = JSON.parse(text);
   if (searchParams.get('batch') !== '1') {
     checkReply(procedure, { status, headers, body });
+    // A tail fails as the list does.
     if (request.method === 'POST') note(procedure, status, reasonOf(body));
   } else if (Array.isArray(body)) {
     const procedures = procedure.replaceAll(/%2c/gi, ',').split(',');

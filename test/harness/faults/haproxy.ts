@@ -22,14 +22,19 @@ export interface Haproxy {
 
 const GUIDE = 'docs/scaling.md';
 
-/** The configuration of the guide, as it stands but for the ports. @throws Error when it names another number of services */
+/** The configuration of the guide, as it stands but for the ports. @throws Error when it names fewer services */
 const configurationFor = (port: number, ports: readonly number[]): string => {
   const block = blocksOf(readFileSync(GUIDE, 'utf8')).find(({ language }) => language === 'haproxy');
   if (!block) throw new Error(`${GUIDE} shows no configuration of HAProxy.`);
   let served = 0;
   const text = block.text
     .replace(/^( *bind ).*$/m, `$1127.0.0.1:${port}`)
-    .replaceAll(/^( *server \w+ )\S+/gm, (_, start: string) => `${start}127.0.0.1:${ports[served++]}`);
+    .replaceAll(/^( *server \w+ )\S+(.*\n)/gm, (_, start: string, end: string) => {
+      const service = ports[served];
+      if (service === undefined) return '';
+      served += 1;
+      return `${start}127.0.0.1:${service}${end}`;
+    });
   if (served !== ports.length) throw new Error(`${GUIDE} balances ${served} services, not ${ports.length}.`);
   return text;
 };
