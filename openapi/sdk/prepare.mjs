@@ -107,8 +107,9 @@ const withoutOperations = ({ components, ...document }) => ({
 
 const write = (name, value) => writeFileSync(join(prepared, name), JSON.stringify(value, null, 2));
 
-/** The item of a list that is read page by page: the schema's name; undefined for other outputs. */
-const itemOf = ({ properties }) => (properties?.nextCursor ? nameOf(properties.items.items) : undefined);
+/** The item of a list that is read page by page, by `cursor`: the schema's name; undefined for other outputs. */
+const itemOf = ({ properties }, input) =>
+  properties?.nextCursor && input?.properties.cursor ? nameOf(properties.items.items) : undefined;
 
 const released = JSON.parse(readFileSync(here('../released/openapi.json'), 'utf8')).components.schemas;
 
@@ -127,7 +128,7 @@ const operationsOf = ({ paths, components: { schemas } }) =>
   Object.entries(paths).map(([path, { post }]) => {
     const { operationId: id, summary, description, security } = post;
     const { 'x-procedure': name, 'x-input': input, 'x-output': output } = post;
-    const item = itemOf(schemas[output]);
+    const item = itemOf(schemas[output], schemas[input]);
     const access = security.length > 1 ? 'public' : (post['x-required-scopes'] ?? security[0].ApiKey)[0];
     return {
       id,

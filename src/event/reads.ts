@@ -105,18 +105,6 @@ const earliest = async (reader: Reader): Promise<EventCursor> => {
 /** Where to begin without a cursor. */
 export type EventStart = InputOf<Contract['event']['list']>['start'];
 
-/** The place of a beginning. */
-export const startOf = (start: EventStart, reader: Reader, now: Date): Promise<EventCursor> => {
-  switch (start) {
-    case 'earliest':
-      return earliest(reader);
-    case 'recent':
-      return readRecent(reader, now);
-    case 'latest':
-      return readLatest(reader);
-  }
-};
-
 /** The place after the last event. */
 export const readLatest = async (reader: Reader): Promise<EventCursor> => {
   const { last_position: position, last_id: id } = await readFeed(reader);
@@ -144,6 +132,16 @@ const readRecent = async (reader: Reader, now: Date): Promise<EventCursor> => {
   const before = rows.find(({ happened_at: at }) => at < end);
   return before ?? { position: feed.removed_through, id: feed.removed_id };
 };
+
+const starts: Record<EventStart, (reader: Reader, now: Date) => Promise<EventCursor>> = {
+  earliest,
+  recent: readRecent,
+  latest: readLatest,
+};
+
+/** The place of a beginning. */
+export const startOf = (start: EventStart, reader: Reader, now: Date): Promise<EventCursor> =>
+  starts[start](reader, now);
 
 /** Pages of the feed. Waiting calls for the same page share its query. */
 export type EventReads = BatchLoader<EventQuery, EventPage>;

@@ -92,10 +92,10 @@ describe('a change of a game or an image post', () => {
         await app.call('image.toggleReaction', { imagePostId: post.id, type: 'dislike' }, key);
       }
     });
-    expect(events.map(brief).toSorted()).toEqual([
-      ['game.reactionsChanged', game.id, null],
-      ['image.reactionsChanged', post.id, null],
-    ]);
+    expect(new Set(events.map((event) => brief(event).join(' ')))).toEqual(
+      new Set([`game.reactionsChanged ${game.id} `, `image.reactionsChanged ${post.id} `]),
+    );
+    expect(events).toHaveLength(2);
   });
 
   test('by the operator is told of without a name: hidden is deleted, shown again is created', async () => {

@@ -69,7 +69,11 @@ describe('event.tail', () => {
     const author = await app.aUser();
     const after = await latest();
     const ids: string[] = [];
-    const { items } = await app.call('game.batchCreate', { games: Array(80).fill({ title: 'many' }) }, author.key);
+    const { items } = await app.call(
+      'game.batchCreate',
+      { games: Array.from({ length: 80 }, () => ({ title: 'many' })) },
+      author.key,
+    );
     ids.push(...items.map(({ id }) => id));
     await app.context.lifecycle.relay.moveNow();
     const [all, resumed, some] = await Promise.all([

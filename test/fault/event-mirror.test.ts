@@ -95,9 +95,16 @@ const copiedGames = async (file: string): Promise<Map<string, unknown>> => {
     Object.values(games).map(({ id, title, gameType, version, isFree, author, tags, ...counts }) => [
       id,
       [
-        ...[title, gameType, version, isFree, author.id, author.nickname],
+        title,
+        gameType,
+        version,
+        isFree,
+        author.id,
+        author.nickname,
         tags.map(({ name }) => name),
-        ...[counts.likeCount, counts.dislikeCount, counts.favoriteCount],
+        counts.likeCount,
+        counts.dislikeCount,
+        counts.favoriteCount,
       ],
     ]),
   );

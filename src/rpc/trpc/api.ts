@@ -34,11 +34,11 @@ const isOverload = (error: unknown): boolean => error instanceof AppError && err
 export const trpcTransport = (
   calls: RpcPipeline,
   bodies: BodyReader,
-  context: RpcContext,
+  rpc: RpcContext,
   tailOptions: TailOptions,
 ): RequestHandler => {
-  const { log, protection, config } = context;
-  const tail = tailTransport(calls, context, tailOptions);
+  const { log, protection, config } = rpc;
+  const tail = tailTransport(calls, rpc, tailOptions);
   const { requestTimeoutMs } = config;
   const { overload, limits } = protection;
   const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });

@@ -23,7 +23,7 @@ export const recordsMade = ({ client, operations }: VerifySession): number => {
 
 /** How many records of a run there are; undefined where no list tells. */
 export const recordsThere = async (session: VerifySession): Promise<number | undefined> => {
-  const lists = session.operations.filter(({ name }) => name === 'list');
+  const lists = session.lists;
   try {
     let n = 0;
     for (const list of lists) {

@@ -214,10 +214,15 @@ export class VerifySession {
     return samples;
   }
 
+  /** The lists of records, page by page. */
+  get lists(): Operation[] {
+    return this.operations.filter(({ name, reasons }) => name === 'list' && reasons.includes('PAGE_TOO_DEEP'));
+  }
+
   /** The authors of samples of all lists. @throws Skip when there are none */
   async authors(): Promise<RecordSummary['author'][]> {
     const authors = new Map<string, RecordSummary['author']>();
-    for (const list of this.operations.filter(({ name }) => name === 'list')) {
+    for (const list of this.lists) {
       for (const { author } of await this.samples(list).catch(() => [])) authors.set(author.id, author);
     }
     if (authors.size === 0) throw new Skip('there is no user to read');
@@ -289,7 +294,7 @@ export class VerifySession {
 
   /** The id of a record, or of a user, as its absence is called. @throws Skip */
   async #idOf(notFound: Reason): Promise<string> {
-    const listed = this.operations.filter(({ name }) => name === 'list');
+    const listed = this.lists;
     const owner = this.operations.find(({ reasons }) => reasons.includes(notFound));
     const list = listed.find(({ router }) => router === owner?.router);
     if (list) return (await this.record(list)).id;

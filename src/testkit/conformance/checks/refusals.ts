@@ -157,6 +157,14 @@ const foreignCursor = async (operation: Operation, session: VerifySession): Prom
   return nextCursor;
 };
 
+const ofOtherFilters = (operation: Operation, session: VerifySession): RefusedAttempt => ({
+  what: 'a cursor of other filters',
+  request: async () => {
+    const cursor = await foreignCursor(operation, session);
+    return { body: bodyOf({ limit: 1, page: 1, cursor, search: session.run }) };
+  },
+});
+
 /** How to bring about each reason that an operation can answer. */
 export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | ServiceReason>, Provocation> = {
   PROCEDURE_NOT_FOUND: (operation, session) =>
@@ -224,16 +232,12 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
     }),
   ],
 
-  CURSOR_INVALID: refused('CURSOR_INVALID', (operation, session) => [
-    { what: 'a cursor of its own making', request: { body: bodyOf({ limit: 1, page: 1, cursor: 'no-cursor' }) } },
-    {
-      what: 'a cursor of other filters',
-      request: async () => {
-        const cursor = await foreignCursor(operation, session);
-        return { body: bodyOf({ limit: 1, page: 1, cursor, search: session.run }) };
-      },
-    },
-  ]),
+  CURSOR_INVALID: refused('CURSOR_INVALID', (operation, session) => {
+    const pages = session.lists.includes(operation);
+    const made = pages ? { limit: 1, page: 1, cursor: 'no-cursor' } : { after: 'no-cursor' };
+    const own = { what: 'a cursor of its own making', request: { body: bodyOf(made) } };
+    return pages ? [own, ofOtherFilters(operation, session)] : [own];
+  }),
 
   NOT_OWNER: refused('NOT_OWNER', (operation, session) => [
     {

@@ -25,7 +25,7 @@ export const meChecks = (me: Operation, session: VerifySession): Check[] => [
 
 /** Checks of what reading a profile does. */
 export const getProfileChecks = (getProfile: Operation, session: VerifySession): Check[] => {
-  const lists = session.operations.filter(({ name }) => name === 'list');
+  const lists = session.lists;
   return [
     checkOf(getProfile, 'effect', 'shows the key’s user to everyone', () =>
       steadily(
