@@ -9,6 +9,7 @@ import { Takedowns1764200000008 } from './0008-takedowns.ts';
 import { Maintenance1764300000009 } from './0009-maintenance.ts';
 import { Instances1764400000010 } from './0010-instances.ts';
 import { Events1764500000011 } from './0011-events.ts';
+import { Webhooks1764600000012 } from './0012-webhooks.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   Maintenance1764300000009,
   Instances1764400000010,
   Events1764500000011,
+  Webhooks1764600000012,
 ];

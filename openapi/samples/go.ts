@@ -1,7 +1,7 @@
 import { exportedName } from '#openapi/sdk/go/names.mjs';
 import { type Call, type Member, type RecordValue, type Value, writerOf } from './call.ts';
 import { layOut, layOutLines, type List, type Part } from './layout.ts';
-import { KEY_VARIABLE, SAMPLE_URL, sdks } from './names.ts';
+import { KEY_VARIABLE, pascalCase, SAMPLE_URL, sdks } from './names.ts';
 
 const STYLE = { width: 88, indent: '\t', aligns: true };
 
@@ -22,7 +22,7 @@ const listItem = (value: Value): Part => (value.kind === 'record' ? fieldsOf(val
 const literal = writerOf({
   null: () => 'nil',
   text: ({ value }) => text(value),
-  choice: ({ type, value }) => ours(type + exportedName(value)),
+  choice: ({ type, value }) => ours(type + exportedName(pascalCase(value))),
   number: ({ value }) => String(value),
   boolean: ({ value }) => String(value),
   list: ({ items, of }) => ({

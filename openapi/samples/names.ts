@@ -16,7 +16,9 @@ export const SAMPLE_URL = 'http://localhost:3000';
 /** The environment variable that samples take the key from. */
 export const KEY_VARIABLE = 'GATEWAY_KEY';
 
-/** `getById` → `GetById` */
-export const pascalCase = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
-/** `getById` → `get_by_id` */
-export const snakeCase = (name: string): string => name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, '_$&').toLowerCase();
+/** `getById` → `GetById`, `game.created` → `GameCreated` */
+export const pascalCase = (name: string): string =>
+  name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+/** `getById` → `get_by_id`, `game.created` → `game_created` */
+export const snakeCase = (name: string): string =>
+  name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, '_$&').replaceAll(/[^A-Za-z0-9]+/g, '_').toLowerCase();

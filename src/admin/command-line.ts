@@ -8,6 +8,7 @@ import { exportCommand } from './commands/database/export.ts';
 import { mockServerCommand } from './commands/testing/mock-server.ts';
 import { importCommand } from './commands/database/import.ts';
 import { keysCommand } from './commands/access/keys.ts';
+import { webhooksCommand } from './commands/access/webhooks.ts';
 import { maintenanceCommand } from './commands/database/maintenance.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/database/migrate.ts';
@@ -44,6 +45,7 @@ const createProgram = (): Command =>
     .addCommand(restoreCommand())
     .addCommand(usersCommand())
     .addCommand(keysCommand())
+    .addCommand(webhooksCommand())
     .addCommand(gamesCommand())
     .addCommand(imagesCommand())
     .addCommand(tagsCommand())

@@ -36,6 +36,8 @@ import { SearchIndex } from '../search/search-index.ts';
 import type { Observer } from '../telemetry/hooks.ts';
 import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
+import { WebhookSender } from '../webhook/sender.ts';
+import { sweepDeliveries } from '../webhook/store.ts';
 import { profileReads } from '../user/reads.ts';
 
 const HOUR_MS = 3_600_000;
@@ -59,6 +61,7 @@ export interface Context extends RpcContext {
     sweeper: Sweeper;
     registry: InstanceRegistry;
     relay: EventRelay;
+    sender: WebhookSender;
     stopping: AbortController;
   };
 }
@@ -90,6 +93,7 @@ export const openContext = async (
     toggles: new Toggles(db, writes, now),
     quotaOf: (caller) => limits && quotaOf(caller, now()),
   };
+  const sender = new WebhookSender(db, { log, pause: maintenance, now, policy: config.webhooks, view: eventView });
   const events = eventReads(db);
   const tails = new EventTails({ db: db.background, isOn: config.recordsEvents, now, log, events, view: eventView });
   return {
@@ -126,6 +130,10 @@ export const openContext = async (
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
           { what: 'audit entries', sweep: () => sweepEvents(db.background, now(), config.auditRetentionDays) },
           { what: 'events', sweep: () => sweepOldEvents(db.background, now(), config.eventRetentionDays) },
+          {
+            what: 'deliveries of webhooks',
+            sweep: () => sweepDeliveries(db.background, now(), config.eventRetentionDays),
+          },
           { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
           { what: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],
@@ -138,8 +146,12 @@ export const openContext = async (
         pause: maintenance,
         // No other process writes into a space of the sandbox.
         pollMs: config.sandbox ? HOUR_MS : undefined,
-        onMoved: tails.poke,
+        onMoved: () => {
+          tails.poke();
+          sender.poke();
+        },
       }),
+      sender,
       registry: new InstanceRegistry(db.background, { workers: config.workers, now, log, pause: maintenance }),
       stopping: new AbortController(),
     },
@@ -148,11 +160,12 @@ export const openContext = async (
 
 /** Starts the work in the background: one process of an instance does it. The tables are up to date by now. */
 export const startBackgroundWork = async ({ db, config, now, log, lifecycle }: Context): Promise<void> => {
-  const { indexer, sweeper, registry, relay } = lifecycle;
+  const { indexer, sweeper, registry, relay, sender } = lifecycle;
   indexer.start();
   sweeper.start();
   registry.start();
   relay.start();
+  sender.start();
   if (config.recordsEvents || config.isReadOnly) return;
   await closeFeed(db.background, now()).catch((error: unknown) =>
     log.warn({ err: error }, 'events could not be ended'),
@@ -180,10 +193,12 @@ export const closeContext = async (
   { db, auth, protection, routers, tails, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
-  const { indexer, sweeper, registry, relay } = lifecycle;
+  const { indexer, sweeper, registry, relay, sender } = lifecycle;
   await Promise.all([
     // Work that does not end by then ends with its connection.
-    deadline.race(Promise.all([indexer.close(), sweeper.close(), relay.close()])).catch(() => undefined),
+    deadline
+      .race(Promise.all([indexer.close(), sweeper.close(), relay.close(), sender.close()]))
+      .catch(() => undefined),
     registry.close(deadline),
     deadline.race(tails.close()).catch(() => undefined),
     auth.keys.close(deadline),

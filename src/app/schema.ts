@@ -14,6 +14,7 @@ import { searchEntities } from '../search/entity.ts';
 import { tagEntity } from '../content/tag/entity.ts';
 import { maintenanceEntity } from '../rpc/maintenance/entity.ts';
 import { instanceEntity } from './instances/entity.ts';
+import { webhookEntities } from '../webhook/entity.ts';
 import { userEntity } from '../user/entity.ts';
 import { userSearch } from '../user/kind.ts';
 
@@ -38,6 +39,7 @@ export const schema: Schema = {
     ...searchEntities(engine),
     idempotencyEntity(engine),
     ...eventEntities(engine),
+    ...webhookEntities(engine),
   ],
   migrations,
 };

@@ -77,6 +77,8 @@ export interface Config {
   recordsEvents: boolean;
   /** The days for which events are kept. */
   eventRetentionDays: number;
+  /** The hosts that webhooks may reach. */
+  webhooks: { allowed: string[]; ports: number[]; allowsHttp: boolean };
   /** The milliseconds in which a stopping service still accepts requests, while `/readyz` says that it stops. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -176,6 +178,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     auditRetentionDays: data.AUDIT_RETENTION_DAYS,
     recordsEvents: data.EVENTS === 'on',
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
+    webhooks: { allowed: data.WEBHOOK_ALLOW ?? [], ports: data.WEBHOOK_PORTS, allowsHttp: data.WEBHOOK_HTTP },
     shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     brand: {

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { checkAddress, DEFAULT_DATABASE_URL, hasUnencoded, ILL_FORMED } from '../db/address.ts';
 import { AddressError } from '../errors.ts';
@@ -47,6 +48,22 @@ const quotas = z.string().transform((text, ctx) => {
     return z.NEVER;
   }
 });
+
+const networks = z
+  .string()
+  .transform((list) => list.split(',').map((network) => network.trim()))
+  .refine(
+    (list) => list.every((network) => ipaddr.isValidCIDR(network)),
+    'must be a list of networks such as 10.0.0.0/8',
+  );
+
+const portList = z
+  .string()
+  .transform((list) => list.split(',').map(Number))
+  .refine(
+    (list) => list.every((port) => Number.isInteger(port) && port > 0 && port <= MAX_PORT),
+    'must be a list of ports such as 443,8443',
+  );
 
 const redisUrl = z
   .string()
@@ -133,6 +150,9 @@ export const variables = z.object({
   AUDIT_RETENTION_DAYS: wholeNumber(1, 36_500).default(365),
   EVENTS: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   EVENT_RETENTION_DAYS: wholeNumber(1, 3650).default(30),
+  WEBHOOK_ALLOW: networks.optional(),
+  WEBHOOK_PORTS: portList.prefault('443,8443'),
+  WEBHOOK_HTTP: flag.default(false),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
   BRAND_NAME: z

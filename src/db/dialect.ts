@@ -6,6 +6,8 @@ export interface Dialect {
   engine: Engine;
   /** Appended to a SELECT whose rows are to be locked until the transaction ends. */
   forUpdate: string;
+  /** Likewise, where rows that others have locked are left out. */
+  skipLocked: string;
   /** An INSERT that skips rows whose key exists. */
   insertIgnore: string;
   /** Ends an INSERT, before assignments to a row whose `key` exists. */
@@ -42,6 +44,7 @@ const sqlite: Dialect = {
   engine: 'sqlite',
   // Writing transactions exclude each other from their beginning.
   forUpdate: '',
+  skipLocked: '',
   insertIgnore: 'INSERT OR IGNORE',
   changesOfUpdate: 1,
   onConflict: (key) => `ON CONFLICT (${key}) DO UPDATE SET`,
@@ -61,6 +64,7 @@ const mysql = (engine: 'mysql' | 'mariadb', isSharded: boolean): Dialect => ({
   engine,
   isSharded,
   forUpdate: 'FOR UPDATE',
+  skipLocked: 'FOR UPDATE SKIP LOCKED',
   insertIgnore: 'INSERT IGNORE',
   changesOfUpdate: 2,
   onConflict: () => 'ON DUPLICATE KEY UPDATE',

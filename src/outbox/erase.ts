@@ -1,7 +1,8 @@
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { inList } from '../db/sql/in-list.ts';
+import { inList, partsOf } from '../db/sql/in-list.ts';
 import { type Bytes, idFromBytes } from '../db/values.ts';
+import { type RecordedEvent, slugKey } from './record.ts';
 
 const ROWS_AT_ONCE = 1000;
 
@@ -39,9 +40,34 @@ export const eraseFromEvents = async (db: Database, userId: Bytes): Promise<numb
     [`","${text}"]`],
   );
   for (const { seq, events } of waiting) {
-    changed += await db.transaction((tx) =>
+    await db.transaction((tx) =>
       tx.execute('UPDATE event_outbox SET events = ? WHERE seq = ?', [events.replaceAll(`","${text}"]`, '"]'), seq]),
     );
   }
   return changed;
+};
+
+/** Takes the place of the slug of a tag that is erased. */
+export const ERASED_SLUG = 'erased';
+
+/** Has no event name these tags, which no record has any more: their slugs may be names of persons. */
+export const eraseSlugs = async (db: Database, slugs: ReadonlySet<string>): Promise<void> => {
+  for (const part of partsOf([...slugs])) {
+    const [keys, names] = [inList(part.map(slugKey)), inList(part)];
+    await db.transaction((tx) =>
+      tx.execute(
+        `UPDATE events SET slug = ?, record_id = ? WHERE record_id IN (${keys.sql}) AND slug IN (${names.sql})`,
+        [ERASED_SLUG, slugKey(ERASED_SLUG), ...keys.parameters, ...names.parameters],
+      ),
+    );
+  }
+  const waiting = await db.read<{ seq: number; events: string }>('SELECT seq, events FROM event_outbox');
+  for (const { seq, events } of waiting) {
+    const told = JSON.parse(events) as RecordedEvent[];
+    if (!told.some(([, name]) => slugs.has(name))) continue;
+    const without = told.map(([type, name, ...actor]) => [type, slugs.has(name) ? ERASED_SLUG : name, ...actor]);
+    await db.transaction((tx) =>
+      tx.execute('UPDATE event_outbox SET events = ? WHERE seq = ?', [JSON.stringify(without), seq]),
+    );
+  }
 };

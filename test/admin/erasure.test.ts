@@ -19,6 +19,9 @@ import { createKey } from '../../src/auth/service.ts';
 import { Database } from '../../src/db/database.ts';
 import { sqliteFile } from '../../src/db/address.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
+import { storedIdToBytes } from '../../src/db/values.ts';
+import { createWebhook } from '../../src/webhook/service.ts';
+import { pullEvents } from '../../src/webhook/store.ts';
 import { createUser } from '../../src/user/service.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
@@ -118,6 +121,13 @@ const unreachable: Record<string, string> = {
   'api_keys.key_hash': 'a digest',
   'audit_entries.actor': 'the operator',
   'audit_entries.action': 'a command',
+  'event_feed.name': 'of a closed list',
+  'webhooks.secret': 'random',
+  'webhooks.old_secret': 'random',
+  'webhooks.types': 'of a closed list',
+  'webhooks.state': 'of a closed list',
+  'webhooks.reason': 'of an operator, or an HTTP status',
+  'webhook_deliveries.state': 'of a closed list',
   'game_reactions.type': 'of a closed list',
   'image_post_reactions.type': 'of a closed list',
   'hidden_marks.mark': 'of a closed list',
@@ -150,7 +160,7 @@ const unreachable: Record<string, string> = {
   'games.tag_ids': 'numbers',
   'image_posts.tag_ids': 'numbers',
 };
-const isIdOrTime = (column: string): boolean => /\.(?:id|\w+_id|\w+_at)$/.test(column);
+const isIdOrTime = (column: string): boolean => /\.(?:id|holder|\w+_id|\w+_at|\w+_(?:since|until))$/.test(column);
 /** The labels of types are reached nonetheless. */
 const labels = new Set(['search_tail.labels', 'search_blocks.gram']);
 
@@ -218,6 +228,20 @@ const live = async (fan: TestUser) => {
   await ran('games', 'hide', more[0]!.id, '--reason', text('reason'));
   await ran('games', 'hide', hidden.id, '--reason', 'of a fan');
   await ran('games', 'delete', more[1]!.id, '--yes');
+  // Where events and deliveries of webhooks hold texts.
+  const policy = { allowed: [], ports: [443], allowsHttp: false };
+  const webhook = await createWebhook(db, { userId: id, url: url('hook'), recordId: `${NEEDLE}-tag` }, policy, by);
+  await app.context.lifecycle.relay.moveNow();
+  await db.transaction(async (tx) => {
+    await tx.execute(
+      "UPDATE webhooks SET position = 0, position_id = ?, state = 'active', lease_until = ? WHERE id = ?",
+      [Buffer.alloc(16), '2020-01-01 00:00:00.000', storedIdToBytes(webhook.id)],
+    );
+  });
+  const lease = { holder: Buffer.alloc(16), until: new Date() };
+  expect(await pullEvents(db, storedIdToBytes(webhook.id), lease, new Date())).toBeDefined();
+  await db.transaction((tx) => tx.execute('UPDATE webhook_deliveries SET answer = ?', [text('answer')]));
+  await ran('tags', 'rename', `${NEEDLE}-tag`, `${NEEDLE} tag`);
   await app.context.auth.uses.flush();
   return { person, gameId, postId, theirs, theirPost, hidden };
 };
@@ -264,6 +288,7 @@ describe('users erase', () => {
         engagement: 3,
         keys: 1,
         answers: 11,
+        events: 8,
         auditEntries: expect.any(Number),
         // Tag, first tag, second tag, and the one that was merged.
         tags: 4,
@@ -286,7 +311,7 @@ describe('users erase', () => {
     expect(exported.user).toMatchObject({ id: made.person.id, nickname: text('last'), bio: text('bio') });
     expect(exported['games']).toHaveLength(4);
     expect(exported['games']).toContainEqual(
-      expect.objectContaining({ isHidden: true, hiddenReason: text('reason'), tagNames: [`${NEEDLE}/TAG`, COMMON] }),
+      expect.objectContaining({ isHidden: true, hiddenReason: text('reason'), tagNames: [`${NEEDLE} tag`, COMMON] }),
     );
     expect(exported['games']).toContainEqual(expect.objectContaining({ id: made.gameId, favoriteCount: 1 }));
     expect(exported['imagePosts']).toMatchObject([{ title: text('changed'), images: { length: 6 } }]);
@@ -367,6 +392,7 @@ describe('users erase', () => {
     expect(entries.filter(({ action }) => action.startsWith('tags '))).toMatchObject([
       { action: 'tags rename', subject: 'tag [erased]' },
       { action: 'tags merge', subject: 'tag [erased]' },
+      { action: 'tags rename', subject: 'tag [erased]' },
     ]);
     // Of others, names stay.
     expect(entries).toContainEqual(

@@ -25,6 +25,7 @@ let indexer: Indexer;
 
 beforeAll(async () => {
   app = await startApp();
+  app.context.lifecycle.relay.start();
   [author, fan] = [await app.aUser(), await app.aUser()];
   indexer = new Indexer(app.context.db, searchKinds, undefined, { run: 4, fanout: 2, graceMs: 60_000 });
 });

@@ -142,9 +142,9 @@ describe('interrupted writes', () => {
     const value = randomUUID();
     const toggle = (headers?: Record<string, string>) => app.send('game.toggleFavorite', { gameId }, user.key, headers);
     await app.context.auth.keys.flush();
-    expect(await statementsOf(() => toggle())).toEqual([3 + held()]);
+    expect(await statementsOf(() => toggle())).toEqual([4 + held()]);
     // It takes the favorite back, and so refers to no user.
-    expect(await statementsOf(() => toggle(repeating(value)))).toEqual([5]);
+    expect(await statementsOf(() => toggle(repeating(value)))).toEqual([6]);
     // The answer, and whether its record is there.
     expect(await statementsOf(() => toggle(repeating(value)))).toEqual([2]);
     const create = (headers?: Record<string, string>) =>
@@ -171,7 +171,7 @@ describe('interrupted writes', () => {
         }),
       );
     await app.context.auth.keys.flush();
-    expect(await statementsOf(toggleAll)).toEqual([5 + held(), 5 + held()]);
+    expect(await statementsOf(toggleAll)).toEqual([6 + held(), 6 + held()]);
     expect(await statementsOf(toggleAll)).toEqual([2, 2]);
     expect(await app.call('game.getById', { id: gameId })).toMatchObject({ favoriteCount: fans.length });
     const outcomes = await toggleAll();

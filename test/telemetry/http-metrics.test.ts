@@ -194,7 +194,7 @@ describe('HTTP metrics', () => {
     const known: Record<string, readonly string[]> = {
       procedure: [...procedures.map(({ id }) => id), 'unknown'],
       reason: ['', ...reasons],
-      route: ['trpc', 'mcp', 'health', 'site', 'none'],
+      route: ['trpc', 'stream', 'mcp', 'health', 'site', 'none'],
     };
     const samples = (await scrapeWorkers()).flat();
     for (const [label, values] of Object.entries(known)) {

@@ -11,7 +11,8 @@ import { deleteUnusedTypes } from '../moderation/unused-types.ts';
 import { deleteAs } from '../moderation/users.ts';
 import { eraseNames } from './audit.ts';
 import { type ErasureCounts, NOTHING, readUserCounts, type UserCounts } from './preview.ts';
-import { eraseFromEvents } from '../../outbox/erase.ts';
+import { eraseFromEvents, eraseSlugs } from '../../outbox/erase.ts';
+import { eraseFromDeliveries } from '../../webhook/store.ts';
 import { deleteAnswers, deleteHiddenMarks } from './remains.ts';
 
 /** Far longer than a call of the user takes that began before the user was deleted. */
@@ -63,7 +64,10 @@ export const eraseUser = async (
   onStep('tags, types and names in the audit');
   const unused = await findUnusedTags(db);
   // Before the tags go, so that an erasure that is run again still knows them.
-  const auditEntries = await eraseNames(db, id, new Set(unused.map(({ slug }) => slug)));
+  const slugs = new Set(unused.map(({ slug }) => slug));
+  const auditEntries = await eraseNames(db, id, slugs);
+  await eraseSlugs(db, slugs);
+  await eraseFromDeliveries(db, key, slugs);
   const tags = (await deleteUnusedTags(db, unused)).length;
   const types = await deleteUnusedTypes(db);
   onStep(`the search index, for at least ${Math.ceil(graceMs / 1000)} s`);

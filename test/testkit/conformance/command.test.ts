@@ -21,6 +21,7 @@ import { type Outcome, PROGRAM, runCli } from '../../harness/app/program.ts';
 type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- read and changed anywhere
 
 const app = await startApp();
+app.context.lifecycle.relay.start();
 const meddler = await startMeddler(app.url);
 let user: TestUser;
 let folder: string;

@@ -13,6 +13,7 @@ import { runVerify } from '../../harness/http/verify.ts';
 const RUN_MS = 120_000;
 
 const app = await startApp();
+app.context.lifecycle.relay.start();
 const meddler = await startMeddler(app.url);
 let user: TestUser;
 

@@ -27,6 +27,7 @@ import { runCli, type ServeProcess, startServe } from '../../harness/app/program
 const RUN_MS = 120_000;
 
 const app = await startApp();
+app.context.lifecycle.relay.start();
 const meddler = await startMeddler(app.url);
 afterAll(async () => {
   await meddler.stop();
@@ -110,6 +111,7 @@ describe('on the service itself', () => {
 
   test('is green without a key where there is nothing to read', async () => {
     const empty = await startApp();
+    empty.context.lifecycle.relay.start();
     const results = await run({ baseUrl: empty.url });
     await empty.stop();
     expect(failuresOf(results)).toEqual([]);

@@ -17,6 +17,7 @@ type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-a
 const RUN_MS = 120_000;
 
 const app = await startApp();
+app.context.lifecycle.relay.start();
 const meddler = await startMeddler(app.url);
 let user: TestUser;
 
@@ -97,6 +98,7 @@ describe('read-only verify', () => {
           [
             'counts a new game at once',
             'counts a view soon',
+            'tells of a record that was published',
             'shows the first 4 images of a post, and counts all',
             ...('key' in target() ? [] : ['knows the caller by the key', 'shows the key’s user to everyone']),
           ].toSorted(),

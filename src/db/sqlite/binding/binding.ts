@@ -155,9 +155,12 @@ export class SqliteConnection {
   }
 }
 
-/** Opens a file for reading committed data only. One that was moved away meanwhile is not made anew. */
+/**
+ * Opens a file for reading committed data only. `file` is a path or, of a file at rest, a URL. One that was moved away meanwhile is
+ * not made anew.
+ */
 export const openReader = (file: string): SqliteConnection => {
-  const reader = new SqliteConnection(`${pathToFileURL(file).href}?mode=rw`);
+  const reader = new SqliteConnection(file.startsWith('file:') ? file : `${pathToFileURL(file).href}?mode=rw`);
   reader.pragma('query_only = 1');
   return reader;
 };

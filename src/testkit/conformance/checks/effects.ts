@@ -1,6 +1,7 @@
 import type { Check } from '../check.ts';
 import type { Operation } from '../contract/operation.ts';
 import type { VerifySession } from '../session.ts';
+import { eventChecks } from './read/events.ts';
 import { relatedChecks, typeStatsChecks } from './read/games.ts';
 import { sampleChecks } from './read/samples.ts';
 import { imageSummaryChecks } from './write/images.ts';
@@ -20,6 +21,7 @@ const effects: Record<string, (operation: Operation, session: VerifySession) => 
   toggleFavorite: favoriteChecks,
   toggleReaction: reactionChecks,
   'image.list': (list, session) => [...listChecks(list, session), ...imageSummaryChecks(list, session)],
+  'event.list': eventChecks,
   'game.getTypeStats': typeStatsChecks,
   'game.getRelated': relatedChecks,
   'user.getProfile': getProfileChecks,

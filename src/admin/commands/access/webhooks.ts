@@ -1,0 +1,240 @@
+import { Argument, Command, Option } from 'commander';
+import { line } from '../../../../contract/text.ts';
+import { type EventType, eventTypes } from '../../../../contract/index.ts';
+import { systemActor } from '../../../audit/log.ts';
+import type { Database } from '../../../db/database.ts';
+import type { DeliveryState } from '../../../webhook/entity.ts';
+import { ForbiddenTarget } from '../../../webhook/guard.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  listDeliveries,
+  listWebhooks,
+  MAX_WEBHOOKS,
+  pauseWebhook,
+  redeliver,
+  resumeWebhook,
+  rotateSecret,
+  testWebhook,
+  WebhookError,
+} from '../../../webhook/service.ts';
+import { readUser } from '../../../user/service.ts';
+import { lengthOf, listOf, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
+import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
+import { note, print, printJsonLines, printTable } from '../shared/output.ts';
+
+const EXAMPLE_ID = '019a3c5e-b152-7c11-9d7f-3c8d2eaf5a31';
+const MOST_LISTED = 1000;
+const Reason = line(1, 200);
+const states: readonly DeliveryState[] = ['waiting', 'delivered', 'failed'];
+
+const idArgument = (): Argument => new Argument('<id>', 'the id of the webhook, from `webhooks list`');
+
+/** Runs `work` on the database; what it cannot do is said as the command's failure. */
+const within = (work: (db: Database) => Promise<void>): Promise<void> =>
+  withDatabase(readSettings(), async (db) => {
+    try {
+      await work(db);
+    } catch (error) {
+      if (error instanceof WebhookError) throw new CommandError(error.message);
+      throw error;
+    }
+  });
+
+interface CreateOptions {
+  user: string;
+  url: string;
+  types?: EventType[];
+  record?: string;
+}
+
+const create = (): Command =>
+  new Command('create')
+    .summary('create a webhook')
+    .description(
+      'Creates a webhook of a user and prints its secret, nothing else. It is shown only this once. The service then asks the ' +
+        'endpoint for a challenge, and delivers events to it once that is answered.',
+    )
+    .requiredOption('--user <id>', `the id of the user it belongs to, who has ${MAX_WEBHOOKS} at most`)
+    .requiredOption('--url <url>', 'the https URL that gets the events')
+    .option('--types <list>', 'only events of these types, comma-separated (default: all)', listOf(eventTypes))
+    .option('--record <id>', 'only events of this record; of a tag, by its slug (default: all)')
+    .addHelpText(
+      'after',
+      examples(
+        `webhooks create --user ${EXAMPLE_ID} --url https://example.com/hook`,
+        `webhooks create --user ${EXAMPLE_ID} --url https://example.com/hook --types game.created,game.deleted`,
+      ),
+    )
+    .action(({ user, url, types, record }: CreateOptions) =>
+      within(async (db) => {
+        const wanted = { userId: user, url, types, recordId: record };
+        try {
+          const { id, secret } = await createWebhook(db, wanted, readSettings().webhooks, systemActor());
+          print(secret);
+          note(`Webhook ${id} waits for its endpoint to answer the challenge: ${PROGRAM} webhooks list`);
+        } catch (error) {
+          if (error instanceof ForbiddenTarget) throw new CommandError(`${url} may not be called: ${error.message}.`);
+          throw error;
+        }
+      }),
+    );
+
+const list = (): Command =>
+  new Command('list')
+    .summary('list webhooks')
+    .description('Lists webhooks, oldest first, with their state and the reason for it. Secrets are not shown.')
+    .option('--user <id>', 'only those of this user (default: all)')
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText('after', examples('webhooks list', `webhooks list --user ${EXAMPLE_ID} --json`))
+    .action(({ user, json }: { user?: string; json?: true }) =>
+      within(async (db) => {
+        if (user !== undefined) await readUser(db, user);
+        const webhooks = await listWebhooks(db, user);
+        if (json) printJsonLines(webhooks);
+        else
+          printTable(
+            ['ID', 'USER', 'STATE', 'TYPES', 'URL', 'REASON'],
+            webhooks.map((one) => [
+              one.id,
+              one.userId,
+              one.state,
+              one.types?.join(',') ?? 'all',
+              one.url,
+              one.reason ?? '',
+            ]),
+          );
+      }),
+    );
+
+const pause = (): Command =>
+  new Command('pause')
+    .summary('pause a webhook')
+    .description('Has a webhook get nothing until it is resumed. Its events wait for as long as events are kept.')
+    .addArgument(idArgument())
+    .addOption(
+      new Option('--reason <text>', `what its owner is told, ${lengthOf(Reason)}`)
+        .argParser(textOf(Reason))
+        .default('The operator has paused it.'),
+    )
+    .addHelpText('after', examples(`webhooks pause ${EXAMPLE_ID}`))
+    .action((id: string, { reason }: { reason: string }) =>
+      within(async (db) => {
+        await pauseWebhook(db, id, reason, systemActor());
+        note(`Paused. Have it go on with: ${PROGRAM} webhooks resume ${id}`);
+      }),
+    );
+
+const resume = (): Command =>
+  new Command('resume')
+    .summary('have a webhook go on')
+    .description('Has a paused webhook go on with the events that waited, and a disabled one with the challenge.')
+    .addArgument(idArgument())
+    .addHelpText('after', examples(`webhooks resume ${EXAMPLE_ID}`))
+    .action((id: string) =>
+      within(async (db) => {
+        await resumeWebhook(db, id, systemActor());
+        note('Resumed.');
+      }),
+    );
+
+const remove = (): Command =>
+  new Command('delete')
+    .summary('delete a webhook')
+    .description('Deletes a webhook with its deliveries. This cannot be undone.')
+    .addArgument(idArgument())
+    .addHelpText('after', examples(`webhooks delete ${EXAMPLE_ID}`))
+    .action((id: string) =>
+      within(async (db) => {
+        await deleteWebhook(db, id, systemActor());
+        note('Deleted.');
+      }),
+    );
+
+const rotate = (): Command =>
+  new Command('rotate')
+    .summary('give a webhook another secret')
+    .description('Prints a new secret, nothing else. For a day, messages carry a signature by the old one as well.')
+    .addArgument(idArgument())
+    .addHelpText('after', examples(`webhooks rotate ${EXAMPLE_ID}`))
+    .action((id: string) =>
+      within(async (db) => {
+        print(await rotateSecret(db, id, systemActor()));
+        note('It is shown only this once. The old secret signs beside it for a day.');
+      }),
+    );
+
+const trial = (): Command =>
+  new Command('test')
+    .summary('send a test')
+    .description('Has a message of the type webhook.test sent, and prints the id of the delivery.')
+    .addArgument(idArgument())
+    .addHelpText('after', examples(`webhooks test ${EXAMPLE_ID}`))
+    .action((id: string) =>
+      within(async (db) => {
+        print(await testWebhook(db, id, systemActor()));
+        note(`See what came of it: ${PROGRAM} webhooks deliveries ${id}`);
+      }),
+    );
+
+const deliveries = (): Command =>
+  new Command('deliveries')
+    .summary('list what was delivered')
+    .description(
+      'Lists the deliveries of a webhook, latest first, with the last answer of its endpoint. Times are in UTC.',
+    )
+    .addArgument(idArgument())
+    .addOption(new Option('--state <state>', 'only those in this state (default: all)').choices(states))
+    .option('--limit <n>', 'at most so many', wholeNumberUpTo(MOST_LISTED), 100)
+    .option('--json', 'print one JSON object per line instead of a table')
+    .addHelpText(
+      'after',
+      examples(`webhooks deliveries ${EXAMPLE_ID}`, `webhooks deliveries ${EXAMPLE_ID} --state failed --json`),
+    )
+    .action((id: string, { state, limit, json }: { state?: DeliveryState; limit: number; json?: true }) =>
+      within(async (db) => {
+        const found = await listDeliveries(db, id, { state, limit });
+        if (json) printJsonLines(found);
+        else
+          printTable(
+            ['ID', 'TYPE', 'RECORD', 'STATE', 'ATTEMPTS', 'NEXT', 'STATUS', 'ANSWER'],
+            found.map((one) => [
+              one.id,
+              one.type,
+              one.recordId ?? '',
+              one.state,
+              String(one.attempts),
+              one.nextAt ?? '',
+              String(one.status ?? ''),
+              one.answer ?? '',
+            ]),
+          );
+      }),
+    );
+
+const again = (): Command =>
+  new Command('redeliver')
+    .summary('deliver something again')
+    .description('Has a delivery made again, under the same id, whatever became of it.')
+    .addArgument(new Argument('<delivery>', 'the id of the delivery, from `webhooks deliveries`'))
+    .addHelpText('after', examples(`webhooks redeliver ${EXAMPLE_ID}`))
+    .action((id: string) =>
+      within(async (db) => {
+        await redeliver(db, id, systemActor());
+        note('It is delivered within a second, if its webhook is active.');
+      }),
+    );
+
+export const webhooksCommand = (): Command =>
+  new Command('webhooks')
+    .summary('create, list, pause and test webhooks')
+    .description('Creates, lists, pauses, tests and deletes webhooks: endpoints that get events.')
+    .addCommand(create())
+    .addCommand(list())
+    .addCommand(pause())
+    .addCommand(resume())
+    .addCommand(rotate())
+    .addCommand(trial())
+    .addCommand(deliveries())
+    .addCommand(again())
+    .addCommand(remove());

@@ -1,0 +1,139 @@
+import { EntitySchema } from 'typeorm';
+import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
+import type { Engine } from '../db/dialect.ts';
+import type { Bytes } from '../db/values.ts';
+import type { EventColumns } from '../outbox/entity.ts';
+
+/**
+ * `pending`: it has not answered the challenge yet. `active`: it gets events. `paused`: by the operator, or since it is dead.
+ * `disabled`: it said that it is gone, or never answered the challenge.
+ */
+export type WebhookState = 'pending' | 'active' | 'paused' | 'disabled';
+export type DeliveryState = 'waiting' | 'delivered' | 'failed';
+
+/** The columns of a webhook, as the drivers return them. */
+export interface WebhookColumns {
+  id: Bytes;
+  user_id: Bytes;
+  url: string;
+  secret: string;
+  /** Signs beside the other one for a while, after that was made. */
+  old_secret: string | null;
+  old_secret_until: string | null;
+  /** JSON of a list of types; null for all. */
+  types: string | null;
+  /** Only events of this record. */
+  record_id: string | null;
+  state: WebhookState;
+  /** Why it is paused or disabled. */
+  reason: string | null;
+  /** Challenges that failed. */
+  attempts: number;
+  /** Since when no delivery has succeeded. */
+  failing_since: string | null;
+  /** The last event for which deliveries are stored. */
+  position: number;
+  position_id: Bytes;
+  /** When the next delivery or challenge is due. */
+  next_at: string;
+  /** The lease of the process that delivers. */
+  lease_until: string;
+  holder: Bytes;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The columns of a delivery, as the drivers return them. */
+export interface DeliveryColumns extends EventColumns {
+  webhook_id: Bytes;
+  event_id: Bytes;
+  state: DeliveryState;
+  attempts: number;
+  next_at: string;
+  answered_at: string | null;
+  /** The HTTP status of the last answer. */
+  status: number | null;
+  /** The beginning of the last answer, or why there was none. */
+  answer: string | null;
+}
+
+export const webhookEntities = (engine: Engine): EntitySchema[] => {
+  const { id, text, longText, time, small, big } = columnTypes(engine);
+  const key = (name: string) => ({ ...id, name, transformer: idTransformer }) as const;
+  const nullable = { nullable: true } as const;
+  return [
+    new EntitySchema({
+      name: 'Webhook',
+      tableName: 'webhooks',
+      columns: {
+        id: { ...key('id'), primary: true },
+        userId: key('user_id'),
+        url: text(2048),
+        secret: text(100),
+        oldSecret: { ...text(100), ...nullable, name: 'old_secret' },
+        oldSecretUntil: { ...time, ...nullable, name: 'old_secret_until' },
+        types: { ...longText, ...nullable, transformer: jsonTransformer },
+        recordId: { ...text(200), ...nullable, name: 'record_id' },
+        state: text(10),
+        reason: { ...text(300), ...nullable },
+        attempts: small,
+        failingSince: { ...time, ...nullable, name: 'failing_since' },
+        position: big,
+        positionId: key('position_id'),
+        nextAt: { ...time, name: 'next_at' },
+        leaseUntil: { ...time, name: 'lease_until' },
+        holder: key('holder'),
+        createdAt: { ...time, name: 'created_at' },
+        updatedAt: { ...time, name: 'updated_at' },
+      },
+      indices: [
+        { name: 'webhooks_due', columns: ['state', 'nextAt'] },
+        { name: 'webhooks_user', columns: ['userId'] },
+      ],
+      foreignKeys: [
+        {
+          name: 'fk_webhooks_user',
+          target: 'User',
+          columnNames: ['userId'],
+          referencedColumnNames: ['id'],
+          onDelete: 'CASCADE',
+        },
+      ],
+    }),
+    new EntitySchema({
+      name: 'WebhookDelivery',
+      tableName: 'webhook_deliveries',
+      columns: {
+        id: { ...key('id'), primary: true },
+        webhookId: key('webhook_id'),
+        position: big,
+        eventId: key('event_id'),
+        type: small,
+        recordId: key('record_id'),
+        slug: { ...text(200), ...nullable },
+        actorId: { ...key('actor_id'), ...nullable },
+        happenedAt: { ...time, name: 'happened_at' },
+        state: text(10),
+        attempts: small,
+        nextAt: { ...time, name: 'next_at' },
+        answeredAt: { ...time, ...nullable, name: 'answered_at' },
+        status: { ...small, ...nullable },
+        answer: { ...text(200), ...nullable },
+      },
+      indices: [
+        { name: 'webhook_deliveries_due', columns: ['webhookId', 'state', 'nextAt'] },
+        { name: 'webhook_deliveries_record', columns: ['webhookId', 'recordId', 'state', 'position'] },
+        { name: 'webhook_deliveries_swept', columns: ['state', 'happenedAt'] },
+      ],
+      foreignKeys: [
+        {
+          name: 'fk_webhook_deliveries_webhook',
+          target: 'Webhook',
+          columnNames: ['webhookId'],
+          referencedColumnNames: ['id'],
+          onDelete: 'CASCADE',
+        },
+      ],
+    }),
+  ];
+};

@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { WritePause } from '../db/batching/write-buffer.ts';
+import type { Database } from '../db/database.ts';
+import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
+import { type StoredEvent, storedEventOf } from '../event/service.ts';
+import { readFeed } from '../outbox/feed.ts';
+import type { DeliveryColumns, WebhookColumns } from './entity.ts';
+import type { WebhookPolicy } from './guard.ts';
+import { type Answer, isTaken, send } from './send.ts';
+import { signedHeaders } from './signature.ts';
+import {
+  type Lease,
+  pullEvents,
+  readDueDeliveries,
+  readDueIds,
+  releaseLease,
+  storeAnswers,
+  storeChallenge,
+  takeLease,
+  TEST_TYPE,
+} from './store.ts';
+
+/** How often it looks for something to deliver. */
+const POLL_MS = 500;
+const RETRY_MS = 2000;
+/** Longer than an attempt: a process that ends without a word loses its webhooks after that time. */
+const LEASE_MS = 30_000;
+/** Webhooks that are delivered to at once: one that hangs takes a place for ten seconds. */
+const MOST_AT_ONCE = 256;
+/** The shortest time from one group of deliveries to an endpoint to the next: 50 a second at most. */
+const GROUP_MS = 200;
+/** Groups after which others get their turn. */
+const GROUPS_AT_ONCE = 50;
+
+interface SenderOptions {
+  log: Logger;
+  /** While it is on, nothing is delivered. */
+  pause: WritePause;
+  now: () => Date;
+  policy: WebhookPolicy;
+  /** An event on the wire. */
+  view: (event: StoredEvent) => object;
+}
+
+const challengeIn = (body: string): unknown => {
+  try {
+    return (JSON.parse(body) as { challenge?: unknown } | null)?.challenge;
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Delivers events to webhooks, by leases: of several processes, one delivers to an endpoint at a time. Each event gets there at
+ * least once, with the same id each time, and those of one record in their order.
+ */
+export class WebhookSender {
+  readonly #db: Database;
+  readonly #options: SenderOptions;
+  readonly #holder: Bytes;
+  /** Attempts so far. */
+  readonly counts = { delivered: 0, failed: 0 };
+  readonly #serving = new Set<Promise<void>>();
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+  #wake: (() => void) | undefined;
+
+  constructor(db: Database, options: SenderOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.#holder = storedIdToBytes(newId(options.now()));
+  }
+
+  /** Delivers until it is closed, unless there are no events. */
+  start(): void {
+    if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
+    this.#running ??= this.#run();
+  }
+
+  /** Looks for events now. */
+  readonly poke = (): void => this.#wake?.();
+
+  /** Stops when the attempts under way have ended. Never rejects. */
+  async close(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake?.();
+    await this.#running;
+    await Promise.all(this.#serving);
+  }
+
+  async #run(): Promise<void> {
+    let isFailing = false;
+    while (!this.#isStopped) {
+      let pauseMs = POLL_MS;
+      try {
+        if (!(await this.#options.pause.isOn())) await this.#turn();
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) this.#options.log.warn({ err: error }, 'webhooks could not be looked for yet');
+        isFailing = true;
+        pauseMs = RETRY_MS;
+      }
+      await this.#sleep(pauseMs);
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const { background } = this.#db;
+    const now = this.#options.now();
+    const { last_position: last } = await readFeed(background);
+    const room = MOST_AT_ONCE - this.#serving.size;
+    if (room === 0) return;
+    for (const id of await readDueIds(background, now, last, room)) {
+      if (this.#isStopped) return;
+      const webhook = await takeLease(background, id, this.#lease(), now, last);
+      if (!webhook) continue;
+      const serving = this.#serve(webhook).finally(() => this.#serving.delete(serving));
+      this.#serving.add(serving);
+    }
+  }
+
+  #lease(): Lease {
+    return { holder: this.#holder, until: new Date(this.#options.now().getTime() + LEASE_MS) };
+  }
+
+  /** Does what a webhook needs, and gives it back. Never rejects. */
+  async #serve(webhook: WebhookColumns): Promise<void> {
+    const { background } = this.#db;
+    const { now, log } = this.#options;
+    const { id } = webhook;
+    try {
+      if (webhook.state === 'pending') await this.#challenge(webhook);
+      else {
+        for (let group = 0; group < GROUPS_AT_ONCE && !this.#isStopped; group += 1) {
+          if (!(await this.#deliverGroup(id))) break;
+        }
+      }
+      await releaseLease(background, id, this.#holder, now());
+    } catch (error) {
+      log.warn({ err: error, webhookId: idFromBytes(id) }, 'a webhook could not be served yet');
+    }
+  }
+
+  /** Delivers some events. Returns whether there may be more. */
+  async #deliverGroup(id: Bytes): Promise<boolean> {
+    const { background } = this.#db;
+    const { now } = this.#options;
+    const webhook = await pullEvents(background, id, this.#lease(), now());
+    if (!webhook) return false;
+    const due = await readDueDeliveries(background, id, now());
+    if (due.length === 0) return false;
+    const began = performance.now();
+    const tried = await Promise.all(
+      due.map(async (delivery) => ({ delivery, answer: await this.#deliver(webhook, delivery) })),
+    );
+    await storeAnswers(background, id, this.#holder, tried, now());
+    const isPaused = tried.every(({ answer }) => !isTaken(answer));
+    await sleep(Math.max(0, GROUP_MS - (performance.now() - began)), undefined, { ref: false });
+    return !isPaused;
+  }
+
+  async #deliver(webhook: WebhookColumns, delivery: DeliveryColumns): Promise<Answer> {
+    const answer = await this.#send(webhook, idFromBytes(delivery.id), this.#messageOf(delivery));
+    if (isTaken(answer)) this.counts.delivered += 1;
+    else this.counts.failed += 1;
+    return answer;
+  }
+
+  /** The body by the Standard Webhooks specification: the same at each attempt. */
+  #messageOf(delivery: DeliveryColumns): object {
+    const timestamp = timeFromDb(delivery.happened_at);
+    if (delivery.type === TEST_TYPE) return { type: 'webhook.test', timestamp, data: {} };
+    const event = storedEventOf({ ...delivery, id: delivery.event_id });
+    return { type: event.type, timestamp, data: this.#options.view(event) };
+  }
+
+  /** Asks an endpoint whether it wants events: it has to repeat a random text. So no stranger can be flooded. */
+  async #challenge(webhook: WebhookColumns): Promise<void> {
+    const { now } = this.#options;
+    const challenge = randomBytes(24).toString('base64url');
+    const message = { type: 'webhook.challenge', timestamp: now().toISOString(), data: { challenge } };
+    const answer = await this.#send(webhook, newId(now()), message);
+    const isAnswered = isTaken(answer) && challengeIn(answer.body) === challenge;
+    await storeChallenge(this.#db.background, webhook.id, this.#holder, { isAnswered, answer }, now());
+  }
+
+  #send({ url, secret, old_secret: old, old_secret_until: until }: WebhookColumns, id: string, message: object) {
+    const { now, policy } = this.#options;
+    const body = JSON.stringify(message);
+    const time = now();
+    const secrets = old !== null && until !== null && until > timeToDb(time) ? [secret, old] : [secret];
+    return send({ url, headers: signedHeaders(id, time, body, secrets), body }, policy);
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    if (this.#isStopped) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+  }
+}

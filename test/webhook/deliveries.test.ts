@@ -1,0 +1,307 @@
+/**
+ * @engines all
+ * @tier fast
+ */
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
+import { systemActor } from '../../src/audit/log.ts';
+import { timeToDb } from '../../src/db/values.ts';
+import { WebhookSender } from '../../src/webhook/sender.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  listDeliveries,
+  listWebhooks,
+  MAX_WEBHOOKS,
+  type NewWebhook,
+  pauseWebhook,
+  redeliver,
+  resumeWebhook,
+  rotateSecret,
+  testWebhook,
+} from '../../src/webhook/service.ts';
+import { sweepDeliveries } from '../../src/webhook/store.ts';
+import { type Output, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { until } from '../harness/until.ts';
+
+interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  message: { type: string; data: Output<'event.list'>['items'][number] & { challenge?: string } };
+}
+
+/** An endpoint, which answers the challenge, and all else as it is told. */
+class Endpoint {
+  readonly received: Received[] = [];
+  /** The status for a message, by its path and how many came before. */
+  answer: (received: Received, before: number) => number = () => 204;
+  answersChallenges = true;
+  headers: Record<string, string> = {};
+  #server!: Server;
+
+  async listen(): Promise<void> {
+    this.#server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const message = JSON.parse(body) as Received['message'];
+        const one: Received = { path: request.url ?? '', headers: request.headers, body, message };
+        if (message.type === 'webhook.challenge') {
+          response.end(JSON.stringify({ challenge: this.answersChallenges ? message.data.challenge : 'another' }));
+          return;
+        }
+        const before = this.received.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']);
+        this.received.push(one);
+        response.writeHead(this.answer(one, before.length), this.headers).end('noted');
+      });
+    });
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+let app: TestApp;
+let endpoint: Endpoint;
+let user: TestUser;
+let now = new Date();
+const by = systemActor();
+const senders: WebhookSender[] = [];
+const policy = () => ({ allowed: ['127.0.0.0/8'], ports: [endpoint.port], allowsHttp: true });
+
+beforeAll(async () => {
+  app = await startApp();
+  app.context.lifecycle.relay.start();
+});
+beforeEach(async () => {
+  now = new Date();
+  endpoint = new Endpoint();
+  await endpoint.listen();
+  user = await app.aUser();
+  await app.context.lifecycle.relay.moveNow();
+});
+afterEach(async () => {
+  for (const sender of senders.splice(0)) await sender.close();
+  for (const { id } of await listWebhooks(app.context.db)) await deleteWebhook(app.context.db, id, by);
+  endpoint.close();
+});
+afterAll(() => app.stop());
+
+const start = (): WebhookSender => {
+  const { db, log, protection } = app.context;
+  const view = (event: { type: string; recordId: string; position: number }) => ({
+    type: event.type,
+    position: event.position,
+    record: { id: event.recordId },
+  });
+  const sender = new WebhookSender(db, { log, pause: protection.maintenance, now: () => now, policy: policy(), view });
+  senders.push(sender);
+  sender.start();
+  return sender;
+};
+
+const create = (more: Partial<NewWebhook> & { path?: string } = {}) => {
+  const { path = '/hook', ...wanted } = more;
+  const url = `http://127.0.0.1:${endpoint.port}${path}`;
+  return createWebhook(app.context.db, { userId: user.id, url, ...wanted }, policy(), by);
+};
+
+const stateOf = async (id: string) => (await listWebhooks(app.context.db)).find((one) => one.id === id)!;
+const untilActive = (id: string): Promise<void> => until(async () => (await stateOf(id)).state === 'active');
+
+/** A webhook that gets events. */
+const active = async (more: Parameters<typeof create>[0] = {}): Promise<{ id: string; secret: string }> => {
+  if (senders.length === 0) start();
+  const made = await create(more);
+  await untilActive(made.id);
+  return made;
+};
+
+describe('a webhook', () => {
+  test('gets events once its endpoint has answered the challenge, signed and in order', async () => {
+    const { id, secret } = await active({ types: ['image.created', 'image.updated'] });
+    await app.aGame({}, user);
+    const post = await app.anImagePost({}, user);
+    for (const title of ['a', 'b', 'c']) await app.call('image.update', { id: post.id, title }, user.key);
+    await until(() => endpoint.received.length === 4);
+    const types = endpoint.received.map(({ message }) => message.type);
+    expect(types).toEqual(['image.created', 'image.updated', 'image.updated', 'image.updated']);
+    for (const { headers, body, message } of endpoint.received) {
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual(message);
+      expect(message.data.record.id).toBe(post.id);
+      expect(headers['content-type']).toBe('application/json');
+    }
+    const positions = endpoint.received.map(({ message }) => message.data.position);
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+    await until(async () => (await listDeliveries(app.context.db, id)).every(({ state }) => state === 'delivered'));
+    const delivered = await listDeliveries(app.context.db, id);
+    expect(delivered).toHaveLength(4);
+    expect(delivered[0]).toMatchObject({ type: 'image.updated', attempts: 1, status: 204, recordId: post.id });
+  });
+
+  test('gets nothing from an endpoint that does not answer the challenge', async () => {
+    endpoint.answersChallenges = false;
+    start();
+    const { id } = await create();
+    await until(async () => (await stateOf(id)).reason !== null);
+    await app.aGame({}, user);
+    expect(await stateOf(id)).toMatchObject({
+      state: 'pending',
+      reason: 'It did not answer the challenge. It answered 200.',
+    });
+    expect(endpoint.received).toEqual([]);
+  });
+
+  test('is tried again under the same id; of one record nothing overtakes, others go on', async () => {
+    const { id } = await active();
+    const [first, second] = [await app.anImagePost({}, user), await app.anImagePost({}, user)];
+    await until(() => endpoint.received.length === 2);
+    endpoint.answer = ({ message }, before) => (message.data.record.id === first.id && before < 2 ? 500 : 200);
+    await app.call('image.update', { id: first.id, title: 'first' }, user.key);
+    await app.call('image.update', { id: first.id, title: 'then' }, user.key);
+    await app.call('image.update', { id: second.id, title: 'other' }, user.key);
+    const of = (recordId: string): string[] =>
+      endpoint.received
+        .filter(({ message }) => message.type === 'image.updated' && message.data.record.id === recordId)
+        .map(({ headers }) => String(headers['webhook-id']));
+    await until(() => of(second.id).length === 1 && of(first.id).length === 1);
+    const [failing] = (await listDeliveries(app.context.db, id)).filter(
+      ({ attempts, state }) => attempts === 1 && state === 'waiting',
+    );
+    expect(failing).toMatchObject({ status: 500, answer: 'noted', recordId: first.id });
+    expect((await stateOf(id)).failingSince).toBeNull();
+    now = new Date(now.getTime() + 10_000);
+    await until(() => of(first.id).length === 2);
+    now = new Date(now.getTime() + 600_000);
+    await until(() => of(first.id).length >= 4);
+    const ids = of(first.id);
+    expect([new Set(ids.slice(0, 3)).size, new Set(ids).size]).toEqual([1, 2]);
+  });
+
+  test('that hangs delays no other one', async () => {
+    endpoint.answer = ({ path }) => (path === '/slow' ? 500 : 200);
+    const [slow, quick] = [await active({ path: '/slow' }), await active({ path: '/quick' })];
+    await app.aGame({}, user);
+    await until(() => endpoint.received.some(({ path }) => path === '/quick'));
+    expect((await listDeliveries(app.context.db, slow.id)).map(({ state }) => state)).toEqual(['waiting']);
+    await until(async () =>
+      (await listDeliveries(app.context.db, quick.id)).every(({ state }) => state === 'delivered'),
+    );
+  });
+
+  test('that says it is gone gets no more, until it is resumed', async () => {
+    const { id } = await active();
+    endpoint.answer = () => 410;
+    await app.aGame({}, user);
+    await until(async () => (await stateOf(id)).state === 'disabled');
+    expect((await stateOf(id)).reason).toBe('It answered 410: it is gone.');
+    await app.aGame({}, user);
+    expect(endpoint.received).toHaveLength(1);
+    endpoint.answer = () => 200;
+    await resumeWebhook(app.context.db, id, by);
+    await until(() => endpoint.received.length === 2);
+  });
+
+  test('that is dead for days is paused, and its owner sees why', async () => {
+    const { id } = await active();
+    endpoint.answer = () => 503;
+    await app.aGame({}, user);
+    for (let attempt = 1; attempt < 10; attempt += 1) {
+      await until(() => endpoint.received.length >= attempt);
+      await until(async () => (await listDeliveries(app.context.db, id))[0]?.attempts === attempt);
+      now = new Date(now.getTime() + 30 * 3_600_000);
+    }
+    await until(async () => (await stateOf(id)).state === 'paused');
+    expect((await stateOf(id)).reason).toBe('Nothing was delivered for three days. It answered 503.');
+    expect(endpoint.received).toHaveLength(10);
+    expect((await listDeliveries(app.context.db, id, { state: 'failed' }))[0]).toMatchObject({ attempts: 10 });
+  });
+
+  test('waits while it is paused or its user is suspended, and then gets all of it', async () => {
+    const { db } = app.context;
+    const { id } = await active();
+    await pauseWebhook(db, id, 'for a test', by);
+    await app.aGame({}, user);
+    const other = await app.aUser();
+    await suspendUser(db, user.id, by, { hide: false });
+    await resumeWebhook(db, id, by);
+    await app.aGame({}, other);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(endpoint.received).toEqual([]);
+    await unsuspendUser(db, user.id, by);
+    await until(() => endpoint.received.length === 3);
+    expect(endpoint.received.map(({ message }) => message.type)).toEqual([
+      'game.created',
+      'user.created',
+      'game.created',
+    ]);
+  });
+
+  test('is tested, delivered to again, and signed by both secrets for a day', async () => {
+    const { db } = app.context;
+    const { id, secret } = await active();
+    const deliveryId = await testWebhook(db, id, by);
+    await until(() => endpoint.received.length === 1);
+    expect(endpoint.received[0]?.message).toEqual({ type: 'webhook.test', timestamp: expect.any(String), data: {} });
+    const next = await rotateSecret(db, id, by);
+    await until(async () => (await listDeliveries(db, id))[0]?.state === 'delivered');
+    await redeliver(db, deliveryId, by);
+    await until(() => endpoint.received.length === 2);
+    const { headers, body } = endpoint.received[1]!;
+    expect(headers['webhook-id']).toBe(deliveryId);
+    for (const one of [secret, next]) new Webhook(one).verify(body, headers as Record<string, string>);
+    now = new Date(now.getTime() + 25 * 3_600_000);
+    await until(async () => (await listDeliveries(db, id))[0]?.state === 'delivered');
+    await redeliver(db, deliveryId, by);
+    now = new Date(now.getTime() + 1000);
+    await until(() => endpoint.received.length === 3);
+    expect(String(endpoint.received[2]?.headers['webhook-signature']).split(' ')).toHaveLength(1);
+  });
+
+  test('gets each event from one of several processes', async () => {
+    for (let n = 0; n < 4; n += 1) start();
+    await active();
+    const { items } = await app.call(
+      'game.batchCreate',
+      { games: Array.from({ length: 60 }, () => ({ title: 'a' })) },
+      user.key,
+    );
+    await until(() => endpoint.received.length >= items.length);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const ids = endpoint.received.map(({ headers }) => headers['webhook-id']);
+    expect([ids.length, new Set(ids).size]).toEqual([items.length, items.length]);
+  });
+
+  test('has a limit, a user and an address that may be called', async () => {
+    const { db } = app.context;
+    await expect(create({ userId: 'nobody' })).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' });
+    const url = 'http://169.254.169.254/latest';
+    await expect(createWebhook(db, { userId: user.id, url }, policy(), by)).rejects.toThrow('its port must be');
+    for (let n = 0; n < MAX_WEBHOOKS; n += 1) await create();
+    await expect(create()).rejects.toThrow('20 webhooks at most');
+    await deleteUser(db, user.id, by);
+    expect(await listWebhooks(db)).toEqual([]);
+  });
+
+  test('has its old deliveries removed', async () => {
+    const { db } = app.context;
+    const { id } = await active();
+    await app.aGame({}, user);
+    await until(async () => (await listDeliveries(db, id))[0]?.state === 'delivered');
+    expect(await sweepDeliveries(db, new Date(), 30)).toBe(false);
+    expect(await listDeliveries(db, id)).toHaveLength(1);
+    await db.transaction((tx) => tx.execute('UPDATE webhook_deliveries SET happened_at = ?', [timeToDb(new Date(0))]));
+    expect(await sweepDeliveries(db, new Date(), 30)).toBe(false);
+    expect(await listDeliveries(db, id)).toEqual([]);
+  });
+});
