@@ -21,4 +21,7 @@ export const pascalCase = (name: string): string =>
   name.replaceAll(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 /** `getById` → `get_by_id`, `game.created` → `game_created` */
 export const snakeCase = (name: string): string =>
-  name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, '_$&').replaceAll(/[^A-Za-z0-9]+/g, '_').toLowerCase();
+  name
+    .replaceAll(/(?<=[a-z0-9])[A-Z]/g, '_$&')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toLowerCase();

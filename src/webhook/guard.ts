@@ -21,7 +21,7 @@ type Address = ReturnType<typeof ipaddr.parse>;
 const isIn = (address: Address, networks: readonly string[]): boolean =>
   networks.some((network) => {
     const [base, bits] = ipaddr.parseCIDR(network);
-    return base.kind() === address.kind() && address.match(base as never, bits);
+    return base.kind() === address.kind() && address.match(base, bits);
   });
 
 /** All addresses of IPv6 that are assigned to networks: RFC 4291, section 2.4. */

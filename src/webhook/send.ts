@@ -57,6 +57,12 @@ const read = async (response: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).subarray(0, ANSWER_BYTES).toString('utf8');
 };
 
+const answerIn = async (response: IncomingMessage): Promise<Answer> => {
+  const { statusCode: status, headers } = response;
+  const body = await read(response);
+  return { status, text: shortened(body), body, retryAfter: secondsOf(headers['retry-after']) };
+};
+
 /**
  * Sends a message by POST, to the very address that was checked. It follows no redirect, sends no cookie, and takes 10 s and 64 KiB
  * of an answer at most. Never rejects.
@@ -85,13 +91,9 @@ export const send = async ({ url: text, headers, body }: Message, policy: Webhoo
       });
       request.once('error', reject);
       request.once('response', (response) => {
-        const { statusCode: status, headers: given } = response;
-        read(response)
-          .then((answer) => {
-            request.destroy();
-            resolve({ status, text: shortened(answer), body: answer, retryAfter: secondsOf(given['retry-after']) });
-          })
-          .catch(reject);
+        void answerIn(response)
+          .then(resolve, reject)
+          .finally(() => request.destroy());
       });
       request.end(body);
     });

@@ -129,8 +129,18 @@ export const pullEvents = (
         tx,
         insertion,
         events.map(({ position, id: eventId, type, record_id: recordId, slug, actor_id: actorId, happened_at: at }) => [
-          ...[storedIdToBytes(newId(now)), id, position, eventId, type, recordId, slug, actorId, at],
-          ...['waiting', 0, timeToDb(now)],
+          storedIdToBytes(newId(now)),
+          id,
+          position,
+          eventId,
+          type,
+          recordId,
+          slug,
+          actorId,
+          at,
+          'waiting',
+          0,
+          timeToDb(now),
         ]),
       );
       await tx.execute('UPDATE webhooks SET position = ?, position_id = ? WHERE id = ?', [end.position, end.id, id]);

@@ -2,7 +2,13 @@
  * @engines all
  * @tier fast
  */
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -41,24 +47,26 @@ class Endpoint {
   /** The status for a message, by its path and how many came before. */
   answer: (received: Received, before: number) => number = () => 204;
   answersChallenges = true;
-  headers: Record<string, string> = {};
   #server!: Server;
 
   async listen(): Promise<void> {
     this.#server = createServer((request, response) => {
-      void text(request).then((body) => {
-        const message = JSON.parse(body) as Received['message'];
-        const one: Received = { path: request.url ?? '', headers: request.headers, body, message };
-        if (message.type === 'webhook.challenge') {
-          response.end(JSON.stringify({ challenge: this.answersChallenges ? message.data.challenge : 'another' }));
-          return;
-        }
-        const before = this.received.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']);
-        this.received.push(one);
-        response.writeHead(this.answer(one, before.length), this.headers).end('noted');
-      });
+      void this.#take(request, response);
     });
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
+    const message = JSON.parse(body) as Received['message'];
+    const one: Received = { path: request.url ?? '', headers: request.headers, body, message };
+    if (message.type === 'webhook.challenge') {
+      response.end(JSON.stringify({ challenge: this.answersChallenges ? message.data.challenge : 'another' }));
+      return;
+    }
+    const before = this.received.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']);
+    this.received.push(one);
+    response.writeHead(this.answer(one, before.length)).end('noted');
   }
 
   get port(): number {
@@ -175,7 +183,7 @@ describe('a webhook', () => {
         .filter(({ message }) => message.type === 'image.updated' && message.data.record.id === recordId)
         .map(({ headers }) => String(headers['webhook-id']));
     await until(() => of(second.id).length === 1 && of(first.id).length === 1);
-    const [failing] = (await listDeliveries(app.context.db, id)).filter(
+    const failing = (await listDeliveries(app.context.db, id)).find(
       ({ attempts, state }) => attempts === 1 && state === 'waiting',
     );
     expect(failing).toMatchObject({ status: 500, answer: 'noted', recordId: first.id });

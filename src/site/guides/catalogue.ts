@@ -29,6 +29,7 @@ const GROUPS: [group: string, names: string[]][] = [
     [
       'operators',
       'moderation',
+      'webhooks',
       'erasure',
       'backup',
       'upgrading',

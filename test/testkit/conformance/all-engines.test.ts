@@ -12,6 +12,7 @@ import { generateKey } from '../../../src/auth/format.ts';
 import { startApp } from '../../harness/app/app.ts';
 
 const app = await startApp();
+app.context.lifecycle.relay.start();
 describe('verify on all engines', () => {
   afterAll(() => app.stop());
 
