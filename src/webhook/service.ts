@@ -79,7 +79,7 @@ const deliveryOf = (row: DeliveryColumns): Delivery => {
   };
 };
 
-/** What a new webhook gets, and where. */
+/** A webhook to make: its URL, and its filters. */
 export interface NewWebhook {
   userId: string;
   url: string;
