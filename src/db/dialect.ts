@@ -6,7 +6,7 @@ export interface Dialect {
   engine: Engine;
   /** Appended to a SELECT whose rows are to be locked until the transaction ends. */
   forUpdate: string;
-  /** Likewise; it leaves out rows that other transactions have locked. */
+  /** The same, without rows that are locked. */
   skipLocked: string;
   /** An INSERT that skips rows whose key exists. */
   insertIgnore: string;

@@ -183,13 +183,15 @@ describe('a webhook', () => {
         .filter(({ message }) => message.type === 'image.updated' && message.data.record.id === recordId)
         .map(({ headers }) => String(headers['webhook-id']));
     await until(() => of(second.id).length === 1 && of(first.id).length === 1);
-    const failing = (await listDeliveries(app.context.db, id)).find(
-      ({ attempts, state }) => attempts === 1 && state === 'waiting',
-    );
-    expect(failing).toMatchObject({ status: 500, answer: 'noted', recordId: first.id });
+    const failed = async (times: number) =>
+      (await listDeliveries(app.context.db, id)).find(
+        ({ attempts, state }) => attempts === times && state === 'waiting',
+      );
+    await until(async () => (await failed(1)) !== undefined);
+    expect(await failed(1)).toMatchObject({ status: 500, answer: 'noted', recordId: first.id });
     expect((await stateOf(id)).failingSince).toBeNull();
     now = new Date(now.getTime() + 10_000);
-    await until(() => of(first.id).length === 2);
+    await until(async () => (await failed(2)) !== undefined);
     now = new Date(now.getTime() + 600_000);
     await until(() => of(first.id).length >= 4);
     const ids = of(first.id);

@@ -355,7 +355,7 @@ CREATE TABLE `webhook_deliveries` (
   KEY `webhook_deliveries_due` (`webhook_id`,`state`,`next_at`),
   KEY `webhook_deliveries_record` (`webhook_id`,`record_id`,`state`,`position`),
   KEY `webhook_deliveries_swept` (`state`,`happened_at`),
-  CONSTRAINT `fk_webhook_deliveries_webhook` FOREIGN KEY (`webhook_id`) REFERENCES `webhooks` (`id`) ON DELETE CASCADE
+  CONSTRAINT `fk_webhook_deliveries_webhook` FOREIGN KEY (`webhook_id`) REFERENCES `webhooks` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;
 
 CREATE TABLE `webhooks` (
@@ -381,5 +381,5 @@ CREATE TABLE `webhooks` (
   PRIMARY KEY (`id`),
   KEY `webhooks_due` (`state`,`next_at`),
   KEY `webhooks_user` (`user_id`),
-  CONSTRAINT `fk_webhooks_user` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`) ON DELETE CASCADE
+  CONSTRAINT `fk_webhooks_user` FOREIGN KEY (`user_id`) REFERENCES `users` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin;

@@ -114,7 +114,7 @@ CREATE UNIQUE INDEX "tags_slug" ON "tags" ("slug") ;
 
 CREATE TABLE "users" ("id" blob PRIMARY KEY NOT NULL, "nickname" varchar(50) NOT NULL, "bio" text, "pronouns" varchar(50), "website" varchar(2048), "location" varchar(100), "social_links" text NOT NULL, "avatar" varchar(2048), "game_count" integer NOT NULL DEFAULT (0), "image_post_count" integer NOT NULL DEFAULT (0), "search_text" text NOT NULL, "created_at" datetime NOT NULL, "updated_at" datetime NOT NULL, suspended_at datetime, hidden_at datetime);
 
-CREATE TABLE "webhook_deliveries" ("id" blob PRIMARY KEY NOT NULL, "webhook_id" blob NOT NULL, "position" integer NOT NULL, "event_id" blob NOT NULL, "type" integer NOT NULL, "record_id" blob NOT NULL, "slug" varchar(200), "actor_id" blob, "happened_at" datetime NOT NULL, "state" varchar(10) NOT NULL, "attempts" integer NOT NULL, "next_at" datetime NOT NULL, "answered_at" datetime, "status" integer, "answer" varchar(200), CONSTRAINT "fk_webhook_deliveries_webhook" FOREIGN KEY ("webhook_id") REFERENCES "webhooks" ("id") ON DELETE CASCADE);
+CREATE TABLE "webhook_deliveries" ("id" blob PRIMARY KEY NOT NULL, "webhook_id" blob NOT NULL, "position" integer NOT NULL, "event_id" blob NOT NULL, "type" integer NOT NULL, "record_id" blob NOT NULL, "slug" varchar(200), "actor_id" blob, "happened_at" datetime NOT NULL, "state" varchar(10) NOT NULL, "attempts" integer NOT NULL, "next_at" datetime NOT NULL, "answered_at" datetime, "status" integer, "answer" varchar(200), CONSTRAINT "fk_webhook_deliveries_webhook" FOREIGN KEY ("webhook_id") REFERENCES "webhooks" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
 
 CREATE INDEX "webhook_deliveries_due" ON "webhook_deliveries" ("webhook_id", "state", "next_at") ;
 
@@ -122,7 +122,7 @@ CREATE INDEX "webhook_deliveries_record" ON "webhook_deliveries" ("webhook_id", 
 
 CREATE INDEX "webhook_deliveries_swept" ON "webhook_deliveries" ("state", "happened_at") ;
 
-CREATE TABLE "webhooks" ("id" blob PRIMARY KEY NOT NULL, "user_id" blob NOT NULL, "url" varchar(2048) NOT NULL, "secret" varchar(100) NOT NULL, "old_secret" varchar(100), "old_secret_until" datetime, "types" text, "record_id" varchar(200), "state" varchar(10) NOT NULL, "reason" varchar(300), "attempts" integer NOT NULL, "failing_since" datetime, "position" integer NOT NULL, "position_id" blob NOT NULL, "next_at" datetime NOT NULL, "lease_until" datetime NOT NULL, "holder" blob NOT NULL, "created_at" datetime NOT NULL, "updated_at" datetime NOT NULL, CONSTRAINT "fk_webhooks_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE);
+CREATE TABLE "webhooks" ("id" blob PRIMARY KEY NOT NULL, "user_id" blob NOT NULL, "url" varchar(2048) NOT NULL, "secret" varchar(100) NOT NULL, "old_secret" varchar(100), "old_secret_until" datetime, "types" text, "record_id" varchar(200), "state" varchar(10) NOT NULL, "reason" varchar(300), "attempts" integer NOT NULL, "failing_since" datetime, "position" integer NOT NULL, "position_id" blob NOT NULL, "next_at" datetime NOT NULL, "lease_until" datetime NOT NULL, "holder" blob NOT NULL, "created_at" datetime NOT NULL, "updated_at" datetime NOT NULL, CONSTRAINT "fk_webhooks_user" FOREIGN KEY ("user_id") REFERENCES "users" ("id") ON DELETE CASCADE ON UPDATE NO ACTION);
 
 CREATE INDEX "webhooks_due" ON "webhooks" ("state", "next_at") ;
 

@@ -1,0 +1,195 @@
+/**
+ * @engines sqlite server
+ * @tier fault
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { systemActor } from '../../src/audit/log.ts';
+import { timeToDb } from '../../src/db/values.ts';
+import { createWebhook, listWebhooks } from '../../src/webhook/service.ts';
+import { openClient } from '../harness/app/client.ts';
+import { createDatabase, engine } from '../harness/app/database.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { startDurableServer } from '../harness/faults/durable-server.ts';
+import { noteResult } from '../harness/faults/results.ts';
+import { startWriters } from '../harness/faults/writers.ts';
+import { freePorts } from '../harness/free-ports.mjs';
+import { aKey, withDatabase } from '../harness/http/load.ts';
+import { until } from '../harness/until.ts';
+
+// Two instances deliver to an endpoint that fails and hangs, and are killed with their database meanwhile.
+
+const KILLS = 6;
+const GAMES = 90;
+const FAILS = 0.3;
+const HANGS = 0.05;
+const PATIENCE_MS = 400_000;
+
+interface Message {
+  type: string;
+  data: { position: number; type: string; record: { id: string }; challenge?: string };
+}
+
+/** An endpoint that fails some messages and hangs at others; `taken` are those that it has answered with 2xx, in order. */
+class Endpoint {
+  readonly taken: { webhookId: string; message: Message }[] = [];
+  refused = 0;
+  unsigned = 0;
+  isSound = false;
+  secret = '';
+  #server!: Server;
+
+  async listen(): Promise<void> {
+    this.#server = createServer((request, response) => {
+      void text(request)
+        .catch(() => '')
+        .then((body) => {
+          if (body === '') return response.destroy();
+          const message = JSON.parse(body) as Message;
+          if (message.type === 'webhook.challenge') {
+            return response.end(JSON.stringify({ challenge: message.data.challenge }));
+          }
+          try {
+            new Webhook(this.secret).verify(body, request.headers as Record<string, string>);
+          } catch {
+            this.unsigned += 1;
+          }
+          const chance = this.isSound ? 1 : Math.random();
+          if (chance < HANGS) return undefined;
+          if (chance < HANGS + FAILS) {
+            this.refused += 1;
+            return response.writeHead(500).end();
+          }
+          this.taken.push({ webhookId: String(request.headers['webhook-id']), message });
+          return response.writeHead(204).end();
+        });
+    });
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+const served: (ServeProcess | undefined)[] = [];
+let endpoint: Endpoint;
+
+describe('webhooks', () => {
+  afterEach(async () => {
+    await Promise.all(served.splice(0).map((one) => one?.stop('SIGKILL')));
+    endpoint.close();
+  });
+
+  test(
+    'get each change, and nothing that did not happen, whatever is killed',
+    async () => {
+      const server = engine === 'sqlite' ? undefined : await startDurableServer();
+      const database = server ? undefined : await createDatabase();
+      const url = server?.url ?? database!.url;
+      const key = await aKey(url);
+      endpoint = new Endpoint();
+      await endpoint.listen();
+      const ports = await freePorts(2);
+      const start = async (index: number): Promise<ServeProcess> => {
+        const env = {
+          LOG_LEVEL: 'error',
+          REQUEST_TIMEOUT_MS: '5000',
+          PORT: String(ports[index]),
+          WEBHOOK_ALLOW: '127.0.0.0/8',
+          WEBHOOK_PORTS: String(endpoint.port),
+          WEBHOOK_HTTP: 'true',
+        };
+        const one = await startServe({ url, env });
+        served[index] = one;
+        return one;
+      };
+      const bases = [(await start(0)).base, (await start(1)).base];
+      const policy = { allowed: ['127.0.0.0/8'], ports: [endpoint.port], allowsHttp: true };
+      await withDatabase(url, async (db) => {
+        const [user] = await db.read<{ id: Uint8Array }>('SELECT id FROM users');
+        const userId = Buffer.from(user!.id)
+          .toString('hex')
+          .replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
+        const target = {
+          userId,
+          url: `http://127.0.0.1:${endpoint.port}/`,
+          types: ['game.created', 'game.updated'] as const,
+        };
+        endpoint.secret = (await createWebhook(db, target, policy, systemActor())).secret;
+        await until(async () => (await listWebhooks(db))[0]?.state === 'active');
+      });
+      const writers = startWriters(bases, key, { count: 4, obedient: true, restMs: 500 });
+      // As if the pauses between attempts were over.
+      let isDone = false;
+      const hastening = (async () => {
+        while (!isDone) {
+          await withDatabase(url, (db) =>
+            db.transaction(async (tx) => {
+              const now = timeToDb(new Date());
+              await tx.execute(
+                "UPDATE webhook_deliveries SET next_at = ? WHERE state = 'waiting' AND attempts < 8 AND next_at > ?",
+                [now, now],
+              );
+              await tx.execute('UPDATE webhooks SET next_at = ?', [now]);
+            }),
+          ).catch(() => undefined);
+          await sleep(1000);
+        }
+      })();
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        await writers.succeeded(Math.ceil(GAMES / KILLS));
+        if (server && kill % 3 === 2) {
+          await server.kill();
+          await sleep(300);
+          await server.start();
+        } else {
+          await served[kill % 2]?.stop('SIGKILL');
+          await start(kill % 2);
+        }
+      }
+      await writers.stop();
+      const acknowledged = new Set(writers.acknowledged.values());
+      const seen = (): Set<string> => new Set(endpoint.taken.map(({ message }) => message.data.record.id));
+      await until(() => seen().size > acknowledged.size / 2, { withinMs: PATIENCE_MS / 2 });
+      endpoint.isSound = true;
+      await until(() => [...acknowledged].every((id) => seen().has(id)), { withinMs: PATIENCE_MS / 2 });
+      await sleep(2000);
+      isDone = true;
+      await hastening;
+
+      const stored = await withDatabase(url, (db) => db.read<{ title: string }>('SELECT title FROM games'));
+      const byId = new Map(endpoint.taken.map(({ webhookId, message }) => [webhookId, message.data.record.id]));
+      const records = [...byId.values()];
+      // Without repetitions, each change once; none of what is not there.
+      expect([records.length, new Set(records).size]).toEqual([stored.length, stored.length]);
+      expect(endpoint.unsigned).toBe(0);
+      const client = openClient(bases[0]!);
+      const first = await client.call('event.list', { types: ['game.created'], limit: 1 });
+      client.close();
+      expect(first.kind === 'answered' && first.status).toBe(200);
+      noteResult({
+        fault: 'kill -9 of two instances and the database; the endpoint of a webhook fails 30 %, and hangs at 5 %',
+        rounds: KILLS,
+        load: '4 writers',
+        acknowledged: acknowledged.size,
+        lost: [...acknowledged].filter((id) => !seen().has(id)).length,
+        duplicated: records.length - new Set(records).size,
+        seen: `${endpoint.taken.length} taken of ${stored.length} changes, ${endpoint.refused} refused; by webhook-id each once`,
+      });
+      await Promise.all(served.splice(0).map((one) => one?.stop('SIGKILL')));
+      await server?.remove();
+      await database?.drop();
+    },
+    PATIENCE_MS + 120_000,
+  );
+});
