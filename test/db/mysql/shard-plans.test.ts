@@ -145,6 +145,7 @@ describe('plans on two shards', () => {
     'image.list': read('image.list', page({})),
     'user.getProfile': read('user.getProfile', () => ({ id: author.id })),
     'user.me': read('user.me', () => ({})),
+    'event.list': read('event.list', () => ({ limit: 10 })),
     'user.search': read('user.search', () => ({ query: `user ${(serial += 1)}`, limit: 10 })),
   };
   const changes = writes.map((operation): [string, Operation] => [
