@@ -1,6 +1,6 @@
 /**
  * @engines all
- * @tier fast
+ * @tier long
  */
 import {
   createServer,
@@ -16,6 +16,7 @@ import { Webhook } from 'standardwebhooks';
 import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
 import { systemActor } from '../../src/audit/log.ts';
 import { timeToDb } from '../../src/db/values.ts';
+import { send } from '../../src/webhook/send.ts';
 import { WebhookSender } from '../../src/webhook/sender.ts';
 import {
   createWebhook,
@@ -301,6 +302,19 @@ describe('a webhook', () => {
     await expect(create()).rejects.toThrow('20 webhooks at most');
     await deleteUser(db, user.id, by);
     expect(await listWebhooks(db)).toEqual([]);
+  });
+
+  test('is waited for ten seconds', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const message = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '{}' };
+    const began = performance.now();
+    const answer = await send(message, { ...policy(), ports: [port] });
+    silent.closeAllConnections();
+    silent.close();
+    expect(answer).toMatchObject({ status: undefined, text: 'It did not answer within 10 seconds.' });
+    expect(performance.now() - began).toBeLessThan(12_000);
   });
 
   test('has its old deliveries removed', async () => {

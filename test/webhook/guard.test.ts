@@ -120,7 +120,6 @@ describe('a message to an endpoint', () => {
       if (request.url === '/redirect') response.writeHead(302, { Location: '/elsewhere' }).end();
       else if (request.url === '/large') response.end('x'.repeat(1_000_000));
       else if (request.url === '/busy') response.writeHead(503, { 'Retry-After': '120' }).end('busy\n\u0000<b>now</b>');
-      else if (request.url === '/silent') request.socket.pause();
       else response.writeHead(204).end();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -162,13 +161,6 @@ describe('a message to an endpoint', () => {
     expect([large.text.length, large.body.length]).toEqual([200, 65_536]);
     expect(await to('/busy')).toMatchObject({ status: 503, text: 'busy <b>now</b>', retryAfter: 120 });
   });
-
-  test('waits for ten seconds at most', async () => {
-    const began = performance.now();
-    const answer = await to('/silent');
-    expect(answer).toMatchObject({ status: undefined, text: 'It did not answer within 10 seconds.' });
-    expect(performance.now() - began).toBeLessThan(12_000);
-  }, 20_000);
 
   test('is signed as the libraries of Standard Webhooks verify it, by both secrets while one is replaced', () => {
     const [secret, old] = [newSecret(), newSecret()];
