@@ -325,7 +325,8 @@ describe('users erase', () => {
       { of: 'image', id: made.theirPost.id, type: 'dislike' },
     ]);
     expect(exported['keys']).toMatchObject([{ name: text('key'), uses: expect.any(Array) }]);
-    expect(written).not.toMatch(/hash/i);
+    expect(exported['webhooks']).toMatchObject([{ url: url('hook'), state: 'active' }]);
+    expect(written).not.toMatch(/hash|whsec/i);
     const actions = exported['auditEntries']!.map((entry) => (entry as { action: string }).action);
     for (const action of ['users create', 'keys create', 'users rename', 'games hide', 'games delete']) {
       expect(actions).toContain(action);

@@ -18,6 +18,7 @@ import { readUser } from '../../user/service.ts';
 import { readHiddenOf } from '../moderation/hidden/read.ts';
 import { type ExportedColumns, type FullUserColumns, gameLine, imageLine, userLine } from '../transfer/views.ts';
 import { entriesAbout, onlyAbout } from './audit.ts';
+import { listWebhooks } from '../../webhook/service.ts';
 
 const FORMAT = 'content-gateway-user';
 const VERSION = 1;
@@ -136,6 +137,11 @@ async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<obje
   }
 }
 
+/** The webhooks of a user; their secrets stay in the database. */
+async function* webhooksOf(db: Database, id: string): AsyncGenerator<object[]> {
+  yield (await listWebhooks(db, id)).map(({ userId: _, ...webhook }) => webhook);
+}
+
 /** The audit entries about a user, without the operators' names and what the entries tell of others. */
 async function* auditOf(db: Database, userId: string): AsyncGenerator<object[]> {
   for await (const entries of entriesAbout(db, userId)) {
@@ -165,8 +171,8 @@ async function* listText(name: string, parts: AsyncIterable<readonly object[]>):
 }
 
 /**
- * All that is stored about a user as the text of one JSON object, part by part: profile, records, favorites, reactions, keys
- * and audit entries. @throws AppError USER_NOT_FOUND, before the first part
+ * All that is stored about a user as the text of one JSON object, part by part: profile, records, favorites, reactions, keys,
+ * webhooks and audit entries. @throws AppError USER_NOT_FOUND, before the first part
  */
 export async function* exportUser(db: Database, id: string, now = new Date()): AsyncGenerator<string> {
   await readUser(db, id);
@@ -183,6 +189,7 @@ export async function* exportUser(db: Database, id: string, now = new Date()): A
   yield* listText('favorites', favoritesOf(db, key));
   yield* listText('reactions', reactionsOf(db, key));
   yield* listText('keys', keysOf(db, id, now));
+  yield* listText('webhooks', webhooksOf(db, id));
   yield* listText('auditEntries', auditOf(db, id));
   yield '}\n';
 }
