@@ -81,7 +81,7 @@ const told = (streams: readonly Buffer[]): string[] => {
   });
   return requests.map((request) =>
     request
-      .replaceAll(/"cursor":"([\w-]{20,})"/g, nameOf('cursor'))
+      .replaceAll(/"(?:after|cursor)":"([\w-]{20,})"/g, nameOf('cursor'))
       .replaceAll(/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})/g, nameOf('id')),
   );
 };
