@@ -40,7 +40,6 @@ import { WebhookSender } from '../webhook/sender.ts';
 import { sweepDeliveries } from '../webhook/store.ts';
 import { profileReads } from '../user/reads.ts';
 
-const HOUR_MS = 3_600_000;
 /** The default time limit for storing buffered changes. */
 const CLOSE_MS = 10_000;
 
@@ -145,7 +144,7 @@ export const openContext = async (
         now,
         pause: maintenance,
         // No other process writes into a space of the sandbox.
-        pollMs: config.sandbox ? HOUR_MS : undefined,
+        isAlone: config.sandbox,
         onMoved: () => {
           tails.poke();
           sender.poke();

@@ -65,9 +65,8 @@ const readInTime = async (workload: WorkloadPool, hashes: readonly Buffer[]): Pr
 /** Verifies keys. It caches a key for half a second. */
 export class KeyVerifier {
   readonly #now: () => Date;
-  readonly #known: LRUCache<string, Promise<KnownKey | undefined>>;
-  /** Keys that were found recently. These may be looked up from any address, whatever wrong keys come from there. */
-  readonly #right = new LRUCache<string, true>({ max: REMEMBERED_KEYS });
+  #knownMade: LRUCache<string, Promise<KnownKey | undefined>> | undefined;
+  #rightMade: LRUCache<string, true> | undefined;
   readonly #keys: BatchLoader<Buffer, KnownKey | undefined>;
   /** The times of last uses that are not stored yet. */
   readonly uses: WriteBuffer<Date>;
@@ -76,7 +75,6 @@ export class KeyVerifier {
 
   constructor(db: Database, log: Logger, now: () => Date, pause?: WritePause) {
     this.#now = now;
-    this.#known = new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS });
     this.#keys = new BatchLoader({
       run: (hashes) => readInTime(db.keys, hashes),
       note: db.observer?.coalesced('keys'),
@@ -116,6 +114,16 @@ export class KeyVerifier {
   /** Stores the times of last uses, as far as the deadline allows. */
   close(deadline: Deadline): Promise<void> {
     return this.uses.close(deadline);
+  }
+
+  // Both are made when a key first comes: they take milliseconds, and each space of a sandbox has its own.
+  get #known(): LRUCache<string, Promise<KnownKey | undefined>> {
+    return (this.#knownMade ??= new LRUCache({ max: REMEMBERED_KEYS, ttl: REMEMBER_MS }));
+  }
+
+  /** Keys that were found recently. These may be looked up from any address, whatever wrong keys come from there. */
+  get #right(): LRUCache<string, true> {
+    return (this.#rightMade ??= new LRUCache({ max: REMEMBERED_KEYS }));
   }
 
   #find(hash: Buffer, lookUp: KeyLookUp | undefined): Promise<KnownKey | undefined> {

@@ -12,6 +12,8 @@ import { type RecordedEvent, slugKey } from './record.ts';
 const GATHER_MS = 100;
 /** How often the holder of the lease looks for events of other processes. */
 const POLL_MS = 100;
+/** How often it does, where there are no other processes. */
+const ALONE_MS = 3_600_000;
 /** How often the others look whether events are moved. */
 const WATCH_MS = 1000;
 /** After this time without a move, another relay takes the lease. */
@@ -74,8 +76,8 @@ interface RelayOptions {
   /** While it is on, events wait. */
   pause: WritePause;
   now: () => Date;
-  /** How often the holder of the lease looks for events of other processes. */
-  pollMs?: number | undefined;
+  /** Whether no other process writes into the database: then it waits until this one has recorded events. */
+  isAlone?: boolean | undefined;
   /** Called when events were moved. */
   onMoved?: () => void;
 }
@@ -113,7 +115,7 @@ export class EventRelay {
   start(): void {
     if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
     this.#db.events.onRecorded = () => this.#notify();
-    this.#running ??= this.#run();
+    if (!this.#options.isAlone) this.#running ??= this.#run();
   }
 
   /** Moves all events that wait, reactions included, with or without the lease. Returns how many. */
@@ -136,6 +138,7 @@ export class EventRelay {
 
   #notify(): void {
     this.#isNotified = true;
+    this.#running ??= this.#run();
     if (this.#isPolling) this.#wake?.();
   }
 
@@ -166,7 +169,7 @@ export class EventRelay {
     const withReactions = performance.now() - this.#reactionsAt >= REACTIONS_MS && (await this.#hasReactions());
     if (this.#isHolder && oldest === null && !withReactions) {
       this.#isPolling = true;
-      return this.#options.pollMs ?? POLL_MS;
+      return this.#options.isAlone ? ALONE_MS : POLL_MS;
     }
     const { isAll } = await this.#move({ withReactions, isForced: !this.#isHolder });
     this.#isHolder = !this.#isReplaced;

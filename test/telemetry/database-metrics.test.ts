@@ -108,7 +108,8 @@ describe('database metrics', () => {
       await Promise.all([app.context.auth.keys.flush(), app.context.routers.game.views.buffer.flush()]);
       const run = () => app.context.db.transaction((tx) => tx.read('SELECT 1'));
       const waits = () => rises('database_wait_seconds_count', ['pool'], run);
-      expect(await rises('database_statement_duration_seconds_count', ['pool'], waits)).toEqual({ [WRITER]: 2 });
+      // Other pools serve what looks for events meanwhile.
+      expect(await rises('database_statement_duration_seconds_count', ['pool'], waits)).toMatchObject({ [WRITER]: 2 });
       expect(await waits()).toEqual({ [WRITER]: 1 });
       const connections = sumsBy(await look(), 'database_connections', 'pool', 'state');
       expect(connections).toMatchObject({ [`${WRITER} idle`]: expect.any(Number) });

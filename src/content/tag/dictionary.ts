@@ -57,7 +57,7 @@ export class TagDictionary implements TagNames {
   readonly #names: LRUCache<number, TagName>;
   /** How often a name was known. */
   readonly lookUps = { hits: 0, misses: 0 };
-  readonly #counted = new LRUCache<string, KnownTag>({ max: COUNTED_TAGS, ttl: COUNT_BELIEVED_MS });
+  #made: LRUCache<string, KnownTag> | undefined;
 
   /** A name that changed is shown as it is after `believedMs` at the latest. */
   constructor(db: Database, believedMs = NAME_BELIEVED_MS) {
@@ -69,6 +69,11 @@ export class TagDictionary implements TagNames {
       ttl: believedMs - ttlResolution,
       ttlResolution,
     });
+  }
+
+  /** Made when it is first needed: it takes milliseconds, and each space of a sandbox has its own. */
+  get #counted(): LRUCache<string, KnownTag> {
+    return (this.#made ??= new LRUCache({ max: COUNTED_TAGS, ttl: COUNT_BELIEVED_MS }));
   }
 
   /** The tags of each list of ids, in its order. The lists are as records hold them: `3,1,2`. */

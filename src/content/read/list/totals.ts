@@ -59,11 +59,16 @@ export const asTotal = (filter: ListFilter, n: number): Total =>
 export class Totals {
   readonly #dialect: Dialect;
   readonly #kind: ContentKind;
-  readonly #counted = new LRUCache<string, Counted>({ max: REMEMBERED });
+  #made: LRUCache<string, Counted> | undefined;
 
   constructor(dialect: Dialect, kind: ContentKind) {
     this.#dialect = dialect;
     this.#kind = kind;
+  }
+
+  /** Made when it is first needed: it takes milliseconds, and each space of a sandbox has its own. */
+  get #counted(): LRUCache<string, Counted> {
+    return (this.#made ??= new LRUCache({ max: REMEMBERED }));
   }
 
   /** The number of matches. `counter` is the name of the counter of all, or of the type. */
