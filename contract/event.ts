@@ -25,7 +25,7 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-const Type = z.enum(eventTypes).meta({
+export const EventType = z.enum(eventTypes).meta({
   id: 'EventType',
   description:
     'The kind of a change. A record that is hidden is `deleted`, and one that is shown again is `created`. `reactionsChanged` tells of likes, dislikes and favorites, once a second for each record at most.',
@@ -47,7 +47,7 @@ const Event = z
   .object({
     id: z.string().describe('The id of the event, by which a program knows one that it has seen'),
     position: z.int().min(1).describe('The place in the order of all events; positions have no gaps'),
-    type: Type,
+    type: EventType,
     record: EventRecord,
     actorId: z
       .string()
@@ -74,7 +74,7 @@ const members = {
   after: text(1, lengths.cursor)
     .optional()
     .describe('The `nextCursor` of an earlier reply. Filters may differ from those it was made with'),
-  types: z.array(Type).min(1).max(eventTypes.length).optional().describe('Only events of these types'),
+  types: z.array(EventType).min(1).max(eventTypes.length).optional().describe('Only events of these types'),
   recordId: Id.optional().describe('Only events of this record; of a tag, by its slug'),
   include: EventInclusion.optional().describe('Adds to each event the record as it is now'),
 };

@@ -124,6 +124,29 @@ export const exampleUpdate = {
   at: published.updatedAt,
 };
 
+/** A webhook, and something that was delivered to it. */
+export const exampleWebhook = {
+  id: '019a3c5f-06a0-73a3-a4a7-f29415b6f70a',
+  url: 'https://hooks.example.com/content',
+  types: ['game.created' as const, 'game.deleted' as const],
+  recordId: null,
+  state: 'active' as const,
+  reason: null,
+  failingSince: null,
+  ...published,
+};
+export const exampleDelivery = {
+  id: '019a3c5f-17b0-74b4-b5b8-03a526c7080b',
+  type: 'game.created',
+  recordId: exampleGameSummary.id,
+  state: 'delivered' as const,
+  attempts: 1,
+  nextAt: null,
+  answeredAt: published.createdAt,
+  status: 200,
+  answer: 'OK',
+};
+
 /** The viewer of a record that its caller has just made. */
 export const untouchedViewer = { favorited: false, reaction: null };
 

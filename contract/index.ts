@@ -4,9 +4,10 @@ import { game } from './game.ts';
 import { image } from './image.ts';
 import { type Procedure, proceduresOf } from './procedure.ts';
 import { user } from './user.ts';
+import { webhook } from './webhook.ts';
 
 // Built before `c.router`: helpers called inside it lose `strictStatusCodes`.
-const routes = { game, image, user, event };
+const routes = { game, image, user, event, webhook };
 
 /** The whole API. The server, the document, the SDKs and the contract tests are derived from it. */
 export const contract = initContract().router(routes, { strictStatusCodes: true });
@@ -33,4 +34,5 @@ export {
   scopes,
   type SentOf,
 } from './procedure.ts';
+export { type DeliveryState, deliveryStates, webhookMessage, type WebhookState, webhookStates } from './webhook.ts';
 export { kindOf } from './zod-messages.ts';

@@ -38,6 +38,13 @@ export const MAX_BATCH_RECORDS = 100;
 /** Calls in a batch of tRPC's: they run side by side, and one request is not to take all connections for long. */
 export const MAX_BATCH_CALLS = 20;
 
+/** Webhooks of a user: one for each thing that a site does with events. */
+export const MAX_WEBHOOKS = 20;
+/** Deliveries per page: a screen or two of a list that is read by people. */
+export const MAX_DELIVERIES = 100;
+/** Hours for which the old secret of a webhook signs as well: a deployment is rolled out by then. */
+export const ROTATION_HOURS = 24;
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 /**

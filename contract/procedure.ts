@@ -11,7 +11,7 @@ import {
 import { BATCH_BODY_LIMIT, READ_BODY_LIMIT, WRITE_BODY_LIMIT } from './limits.ts';
 
 /** The scopes a key can hold; none implies another. */
-export const scopes = ['content:write', 'user:read', 'user:write'] as const;
+export const scopes = ['content:write', 'user:read', 'user:write', 'webhook:write'] as const;
 export type Scope = (typeof scopes)[number];
 
 /** The permitted callers: all, or holders of a key with this scope. */
@@ -20,7 +20,7 @@ export type Access = 'public' | Scope;
 /** A `read` changes nothing but view counts. */
 export type Effect = 'read' | 'write';
 
-/** A procedure as its block in `game.ts`, `image.ts` or `user.ts` describes it. */
+/** A procedure as its block in `game.ts`, `image.ts` and so on describes it. */
 interface Spec<
   I extends z.ZodType,
   O extends z.ZodType,

@@ -15,6 +15,7 @@ import {
   MAX_HEADERS,
   MAX_ISSUES,
   MAX_PAGE_DEPTH,
+  MAX_WEBHOOKS,
   READ_BODY_LIMIT,
   REQUEST_SECONDS,
   WRITE_BODY_LIMIT,
@@ -63,6 +64,7 @@ const badRequest = { status: 400, code: 'BAD_REQUEST', number: -32600, retry: 'a
 const unauthorized = { status: 401, code: 'UNAUTHORIZED', number: -32001, retry: 'after-fixing' } as const;
 const forbidden = { status: 403, code: 'FORBIDDEN', number: -32003 } as const;
 const notFound = { status: 404, code: 'NOT_FOUND', number: -32004 } as const;
+const unprocessable = { status: 422, code: 'UNPROCESSABLE_CONTENT', number: -32022 } as const;
 const tooLarge = { status: 413, code: 'PAYLOAD_TOO_LARGE', number: -32013, retry: 'after-fixing' } as const;
 const tooMany = { status: 429, code: 'TOO_MANY_REQUESTS', number: -32029, retry: 'after-retry-after' } as const;
 const unavailable = { status: 503, code: 'SERVICE_UNAVAILABLE', number: -32603 } as const;
@@ -211,6 +213,50 @@ export const errors = {
     fix: 'Copy ids unchanged from a reply: from `user.search`, `user.me` or the `author` of a record. If the id used to work, treat the user as gone.',
     retry: 'no',
   },
+  WEBHOOK_NOT_FOUND: {
+    ...notFound,
+    message: 'You have no webhook with this id.',
+    hint: '`webhook.list` lists the ids of your webhooks.',
+    cause:
+      'No webhook has this id, or it belongs to another user than the one whose key came with the request: it was mistyped, or the webhook was deleted.',
+    fix: 'Copy ids unchanged from a reply of `webhook.list`. If the id used to work, treat the webhook as gone.',
+    retry: 'no',
+  },
+  DELIVERY_NOT_FOUND: {
+    ...notFound,
+    message: 'None of your webhooks has a delivery with this id.',
+    hint: '`webhook.deliveries` lists the ids of deliveries.',
+    cause:
+      'No delivery has this id: it was mistyped, its webhook was deleted, or it was over for longer than events are kept.',
+    fix: 'Copy ids unchanged from a reply of `webhook.deliveries`. If the delivery is no longer kept, read the record that it told of.',
+    retry: 'no',
+  },
+  WEBHOOK_URL_FORBIDDEN: {
+    ...badRequest,
+    message: 'A webhook may not have this URL.',
+    hint: 'Use an https URL at a public address, on port 443 or 8443, without a user and a password.',
+    cause:
+      'The URL does not begin with `https://`, has another port than those that the operator allows, or leads to a private, loopback, link-local or reserved address.',
+    fix: '`data.hint` says what is wrong. To try a webhook on your own machine, use the sandbox, or a tunnel with a public address.',
+  },
+  WEBHOOK_LIMIT: {
+    ...unprocessable,
+    message: `A user has ${MAX_WEBHOOKS} webhooks at most.`,
+    hint: 'Nothing was stored. Delete one that you no longer need, or send more types of events to one.',
+    cause: `The user of the key has ${MAX_WEBHOOKS} webhooks already.`,
+    fix: 'Look at `webhook.list` for those that you no longer need. One webhook without filters gets all events.',
+    retry: 'after-fixing',
+    shouldRetry: false,
+  },
+  WEBHOOK_NOT_ACTIVE: {
+    ...unprocessable,
+    message: 'This webhook is not active.',
+    hint: 'Nothing was sent. `webhook.list` shows its state, and why.',
+    cause: 'The webhook is paused or disabled, or its endpoint has not answered the challenge yet.',
+    fix: 'See to it that the endpoint answers the challenge. One that is paused or disabled goes on with `webhook.update` and `"state": "active"`.',
+    retry: 'after-fixing',
+    shouldRetry: false,
+  },
   PROCEDURE_NOT_FOUND: {
     ...notFound,
     message: 'There is no such procedure.',
@@ -302,9 +348,7 @@ export const errors = {
     shouldRetry: true,
   },
   IDEMPOTENCY_MISMATCH: {
-    status: 422,
-    code: 'UNPROCESSABLE_CONTENT',
-    number: -32022,
+    ...unprocessable,
     message: 'The `Idempotency-Key` was used before, with another input.',
     hint: `Nothing was stored by this call. Send a new \`Idempotency-Key\` for another input; a used one is kept for ${IDEMPOTENCY_HOURS} hours.`,
     cause: `This API key has called this operation with the same \`Idempotency-Key\` within the last ${IDEMPOTENCY_HOURS} hours, and with another input. Leaving out a member and sending its default count as different inputs.`,
@@ -313,9 +357,7 @@ export const errors = {
     shouldRetry: false,
   },
   IDEMPOTENCY_GONE: {
-    status: 422,
-    code: 'UNPROCESSABLE_CONTENT',
-    number: -32022,
+    ...unprocessable,
     message: 'What this call published before has been removed since.',
     hint: 'Nothing was stored by this call. Do not publish the same again: it was taken down, or deleted.',
     cause: `This API key has made this call with the same \`Idempotency-Key\` within the last ${IDEMPOTENCY_HOURS} hours. Of what it published then, at least one record is gone: the operator of the service has hidden or deleted it.`,

@@ -18,6 +18,9 @@ interface Versioned {
 /** A stricter pattern may close a security hole: it needs no major version, but an entry in the changelog. */
 const PATTERN_OF_INPUT = 'request-property-pattern-changed';
 const SECURITY = '### Security';
+/** A new scope reaches only callers whose keys are issued with it: it needs no major version, but an entry in the changelog. */
+const VALUE_OF_REPLY = 'response-property-enum-value-added';
+const SCOPES = '/apiKey/scopes/items/';
 
 const majorOf = ({ info }: Versioned): number => Number.parseInt(info.version, 10);
 
@@ -51,10 +54,13 @@ const isToldAsSecurity = (change: Change, entries: string): boolean => {
   return change.id === PATTERN_OF_INPUT && isNamed(subjectOf(change) ?? '', told);
 };
 
+const isToldAsScope = ({ id, text }: Change, entries: string): boolean =>
+  id === VALUE_OF_REPLY && text.includes(SCOPES) && isNamed('scope', entries);
+
 const breaking = (changes: readonly Change[], released: Versioned, current: Versioned, entries: string): string[] => {
   if (majorOf(current) > majorOf(released)) return [];
   return changes
-    .filter((change) => change.level > 1 && !isToldAsSecurity(change, entries))
+    .filter((change) => change.level > 1 && !isToldAsSecurity(change, entries) && !isToldAsScope(change, entries))
     .map((change) => `breaks callers, which only a new major version may: ${describe(change)}`);
 };
 

@@ -7,6 +7,7 @@ export const tagDescriptions: Record<keyof Contract, string> = {
   image: 'Publish, list, read and change image posts; favorite and react to them.',
   user: 'Read and search users, and change your own profile.',
   event: 'Follow the changes of games, image posts, users and tags.',
+  webhook: 'Have changes sent to a URL of yours.',
 };
 
 /** The head of the document: what a caller must know of every operation, in Markdown. */

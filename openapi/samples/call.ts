@@ -153,16 +153,17 @@ class Schemas {
   }
 }
 
-/** The first member that says something to a reader: neither an id, nor perhaps null, nor made of parts. */
+/** The first member that says something to a reader: neither perhaps null, nor made of parts, nor an id unless it is all there is. */
 const tellingMember = (schemas: Schemas, { properties = {} }: Schema): string => {
-  const found = Object.entries(properties).find(
-    ([name, schema]) =>
-      !/^id$|Id$/.test(name) &&
-      !isNullable(schema) &&
-      ['string', 'integer', 'boolean'].includes(String(schemas.resolve(schema).type)),
-  );
+  const plain = Object.entries(properties)
+    .filter(
+      ([, schema]) =>
+        !isNullable(schema) && ['string', 'integer', 'boolean'].includes(String(schemas.resolve(schema).type)),
+    )
+    .map(([name]) => name);
+  const found = plain.find((name) => !/^id$|Id$/.test(name)) ?? plain[0];
   if (found === undefined) throw new Error('An output has nothing that a sample could print');
-  return found[0];
+  return found;
 };
 
 /** `Game` is a `game`, `ImagePost` a `post`; what only wraps others a `page` or a `result`. */

@@ -36,6 +36,7 @@ import { SearchIndex } from '../search/search-index.ts';
 import type { Observer } from '../telemetry/hooks.ts';
 import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
+import type { send } from '../webhook/send.ts';
 import { WebhookSender } from '../webhook/sender.ts';
 import { sweepDeliveries } from '../webhook/store.ts';
 import { profileReads } from '../user/reads.ts';
@@ -65,12 +66,16 @@ export interface Context extends RpcContext {
   };
 }
 
-/** Connects to the database and creates what lives as long as the service. @throws AppError DATABASE_UNAVAILABLE */
+/**
+ * Connects to the database and creates what lives as long as the service. `deliver` answers the messages of webhooks in place of
+ * their endpoints. @throws AppError DATABASE_UNAVAILABLE
+ */
 export const openContext = async (
   config: Config,
   log: Logger,
   now = () => new Date(),
   observer?: Observer,
+  deliver?: typeof send,
 ): Promise<Context> => {
   const db = await Database.open(config.databaseUrl, schema, {
     statementMs: config.requestTimeoutMs,
@@ -92,7 +97,15 @@ export const openContext = async (
     toggles: new Toggles(db, writes, now),
     quotaOf: (caller) => limits && quotaOf(caller, now()),
   };
-  const sender = new WebhookSender(db, { log, pause: maintenance, now, policy: config.webhooks, view: eventView });
+  const sender = new WebhookSender(db, {
+    log,
+    pause: maintenance,
+    now,
+    policy: config.webhooks,
+    view: eventView,
+    deliver,
+    isAlone: config.sandbox,
+  });
   const events = eventReads(db);
   const tails = new EventTails({ db: db.background, isOn: config.recordsEvents, now, log, events, view: eventView });
   return {
@@ -119,6 +132,7 @@ export const openContext = async (
       },
       user: { db, now, profiles: profileReads(db), search, writes },
       event: { db, now, events },
+      webhook: { db, now, writes, policy: config.webhooks, onWork: sender.poke },
     },
     observer,
     tails,
@@ -172,7 +186,7 @@ export const startBackgroundWork = async ({ db, config, now, log, lifecycle }: C
 };
 
 /** The counts of the service's own parts, for its metrics. */
-export const metricSources = ({ db, auth, protection, routers, tails }: Context): MetricSources => ({
+export const metricSources = ({ db, auth, protection, routers, tails, lifecycle }: Context): MetricSources => ({
   engine: db.dialect.engine,
   database: new DatabaseFigures(db),
   redis: protection.limits?.redis,
@@ -184,6 +198,7 @@ export const metricSources = ({ db, auth, protection, routers, tails }: Context)
     key_uses: auth.uses.buffer,
   },
   tails,
+  deliveries: lifecycle.sender.counts,
   lookUps: { keys: auth.keys.lookUps, tags: routers.game.tags.lookUps },
 });
 

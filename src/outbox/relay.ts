@@ -178,7 +178,7 @@ export class EventRelay {
 
   /** Whether the lease is free, or its holder moves nothing. */
   #mayTake(holder: Bytes, oldest: number | null): boolean {
-    if (isNobody(holder)) return true;
+    if (isNobody(holder) || this.#options.isAlone) return true;
     const now = performance.now();
     if (oldest !== this.#stuck.seq) this.#stuck = { seq: oldest, since: now };
     return oldest !== null && now - this.#stuck.since >= LEASE_MS;

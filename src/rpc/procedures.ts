@@ -4,6 +4,7 @@ import { gameHandlers } from '../game/handlers.ts';
 import { imageHandlers } from '../image/handlers.ts';
 import type { Call, Handlers } from '../procedure.ts';
 import { userHandlers } from '../user/handlers.ts';
+import { webhookHandlers } from '../webhook/handlers.ts';
 
 type AllHandlers = { [Name in keyof Contract]: Handlers<Contract[Name]> };
 
@@ -13,6 +14,7 @@ export interface Routers {
   image: Parameters<typeof imageHandlers>[0];
   user: Parameters<typeof userHandlers>[0];
   event: Parameters<typeof eventHandlers>[0];
+  webhook: Parameters<typeof webhookHandlers>[0];
 }
 
 /** A procedure as it is served. */
@@ -30,6 +32,7 @@ export const servedProcedures = (c: Routers): Procedures => {
     image: imageHandlers(c.image),
     user: userHandlers(c.user),
     event: eventHandlers(c.event),
+    webhook: webhookHandlers(c.webhook),
   };
   return new Map(
     procedures.map((procedure) => {

@@ -1,15 +1,9 @@
 import { EntitySchema } from 'typeorm';
+import type { DeliveryState, WebhookState } from '../../contract/index.ts';
 import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
 import type { Bytes } from '../db/values.ts';
 import type { EventColumns } from '../outbox/entity.ts';
-
-/**
- * `pending`: it has not answered the challenge yet. `active`: it gets events. `paused`: by the operator, or since it is dead.
- * `disabled`: it said that it is gone, or never answered the challenge.
- */
-export type WebhookState = 'pending' | 'active' | 'paused' | 'disabled';
-export type DeliveryState = 'waiting' | 'delivered' | 'failed';
 
 /** The columns of a webhook, as the drivers return them. */
 export interface WebhookColumns {

@@ -42,6 +42,10 @@ interface SenderOptions {
   policy: WebhookPolicy;
   /** An event on the wire. */
   view: (event: StoredEvent) => object;
+  /** Answers messages in place of endpoints (default: they are sent). */
+  deliver?: typeof send | undefined;
+  /** Whether no other process uses the database: then it looks for nothing until this one has something to deliver. */
+  isAlone?: boolean | undefined;
 }
 
 const challengeIn = (body: string): unknown => {
@@ -64,6 +68,7 @@ export class WebhookSender {
   readonly counts = { delivered: 0, failed: 0 };
   readonly #serving = new Set<Promise<void>>();
   #running: Promise<void> | undefined;
+  #isStarted = false;
   #isStopped = false;
   #wake: (() => void) | undefined;
 
@@ -76,11 +81,15 @@ export class WebhookSender {
   /** Delivers until it is closed, unless there are no events. */
   start(): void {
     if (!this.#db.events.isOn || this.#options.pause.isPermanent) return;
-    this.#running ??= this.#run();
+    this.#isStarted = true;
+    if (!this.#options.isAlone) this.#running ??= this.#run();
   }
 
-  /** Looks for events now. */
-  readonly poke = (): void => this.#wake?.();
+  /** Looks for events now, if it was started. */
+  readonly poke = (): void => {
+    if (this.#isStarted) this.#running ??= this.#run();
+    this.#wake?.();
+  };
 
   /** Stops when the attempts under way have ended. Never rejects. */
   async close(): Promise<void> {
@@ -187,11 +196,11 @@ export class WebhookSender {
   }
 
   #send({ url, secret, old_secret: old, old_secret_until: until }: WebhookColumns, id: string, message: object) {
-    const { now, policy } = this.#options;
+    const { now, policy, deliver = send } = this.#options;
     const body = JSON.stringify(message);
     const time = now();
     const secrets = old !== null && until !== null && until > timeToDb(time) ? [secret, old] : [secret];
-    return send({ url, headers: signedHeaders(id, time, body, secrets), body }, policy);
+    return deliver({ url, headers: signedHeaders(id, time, body, secrets), body }, policy);
   }
 
   async #sleep(ms: number): Promise<void> {

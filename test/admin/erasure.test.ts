@@ -20,7 +20,7 @@ import { Database } from '../../src/db/database.ts';
 import { sqliteFile } from '../../src/db/address.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { storedIdToBytes } from '../../src/db/values.ts';
-import { createWebhook } from '../../src/webhook/service.ts';
+import { createWebhook } from '../../src/webhook/webhooks.ts';
 import { pullEvents } from '../../src/webhook/store.ts';
 import { createUser } from '../../src/user/service.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
@@ -230,7 +230,8 @@ const live = async (fan: TestUser) => {
   await ran('games', 'delete', more[1]!.id, '--yes');
   // Where events and deliveries of webhooks hold texts.
   const policy = { allowed: [], ports: [443], allowsHttp: false };
-  const webhook = await createWebhook(db, { userId: id, url: url('hook'), recordId: `${NEEDLE}-tag` }, policy, by);
+  const wanted = { userId: id, url: url('hook'), recordId: `${NEEDLE}-tag` };
+  const webhook = await db.transaction((tx) => createWebhook(tx, wanted, policy, by));
   await app.context.lifecycle.relay.moveNow();
   await db.transaction(async (tx) => {
     await tx.execute(

@@ -18,6 +18,7 @@ declare global {
 
 interface Schema {
   type?: string;
+  enum?: string[];
   pattern?: string;
   additionalProperties: Schema;
   maxLength?: number;
@@ -61,6 +62,15 @@ describe('compatibility check', () => {
   const refused = (...texts: string[]) => ({
     status: 1,
     stderr: expect.stringMatching(new RegExp(texts.map((text) => text.replaceAll('.', String.raw`\.`)).join('[^]*'))),
+  });
+
+  const addScope = (scope: string) => (document: Document) => {
+    schemaOf(document, 'Scope').enum?.push(scope);
+  };
+
+  test('a new scope needs an entry in the changelog, no major version', () => {
+    expect(check(addScope('shelf:read'), '## Unreleased\n\n- Of keys: nothing.')).toEqual(refused('shelf:read'));
+    expect(check(addScope('shelf:read'), '## Unreleased\n\n- A new scope: `scopes`.')).toEqual(passed);
   });
 
   const removeMember = (document: Document): void => {

@@ -10,7 +10,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { systemActor } from '../../src/audit/log.ts';
 import { timeToDb } from '../../src/db/values.ts';
-import { createWebhook, listWebhooks } from '../../src/webhook/service.ts';
+import { createWebhook, listWebhooks } from '../../src/webhook/webhooks.ts';
 import { openClient } from '../harness/app/client.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
@@ -86,7 +86,7 @@ let endpoint: Endpoint;
 
 describe('webhooks', () => {
   afterEach(async () => {
-    await Promise.all(served.splice(0).map((one) => one?.stop('SIGKILL')));
+    for (const one of served.splice(0)) await one?.stop('SIGKILL');
     endpoint.close();
   });
 
@@ -123,9 +123,10 @@ describe('webhooks', () => {
         const target = {
           userId,
           url: `http://127.0.0.1:${endpoint.port}/`,
-          types: ['game.created', 'game.updated'] as const,
+          types: ['game.created' as const, 'game.updated' as const],
         };
-        endpoint.secret = (await createWebhook(db, target, policy, systemActor())).secret;
+        const made = await db.transaction((tx) => createWebhook(tx, target, policy, systemActor()));
+        endpoint.secret = made.secret;
         await until(async () => (await listWebhooks(db))[0]?.state === 'active');
       });
       const writers = startWriters(bases, key, { count: 4, obedient: true, restMs: 500 });
@@ -186,7 +187,7 @@ describe('webhooks', () => {
         duplicated: records.length - new Set(records).size,
         seen: `${endpoint.taken.length} taken of ${stored.length} changes, ${endpoint.refused} refused; by webhook-id each once`,
       });
-      await Promise.all(served.splice(0).map((one) => one?.stop('SIGKILL')));
+      for (const one of served.splice(0)) await one?.stop('SIGKILL');
       await server?.remove();
       await database?.drop();
     },

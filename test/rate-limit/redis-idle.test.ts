@@ -58,7 +58,13 @@ describe('a Redis that no call needs for several times the silence of a connecti
   test('is given up when it is frozen, once, and taken back', async () => {
     const idle = await open();
     const metrics = new Metrics();
-    const none = { policies: [], buffers: {}, tails: { size: 0 }, lookUps: {} };
+    const none = {
+      policies: [],
+      buffers: {},
+      tails: { size: 0 },
+      deliveries: { delivered: 0, failed: 0 },
+      lookUps: {},
+    };
     metrics.addSources({ engine: 'sqlite', database: { latest: {} }, redis: idle, ...none });
     const measured = async (): Promise<number[]> =>
       samplesOf(await metrics.text()).flatMap(({ name, value }) => (name.includes('_redis_') ? [value] : []));

@@ -18,7 +18,7 @@ import { readUser } from '../../user/service.ts';
 import { readHiddenOf } from '../moderation/hidden/read.ts';
 import { type ExportedColumns, type FullUserColumns, gameLine, imageLine, userLine } from '../transfer/views.ts';
 import { entriesAbout, onlyAbout } from './audit.ts';
-import { listWebhooks } from '../../webhook/service.ts';
+import { listOwnWebhooks } from '../../webhook/webhooks.ts';
 
 const FORMAT = 'content-gateway-user';
 const VERSION = 1;
@@ -139,7 +139,7 @@ async function* keysOf(db: Database, id: string, now: Date): AsyncGenerator<obje
 
 /** The webhooks of a user; their secrets stay in the database. */
 async function* webhooksOf(db: Database, id: string): AsyncGenerator<object[]> {
-  yield (await listWebhooks(db, id)).map(({ userId: _, ...webhook }) => webhook);
+  yield await listOwnWebhooks(db, id);
 }
 
 /** The audit entries about a user, without the operators' names and what the entries tell of others. */

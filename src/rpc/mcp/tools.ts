@@ -32,6 +32,10 @@ const annotationsOf = ({ effect, name }: Procedure): Annotations => {
   return { openWorldHint: false };
 };
 
+/** Procedures that are no tools: secrets, which replies about webhooks hold, are not for models. */
+const isTool = ({ access }: Pick<Procedure, 'access'>): boolean => access !== 'webhook:write';
+const callable = procedures.filter(isTool);
+
 const inputOf = ({ route }: Procedure): z.ZodType => (route.body as z.ZodObject<{ json: z.ZodType }>).shape.json;
 
 /** The schema of the envelope `result.data.json`. */
@@ -49,7 +53,7 @@ const toolOf = (procedure: Procedure): Tool => ({
   annotations: annotationsOf(procedure),
 });
 
-const ids: ReadonlyMap<string, string> = new Map(procedures.map((procedure) => [nameOf(procedure), procedure.id]));
+const ids: ReadonlyMap<string, string> = new Map(callable.map((procedure) => [nameOf(procedure), procedure.id]));
 
 /** The id of the procedure that is called by this tool, if there is one. */
 export const idOf = (tool: string): string | undefined => ids.get(tool);
@@ -60,7 +64,7 @@ const lists = new Map<string, Tool[]>();
 /** The tools that a caller with these scopes may use, in the order of the contract. */
 export const toolsFor = (scopes: readonly Scope[]): Tool[] => {
   const mayCall = ({ access }: Procedure): boolean => access === 'public' || scopes.includes(access);
-  const allowed = procedures.filter(mayCall);
+  const allowed = callable.filter(mayCall);
   const key = allowed.map(({ id }) => id).join();
   const known = lists.get(key) ?? allowed.map(toolOf);
   lists.set(key, known);
@@ -70,7 +74,7 @@ export const toolsFor = (scopes: readonly Scope[]): Tool[] => {
 /** The largest body that any tool of a caller with these scopes takes, in bytes. */
 export const bodyLimitFor = (scopes: readonly Scope[]): number =>
   Math.max(
-    ...procedures
+    ...callable
       .filter(({ access }) => access === 'public' || scopes.includes(access))
       .map(({ bodyLimit }) => bodyLimit),
   );

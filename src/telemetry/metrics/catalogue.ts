@@ -191,6 +191,11 @@ export const catalogue = {
     help: 'Open tails of events.',
     labels: [],
   },
+  webhook_attempts_total: {
+    type: 'counter',
+    help: 'Messages sent to webhooks, by whether their endpoints took them.',
+    labels: ['outcome'],
+  },
   cache_lookups_total: {
     type: 'counter',
     help: 'Cache lookups, by hit or miss.',

@@ -40,6 +40,8 @@ export interface MetricSources {
   buffers: Readonly<Record<string, BufferedChanges>>;
   /** The tails of events. */
   tails: { readonly size: number };
+  /** Attempts to deliver to webhooks. */
+  deliveries: { delivered: number; failed: number };
   /** Look-ups in caches. */
   lookUps: Readonly<Record<string, { hits: number; misses: number }>>;
 }
@@ -66,7 +68,7 @@ export class Metrics {
   }
 
   /** Exposes the counts of the service's own parts. */
-  addSources({ engine, database, redis, policies, buffers: named, tails, lookUps }: MetricSources): void {
+  addSources({ engine, database, redis, policies, buffers: named, tails, deliveries, lookUps }: MetricSources): void {
     const registry = this.#registry;
     gauge(registry, 'build_info', (set) => set(1, version, build, process.version, engine));
     this.#addDatabase(database);
@@ -74,6 +76,9 @@ export class Metrics {
     for (const { name } of policies) this.#limited.at(name);
 
     gauge(registry, 'event_tails', (set) => set(tails.size));
+    this.#read('webhook_attempts_total', (set) => {
+      for (const [outcome, n] of Object.entries(deliveries)) set(n, outcome);
+    });
     const buffers = Object.entries(named);
     gauge(registry, 'buffered_changes', (set) => {
       for (const [name, { size }] of buffers) set(size, name);

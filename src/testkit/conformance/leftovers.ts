@@ -15,8 +15,11 @@ const idsOf = (output: unknown): string[] => {
 };
 
 /** How many records a run made, by the replies that say so. */
-export const recordsMade = ({ client, operations }: VerifySession): number => {
-  const publishers = operations.filter(({ name }) => name === 'create' || name === 'batchCreate').map(({ id }) => id);
+export const recordsMade = ({ client, operations, lists }: VerifySession): number => {
+  const routers = new Set(lists.map(({ router }) => router));
+  const publishers = operations
+    .filter(({ name, router }) => routers.has(router) && (name === 'create' || name === 'batchCreate'))
+    .map(({ id }) => id);
   const made = client.replies.filter(({ subject, status }) => publishers.includes(subject) && status === 200);
   return new Set(made.flatMap(({ json }) => idsOf(valueAt(json, OUTPUT)))).size;
 };

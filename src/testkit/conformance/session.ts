@@ -7,6 +7,7 @@ import { Mismatch, Skip } from './findings/finding.ts';
 import type { Operation } from './contract/operation.ts';
 import type { ClientDocument } from './document/client-document.ts';
 import type { SeededRandom } from './seed.ts';
+import { OwnWebhooks } from './webhooks.ts';
 
 /** A reply that is as the contract says, and the output in it. */
 export interface CallAnswer<T> {
@@ -67,6 +68,8 @@ export class VerifySession {
   readonly clientDocument: ClientDocument | undefined;
   readonly #records = new Map<string, Promise<Content>>();
   #isOccupied = false;
+  /** The webhooks that the run makes. */
+  readonly webhooks = new OwnWebhooks(this);
   readonly #samples = new Map<string, Promise<RecordSummary[]>>();
 
   constructor({ operations, client, caller, chance, document, clientDocument, readOnly }: SessionParts) {
@@ -256,11 +259,17 @@ export class VerifySession {
   async input(operation: Operation): Promise<CallInput> {
     const { example, idMember, notFound, effect } = operation;
     const marked = this.marked(example.input);
-    if (idMember !== undefined && notFound) return { ...marked, [idMember]: await this.#idOf(notFound) };
+    if (idMember !== undefined && notFound) return { ...marked, [idMember]: await this.#idOf(operation, notFound) };
     const isOfCaller = effect === 'write' && !this.sibling(operation, 'create');
     if (!isOfCaller) return marked;
     const me = await this.me();
     return Object.fromEntries(Object.keys(marked).map((name) => [name, me[name as keyof CurrentUser]]));
+  }
+
+  /** The id of a thing that nothing else in the run uses, for an operation that takes one. @throws Skip */
+  async ownId(operation: Operation, title?: string): Promise<string> {
+    if (this.webhooks.has(operation)) return this.webhooks.idFor(operation);
+    return (await this.publish(operation, title === undefined ? {} : { title })).id;
   }
 
   #publisher(operation: Operation, name: string): Operation {
@@ -292,8 +301,9 @@ export class VerifySession {
     return [...[...places].flatMap((place) => from[place] ?? []), ...(own ? [own as RecordSummary] : [])];
   }
 
-  /** The id of a record, or of a user, as its absence is called. @throws Skip */
-  async #idOf(notFound: Reason): Promise<string> {
+  /** The id of a record, of a user or of a webhook, as its absence is called. @throws Skip */
+  async #idOf(operation: Operation, notFound: Reason): Promise<string> {
+    if (this.webhooks.has(operation)) return this.webhooks.idFor(operation);
     const listed = this.lists;
     const owner = this.operations.find(({ reasons }) => reasons.includes(notFound));
     const list = listed.find(({ router }) => router === owner?.router);

@@ -105,6 +105,8 @@ const make = async (check: Check, session: VerifySession): Promise<CheckResult> 
     return end({ outcome: 'passed', findings: [] });
   } catch (error) {
     return end(outcomeOf(error));
+  } finally {
+    await session.webhooks.tidy();
   }
 };
 
@@ -133,6 +135,7 @@ export const verify = async (
   const caller = { key, unknownKey, scopes: held };
   const session = new VerifySession({ operations, client, chance, document, clientDocument, caller, readOnly });
   await demandUnusedSeed(session);
+  await session.webhooks.tidy();
 
   const checks = planChecks(session, only);
   const results = await withProgress(checks.length, async (advance) => {

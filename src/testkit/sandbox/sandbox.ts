@@ -1,13 +1,16 @@
 import { V7Generator } from 'uuidv7';
-import { exampleGame, exampleUser } from '../../../contract/examples.ts';
+import { exampleDelivery, exampleGame, exampleUser, exampleWebhook } from '../../../contract/examples.ts';
 import { scopes, type Scope } from '../../../contract/index.ts';
 import { publish } from '../../content/write/publisher.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { updateRow } from '../../db/sql/update.ts';
-import { firstIdBytes } from '../../db/values.ts';
+import { insertValues } from '../../db/sql/insert.ts';
+import { firstIdBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
+import type { EventColumns } from '../../outbox/entity.ts';
+import { readFeed } from '../../outbox/feed.ts';
 import { imageKind } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import type { ApiKeyRow } from '../../auth/entity.ts';
@@ -16,6 +19,9 @@ import { insertKey } from '../../auth/service.ts';
 import { Random } from '../seed/random.ts';
 import { seed } from '../seed/service.ts';
 import { insertUser } from '../../user/service.ts';
+import { insertWebhook } from '../../webhook/webhooks.ts';
+import { newSecret } from '../../webhook/signature.ts';
+import { changeState, deliveryInsertion } from '../../webhook/store.ts';
 import { insertDemo } from './records.ts';
 
 const HOUR_MS = 3_600_000;
@@ -47,7 +53,7 @@ const knownKey = (
   more: Pick<Partial<SandboxKey>, 'user' | 'ended'> = {},
 ): SandboxKey => ({ key: keyOfWord(word), name, scopes: granted, user: exampleUser, ...more });
 
-/** The keys of the sandbox: of the user `demo` one for each set of scopes and two that have ended, of `guest` two. */
+/** The keys of the sandbox: of the user `demo` one for all scopes, one for each, some for two, and two that have ended; of `guest` two. */
 export const sandboxKeys: readonly SandboxKey[] = [
   knownKey('sandboxAll', 'all scopes'),
   knownKey('sandboxContentWrite', 'content:write', ['content:write']),
@@ -60,6 +66,7 @@ export const sandboxKeys: readonly SandboxKey[] = [
   knownKey('sandboxRevoked', 'revoked', scopes, { ended: 'revoked' }),
   knownKey('sandboxGuestAll', 'guest, all scopes', scopes, { user: sandboxGuest }),
   knownKey('sandboxGuestUserRead', 'guest, user:read', ['user:read'], { user: sandboxGuest }),
+  knownKey('sandboxWebhookWrite', 'webhook:write', ['webhook:write']),
 ];
 
 /** The contents of the sandbox besides the records of `demo` and `guest`. `until` dates the ids. */
@@ -126,4 +133,54 @@ export const fillSandbox = async (db: Database, reference: Date): Promise<void> 
     await insertKeys(tx, reference);
   });
   await seed(db, { ...content, dated }, () => undefined);
+};
+
+/** Inserts the webhook that the contract's examples talk about, with a delivery. Its endpoint is a scripted one. */
+export const insertSandboxWebhook = async (db: Database, reference: Date): Promise<void> => {
+  const published = datedBefore(reference)(new Date(exampleWebhook.createdAt));
+  await db.transaction(async (tx) => {
+    const { last_position: position, last_id: positionId } = await readFeed(tx);
+    const { id, url, types, recordId, reason } = exampleWebhook;
+    const key = storedIdToBytes(id);
+    await insertWebhook(tx, {
+      id,
+      userId: exampleUser.id,
+      url,
+      secret: newSecret(),
+      types,
+      recordId,
+      position,
+      positionId,
+      now: published,
+    });
+    await changeState(tx, key, exampleWebhook.state, reason, published);
+    const delivery = storedIdToBytes(exampleDelivery.id);
+    const time = timeToDb(published);
+    const [event] = await tx.read<EventColumns>('SELECT * FROM events WHERE record_id = ? ORDER BY position LIMIT 1', [
+      storedIdToBytes(exampleGame.id),
+    ]);
+    if (!event) throw new Error('the example game has no event');
+    await insertValues(tx, deliveryInsertion, [
+      [
+        delivery,
+        key,
+        event.position,
+        event.id,
+        event.type,
+        event.record_id,
+        event.slug,
+        event.actor_id,
+        time,
+        exampleDelivery.state,
+        exampleDelivery.attempts,
+        time,
+      ],
+    ]);
+    await tx.execute('UPDATE webhook_deliveries SET answered_at = ?, status = ?, answer = ? WHERE id = ?', [
+      time,
+      exampleDelivery.status,
+      exampleDelivery.answer,
+      delivery,
+    ]);
+  });
 };

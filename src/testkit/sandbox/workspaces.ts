@@ -5,7 +5,8 @@ import { AppError } from '../../errors.ts';
 import { gameKind } from '../../game/kind.ts';
 import { Snapshot } from '../../db/sqlite/files/snapshot.ts';
 import { type Catalogue, catalogueOf } from './catalogue.ts';
-import { fillSandbox, firstIdSince, referenceOf } from './sandbox.ts';
+import { scriptedEndpoints } from './endpoints.ts';
+import { fillSandbox, firstIdSince, insertSandboxWebhook, referenceOf } from './sandbox.ts';
 
 const HOUR_MS = 3_600_000;
 /** Most private spaces at a time, and how long one is kept without being used. */
@@ -50,6 +51,7 @@ const beginIn = async ({ db, lifecycle: { relay } }: Context, reference: Date): 
   await db.migrate();
   await fillSandbox(db, reference);
   await relay.moveNow();
+  await insertSandboxWebhook(db, reference);
   const catalogue = await catalogueOf(db, reference);
   return { snapshot: new Snapshot(db.dataSource), firstId: firstIdSince(reference), catalogue };
 };
@@ -197,7 +199,7 @@ export class SandboxWorkspaces implements Workspaces {
 
   async #make(): Promise<Workspace> {
     const { config, log, now, protection, observer, lifecycle } = this.#main;
-    const opened = await openContext(config, log, now);
+    const opened = await openContext(config, log, now, undefined, scriptedEndpoints());
     const { overload } = protection;
     const context: Context = {
       ...opened,
@@ -211,6 +213,7 @@ export class SandboxWorkspaces implements Workspaces {
       snapshot.fill(db.dataSource);
       context.lifecycle.indexer.start();
       context.lifecycle.relay.start();
+      context.lifecycle.sender.start();
       // Of image posts, no list asks since when.
       const reads: typeof routers.game.reads = new ContentReads(db, routers.game.tags, routers.user.search, {
         ...gameKind,

@@ -1,3 +1,4 @@
+import { scopes } from '../../../contract/index.ts';
 import { Deadline } from '../../../src/deadline.ts';
 import type { Caller } from '../../../src/auth/verifier.ts';
 import type { Call } from '../../../src/procedure.ts';
@@ -6,7 +7,7 @@ import type { Call } from '../../../src/procedure.ts';
 export const callOf = (userId: string): Call<Caller> => ({
   caller: {
     userId,
-    key: { id: userId, name: 'test', scopes: ['content:write', 'user:read', 'user:write'], expiresAt: null },
+    key: { id: userId, name: 'test', scopes: [...scopes], expiresAt: null },
   },
   address: '192.0.2.1',
   deadline: new Deadline(),

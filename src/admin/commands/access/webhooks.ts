@@ -1,23 +1,27 @@
 import { Argument, Command, Option } from 'commander';
 import { line } from '../../../../contract/text.ts';
-import { type EventType, eventTypes } from '../../../../contract/index.ts';
+import {
+  type DeliveryState,
+  deliveryStates,
+  errorOf,
+  type EventType,
+  eventTypes,
+  MAX_WEBHOOKS,
+} from '../../../../contract/index.ts';
 import { systemActor } from '../../../audit/log.ts';
 import type { Database } from '../../../db/database.ts';
-import type { DeliveryState } from '../../../webhook/entity.ts';
-import { ForbiddenTarget } from '../../../webhook/guard.ts';
+import { AppError } from '../../../errors.ts';
 import {
   createWebhook,
   deleteWebhook,
   listDeliveries,
   listWebhooks,
-  MAX_WEBHOOKS,
   pauseWebhook,
   redeliver,
   resumeWebhook,
   rotateSecret,
   testWebhook,
-  WebhookError,
-} from '../../../webhook/service.ts';
+} from '../../../webhook/webhooks.ts';
 import { readUser } from '../../../user/service.ts';
 import { lengthOf, listOf, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
@@ -26,9 +30,22 @@ import { note, print, printJsonLines, printTable } from '../shared/output.ts';
 const EXAMPLE_ID = '019a3c5e-b152-7c11-9d7f-3c8d2eaf5a31';
 const MOST_LISTED = 1000;
 const Reason = line(1, 200);
-const states: readonly DeliveryState[] = ['waiting', 'delivered', 'failed'];
 
 const idArgument = (): Argument => new Argument('<id>', 'the id of the webhook, from `webhooks list`');
+
+/** Reasons that a person at a command line can do something about. */
+const SAID: ReadonlySet<string> = new Set([
+  'WEBHOOK_NOT_FOUND',
+  'DELIVERY_NOT_FOUND',
+  'WEBHOOK_URL_FORBIDDEN',
+  'WEBHOOK_LIMIT',
+  'WEBHOOK_NOT_ACTIVE',
+  'EVENTS_OFF',
+]);
+const OPERATORS_WORDS: Partial<Record<string, string>> = {
+  WEBHOOK_NOT_FOUND: 'There is no webhook with this id: `webhooks list` shows all.',
+  DELIVERY_NOT_FOUND: 'There is no delivery with this id: `webhooks deliveries` shows those of a webhook.',
+};
 
 /** Runs `work` on the database; what it cannot do is said as the command's failure. */
 const within = (work: (db: Database) => Promise<void>): Promise<void> =>
@@ -36,8 +53,9 @@ const within = (work: (db: Database) => Promise<void>): Promise<void> =>
     try {
       await work(db);
     } catch (error) {
-      if (error instanceof WebhookError) throw new CommandError(error.message);
-      throw error;
+      if (!(error instanceof AppError) || !SAID.has(error.reason)) throw error;
+      const { reason, details } = error;
+      throw new CommandError(OPERATORS_WORDS[reason] ?? `${errorOf(reason).message} ${details.hint ?? ''}`.trim());
     }
   });
 
@@ -69,14 +87,10 @@ const create = (): Command =>
     .action(({ user, url, types, record }: CreateOptions) =>
       within(async (db) => {
         const wanted = { userId: user, url, types, recordId: record };
-        try {
-          const { id, secret } = await createWebhook(db, wanted, readSettings().webhooks, systemActor());
-          print(secret);
-          note(`Webhook ${id} waits for its endpoint to answer the challenge: ${PROGRAM} webhooks list`);
-        } catch (error) {
-          if (error instanceof ForbiddenTarget) throw new CommandError(`${url} may not be called: ${error.message}.`);
-          throw error;
-        }
+        const { webhooks: policy } = readSettings();
+        const { id, secret } = await db.transaction((tx) => createWebhook(tx, wanted, policy, systemActor()));
+        print(secret);
+        note(`Webhook ${id} waits for its endpoint to answer the challenge: ${PROGRAM} webhooks list`);
       }),
     );
 
@@ -120,7 +134,7 @@ const pause = (): Command =>
     .addHelpText('after', examples(`webhooks pause ${EXAMPLE_ID}`))
     .action((id: string, { reason }: { reason: string }) =>
       within(async (db) => {
-        await pauseWebhook(db, id, reason, systemActor());
+        await db.transaction((tx) => pauseWebhook(tx, id, reason, systemActor()));
         note(`Paused. Have it go on with: ${PROGRAM} webhooks resume ${id}`);
       }),
     );
@@ -128,12 +142,14 @@ const pause = (): Command =>
 const resume = (): Command =>
   new Command('resume')
     .summary('have a webhook go on')
-    .description('Has a paused webhook go on with the events that waited, and a disabled one with the challenge.')
+    .description(
+      'Has a webhook that is paused or disabled go on with the events that waited, once its endpoint has answered the challenge again.',
+    )
     .addArgument(idArgument())
     .addHelpText('after', examples(`webhooks resume ${EXAMPLE_ID}`))
     .action((id: string) =>
       within(async (db) => {
-        await resumeWebhook(db, id, systemActor());
+        await db.transaction((tx) => resumeWebhook(tx, id, systemActor()));
         note('Resumed.');
       }),
     );
@@ -146,7 +162,7 @@ const remove = (): Command =>
     .addHelpText('after', examples(`webhooks delete ${EXAMPLE_ID}`))
     .action((id: string) =>
       within(async (db) => {
-        await deleteWebhook(db, id, systemActor());
+        await db.transaction((tx) => deleteWebhook(tx, id, systemActor()));
         note('Deleted.');
       }),
     );
@@ -159,7 +175,8 @@ const rotate = (): Command =>
     .addHelpText('after', examples(`webhooks rotate ${EXAMPLE_ID}`))
     .action((id: string) =>
       within(async (db) => {
-        print(await rotateSecret(db, id, systemActor()));
+        const { secret } = await db.transaction((tx) => rotateSecret(tx, id, systemActor()));
+        print(secret);
         note('It is shown only this once. The old secret signs beside it for a day.');
       }),
     );
@@ -172,7 +189,7 @@ const trial = (): Command =>
     .addHelpText('after', examples(`webhooks test ${EXAMPLE_ID}`))
     .action((id: string) =>
       within(async (db) => {
-        print(await testWebhook(db, id, systemActor()));
+        print(await db.transaction((tx) => testWebhook(tx, id, systemActor())));
         note(`See what came of it: ${PROGRAM} webhooks deliveries ${id}`);
       }),
     );
@@ -184,7 +201,7 @@ const deliveries = (): Command =>
       'Lists the deliveries of a webhook, latest first, with the last answer of its endpoint. Times are in UTC.',
     )
     .addArgument(idArgument())
-    .addOption(new Option('--state <state>', 'only those in this state (default: all)').choices(states))
+    .addOption(new Option('--state <state>', 'only those in this state (default: all)').choices(deliveryStates))
     .option('--limit <n>', 'at most so many', wholeNumberUpTo(MOST_LISTED), 100)
     .option('--json', 'print one JSON object per line instead of a table')
     .addHelpText(
@@ -193,7 +210,7 @@ const deliveries = (): Command =>
     )
     .action((id: string, { state, limit, json }: { state?: DeliveryState; limit: number; json?: true }) =>
       within(async (db) => {
-        const found = await listDeliveries(db, id, { state, limit });
+        const { items: found } = await listDeliveries(db, id, { state, limit });
         if (json) printJsonLines(found);
         else
           printTable(
@@ -220,7 +237,7 @@ const again = (): Command =>
     .addHelpText('after', examples(`webhooks redeliver ${EXAMPLE_ID}`))
     .action((id: string) =>
       within(async (db) => {
-        await redeliver(db, id, systemActor());
+        await db.transaction((tx) => redeliver(tx, id, systemActor()));
         note('It is delivered within a second, if its webhook is active.');
       }),
     );

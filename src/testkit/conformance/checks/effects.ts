@@ -10,6 +10,15 @@ import { batchCreateChecks, createChecks, getByIdChecks, updateChecks } from './
 import { favoriteChecks, reactionChecks } from './write/toggles.ts';
 import { getProfileChecks, meChecks, searchChecks } from './read/users.ts';
 import { profileChecks } from './write/profile.ts';
+import {
+  createWebhookChecks,
+  deleteWebhookChecks,
+  deliveriesChecks,
+  redeliverChecks,
+  rotateSecretChecks,
+  testWebhookChecks,
+  updateWebhookChecks,
+} from './write/webhooks.ts';
 
 /** The checks of what an operation does, by its id or, where routers have it in common, by its name. */
 const effects: Record<string, (operation: Operation, session: VerifySession) => Check[]> = {
@@ -29,6 +38,14 @@ const effects: Record<string, (operation: Operation, session: VerifySession) => 
   'user.updateProfile': profileChecks,
   'user.updateAvatar': profileChecks,
   'user.search': searchChecks,
+  'webhook.create': createWebhookChecks,
+  'webhook.list': () => [],
+  'webhook.update': updateWebhookChecks,
+  'webhook.test': testWebhookChecks,
+  'webhook.rotateSecret': rotateSecretChecks,
+  'webhook.deliveries': deliveriesChecks,
+  'webhook.redeliver': redeliverChecks,
+  'webhook.delete': deleteWebhookChecks,
 };
 
 /** Checks of what an operation does, beyond the shape of what it answers. */

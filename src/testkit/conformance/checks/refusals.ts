@@ -27,6 +27,7 @@ export const unprovoked = {
   HEADERS_TOO_LARGE: 'may be answered by a proxy in front',
   REQUEST_TIMEOUT: 'may be answered by a proxy in front',
   ANSWER_TOO_LARGE: 'needs many megabytes of records',
+  WEBHOOK_LIMIT: 'needs as many webhooks as a user may have',
   IDEMPOTENCY_GONE: 'needs a record that was removed',
   EVENTS_GONE: 'needs a cursor older than the events that are kept',
   EVENTS_OFF: 'depends on the settings of the deployment',
@@ -110,7 +111,15 @@ const unknownIds = ({ chance }: VerifySession): Record<string, string> => ({
   [`an id of ${lengths.id} characters`]: '𠮷'.repeat(lengths.id),
 });
 
-const ofUnknownIds: readonly Reason[] = ['GAME_NOT_FOUND', 'IMAGE_POST_NOT_FOUND', 'USER_NOT_FOUND'];
+const ofUnknownIds: readonly Reason[] = [
+  'GAME_NOT_FOUND',
+  'IMAGE_POST_NOT_FOUND',
+  'USER_NOT_FOUND',
+  'WEBHOOK_NOT_FOUND',
+  'DELIVERY_NOT_FOUND',
+];
+/** On a port that no operator allows. */
+const FORBIDDEN_URL = 'https://hooks.example.com:1/';
 
 const notFound = (reason: Reason): Provocation =>
   refused(reason, ({ example, idMember }, session) =>
@@ -261,6 +270,16 @@ export const provocations: Record<Exclude<Reason, keyof typeof unprovoked | Serv
   GAME_NOT_FOUND: notFound('GAME_NOT_FOUND'),
   IMAGE_POST_NOT_FOUND: notFound('IMAGE_POST_NOT_FOUND'),
   USER_NOT_FOUND: notFound('USER_NOT_FOUND'),
+  WEBHOOK_NOT_FOUND: notFound('WEBHOOK_NOT_FOUND'),
+  DELIVERY_NOT_FOUND: notFound('DELIVERY_NOT_FOUND'),
+
+  WEBHOOK_URL_FORBIDDEN: refused('WEBHOOK_URL_FORBIDDEN', ({ example }) => [
+    { what: FORBIDDEN_URL, request: { body: bodyOf({ ...example.input, url: FORBIDDEN_URL }) } },
+  ]),
+
+  WEBHOOK_NOT_ACTIVE: refused('WEBHOOK_NOT_ACTIVE', (_, { webhooks }) => [
+    { what: 'a webhook that is paused', request: async () => ({ body: bodyOf({ id: await webhooks.paused() }) }) },
+  ]),
 };
 
 /**

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contract, OutputOf } from '../../../contract/index.ts';
+import type { Operation } from './contract/operation.ts';
+import type { Reply, Request } from './exchange.ts';
+import { Skip } from './findings/finding.ts';
+import { valueAt } from './values.ts';
+
+/** How a run calls the deployment. */
+interface Calls {
+  readonly operations: readonly Operation[];
+  readonly client: { readonly replies: readonly Reply[] };
+  prepare: <T>(operation: Operation, json: unknown) => Promise<T>;
+  send: (operation: Operation, request: Request) => Promise<Reply>;
+}
+
+type Listed = OutputOf<Contract['webhook']['list']>;
+type Created = OutputOf<Contract['webhook']['create']>;
+type Tested = OutputOf<Contract['webhook']['test']>;
+
+const ROUTER = 'webhook';
+const CREATE = 'webhook.create';
+/** How long an endpoint may take to answer the challenge. */
+const PATIENCE_MS = 15_000;
+const PAUSE_MS = 250;
+
+/** The webhooks that a run makes. Each is deleted when the check ends for which it was made, as a user has a few at most. */
+export class OwnWebhooks {
+  readonly #session: Calls;
+  /** How many replies have been looked through for webhooks. */
+  #seen = 0;
+  /** Why no endpoint answers, once that is known. */
+  #unreached: string | undefined;
+
+  constructor(session: Calls) {
+    this.#session = session;
+  }
+
+  /** Whether an operation takes the id of a webhook, or of something delivered to one. */
+  has({ router }: Pick<Operation, 'router'>): boolean {
+    return router === ROUTER;
+  }
+
+  /** Makes a webhook of the example's input. @throws Skip */
+  create(): Promise<Created> {
+    const create = this.#operation(CREATE);
+    return this.#session.prepare<Created>(create, create.example.input);
+  }
+
+  /** The id of a new webhook that is paused. @throws Skip */
+  async paused(): Promise<string> {
+    const { id } = await this.create();
+    await this.#session.prepare(this.#operation('webhook.update'), { id, state: 'paused' });
+    return id;
+  }
+
+  /** The id that an operation takes: of a new webhook, in the state that it needs, or of a new delivery. @throws Skip */
+  async idFor({ idMember, reasons }: Pick<Operation, 'idMember' | 'reasons'>): Promise<string> {
+    if (idMember === 'deliveryId') return (await this.delivery()).deliveryId;
+    const { id } = await this.create();
+    if (reasons.includes('WEBHOOK_NOT_ACTIVE')) await this.#untilActive(id);
+    return id;
+  }
+
+  /** A new delivery. @throws Skip */
+  async delivery(): Promise<Tested & { id: string }> {
+    const { id } = await this.create();
+    await this.#untilActive(id);
+    return { id, ...(await this.#session.prepare<Tested>(this.#operation('webhook.test'), { id })) };
+  }
+
+  /** Deletes the webhooks that were made since the last time. Never rejects. */
+  async tidy(): Promise<void> {
+    const { replies } = this.#session.client;
+    const made = replies.slice(this.#seen).filter(({ subject, status }) => subject === CREATE && status === 200);
+    const ids = new Set(made.map(({ json }) => String(valueAt(json, ['result', 'data', 'json', 'id']))));
+    for (const id of ids) {
+      const body = JSON.stringify({ json: { id } });
+      // One that its check has deleted is no longer found.
+      await this.#session.send(this.#operation('webhook.delete'), { body }).catch(() => undefined);
+    }
+    this.#seen = replies.length;
+  }
+
+  /** Waits for a webhook's endpoint to answer the challenge. @throws Skip if it does not */
+  async #untilActive(id: string): Promise<void> {
+    if (this.#unreached !== undefined) throw new Skip(this.#unreached);
+    for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(PAUSE_MS)) {
+      const { items } = await this.#session.prepare<Listed>(this.#operation('webhook.list'), {});
+      const webhook = items.find((one) => one.id === id);
+      if (webhook?.state === 'active') return;
+      if (!webhook?.reason && Date.now() < deadline) continue;
+      this.#unreached = `no endpoint answers the challenge: ${webhook?.reason ?? 'it was not asked in time'}`;
+      throw new Skip(this.#unreached);
+    }
+  }
+
+  #operation(id: string): Operation {
+    const operation = this.#session.operations.find((one) => one.id === id);
+    if (!operation) throw new Skip(`there is no ${id}`);
+    return operation;
+  }
+}
