@@ -34,5 +34,13 @@ export {
   scopes,
   type SentOf,
 } from './procedure.ts';
-export { type DeliveryState, deliveryStates, webhookMessage, type WebhookState, webhookStates } from './webhook.ts';
+export {
+  type DeliveryState,
+  deliveryStates,
+  webhookHeaders,
+  type WebhookMessage,
+  webhookMessages,
+  type WebhookState,
+  webhookStates,
+} from './webhook.ts';
 export { kindOf } from './zod-messages.ts';

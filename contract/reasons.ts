@@ -232,12 +232,14 @@ export const errors = {
     retry: 'no',
   },
   WEBHOOK_URL_FORBIDDEN: {
-    ...badRequest,
+    ...unprocessable,
     message: 'A webhook may not have this URL.',
     hint: 'Use an https URL at a public address, on port 443 or 8443, without a user and a password.',
     cause:
       'The URL does not begin with `https://`, has another port than those that the operator allows, or leads to a private, loopback, link-local or reserved address.',
     fix: '`data.hint` says what is wrong. To try a webhook on your own machine, use the sandbox, or a tunnel with a public address.',
+    retry: 'after-fixing',
+    shouldRetry: false,
   },
   WEBHOOK_LIMIT: {
     ...unprocessable,

@@ -71,22 +71,73 @@ const ofWebhook = { id: Id.describe('The id of the webhook') };
 const { id: exampleId } = exampleWebhook;
 const exampleSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=';
 
+/** A message of a type, with these data. */
+const message = <T extends z.ZodType, D extends z.ZodType>(id: string, description: string, type: T, data: D) =>
+  z
+    .object({ type, timestamp: Timestamp.describe('When it came about'), data })
+    .meta({ id, description: `${description}, as an endpoint gets it by POST.` });
+
+const challenge = 'n7mGqL2b0yq1u6cI5v3W8w';
+const { at: timestamp } = exampleEvent;
+
 /** A message that an endpoint gets, by the Standard Webhooks specification. */
-export const webhookMessage = {
-  schema: z
-    .object({
-      type: EventType,
-      timestamp: Timestamp.describe('When the event happened'),
-      data: eventTail.output,
-    })
-    .meta({ id: 'WebhookMessage', description: 'What an endpoint gets by POST: an event.' }),
-  example: { type: exampleEvent.type, timestamp: exampleEvent.at, data: exampleEvent },
-  headers: {
-    'webhook-id': 'The id of the delivery, the same at each attempt. Skip a message that you have seen.',
-    'webhook-timestamp': 'When this attempt was made, in seconds since 1970. Refuse one that is five minutes off.',
-    'webhook-signature':
-      'Signatures with a space in between, each `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`, by the secret.',
+export interface WebhookMessage {
+  summary: string;
+  description: string;
+  body: z.ZodType;
+  example: unknown;
+  /** What the endpoint has to answer, if it is more than a status. */
+  answer?: { body: z.ZodType; example: unknown };
+}
+
+/** All messages that an endpoint gets, by the names under which the document has them. */
+export const webhookMessages: Record<string, WebhookMessage> = {
+  event: {
+    summary: 'An event',
+    description:
+      'Tells of a change. Answer with any 2xx within ten seconds. Until then it is sent again, ten times in about 75 hours, and later events of the same record wait.',
+    body: message('WebhookEventMessage', 'An event', EventType, eventTail.output),
+    example: { type: exampleEvent.type, timestamp, data: exampleEvent },
   },
+  challenge: {
+    summary: 'The challenge',
+    description:
+      'Asks whether an endpoint wants events, before it gets any. Answer 200 with the text in `data.challenge`, after you have verified the signature.',
+    body: message(
+      'WebhookChallengeMessage',
+      'A challenge',
+      z.literal('webhook.challenge'),
+      z
+        .object({ challenge: z.string().describe('The text to answer') })
+        .meta({ id: 'WebhookChallengeMessageData', description: 'The text to answer.' }),
+    ),
+    example: { type: 'webhook.challenge', timestamp, data: { challenge } },
+    answer: {
+      body: z
+        .object({ challenge: z.string().describe('The text that came in `data.challenge`') })
+        .meta({ id: 'WebhookChallengeAnswer', description: 'The answer to a challenge.' }),
+      example: { challenge },
+    },
+  },
+  test: {
+    summary: 'A test',
+    description: 'Is sent when you call `webhook.test`. Answer with any 2xx.',
+    body: message(
+      'WebhookTestMessage',
+      'A test',
+      z.literal('webhook.test'),
+      z.object({}).meta({ id: 'WebhookTestMessageData', description: 'Nothing.' }),
+    ),
+    example: { type: 'webhook.test', timestamp, data: {} },
+  },
+};
+
+/** The headers of all messages. */
+export const webhookHeaders = {
+  'webhook-id': 'The id of the delivery, the same at each attempt: skip one that you have seen.',
+  'webhook-timestamp': 'When it was sent, in seconds since 1970: refuse a message that is five minutes off.',
+  'webhook-signature':
+    'Signatures with a space in between, each `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body` by the secret.',
 } as const;
 
 export const webhook = router('webhook', {

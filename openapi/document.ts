@@ -12,6 +12,7 @@ import { escapeUnseen } from '../contract/text.ts';
 import { type GeneratedOperation, type Operation, operation } from './operation.ts';
 import { introduction, tagDescriptions } from './prose.ts';
 import { SchemaComponents, type Target } from './schemas.ts';
+import { callbacksOf, webhooksOf } from './webhooks.ts';
 
 export type { Target };
 
@@ -143,11 +144,15 @@ export const buildDocument = async (version: string, target: Target) => {
     operationMapper: (generated, route) => operation(generated as GeneratedOperation, route as Route, target),
   });
   const described = paths as Record<string, { post: Operation }>;
+  const webhooks = webhooksOf(components);
+  const { post: create } = described[contract.webhook.create.path] ?? {};
+  if (create) Object.assign(create, { callbacks: callbacksOf(webhooks) });
   const examples = target === '3.0' ? { examples: takeExamples(described) } : {};
   return {
     openapi: target === '3.1' ? '3.1.1' : '3.0.3',
     ...head,
     paths: sorted(described),
+    ...(target === '3.1' && { webhooks: sorted(webhooks) }),
     components: sorted({ ...examples, headers, parameters, schemas: components.schemas, securitySchemes }),
   };
 };

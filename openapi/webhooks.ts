@@ -1,0 +1,57 @@
+import { type WebhookMessage, webhookHeaders, webhookMessages } from '../contract/index.ts';
+import type { SchemaComponents } from './schemas.ts';
+
+/** The operation that an endpoint of a webhook offers for a message. */
+const operation = ({ summary, description, body, example, answer }: WebhookMessage, components: SchemaComponents) => ({
+  tags: ['webhook'],
+  summary,
+  description,
+  // The endpoint is the caller's own: it verifies a signature, and takes no API key.
+  security: [],
+  parameters: Object.entries(webhookHeaders).map(([name, about]) => ({
+    name,
+    in: 'header',
+    description: about,
+    required: true,
+    schema: { type: 'string' },
+  })),
+  requestBody: {
+    description: 'The message, in UTF-8. Verify the signature over these very bytes.',
+    required: true,
+    content: { 'application/json': { schema: components.ref(body, 'output'), example } },
+  },
+  responses: {
+    200: {
+      description: answer ? 'The answer.' : 'It was taken; any other 2xx says the same.',
+      ...(answer && {
+        content: { 'application/json': { schema: components.ref(answer.body, 'output'), example: answer.example } },
+      }),
+    },
+    410: { description: 'The endpoint is gone for good: its webhook is disabled.' },
+  },
+});
+
+/** What endpoints of webhooks get, by names: the member `webhooks` of a document of OpenAPI 3.1. */
+export const webhooksOf = (components: SchemaComponents) =>
+  Object.fromEntries(
+    Object.entries(webhookMessages).map(([name, message]) => {
+      const post = operation(message, components);
+      return [name, { post: { operationId: `webhook.message.${name}`, ...post } }] as const;
+    }),
+  );
+
+/** The address of a webhook, in the request that makes it. */
+const ADDRESS = '{$request.body#/json/url}';
+
+/** The same as `callbacks` of the operation that makes a webhook, without the names that only one may have. */
+export const callbacksOf = (webhooks: ReturnType<typeof webhooksOf>) =>
+  Object.fromEntries(
+    Object.entries(webhooks).map(
+      ([
+        name,
+        {
+          post: { operationId: _operationId, ...post },
+        },
+      ]) => [name, { [ADDRESS]: { post } }],
+    ),
+  );
