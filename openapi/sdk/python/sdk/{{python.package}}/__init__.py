@@ -29,6 +29,11 @@ from ._pages import AsyncPage, Page
 from ._response import RateLimit, Response
 from ._version import __version__
 
+# {{#events}}
+from ._webhooks import WebhookFault, WebhookHeaders, WebhookMessage, WebhookVerificationError, unwrap_webhook
+
+# {{/events}}
+
 __all__ = (
     "UNSET",
     "ApiConnectionError",
@@ -56,7 +61,16 @@ __all__ = (
     "UnexpectedReplyError",
     "UnprocessableError",
     "UnsetType",
+    # {{#events}}
+    "WebhookFault",
+    "WebhookHeaders",
+    "WebhookMessage",
+    "WebhookVerificationError",
+    # {{/events}}
     "__version__",
+    # {{#events}}
+    "unwrap_webhook",
+    # {{/events}}
 )
 
 # Tracebacks name what programs import, not where it is written.
