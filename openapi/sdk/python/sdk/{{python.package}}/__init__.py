@@ -25,6 +25,11 @@ from ._errors import (
     UnexpectedReplyError,
     UnprocessableError,
 )
+
+# {{#events}}
+from ._feed import AsyncFeed, Feed
+
+# {{/events}}
 from ._pages import AsyncPage, Page
 from ._response import RateLimit, Response
 from ._version import __version__
@@ -41,6 +46,9 @@ __all__ = (
     "ApiTimeoutError",
     "AsyncClock",
     "AsyncContentGateway",
+    # {{#events}}
+    "AsyncFeed",
+    # {{/events}}
     "AsyncPage",
     "AttemptEvent",
     "AttemptHook",
@@ -49,6 +57,9 @@ __all__ = (
     "Clock",
     "ConflictError",
     "ContentGateway",
+    # {{#events}}
+    "Feed",
+    # {{/events}}
     "GatewayError",
     "NotFoundError",
     "Page",
