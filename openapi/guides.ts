@@ -42,7 +42,7 @@ const sdkReadmes = async (): Promise<[language: string, text: string][]> => {
   return Object.keys(LANGUAGES).map((language) => {
     const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8')
       // What lies between these lines is left out only of SDKs of older documents.
-      .replaceAll(/^.*\{\{[#/]events\}\}.*\n/gm, '')
+      .replaceAll(/^.*\{\{[#/]events\}\}.*\n\n?/gm, '')
       .replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => settingAt(settings, name));
     // Words after the language, and lines of Rust that begin with `# `, are for tools that compile the examples.
     const code = (block: string): string => (language === 'rust' ? block.replaceAll(/^# .*\n/gm, '') : block);

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSettings, settingAt } from './settings.mjs';
 
-const EVENTS = /^.*\{\{#events\}\}.*\n([^]*?)^.*\{\{\/events\}\}.*\n/gm;
+const EVENTS = /^.*\{\{#events\}\}.*\n\n?([^]*?)^.*\{\{\/events\}\}.*\n\n?/gm;
 const PLACE = /\{\{([a-z]+(?:\.[a-zA-Z]+)?)\}\}/g;
 
 const [source, target] = process.argv.slice(2);
