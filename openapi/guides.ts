@@ -41,7 +41,7 @@ const sdkReadmes = async (): Promise<[language: string, text: string][]> => {
   const settings = readSettings();
   return Object.keys(LANGUAGES).map((language) => {
     const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8')
-      // What lies between these lines is left out only of SDKs of older documents.
+      // The lines mark passages that SDKs of older documents lack.
       .replaceAll(/^.*\{\{[#/]events\}\}.*\n\n?/gm, '')
       .replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => settingAt(settings, name));
     // Words after the language, and lines of Rust that begin with `# `, are for tools that compile the examples.
