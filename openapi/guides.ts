@@ -40,10 +40,10 @@ const sdkReadmes = async (): Promise<[language: string, text: string][]> => {
   const { readSettings, settingAt } = (await import(path)) as SdkSettings;
   const settings = readSettings();
   return Object.keys(LANGUAGES).map((language) => {
-    const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8').replaceAll(
-      /\{\{([\w.]+)\}\}/g,
-      (_, name: string) => settingAt(settings, name),
-    );
+    const readme = readFileSync(`openapi/sdk/${language}/sdk/README.md`, 'utf8')
+      // The lines mark passages that SDKs of older documents lack.
+      .replaceAll(/^.*\{\{[#/]events\}\}.*\n\n?/gm, '')
+      .replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => settingAt(settings, name));
     // Words after the language, and lines of Rust that begin with `# `, are for tools that compile the examples.
     const code = (block: string): string => (language === 'rust' ? block.replaceAll(/^# .*\n/gm, '') : block);
     return [language, readme.replaceAll(/^(```\w+),\w+$/gm, '$1').replaceAll(/^```\w+\n[^]*?^```$/gm, code)];

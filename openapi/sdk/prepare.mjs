@@ -111,6 +111,12 @@ const write = (name, value) => writeFileSync(join(prepared, name), JSON.stringif
 const itemOf = ({ properties }, input) =>
   properties?.nextCursor && input?.properties.cursor ? nameOf(properties.items.items) : undefined;
 
+/** The item of a feed, which goes on by `after` and never ends: the schema's name; undefined for other outputs. */
+const followedOf = ({ properties, required }, input) =>
+  input?.properties.after && ['nextCursor', 'hasMore'].every((member) => required.includes(member))
+    ? nameOf(properties.items.items)
+    : undefined;
+
 const released = JSON.parse(readFileSync(here('../released/openapi.json'), 'utf8')).components.schemas;
 
 /** The members that an output has, also of a service of the last release. */
@@ -121,14 +127,15 @@ const membersOf = (schemas, output) =>
  * What the methods of the SDKs are made of: for each operation, in the order of the document,
  * `id` (`game.getById`), `router` (`game`), `name` (`getById`), `path`, `summary`, `description`, `access` (`public` or
  * the scope that a key needs), `writes` (whether it takes an `Idempotency-Key`), `input` (the name of a schema, absent where there
- * are no parameters), `output` (the name of a schema), `outputMembers` (those that every output has) and, of lists with a
- * cursor, `item` (the name of a schema).
+ * are no parameters), `output` (the name of a schema), `outputMembers` (those that every output has); of lists with a cursor,
+ * `item`, and of feeds, `followed` (the names of schemas).
  */
 const operationsOf = ({ paths, components: { schemas } }) =>
   Object.entries(paths).map(([path, { post }]) => {
     const { operationId: id, summary, description, security } = post;
     const { 'x-procedure': name, 'x-input': input, 'x-output': output } = post;
     const item = itemOf(schemas[output], schemas[input]);
+    const followed = followedOf(schemas[output], schemas[input]);
     const access = security.length > 1 ? 'public' : (post['x-required-scopes'] ?? security[0].ApiKey)[0];
     return {
       id,
@@ -144,6 +151,7 @@ const operationsOf = ({ paths, components: { schemas } }) =>
       output,
       outputMembers: membersOf(schemas, output),
       ...(item && { item }),
+      ...(followed && { followed }),
     };
   });
 

@@ -1,9 +1,13 @@
 // node render.mjs <source> <target>: copies a file, or what is in a folder, into a folder; in texts, `{{go.module}}` becomes that
-// setting, and in the paths of files, too, where a setting that holds dots, as a Java package does, becomes several folders.
+// setting, and in the paths of files, too, where a setting that holds dots, as a Java package does, becomes several folders. Lines
+// from one that has `{{#events}}` to one that has `{{/events}}` are for documents with a feed of events; a file with no others is left
+// out for an older document.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { readSettings, settingAt } from './settings.mjs';
 
+const EVENTS = /^.*\{\{#events\}\}.*\n\n?([^]*?)^.*\{\{\/events\}\}.*\n\n?/gm;
 const PLACE = /\{\{([a-z]+(?:\.[a-zA-Z]+)?)\}\}/g;
 
 const [source, target] = process.argv.slice(2);
@@ -18,11 +22,18 @@ const files = statSync(source).isFile()
   ? [[source, basename(source)]]
   : filesOf(source).map((path) => [source + path, path]);
 
+const prepared = process.env.SDK_BUILD ?? fileURLToPath(new URL('../../build/sdk', import.meta.url));
+const operations = JSON.parse(readFileSync(join(prepared, 'operations.json'), 'utf8'));
+const hasEvents = operations.some(({ followed }) => followed);
+
 for (const [file, path] of files) {
+  const template = readFileSync(file, 'utf8');
+  const text = template.replaceAll(EVENTS, (_, lines) => (hasEvents ? lines : ''));
+  if (text === '' && template !== '') continue;
   const copy = path.replaceAll(PLACE, (_, name) => settingAt(settings, name).replaceAll('.', '/'));
   mkdirSync(dirname(join(target, copy)), { recursive: true });
   writeFileSync(
     join(target, copy),
-    readFileSync(file, 'utf8').replaceAll(PLACE, (_, name) => settingAt(settings, name)),
+    text.replaceAll(PLACE, (_, name) => settingAt(settings, name)),
   );
 }

@@ -153,7 +153,7 @@ def described(operation: dict) -> dict:
 def imports_of(described_operations: list[dict]) -> list[str]:
     fields = [field for operation in described_operations for field in operation["fields"]]
     names = {name for field in fields for name in field["names"]}
-    used = {operation.get(key) for operation in described_operations for key in ("input", "output", "item")}
+    used = {operation.get(key) for operation in described_operations for key in ("input", "output", "item", "followed")}
     return sorted((names | used) - NOTES - {None})
 
 

@@ -86,7 +86,7 @@ const inputParameterOf = ({ input }) => {
 
 /** The methods of an operation. */
 const methodsOf = (operation) => {
-  const { id, name, summary, description, input, output, item, writes } = operation;
+  const { id, name, summary, description, input, output, item, followed, writes } = operation;
   const { parameter, passed } = inputParameterOf(operation);
   const parameters = [...parameter, `options?: ${writes ? 'WriteOptions' : 'CallOptions'}`].join(', ');
   const given = (value) => `this.#call, operations['${id}'], ${value}, options`;
@@ -95,6 +95,19 @@ const methodsOf = (operation) => {
     return ${item ? 'fetchPage' : 'callOnce'}(${given(passed)});
   }
 `;
+  if (followed) {
+    return `${once}
+${comment(
+  '  ',
+  `${summary}: as they come`,
+  `Iterates without an end: when no more are there, it waits, a second unless \`pollMs\` says otherwise, and asks again. Leave the loop, or abort the signal, to stop. Store the \`cursor\` of what it returns, and give it as \`after\` to go on after a restart; some may then come again, so skip those that you know by their id.`,
+  accessOf(operation),
+)}
+  follow(input: ${input} = {}, options?: FollowOptions): Feed<${followed}> {
+    return follow(${given('input')});
+  }
+`;
+  }
   if (!item) return once;
   return `${once}
 ${comment('  ', `${summary}: page by page`, `Iterates over all pages, from the first, of 100 records unless \`limit\` says otherwise. A page is fetched when it is asked for.`, accessOf(operation))}
@@ -129,10 +142,13 @@ ${operations
 const entryOf = ({ id, path, writes, item, outputMembers }) =>
   `  '${id}': ${JSON.stringify({ id, path, writes, paged: item !== undefined, members: outputMembers })},`;
 
-const imported = new Set(operations.flatMap(({ input, output, item }) => [input, output, item].filter(Boolean)));
+const imported = new Set(
+  operations.flatMap(({ input, output, item, followed }) => [input, output, item, followed].filter(Boolean)),
+);
+const hasFeed = operations.some(({ followed }) => followed);
 
 const procedures = `import type { Call } from '../call.js';
-import type { CallOptions, ListAllOptions, WriteOptions } from '../options.js';
+${hasFeed ? "import { follow } from '../feed.js';\nimport type { Feed, FollowOptions } from '../feed.js';\n" : ''}import type { CallOptions, ListAllOptions, WriteOptions } from '../options.js';
 import { fetchPage, iterate, iteratePages } from '../page.js';
 import type { Page } from '../page.js';
 import { callOnce, inputOf } from '../promise.js';

@@ -1,6 +1,6 @@
 // npm run test:sdk [-- <language> … --steps <step>,… --repeat <times>]: generates each SDK, packages it, installs the package in programs that are
 // compiled strictly, and runs with them one and the same scenario against a gateway, all scripted exchanges against the fault
-// server, the quick start of its README as it is printed, and the code samples of the document. Then the same with what is out in the world: the scenario against
+// server, all messages of webhooks, the feed of events, the quick start of its README as it is printed, and the code samples of the document. Then the same with what is out in the world: the scenario against
 // the service of the last release, and an SDK of the last release's document against today's.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,12 +23,15 @@ import { buildReleased } from './released.mjs';
 import { printMatrix, printTable } from './report.mjs';
 import { playSamples } from './samples.mjs';
 import { compareRun } from './vectors.mjs';
+import { VECTORS as WEBHOOK_VECTORS, compareWebhooks } from './webhooks.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const build = join(root, 'build/sdk');
 const oldBuild = join(root, 'build/sdk-released');
 const brandBuild = join(root, 'build/sdk-brand');
 const transcript = readFileSync(new URL('transcript.txt', import.meta.url), 'utf8');
+/** What the programs print of the feed of events. */
+const FOLLOWED = [...[1, 2, 3, 4].map((number) => `game.created follow ${number}`), 'cursor: there', ''].join('\n');
 const QUICK_START_LINE = '星の伝説 GAME_NOT_FOUND';
 /** Lines of the transcript that the last release would write otherwise: it has no idempotency, and words less. */
 const NEW_SINCE_RELEASE = new Map([
@@ -120,6 +123,12 @@ const playVectors = async (language, runs) => {
   if (failed > 0) throw new Error(`${failed} vectors failed; the matrix below says which`);
 };
 
+const unwrapWebhooks = (language) =>
+  compareWebhooks(run(programOf(language), ['webhooks'], { env: { WEBHOOK_VECTORS } }));
+
+const followEvents = (language) =>
+  withGateway((env) => compare(run(programOf(language), ['follow'], { env }), FOLLOWED));
+
 /** Follows the quick start in an empty folder. @throws Error if its last line isn't what it should be */
 const followQuickStart = (language, env) => {
   const { commands, path, program } = quickStartOf(join(build, language.name, 'README.md'));
@@ -168,6 +177,8 @@ const steps = {
   compile: (language) => run(programOf(language), ['compile']),
   scenario: (language) => playScenario(language),
   vectors: playVectors,
+  webhooks: unwrapWebhooks,
+  follow: followEvents,
   'quick start': (language) => withGateway((env) => followQuickStart(language, env)),
   samples: runSamples,
   'released service': playOnReleasedService,

@@ -9,6 +9,7 @@ const GIVEN = {
   id: 'string',
   key: 'string',
   order: '{ id: string }',
+  secret: 'string',
   traceparent: 'string',
 };
 

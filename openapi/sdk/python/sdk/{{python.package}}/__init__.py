@@ -25,9 +25,19 @@ from ._errors import (
     UnexpectedReplyError,
     UnprocessableError,
 )
+
+# {{#events}}
+from ._feed import AsyncFeed, Feed
+
+# {{/events}}
 from ._pages import AsyncPage, Page
 from ._response import RateLimit, Response
 from ._version import __version__
+
+# {{#events}}
+from ._webhooks import WebhookFault, WebhookHeaders, WebhookMessage, WebhookVerificationError, unwrap_webhook
+
+# {{/events}}
 
 __all__ = (
     "UNSET",
@@ -36,6 +46,9 @@ __all__ = (
     "ApiTimeoutError",
     "AsyncClock",
     "AsyncContentGateway",
+    # {{#events}}
+    "AsyncFeed",
+    # {{/events}}
     "AsyncPage",
     "AttemptEvent",
     "AttemptHook",
@@ -44,6 +57,9 @@ __all__ = (
     "Clock",
     "ConflictError",
     "ContentGateway",
+    # {{#events}}
+    "Feed",
+    # {{/events}}
     "GatewayError",
     "NotFoundError",
     "Page",
@@ -56,7 +72,16 @@ __all__ = (
     "UnexpectedReplyError",
     "UnprocessableError",
     "UnsetType",
+    # {{#events}}
+    "WebhookFault",
+    "WebhookHeaders",
+    "WebhookMessage",
+    "WebhookVerificationError",
+    # {{/events}}
     "__version__",
+    # {{#events}}
+    "unwrap_webhook",
+    # {{/events}}
 )
 
 # Tracebacks name what programs import, not where it is written.

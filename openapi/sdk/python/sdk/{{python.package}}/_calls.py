@@ -14,6 +14,11 @@ from tenacity import AsyncRetrying, Retrying
 from ._clock import AsyncClock, Clock
 from ._errors import GatewayError
 from ._exchange import Exchange, Operation
+
+# {{#events}}
+from ._feed import AsyncFeed, Feed, FeedOutput
+
+# {{/events}}
 from ._pages import AsyncPage, Page, async_pages, async_records, pages, records
 from ._response import Response
 from ._retry import policy
@@ -86,6 +91,23 @@ class Calls:
         """The pages of a list."""
         return pages(lambda: self._response(operation, parameters, options).data)
 
+    # {{#events}}
+    def follow(
+        self, operation: Operation[FeedOutput[T]], parameters: msgspec.Struct, options: Options, poll_seconds: float
+    ) -> Feed[T]:
+        """What a feed holds and what is added to it.
+
+        Raises:
+            ValueError: ``poll_seconds`` is no time to wait.
+        """
+
+        def fetch(cursor: str | None) -> FeedOutput[T]:
+            following = parameters if cursor is None else msgspec.structs.replace(parameters, after=cursor)
+            return self._response(operation, following, options).data
+
+        return Feed(fetch, self._clock.sleep, poll_seconds)
+
+    # {{/events}}
     def _response(self, operation: Operation[T], parameters: Parameters, options: Options) -> Response[T]:
         complete = options.over(self._connection.defaults)
         exchange = Exchange(self._connection, operation, parameters, complete)
@@ -178,6 +200,23 @@ class AsyncCalls:
 
         return async_pages(first)
 
+    # {{#events}}
+    def follow(
+        self, operation: Operation[FeedOutput[T]], parameters: msgspec.Struct, options: Options, poll_seconds: float
+    ) -> AsyncFeed[T]:
+        """What a feed holds and what is added to it.
+
+        Raises:
+            ValueError: ``poll_seconds`` is no time to wait.
+        """
+
+        async def fetch(cursor: str | None) -> FeedOutput[T]:
+            following = parameters if cursor is None else msgspec.structs.replace(parameters, after=cursor)
+            return (await self._response(operation, following, options)).data
+
+        return AsyncFeed(fetch, self._clock.sleep, poll_seconds)
+
+    # {{/events}}
     async def _response(
         self, operation: Operation[T], parameters: Parameters, options: Options
     ) -> Response[T]:

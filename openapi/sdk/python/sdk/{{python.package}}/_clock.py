@@ -14,7 +14,7 @@ class Clock:
     now: Callable[[], float] = time.time
     """The seconds since 1970. Read where a ``Retry-After`` is a date and the reply has no ``Date``."""
     sleep: Callable[[float], None] = time.sleep
-    """Waits for so many seconds; called once before each attempt after the first."""
+    """Waits for so many seconds; called once before each attempt after the first of a call, and by feeds."""
 
 
 @dataclass(frozen=True)
@@ -24,4 +24,4 @@ class AsyncClock:
     now: Callable[[], float] = time.time
     """The seconds since 1970. Read where a ``Retry-After`` is a date and the reply has no ``Date``."""
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
-    """Waits for so many seconds; called once before each attempt after the first."""
+    """Waits for so many seconds; called once before each attempt after the first of a call, and by feeds."""

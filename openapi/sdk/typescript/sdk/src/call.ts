@@ -27,7 +27,11 @@ export interface Operation {
 }
 
 /** Makes a call, with as many attempts as it takes. */
-export type Call = <T>(operation: Operation, input: object, options?: WriteOptions) => Promise<GatewayReply<T>>;
+export interface Call {
+  <T>(operation: Operation, input: object, options?: WriteOptions): Promise<GatewayReply<T>>;
+  /** Waits by the client's clock. @throws the reason of the signal, if that ended it */
+  readonly wait: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+}
 
 /** How an attempt ended: with the output, or with an error and, if another attempt may help, after how many seconds. */
 type Outcome =
@@ -154,9 +158,13 @@ const headersOf = (
  * Makes the calls of a client. The loop is our own: the retry libraries there are know neither a clock to test with nor
  * what a reply says of the wait.
  */
-export const createCall =
-  (settings: Settings): Call =>
-  async <T>(operation: Operation, input: object, options: WriteOptions = {}) => {
+export const createCall = (settings: Settings): Call => {
+  const wait = async (ms: number, signal: AbortSignal | undefined): Promise<void> => {
+    signal?.throwIfAborted();
+    await settings.clock.sleep(ms, signal);
+    signal?.throwIfAborted();
+  };
+  const call = async <T>(operation: Operation, input: object, options: WriteOptions = {}) => {
     const { signal } = options;
     const limits = limitsOf(options, settings.limits);
     const headers = headersOf(settings, operation, options);
@@ -183,8 +191,8 @@ export const createCall =
       if ('reply' in outcome) return outcome.reply as GatewayReply<T>;
       if (waitMs === null) throw outcome.error;
       // A hook may have cancelled the call.
-      signal?.throwIfAborted();
-      await settings.clock.sleep(waitMs, signal);
-      signal?.throwIfAborted();
+      await wait(waitMs, signal);
     }
   };
+  return Object.assign(call, { wait });
+};

@@ -33,4 +33,9 @@ export type {
 export type { Page } from './page.js';
 export type { GatewayPromise } from './promise.js';
 export type { GatewayReply, RateLimit } from './wire/reply.js';
+// {{#events}}
+export type { Feed, FollowOptions } from './feed.js';
+export { WebhookVerificationError, unwrapWebhook } from './webhook.js';
+export type { WebhookFault, WebhookHeaders, WebhookMessage, WebhookOptions } from './webhook.js';
+// {{/events}}
 export { CONTRACT_VERSION, VERSION } from './version.js';

@@ -66,7 +66,7 @@ export type Fetch = (url: string, request: FetchRequest) => Promise<FetchReply>;
 export interface Clock {
   /** The milliseconds since 1970, which dates in `Retry-After` are compared with. */
   now: () => number;
-  /** Resolves after so many milliseconds, or rejects once the signal is aborted. */
+  /** Waits for the next attempt: resolves after so many milliseconds, or rejects once the signal is aborted. */
   sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 

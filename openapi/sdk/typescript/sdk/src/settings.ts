@@ -30,7 +30,8 @@ const DEFAULTS: Limits = { timeoutMs: 30_000, connectTimeoutMs: 5_000, maxRetrie
 /** What timers can hold: about 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-const checkTimeout = (name: string, ms: number): void => {
+/** @throws TypeError that names the option, if a timer can't wait as long */
+export const checkTimeout = (name: string, ms: number): void => {
   if (!(ms > 0 && ms <= MAX_TIMEOUT_MS)) {
     throw new TypeError(`${name} must be a number of milliseconds from 1 to ${MAX_TIMEOUT_MS}, and is ${ms}`);
   }

@@ -1,0 +1,117 @@
+// Follows the feed of a gateway, and prints the events that come; then checks against pages from memory what no gateway shows.
+import assert from 'node:assert/strict';
+import { ContentGateway, NotFoundError } from 'content-gateway';
+import type { Event, EventListInput, Feed, FollowOptions } from 'content-gateway';
+
+const gateway = new ContentGateway();
+const create = (number: number): Promise<unknown> => gateway.game.create({ title: `follow ${number}` });
+
+const { nextCursor: after } = await gateway.event.list({ start: 'latest' });
+for (const number of [1, 2, 3]) await create(number);
+
+const input: EventListInput = { after, types: ['game.created'], include: 'record' };
+const feed: Feed<Event> = gateway.event.follow(input, { pollMs: 50 });
+assert.equal(feed.cursor, undefined);
+let count = 0;
+for await (const { type, game } of feed) {
+  console.log(`${type} ${game?.title}`);
+  count += 1;
+  if (count === 3) await create(4);
+  if (count === 4) break;
+}
+console.log(`cursor: ${feed.cursor === undefined ? 'none' : 'there'}`);
+
+// From the cursor, it goes on: nothing is missed.
+await create(5);
+const { value } = await gateway.event.follow({ ...input, after: feed.cursor }, { pollMs: 50 }).next();
+assert(['follow 4', 'follow 5'].includes(value.game?.title ?? ''));
+
+interface FakePage {
+  items?: string[];
+  nextCursor?: string;
+  hasMore?: boolean;
+  reason?: string;
+}
+
+/** A feed of pages from memory, with what was asked for and how long it waited. */
+const feedOf = (pages: FakePage[], given: EventListInput = {}, options: FollowOptions = {}) => {
+  const asked: unknown[] = [];
+  const waits: number[] = [];
+  const answer = async (_: string, { body }: { body: string }): Promise<Response> => {
+    asked.push((JSON.parse(body) as { json: unknown }).json);
+    const { items = [], nextCursor, hasMore, reason } = pages.shift() ?? {};
+    if (reason !== undefined) {
+      const error = { json: { message: 'Gone.', data: { reason, code: 'NOT_FOUND' } } };
+      return new Response(JSON.stringify({ error }), { status: 404 });
+    }
+    const json = { items: items.map((id) => ({ id })), nextCursor, hasMore };
+    return new Response(JSON.stringify({ result: { data: { json } } }));
+  };
+  const clock = { now: () => Date.now(), sleep: async (ms: number) => void waits.push(ms) };
+  const client = new ContentGateway({ baseUrl: 'http://memory.invalid', fetch: answer, clock });
+  return { feed: client.event.follow(given, options), asked, waits };
+};
+
+/** Takes so many events. Returns their ids. */
+const take = async (events: Feed<Event>, most: number): Promise<string[]> => {
+  const ids: string[] = [];
+  for await (const { id } of events) {
+    ids.push(id);
+    if (ids.length === most) break;
+  }
+  return ids;
+};
+
+{
+  const pages = [
+    { items: ['1', '2'], nextCursor: 'a', hasMore: true },
+    { items: [], nextCursor: 'b', hasMore: true },
+    { items: ['3'], nextCursor: 'c', hasMore: false },
+    { items: [], nextCursor: 'c', hasMore: false },
+    { items: ['4'], nextCursor: 'd', hasMore: false },
+  ];
+  const { feed: events, asked, waits } = feedOf(pages, { start: 'earliest', limit: 2 });
+  assert.deepEqual(await take(events, 2), ['1', '2']);
+  // The page is taken when more is asked for.
+  assert.equal(events.cursor, undefined);
+  assert.deepEqual(await take(events, 1), ['3']);
+  assert.equal(events.cursor, 'b');
+  assert.deepEqual(waits, []);
+  assert.deepEqual(await take(events, 1), ['4']);
+  assert.equal(events.cursor, 'c');
+  assert.deepEqual(waits, [1000, 1000]);
+  const cursors = asked.map((one) => (one as EventListInput).after);
+  assert.deepEqual(cursors, [undefined, 'a', 'b', 'c', 'c']);
+  for (const one of asked) assert.equal((one as EventListInput).limit, 2);
+}
+
+{
+  // An error is raised, and ends nothing.
+  const pages = [
+    { items: ['1'], nextCursor: 'a', hasMore: true },
+    { reason: 'EVENTS_GONE' },
+    { items: ['2', '3'], nextCursor: 'b', hasMore: true },
+  ];
+  const { feed: events, asked } = feedOf(pages);
+  await assert.rejects(take(events, 2), (error) => error instanceof NotFoundError && error.reason === 'EVENTS_GONE');
+  assert.equal(events.cursor, 'a');
+  // What is asked for at once comes in turn.
+  const both = await Promise.all([events.next(), events.next()]);
+  assert.deepEqual(
+    both.map((result) => result.value.id),
+    ['2', '3'],
+  );
+  assert.deepEqual(asked, [{}, { after: 'a' }, { after: 'a' }]);
+}
+
+{
+  const cancelling = new AbortController();
+  const pages = [{ items: ['1'], nextCursor: 'a', hasMore: false }];
+  const { feed: events, asked, waits } = feedOf(pages, {}, { pollMs: 5000, signal: cancelling.signal });
+  await take(events, 1);
+  cancelling.abort();
+  await assert.rejects(events.next(), { name: 'AbortError' });
+  assert.deepEqual([asked.length, waits], [1, []]);
+}
+
+for (const pollMs of [0, -1, NaN, Infinity]) assert.throws(() => gateway.event.follow({}, { pollMs }), TypeError);
