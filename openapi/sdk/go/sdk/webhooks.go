@@ -28,7 +28,8 @@ type WebhookMessage struct {
 	Type string
 	// Timestamp is when that happened.
 	Timestamp time.Time
-	// Event is the event, without the record; nil if the message tells of none, such as webhook.test.
+	// Event is the event, without the record; nil if the message has none, or one of a form that
+	// this version doesn't know.
 	Event *Event
 	// Challenge is the text to answer as {"challenge": …}, with status 200; "" if the message is no challenge.
 	Challenge string
@@ -123,17 +124,15 @@ func webhookKey(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// headerValue returns the first value of a header, whose name may not be in the form that Go gives it.
+// headerValue returns the values of a header, whose name may not be in the form that Go gives it.
 func headerValue(header http.Header, name string) string {
-	if value := header.Get(name); value != "" {
-		return value
-	}
+	var found []string
 	for each, values := range header {
-		if strings.EqualFold(each, name) && len(values) > 0 {
-			return values[0]
+		if strings.EqualFold(each, name) {
+			found = append(found, values...)
 		}
 	}
-	return ""
+	return strings.Join(found, " ")
 }
 
 // checkTime refuses times that are none, or that are too far from now: an old message may be a repeated one.
@@ -167,34 +166,36 @@ func isSigned(key []byte, content, signatures string) bool {
 // readMessage reads a message without its id.
 func readMessage(body []byte) (*WebhookMessage, error) {
 	var message struct {
-		Type      string                     `json:"type"`
-		Timestamp time.Time                  `json:"timestamp"`
-		Data      map[string]json.RawMessage `json:"data"`
+		Type      string          `json:"type"`
+		Timestamp time.Time       `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(body, &message); err != nil {
 		return nil, err
 	}
-	if message.Type == "" || message.Timestamp.IsZero() || message.Data == nil {
-		return nil, errors.New("it lacks a type, a timestamp or data")
+	if message.Type == "" || message.Timestamp.IsZero() {
+		return nil, errors.New("it lacks a type or a timestamp")
 	}
-	read := &WebhookMessage{Type: message.Type, Timestamp: message.Timestamp}
+	read := &WebhookMessage{Type: message.Type, Timestamp: message.Timestamp, Event: eventIn(message.Data)}
 	if message.Type == challengeType {
-		read.Challenge = textIn(message.Data["challenge"])
-		return read, nil
+		var data struct {
+			Challenge json.RawMessage `json:"challenge"`
+		}
+		// Without an object there is no challenge.
+		_ = json.Unmarshal(message.Data, &data)
+		read.Challenge = textIn(data.Challenge)
 	}
-	// An event repeats its type. Data of other messages is passed over.
-	if textIn(message.Data["type"]) != message.Type {
-		return read, nil
-	}
-	var whole struct {
-		Data *Event `json:"data"`
-	}
-	if err := json.Unmarshal(body, &whole); err != nil {
-		return nil, err
-	}
-	if whole.Data.ID == "" || whole.Data.Record.ID == "" {
-		return nil, errors.New("it lacks the id of the event, or that of the record")
-	}
-	read.Event = whole.Data
 	return read, nil
+}
+
+// eventIn returns the event that the data of a message are; nil if they are none.
+func eventIn(data json.RawMessage) *Event {
+	event := new(Event)
+	if json.Unmarshal(data, event) != nil {
+		return nil
+	}
+	if event.ID == "" || event.Type == "" || event.Record.Kind == "" || event.Record.ID == "" || event.At.IsZero() {
+		return nil
+	}
+	return event
 }
