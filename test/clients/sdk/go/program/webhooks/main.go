@@ -48,7 +48,7 @@ func main() {
 	for _, vector := range messages.Vectors {
 		header := http.Header{}
 		for name, value := range vector.Headers {
-			header.Set(name, value)
+			header[name] = []string{value}
 		}
 		outcome := map[string]any{"name": vector.Name}
 		message, err := gateway.UnwrapWebhook([]byte(vector.Body), header, messages.Secret, gateway.WithClock(clock{messages.Now}))
