@@ -116,6 +116,13 @@ final class Events {
       same(Optional.of("EVENTS_GONE"), error.reason());
     }
     same(Optional.of("c1"), follower.cursor());
+    // It goes on where it was.
+    replies.add(page("c2", true, "b", "c"));
+    for (Event event : follower) {
+      same("b", event.getId());
+      break;
+    }
+    same("c", follower.iterator().next().getId());
   }
 
   private void publication() {

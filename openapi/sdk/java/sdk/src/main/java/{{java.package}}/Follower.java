@@ -10,12 +10,13 @@ import java.util.stream.StreamSupport;
  * The events of a feed without end, the oldest first. A page is fetched when its first event is asked for. When there are no
  * more events for now, the thread waits, and the feed is asked again. Break off to end it, or interrupt the thread.
  *
- * <p>One thread at a time can go through it. Another walk goes on where the pages end that were taken as a whole.
+ * <p>One thread at a time can go through it. Iterated again, also after an error, it goes on where it was.
  *
  * @param <T> the type of the events
  */
 public final class Follower<T> implements Iterable<T> {
   private final Feed<T> feed;
+  private final Walk walk = new Walk();
 
   Follower(Feed<T> feed) {
     this.feed = feed;
@@ -24,12 +25,13 @@ public final class Follower<T> implements Iterable<T> {
   /**
    * The events, one after another.
    *
-   * @return an iterator without end, which throws a {@link GatewayException} after the events that came before it, such as one
-   *     with the reason {@code EVENTS_GONE}, or a {@link CallCancelledException} if the thread is interrupted
+   * @return the iterator, always the same one and without end, which throws a {@link GatewayException} after the events that
+   *     came before it, such as one with the reason {@code EVENTS_GONE}, or a {@link CallCancelledException} if the thread is
+   *     interrupted
    */
   @Override
   public Iterator<T> iterator() {
-    return new Walk();
+    return walk;
   }
 
   /**
