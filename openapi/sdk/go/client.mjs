@@ -80,13 +80,41 @@ func (s *${service}) ${method}For(ctx context.Context, ${only.variable} ${only.t
 `;
 };
 
+/** The item of a feed, which is read for ever by `after`: the schema's name; undefined for other outputs. */
+const itemOfFeed = ({ input, output }) => {
+  const { nextCursor, hasMore, items } = schemas[output].properties ?? {};
+  const isFeed = nextCursor && hasMore && schemas[input]?.properties.after;
+  return isFeed ? exportedName(items.items.$ref.split('/').pop()) : undefined;
+};
+
+/** The method that follows a feed. */
+const followCall = (operation) => {
+  const item = itemOfFeed(operation);
+  if (!item) return '';
+  const { service, method, parameters } = namesOf(operation);
+  return `
+${comment(`Follow goes through what ${method} lists from the place that the input names, and waits for more, until the caller breaks off, the context ends or a page fails. It asks for a page when the first event of that is needed; the options apply to each page. When there are no more events for now, it waits as [WithPollInterval] says. After a restart from [Follower.Cursor] an event may come again: each comes at least once. ${access(operation)}`)}
+func (s *${service}) Follow(${parameters}) *Follower[${item}] {
+	return newFollower(ctx, s.connection, ${operationOf(operation)}, input.After, options,
+		func(ctx context.Context, after string) (feedPage[${item}], error) {
+			input.After = after
+			page, err := s.${method}(ctx, input, options...)
+			if err != nil {
+				return feedPage[${item}]{}, err
+			}
+			return feedPage[${item}]{items: page.Items, nextCursor: page.NextCursor, hasMore: page.HasMore}, nil
+		})
+}
+`;
+};
+
 const call = (operation) => {
   const { service, method, parameters, value, output } = namesOf(operation);
   return `${described(operation)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	return perform[${output}](ctx, s.connection, ${operationOf(operation)}, ${value}, options)
 }
-${callWithValue(operation)}`;
+${callWithValue(operation)}${followCall(operation)}`;
 };
 
 const listCalls = (operation) => {

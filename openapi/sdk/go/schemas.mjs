@@ -30,12 +30,17 @@ const isContainer = (schema) => {
 };
 
 /** An update leaves as it is what is left out, which is not to make it empty. */
-const isUpdate = ({ properties, required = [] }) =>
-  Object.entries(properties).some(([name, { nullable }]) => nullable && !required.includes(name));
+const isUpdate = (name) => {
+  const { properties, required = [] } = published[name];
+  return (
+    name.endsWith('Input') &&
+    Object.entries(properties).some(([member, { nullable }]) => nullable && !required.includes(member))
+  );
+};
 
 const optional = (schema, ofUpdate) => {
   if (isContainer(schema)) return { 'x-go-type-skip-optional-pointer': true, 'x-omitempty': false, 'x-omitzero': true };
-  if (schema.nullable)
+  if (schema.nullable && ofUpdate)
     return { 'x-go-type': 'Change', 'x-go-type-skip-optional-pointer': true, 'x-omitempty': false, 'x-omitzero': true };
   return { 'x-go-type-skip-optional-pointer': !ofUpdate && !isZeroMeant(schema) };
 };
@@ -78,8 +83,7 @@ const typed = (name, { description, properties, ...schema }) => ({
           member,
           {
             ...commented(property),
-            ...(!schema.required?.includes(member) &&
-              optional(published[name].properties[member], isUpdate(published[name]))),
+            ...(!schema.required?.includes(member) && optional(published[name].properties[member], isUpdate(name))),
             'x-order': index + 1,
           },
         ]),

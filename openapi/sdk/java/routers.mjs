@@ -112,9 +112,10 @@ const methodOf = (operation, form, withOptions) => {
   }`;
 };
 
-/** How the methods that go through a list are made. `first` is an expression that fetches its first page. */
+/** How the methods that go through a list, or follow a feed, are made. `first` is an expression that fetches its first page. */
 const walks = {
   sync: {
+    follower: 'Follower',
     pages: (page) => ({ type: `Pages<${page}>`, returns: 'the pages, which are fetched as they are needed' }),
     records: (item) => ({
       type: `Records<${item}>`,
@@ -125,6 +126,7 @@ const walks = {
       `new Records<>(${operation.name}Pages(input, options), CallOptions.maxRecordsOf(options))`,
   },
   async: {
+    follower: 'AsyncFollower',
     pages: (page) => ({ type: `AsyncPages<${page}>`, returns: 'the pages, which are fetched as they are requested' }),
     records: (item) => ({
       type: `AsyncRecords<${item}>`,
@@ -166,6 +168,38 @@ const walksOf = (operation, walk, withOptions) => {
   ];
 };
 
+/** The item of a feed, which goes on for ever by `after`: the name of a schema; undefined for other outputs. */
+const itemOfFeed = ({ input, output }) => {
+  const { nextCursor, hasMore, items } = components.schemas[output].properties ?? {};
+  const isFeed = nextCursor && hasMore && components.schemas[input]?.properties.after;
+  return isFeed ? items.items.$ref.split('/').pop() : undefined;
+};
+
+const FOLLOWING = [
+  'When there are no more for now, it waits and asks again, as {@link CallOptions#pollInterval} says. {@code limit} is the size of the pages that are fetched.',
+  'After a restart from its cursor, an event may come again: each comes at least once.',
+];
+
+/** The methods that follow a feed. */
+const followsOf = (operation, { follower }, withOptions) => {
+  const item = itemOfFeed(operation);
+  if (item === undefined) return [];
+  const page = `page -> new FeedPage<>(page.getItems(), page.getNextCursor(), page.getHasMore())`;
+  const feed = `new Feed<${item}>(transport, Operations.${constantOf(operation)}, input, options, ${page})`;
+  return walkOf(
+    operation,
+    {
+      name: 'follow',
+      summary: `${operation.summary}: all, and then those that come`,
+      type: `${follower}<${item}>`,
+      returns: 'the events, whose pages are fetched as they are needed',
+      more: FOLLOWING,
+    },
+    `new ${follower}<>(${feed})`,
+    withOptions,
+  );
+};
+
 const methodsOf = (all, form, walk) =>
   all
     .flatMap((operation) =>
@@ -173,6 +207,7 @@ const methodsOf = (all, form, walk) =>
         methodOf(operation, form, withOptions),
         ...shortMethodOf(operation, form, withOptions),
         ...(operation.item && walk ? walksOf(operation, walk, withOptions) : []),
+        ...(walk ? followsOf(operation, walk, withOptions) : []),
       ]),
     )
     .join('\n\n');

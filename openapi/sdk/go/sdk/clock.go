@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is what a [Client] waits by between attempts. Give one of your own in tests, which then don't wait.
+// Clock is what a [Client] waits by between attempts, and between pages of a feed. Give one of your own in tests, which then don't wait.
 // Timeouts of attempts go by real time.
 type Clock interface {
 	// Now returns the time, from which the distance of a date in Retry-After is measured if the reply has no Date.

@@ -24,6 +24,22 @@ func (o SharedOption) applyToClient(c *config) error { return o(&c.settings) }
 
 func (o SharedOption) applyToCall(s *settings) error { return o(s) }
 
+// ClockOption is an option of [New], or of what else goes by a clock.
+type ClockOption struct{ clock Clock }
+
+func (o ClockOption) applyToClient(c *config) (err error) {
+	c.clock, err = o.given()
+	return err
+}
+
+// given returns the clock, if there is one.
+func (o ClockOption) given() (Clock, error) {
+	if o.clock == nil {
+		return nil, usage("the clock is nil")
+	}
+	return o.clock, nil
+}
+
 type clientOption func(*config) error
 
 func (o clientOption) applyToClient(c *config) error { return o(c) }
@@ -59,6 +75,8 @@ type settings struct {
 	response       *Response
 	// maxRecords is 0 for all.
 	maxRecords int
+	// pollInterval is 0 for the usual one.
+	pollInterval time.Duration
 }
 
 // WithBaseURL says where the service is, such as https://api.example.com. The default is the environment variable
@@ -92,15 +110,9 @@ func WithHTTPClient(client *http.Client) Option {
 	})
 }
 
-// WithClock is for tests: waits between attempts go by this clock.
-func WithClock(clock Clock) Option {
-	return clientOption(func(c *config) error {
-		if clock == nil {
-			return usage("the clock is nil")
-		}
-		c.clock = clock
-		return nil
-	})
+// WithClock is for tests: waits between attempts, and between pages of a feed, go by this clock.
+func WithClock(clock Clock) ClockOption {
+	return ClockOption{clock}
 }
 
 // WithAppName names the program that calls, such as my-app/1.2, at the end of the User-Agent.

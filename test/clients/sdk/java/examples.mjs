@@ -4,15 +4,18 @@ import { join } from 'node:path';
 
 /** What the examples take for granted. */
 const GIVEN = {
+  cursor: 'String',
   gateway: 'ContentGateway',
   id: 'String',
   input: 'GameInput',
   key: 'String',
   orderId: 'String',
   sandbox: 'String',
+  secret: 'String',
 };
 
 const JSON = 'com.fasterxml.jackson.databind';
+const HTTP = 'com.sun.net.httpserver';
 
 const EXAMPLE = /^```java\n(.*?)^```$/gms;
 
@@ -23,7 +26,7 @@ if (examples.length === 0) throw new Error(`${readme} has no examples`);
 const programOf = (code, index) => {
   const given = Object.entries(GIVEN).filter(([variable]) => !code.includes(`var ${variable} =`));
   const parameters = given.map(([variable, type]) => `${type} ${variable}`).join(', ');
-  const packages = [name, `${name}.model`, JSON, 'java.time', 'java.util', 'java.util.concurrent'];
+  const packages = [name, `${name}.model`, JSON, HTTP, 'java.time', 'java.util', 'java.util.concurrent'];
   const imports = packages.map((path) => `import ${path}.*;\n`).join('');
   return `${imports}\nfinal class Example${index} {\n  void run(${parameters}) {\n${code}  }\n}\n`;
 };

@@ -1,9 +1,12 @@
 //! The methods.
 
+use std::collections::BTreeMap;
+
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// An operation, as `prepare.mjs` tells of it.
 #[derive(Deserialize)]
@@ -23,27 +26,48 @@ pub struct Operation {
     item: Option<String>,
 }
 
+/// The items of feeds, which go on for ever by `after`, by the ids of their operations.
+pub fn feeds(operations: &[Operation], schemas: &Map<String, Value>) -> BTreeMap<String, String> {
+    let item = |operation: &Operation| {
+        let members = &schemas.get(&operation.output)?["properties"];
+        let is_feed = members["nextCursor"].is_object()
+            && members["hasMore"].is_object()
+            && schemas.get(operation.input.as_ref()?)?["properties"]["after"].is_object();
+        let item = members["items"]["items"]["$ref"].as_str().filter(|_| is_feed)?.rsplit('/').next()?;
+        Some((operation.id.clone(), item.to_owned()))
+    };
+    operations.iter().filter_map(item).collect()
+}
+
 /// A struct for each router, with a method for each of its operations; what the client has to offer them; and what paging
-/// needs to know of the outputs of lists.
+/// needs to know of the outputs of lists, and following of those of feeds.
 ///
-/// `has_one_member` says of an input, by its name, whether the value of its only member may be given in its place.
-pub fn emit(operations: &[Operation], has_one_member: impl Fn(&str) -> bool) -> TokenStream {
+/// `feeds` are as the function of that name tells. `has_one_member` says of an input, by its name, whether the value of its only member may be given in its place.
+pub fn emit(
+    operations: &[Operation],
+    feeds: &BTreeMap<String, String>,
+    has_one_member: impl Fn(&str) -> bool,
+) -> TokenStream {
     let mut routers = operations.iter().map(|operation| operation.router.as_str()).collect::<Vec<_>>();
     routers.dedup();
     let entries = routers.iter().map(|router| entry(router));
     let structs = routers.iter().map(|router| {
         let members = operations.iter().filter(|operation| operation.router == *router);
-        router_struct(router, members.map(|operation| methods(operation, &has_one_member)))
+        router_struct(router, members.map(|operation| methods(operation, feeds, &has_one_member)))
     });
     let constants = operations.iter().map(constant);
     let names = operations.iter().map(constant_of);
     let lists = operations.iter().filter_map(listing);
+    let of_feeds = operations.iter().filter_map(|operation| Some(feed(operation, feeds.get(&operation.id)?)));
+    let used = (!feeds.is_empty()).then(|| quote! { use crate::{Feed, Follow}; });
     quote! {
         //! The operations of the contract.
         use std::sync::Arc;
         use crate::{
             Call, ContentGateway, ListAll, ListPages, Listing, Page, call::operation::Operation, client::Shared, types,
         };
+
+        #used
 
         #(#constants)*
 
@@ -53,6 +77,7 @@ pub fn emit(operations: &[Operation], has_one_member: impl Fn(&str) -> bool) -> 
         impl ContentGateway { #(#entries)* }
         #(#structs)*
         #(#lists)*
+        #(#of_feeds)*
     }
 }
 
@@ -93,7 +118,11 @@ fn constant(operation: &Operation) -> TokenStream {
     quote! { static #name: Operation = Operation::known(#id, #path, #writes, &[#(#members),*]); }
 }
 
-fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> TokenStream {
+fn methods(
+    operation: &Operation,
+    feeds: &BTreeMap<String, String>,
+    has_one_member: impl Fn(&str) -> bool,
+) -> TokenStream {
     let constant = constant_of(operation);
     let name = format_ident!("{}", operation.name.to_snake_case());
     let output = format_ident!("{}", operation.output);
@@ -108,11 +137,22 @@ fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> Toke
     };
     let doc = doc(operation, Walk::None);
     if operation.item.is_none() {
+        let follow = feeds.contains_key(&operation.id).then(|| {
+            let doc = self::doc(operation, Walk::Feed);
+            quote! {
+                #(#[doc = #doc])*
+                pub fn follow(&self #parameter) -> Follow<types::#output> {
+                    Follow::new(self.#name(input))
+                }
+            }
+        });
         return quote! {
             #(#[doc = #doc])*
             pub fn #name(&self #parameter) -> Call<types::#output> {
                 Call::new(&self.0, &#constant, #argument)
             }
+
+            #follow
         };
     }
     let all = format_ident!("{name}_all");
@@ -137,11 +177,12 @@ fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> Toke
     }
 }
 
-/// What a method goes through: nothing, or what a list returns.
+/// What a method goes through: nothing, or what a list or a feed returns.
 enum Walk {
     None,
     Records,
     Pages,
+    Feed,
 }
 
 /// The lines of the comment of a method.
@@ -154,6 +195,12 @@ fn doc(operation: &Operation, walk: Walk) -> Vec<String> {
         Walk::Records => vec![
             format!("{summary}: all records of [`{list}`](Self::{list}), a page at a time."),
             format!("{pages} How many records may come in all is said by [`max_records`](ListAll::max_records)."),
+        ],
+        Walk::Feed => vec![
+            format!("{summary}: all of [`{list}`](Self::{list}) from where the input says, a page at a time."),
+            "When there are no more for now, it waits and asks again; see [`Follow`]. After a restart from its \
+             [`cursor`](Follow::cursor), an event may come again: each comes at least once."
+                .into(),
         ],
         Walk::Pages => vec![format!("{summary}: all pages of [`{list}`](Self::{list})."), pages.into()],
     };
@@ -181,4 +228,26 @@ fn listing(operation: &Operation) -> Option<TokenStream> {
             }
         }
     })
+}
+
+fn feed(operation: &Operation, item: &str) -> TokenStream {
+    let item = format_ident!("{item}");
+    let output = format_ident!("{}", operation.output);
+    quote! {
+        impl Feed for types::#output {
+            type Event = types::#item;
+
+            fn next_cursor(&self) -> &str {
+                &self.next_cursor
+            }
+
+            fn has_more(&self) -> bool {
+                self.has_more
+            }
+
+            fn into_events(self) -> Vec<types::#item> {
+                self.items
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::{future::IntoFuture, sync::OnceLock};
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{Call, ListAll, ListPages, Listing, Page, Response, WithResponse, error::Error};
+use crate::{Call, Feed, Follow, ListAll, ListPages, Listing, Page, Response, WithResponse, error::Error};
 
 /// Connections live on between calls, so somebody has to look after them meanwhile.
 fn runtime() -> &'static Runtime {
@@ -79,6 +79,33 @@ pub struct BlockingIter<T: Listing>(ListAll<T>);
 
 impl<T: Listing> Iterator for BlockingIter<T> {
     type Item = Result<T::Record, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        runtime().block_on(self.0.next())
+    }
+}
+
+impl<T: Feed> Follow<T> {
+    /// The events for code that is not asynchronous. Asked for the next one in asynchronous code, it panics.
+    pub fn iter_blocking(self) -> BlockingFollow<T> {
+        BlockingFollow(self)
+    }
+}
+
+/// The events of a feed, for code that is not asynchronous: [`Follow::iter_blocking`].
+#[derive(Debug)]
+#[must_use = "nothing is fetched before the first event is asked for"]
+pub struct BlockingFollow<T: Feed>(Follow<T>);
+
+impl<T: Feed> BlockingFollow<T> {
+    /// From where to go on after a restart: [`Follow::cursor`].
+    pub fn cursor(&self) -> Option<&str> {
+        self.0.cursor()
+    }
+}
+
+impl<T: Feed> Iterator for BlockingFollow<T> {
+    type Item = Result<T::Event, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         runtime().block_on(self.0.next())

@@ -13,9 +13,10 @@ mod response;
 /// What the operations take and answer.
 #[allow(clippy::all)]
 pub mod types;
+mod webhook;
 
 #[cfg(feature = "blocking")]
-pub use blocking::{BlockingIter, BlockingPages};
+pub use blocking::{BlockingFollow, BlockingIter, BlockingPages};
 pub use call::{
     Call, WithResponse,
     attempt::Attempt,
@@ -24,12 +25,17 @@ pub use call::{
 pub use change::Change;
 pub use client::{Builder, ContentGateway};
 pub use clock::{Clock, SystemClock};
-pub use error::{ApiConnectionError, ApiError, ApiTimeoutError, Error, ErrorKind, UnexpectedReplyError};
+pub use error::{
+    ApiConnectionError, ApiError, ApiTimeoutError, Error, ErrorKind, UnexpectedReplyError, WebhookFault,
+    WebhookVerificationError,
+};
 pub use operations::*;
 pub use page::{
     Listing, Page,
+    follow::{Feed, Follow},
     walk::{ListAll, ListPages},
 };
 pub use response::{RateLimit, Response};
+pub use webhook::{WebhookMessage, unwrap_webhook, unwrap_webhook_at};
 
 pub use reqwest;

@@ -97,6 +97,29 @@ pub struct UnexpectedReplyError {
     pub(crate) fault: Fault,
 }
 
+/// Why a message of a webhook was refused. It holds neither the secret nor a signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WebhookVerificationError {
+    /// What is wrong.
+    pub fault: WebhookFault,
+    pub(crate) text: &'static str,
+}
+
+/// What is wrong with a message of a webhook, in the order in which it is looked at. Its text is a word, such as `signature`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WebhookFault {
+    /// A header lacks.
+    Header,
+    /// The time is none, or more than five minutes from now.
+    Timestamp,
+    /// No signature is that of the secret.
+    Signature,
+    /// The body is no message, although its signature is right.
+    Body,
+}
+
 /// What tells that a reply isn't the gateway's.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {

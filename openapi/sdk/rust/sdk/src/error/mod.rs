@@ -4,10 +4,12 @@ mod text;
 use std::{error::Error as StdError, fmt};
 
 pub(crate) use failures::Fault;
-pub use failures::{ApiConnectionError, ApiError, ApiTimeoutError, UnexpectedReplyError};
+pub use failures::{
+    ApiConnectionError, ApiError, ApiTimeoutError, UnexpectedReplyError, WebhookFault, WebhookVerificationError,
+};
 pub(crate) use text::media_type;
 
-/// Why a call failed.
+/// Why a call failed, or a message of a webhook was refused.
 ///
 /// None of it ever shows the key. Its text is one line that names operation, cause and request.
 #[derive(Debug)]
@@ -21,7 +23,9 @@ pub enum Error {
     Timeout(Box<ApiTimeoutError>),
     /// There was a reply, but not the gateway's.
     UnexpectedReply(Box<UnexpectedReplyError>),
-    /// The client or the call was set up in a way that cannot work; nothing was sent.
+    /// A message of a webhook cannot be trusted or read.
+    WebhookVerification(WebhookVerificationError),
+    /// The client, the call or the secret of a webhook cannot work as it was given; nothing was sent.
     Usage(String),
 }
 
@@ -55,6 +59,8 @@ pub enum ErrorKind {
     ApiTimeout,
     /// A reply that isn't the gateway's.
     UnexpectedReply,
+    /// A message of a webhook that cannot be trusted or read.
+    WebhookVerification,
     /// A client or a call set up in a way that cannot work.
     Usage,
 }
@@ -78,6 +84,7 @@ impl Error {
             Self::Connection(_) => ErrorKind::ApiConnection,
             Self::Timeout(_) => ErrorKind::ApiTimeout,
             Self::UnexpectedReply(_) => ErrorKind::UnexpectedReply,
+            Self::WebhookVerification(_) => ErrorKind::WebhookVerification,
             Self::Usage(_) => ErrorKind::Usage,
         }
     }
@@ -120,18 +127,18 @@ impl Error {
             Self::Connection(error) => error.idempotency_key.as_deref(),
             Self::Timeout(error) => error.idempotency_key.as_deref(),
             Self::UnexpectedReply(error) => error.idempotency_key.as_deref(),
-            Self::Usage(_) => None,
+            Self::WebhookVerification(_) | Self::Usage(_) => None,
         }
     }
 
-    /// The operation, such as `game.create`; none if the client could not be made.
+    /// The operation, such as `game.create`; none if there was no call.
     pub fn operation(&self) -> Option<&str> {
         match self {
             Self::Api(error) => Some(&error.operation),
             Self::Connection(error) => Some(&error.operation),
             Self::Timeout(error) => Some(&error.operation),
             Self::UnexpectedReply(error) => Some(&error.operation),
-            Self::Usage(_) => None,
+            Self::WebhookVerification(_) | Self::Usage(_) => None,
         }
     }
 
@@ -142,7 +149,7 @@ impl Error {
             Self::Connection(error) => error.attempts,
             Self::Timeout(error) => error.attempts,
             Self::UnexpectedReply(error) => error.attempts,
-            Self::Usage(_) => 0,
+            Self::WebhookVerification(_) | Self::Usage(_) => 0,
         }
     }
 
@@ -175,6 +182,7 @@ impl fmt::Display for Error {
             Self::Connection(error) => error.fmt(f),
             Self::Timeout(error) => error.fmt(f),
             Self::UnexpectedReply(error) => error.fmt(f),
+            Self::WebhookVerification(error) => error.fmt(f),
             Self::Usage(fault) => f.write_str(fault),
         }
     }

@@ -4,7 +4,9 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use reqwest::header::HeaderMap;
 
-use super::failures::{ApiConnectionError, ApiError, ApiTimeoutError, Fault, UnexpectedReplyError};
+use super::failures::{
+    ApiConnectionError, ApiError, ApiTimeoutError, Fault, UnexpectedReplyError, WebhookFault, WebhookVerificationError,
+};
 
 /// More of them would drown the rest.
 const ISSUES_SHOWN: usize = 10;
@@ -65,6 +67,23 @@ impl fmt::Display for ApiTimeoutError {
     }
 }
 
+impl fmt::Display for WebhookVerificationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "webhook: {}", self.text)
+    }
+}
+
+impl fmt::Display for WebhookFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Header => "header",
+            Self::Timestamp => "timestamp",
+            Self::Signature => "signature",
+            Self::Body => "body",
+        })
+    }
+}
+
 impl fmt::Display for UnexpectedReplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { operation, status, origin, .. } = self;
@@ -92,6 +111,7 @@ impl fmt::Display for UnexpectedReplyError {
 impl StdError for ApiError {}
 impl StdError for ApiTimeoutError {}
 impl StdError for UnexpectedReplyError {}
+impl StdError for WebhookVerificationError {}
 impl StdError for ApiConnectionError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(&*self.cause)

@@ -1,3 +1,4 @@
+pub(crate) mod follow;
 pub(crate) mod walk;
 
 use std::{fmt, ops::Deref};

@@ -14,6 +14,7 @@ public final class CallOptions {
   Integer maxRetries;
   String idempotencyKey;
   Long maxRecords;
+  Duration pollInterval;
   final Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
 
   /** Makes options of which nothing is set. */
@@ -94,6 +95,19 @@ public final class CallOptions {
     return this;
   }
 
+  /**
+   * Sets how long {@code follow} waits before it asks again, when there is nothing more for now; usually a second. Other calls
+   * ignore it.
+   *
+   * @param pollInterval more than zero
+   * @return this
+   * @throws IllegalArgumentException if it is zero or less
+   */
+  public CallOptions pollInterval(Duration pollInterval) {
+    this.pollInterval = Checks.positive("pollInterval", pollInterval);
+    return this;
+  }
+
   /** After how many records a walk ends. */
   static long maxRecordsOf(CallOptions options) {
     return options == null || options.maxRecords == null ? Long.MAX_VALUE : options.maxRecords;
@@ -106,6 +120,7 @@ public final class CallOptions {
     copy.maxRetries = maxRetries;
     copy.idempotencyKey = idempotencyKey;
     copy.maxRecords = maxRecords;
+    copy.pollInterval = pollInterval;
     copy.headers.putAll(headers);
     return copy;
   }

@@ -3,6 +3,7 @@ package {{java.package}};
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -29,6 +30,30 @@ final class Futures {
           }
         });
     return mapped;
+  }
+
+  /** A future of what follows a source. It fails as one or the other does, and cancels what is under way. */
+  static <A, B> CompletableFuture<B> compose(
+      CompletableFuture<A> source, Function<? super A, CompletableFuture<B>> next, Executor executor) {
+    CompletableFuture<B> composed = new CompletableFuture<>();
+    composed.whenComplete((value, failure) -> source.cancel(true));
+    source.whenCompleteAsync(
+        (value, failure) -> {
+          if (failure != null) {
+            composed.completeExceptionally(causeOf(failure));
+            return;
+          }
+          if (composed.isDone()) return;
+          CompletableFuture<B> following = next.apply(value);
+          composed.whenComplete((result, error) -> following.cancel(true));
+          following.whenComplete(
+              (result, error) -> {
+                if (error == null) composed.complete(result);
+                else composed.completeExceptionally(causeOf(error));
+              });
+        },
+        executor);
+    return composed;
   }
 
   /**

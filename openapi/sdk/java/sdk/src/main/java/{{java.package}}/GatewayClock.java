@@ -22,14 +22,14 @@ public interface GatewayClock {
       };
 
   /**
-   * The time, from which the distance of a date in {@code Retry-After} is measured.
+   * The time, from which the distance of a date in {@code Retry-After} is measured, and the age of a webhook's message.
    *
    * @return now
    */
   Instant now();
 
   /**
-   * Waits before another attempt.
+   * Waits before another attempt, or before a feed is asked again.
    *
    * @param wait how long, zero or more
    * @return what is completed when the time is over; it is cancelled when the call is

@@ -8,33 +8,38 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Publishes what is in the pages of a list.
+ * Publishes what is in the pages of a list or a feed.
  *
  * @param <P> the type of the pages
  * @param <T> the type of what is published
  */
-abstract class PagedPublisher<P extends Page<?>, T> implements Flow.Publisher<T> {
+abstract class PagedPublisher<P, T> implements Flow.Publisher<T> {
   private final Supplier<? extends CompletableFuture<? extends P>> first;
   private final Function<? super P, ? extends CompletableFuture<? extends P>> next;
+  private final Predicate<? super P> hasNext;
   private final Function<P, Iterator<T>> contents;
   private final long most;
 
   /**
    * @param first fetches the first page
    * @param next fetches the page after one
+   * @param hasNext whether there is a page after one
    * @param contents what is published of a page
    * @param most after how much the publisher ends
    */
   PagedPublisher(
       Supplier<? extends CompletableFuture<? extends P>> first,
       Function<? super P, ? extends CompletableFuture<? extends P>> next,
+      Predicate<? super P> hasNext,
       Function<P, Iterator<T>> contents,
       long most) {
     this.first = first;
     this.next = next;
+    this.hasNext = hasNext;
     this.contents = contents;
     this.most = most;
   }
@@ -132,7 +137,7 @@ abstract class PagedPublisher<P extends Page<?>, T> implements Flow.Publisher<T>
         return true;
       } else if (fetching != null) {
         return false;
-      } else if (left == 0 || !items.hasNext() && page != null && !page.hasNextPage()) {
+      } else if (left == 0 || !items.hasNext() && page != null && !hasNext.test(page)) {
         ended = true;
         subscriber.onComplete();
       } else if (requested.get() > 0 && items.hasNext()) {

@@ -1,0 +1,6 @@
+package {{java.package}};
+
+import java.util.List;
+
+/** A page of a feed. */
+record FeedPage<T>(List<T> items, String nextCursor, boolean hasMore) {}

@@ -1,0 +1,35 @@
+package {{java.package}};
+
+/** A message of a webhook cannot be trusted or read: answer it with 400. It holds neither the secret nor a signature. */
+public final class WebhookVerificationException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** What can be wrong with a message, in the order in which it is looked at. */
+  public enum Fault {
+    /** A header lacks. */
+    HEADER,
+    /** The time is none, or more than five minutes from now. */
+    TIMESTAMP,
+    /** No signature is that of the secret. */
+    SIGNATURE,
+    /** The body is no message, although its signature is right. */
+    BODY
+  }
+
+  /** What is wrong. */
+  private final Fault fault;
+
+  WebhookVerificationException(Fault fault, String message) {
+    super("webhook: " + message);
+    this.fault = fault;
+  }
+
+  /**
+   * What is wrong with the message.
+   *
+   * @return the fault
+   */
+  public Fault fault() {
+    return fault;
+  }
+}

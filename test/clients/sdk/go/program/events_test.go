@@ -1,0 +1,150 @@
+package programs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gateway "{{go.module}}"
+)
+
+// feed answers these pages, each to a request that holds its cursor; the last one again and again.
+func feed(t *testing.T, pages ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if len(pages) == 0 {
+			t.Errorf("another page was asked for by %s", body)
+			return
+		}
+		fmt.Fprint(w, pages[0])
+		pages = pages[1:]
+	}
+}
+
+func feedPage(cursor string, hasMore bool, ids ...string) string {
+	var items []string
+	for _, id := range ids {
+		items = append(items, fmt.Sprintf(`{"id":%q,"position":1,"type":"game.polished","record":{"kind":"game","id":"1"},`+
+			`"actorId":null,"at":"2026-04-01T09:30:00.000Z"}`, id))
+	}
+	return fmt.Sprintf(`{"result":{"data":{"json":{"items":[%s],"nextCursor":%q,"hasMore":%t}}}}`,
+		strings.Join(items, ","), cursor, hasMore)
+}
+
+const gone = `{"error":{"json":{"message":"Gone.","code":-32004,"data":{"code":"NOT_FOUND","reason":"EVENTS_GONE","httpStatus":404}}}}`
+
+// take goes through events up to a number of them. It returns their ids, and the cursor at each.
+func take(follower *gateway.Follower[gateway.Event], most int) (ids, cursors []string, err error) {
+	for event, err := range follower.Events() {
+		if err != nil {
+			return ids, cursors, err
+		}
+		ids, cursors = append(ids, event.ID), append(cursors, follower.Cursor())
+		if len(ids) == most {
+			break
+		}
+	}
+	return ids, cursors, nil
+}
+
+func TestFollowGoesOnWithTheCursorAndWaitsAtTheEnd(t *testing.T) {
+	var bodies []string
+	pages := feed(t, feedPage("c1", true, "a", "b"), feedPage("c2", false), feedPage("c3", false, "c"))
+	var waits clock
+	client, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, string(body))
+		pages(w, r)
+	}, gateway.WithClock(&waits))
+	follower := client.Event.Follow(t.Context(), gateway.EventListInput{RecordID: "1"}, gateway.WithPollInterval(time.Hour))
+	if follower.Cursor() != "" {
+		t.Errorf("before the first page, the cursor is %q", follower.Cursor())
+	}
+	ids, cursors, err := take(follower, 3)
+	if err != nil || !slices.Equal(ids, []string{"a", "b", "c"}) || !slices.Equal(cursors, []string{"", "", "c2"}) {
+		t.Errorf("%q at %q, %v", ids, cursors, err)
+	}
+	wanted := []string{
+		`{"json":{"recordId":"1"}}`, `{"json":{"after":"c1","recordId":"1"}}`, `{"json":{"after":"c2","recordId":"1"}}`,
+	}
+	if !slices.Equal(bodies, wanted) || waits.waits != 1 {
+		t.Errorf("%q were sent, with %d waits", bodies, waits.waits)
+	}
+	// The event that was taken last may not have been done with.
+	if follower.Cursor() != "c2" {
+		t.Errorf("the cursor is %q", follower.Cursor())
+	}
+}
+
+func TestFollowRaisesTheErrorOfAPage(t *testing.T) {
+	pages := feed(t, feedPage("c1", true, "a"))
+	isGone := false
+	client, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if isGone {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, gone)
+			return
+		}
+		isGone = true
+		pages(w, r)
+	})
+	follower := client.Event.Follow(t.Context(), gateway.EventListInput{})
+	ids, _, err := take(follower, 2)
+	var failure *gateway.APIError
+	if !errors.As(err, &failure) || failure.Reason != "EVENTS_GONE" || len(ids) != 1 || requests.Load() != 2 {
+		t.Errorf("%q, %v after %d requests", ids, err, requests.Load())
+	}
+	if follower.Cursor() != "c1" {
+		t.Errorf("the cursor is %q", follower.Cursor())
+	}
+}
+
+func TestFollowEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	// The clock of the system waits until the context ends.
+	client, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		time.AfterFunc(50*time.Millisecond, cancel)
+		fmt.Fprint(w, feedPage("c1", false))
+	}, gateway.WithClock(waiting{}))
+	_, _, err := take(client.Event.Follow(ctx, gateway.EventListInput{}), 1)
+	if !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "event.list: ") {
+		t.Errorf("the error is %v", err)
+	}
+	_, _, err = take(client.Event.Follow(t.Context(), gateway.EventListInput{}, gateway.WithPollInterval(0)), 1)
+	if !isUsage(err) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// waiting is a clock that waits until the context ends.
+type waiting struct{}
+
+func (waiting) Now() time.Time { return time.Now() }
+
+func (waiting) Sleep(ctx context.Context, _ time.Duration) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestUnwrapChecksTheSecret(t *testing.T) {
+	for _, secret := range []string{"", "whsec_", "whsec_%%%", "c2VjcmV0"} {
+		if _, err := gateway.UnwrapWebhook(nil, http.Header{}, secret); !isUsage(err) || strings.Contains(err.Error(), "c2V") {
+			t.Errorf("%q: %v", secret, err)
+		}
+	}
+}
+
+func TestUnwrapFindsHeadersInAnyCase(t *testing.T) {
+	header := http.Header{"webhook-id": {"1"}, "WEBHOOK-TIMESTAMP": {"0"}, "Webhook-Signature": {"v1,AAAA"}}
+	_, err := gateway.UnwrapWebhook(nil, header, "whsec_c2VjcmV0")
+	var refused *gateway.WebhookVerificationError
+	if !errors.As(err, &refused) || refused.Fault != gateway.WebhookFaultTimestamp {
+		t.Errorf("the error is %v", err)
+	}
+}
