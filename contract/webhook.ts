@@ -86,7 +86,7 @@ export interface WebhookMessage {
   description: string;
   body: z.ZodType;
   example: unknown;
-  /** What the endpoint has to answer, if it is more than a status. */
+  /** The answer that the endpoint owes, if it is more than a status. */
   answer?: { body: z.ZodType; example: unknown };
 }
 

@@ -31,7 +31,7 @@ const operation = ({ summary, description, body, example, answer }: WebhookMessa
   },
 });
 
-/** What endpoints of webhooks get, by names: the member `webhooks` of a document of OpenAPI 3.1. */
+/** The messages to endpoints of webhooks, by names: the member `webhooks` of a document of OpenAPI 3.1. */
 export const webhooksOf = (components: SchemaComponents) =>
   Object.fromEntries(
     Object.entries(webhookMessages).map(([name, message]) => {

@@ -16,12 +16,9 @@ export const webhookHandlers = (c: WebhookContext): Handlers<Contract['webhook']
   create: (input, call) => create(c, input, call),
   list: async (_, call) => ({ items: await list(c, call) }),
   update: (input, call) => update(c, input, call),
-  test: async ({ id }, call) => ({ deliveryId: await test(c, id, call) }),
+  test: ({ id }, call) => test(c, id, call),
   rotateSecret: ({ id }, call) => rotate(c, id, call),
   deliveries: (input, call) => deliveries(c, input, call),
   redeliver: ({ deliveryId }, call) => deliverAgain(c, deliveryId, call),
-  delete: async ({ id }, call) => {
-    await remove(c, id, call);
-    return { id };
-  },
+  delete: ({ id }, call) => remove(c, id, call),
 });

@@ -61,9 +61,9 @@ export const list = ({ db }: WebhookContext, { caller, deadline }: OwnerCall): P
 export const update = (c: WebhookContext, input: InputOf<Router['update']>, call: OwnerCall): Promise<Webhook> =>
   write(c, call, (tx, owner) => updateWebhook(tx, input, c.policy, owner));
 
-/** Has a test sent. Returns the id of the delivery. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE */
-export const test = (c: WebhookContext, id: string, call: OwnerCall): Promise<string> =>
-  write(c, call, (tx, owner) => testWebhook(tx, id, owner));
+/** Has a test sent. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE */
+export const test = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['test']>> =>
+  write(c, call, async (tx, owner) => ({ deliveryId: await testWebhook(tx, id, owner) }));
 
 /** Gives a webhook of the caller another secret. @throws AppError WEBHOOK_NOT_FOUND */
 export const rotate = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['rotateSecret']>> =>
@@ -81,5 +81,8 @@ export const deliverAgain = (c: WebhookContext, deliveryId: string, call: OwnerC
   write(c, call, (tx, owner) => redeliver(tx, deliveryId, owner));
 
 /** Deletes a webhook of the caller. @throws AppError WEBHOOK_NOT_FOUND */
-export const remove = (c: WebhookContext, id: string, call: OwnerCall): Promise<void> =>
-  write(c, call, (tx, owner) => deleteWebhook(tx, id, owner));
+export const remove = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['delete']>> =>
+  write(c, call, async (tx, owner) => {
+    await deleteWebhook(tx, id, owner);
+    return { id };
+  });

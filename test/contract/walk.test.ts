@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { procedures, scopes } from '../../contract/index.ts';
 import { newId } from '../../src/db/values.ts';
 import { createDemo } from '../../src/testkit/sandbox/records.ts';
+import { insertSandboxWebhook } from '../../src/testkit/sandbox/sandbox.ts';
 import { demoKeyIn } from '../harness/app/demo.ts';
 import { type ProcedureId, startApp } from '../harness/app/app.ts';
 
@@ -15,6 +16,11 @@ const app = await startApp();
 afterAll(() => app.stop());
 
 const demoKey = await demoKeyIn(app.context.db, app.context.now());
+/** Makes the webhook of the examples anew: what came before has changed it. */
+const renewExampleWebhook = async (): Promise<void> => {
+  await app.context.db.transaction((tx) => tx.execute('DELETE FROM webhooks'));
+  await insertSandboxWebhook(app.context.db, app.context.now());
+};
 const badKeys = Object.entries(await app.badKeys());
 
 const operations = procedures.map(({ id, access, reasons, example }) => {
@@ -69,6 +75,7 @@ describe.each(operations)('$id', ({ id, access, input, output }) => {
   test.each(access === 'public' ? ['with a key', 'without'] : ['with a key'])(
     'answers its example with the members that the example shows, %s',
     async (how) => {
+      if (id.startsWith('webhook.')) await renewExampleWebhook();
       const { status, body } = await app.send(id, input, how === 'without' ? undefined : demoKey);
       expect({ status, body }).toEqual({ status: 200, body: { result: { data: { json: expect.anything() } } } });
       expect(Object.keys(body.result.data.json).toSorted()).toEqual(Object.keys(output).toSorted());

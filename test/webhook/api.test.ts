@@ -142,8 +142,8 @@ describe('the owner of webhooks', () => {
     const { id } = (await listed())[0]!;
     const hint = `The URL cannot be used: ${why}.`;
     const refused = { reason: 'WEBHOOK_URL_FORBIDDEN', hint };
-    expect(await refusal('webhook.create', { url }, owner.key, 400)).toEqual(refused);
-    expect(await refusal('webhook.update', { id, url }, owner.key, 400)).toEqual(refused);
+    expect(await refusal('webhook.create', { url }, owner.key, 422)).toEqual(refused);
+    expect(await refusal('webhook.update', { id, url }, owner.key, 422)).toEqual(refused);
   });
 
   test('has a limit, of which sixteen callers at once do not pass', async () => {

@@ -9,7 +9,6 @@ import { insertValues } from '../../db/sql/insert.ts';
 import { firstIdBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
-import type { EventColumns } from '../../outbox/entity.ts';
 import { readFeed } from '../../outbox/feed.ts';
 import { imageKind } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
@@ -156,20 +155,17 @@ export const insertSandboxWebhook = async (db: Database, reference: Date): Promi
     await changeState(tx, key, exampleWebhook.state, reason, published);
     const delivery = storedIdToBytes(exampleDelivery.id);
     const time = timeToDb(published);
-    const [event] = await tx.read<EventColumns>('SELECT * FROM events WHERE record_id = ? ORDER BY position LIMIT 1', [
-      storedIdToBytes(exampleGame.id),
-    ]);
-    if (!event) throw new Error('the example game has no event');
     await insertValues(tx, deliveryInsertion, [
       [
         delivery,
         key,
-        event.position,
-        event.id,
-        event.type,
-        event.record_id,
-        event.slug,
-        event.actor_id,
+        position,
+        // The event itself may be there or not: a delivery has all of it.
+        delivery,
+        exampleDelivery.type,
+        storedIdToBytes(exampleDelivery.recordId),
+        null,
+        storedIdToBytes(exampleUser.id),
         time,
         exampleDelivery.state,
         exampleDelivery.attempts,

@@ -1,5 +1,6 @@
 import { type ProcedureMetadata, procedures } from '../../../contract/index.ts';
-import type { ProcedureId, Reply, TestApp, TestUser } from '../app/app.ts';
+import { storedIdToBytes } from '../../../src/db/values.ts';
+import type { Input, ProcedureId, Reply, TestApp, TestUser } from '../app/app.ts';
 
 /** An operation that writes. */
 export type Write = ProcedureMetadata & { id: ProcedureId };
@@ -17,11 +18,43 @@ export const isReplay = ({ headers }: Pick<Reply, 'headers'>): boolean => header
 export const idMember = ({ example }: Pick<Write, 'example'>): string | undefined =>
   Object.keys(example.input as object).find((name) => name === 'id' || name.endsWith('Id'));
 
+const isOfWebhooks = ({ id }: Write): boolean => id.startsWith('webhook.');
+const WEBHOOK: Input<'webhook.create'> = { url: 'https://hooks.example.com/content' };
+/** How many webhooks of one user tests leave to themselves, since there is a limit. */
+const FEW_WEBHOOKS = 8;
+
+/** Deletes the oldest webhooks of a user who has more than a few. */
+const keepFewWebhooks = async (app: TestApp, { key }: TestUser): Promise<void> => {
+  const { items } = await app.call('webhook.list', {}, key);
+  for (const { id } of items.slice(FEW_WEBHOOKS)) await app.call('webhook.delete', { id }, key);
+};
+
+/** A new webhook that counts as one whose endpoint has answered the challenge. */
+const anActiveWebhook = async (app: TestApp, owner: TestUser): Promise<string> => {
+  const { id } = await app.call('webhook.create', WEBHOOK, owner.key);
+  await app.context.db.transaction((tx) =>
+    tx.execute("UPDATE webhooks SET state = 'active' WHERE id = ?", [storedIdToBytes(id)]),
+  );
+  return id;
+};
+
+const aDelivery = async (app: TestApp, owner: TestUser): Promise<string> => {
+  const id = await anActiveWebhook(app, owner);
+  return (await app.call('webhook.test', { id }, owner.key)).deliveryId;
+};
+
+/** Whether an operation concerns a record that only its author, or owner, may change. */
+export const isForOwners = (operation: Write): boolean =>
+  operation.id === 'image.update' || (isOfWebhooks(operation) && idMember(operation) !== undefined);
+
 /** An input for an operation, which concerns a new record of the author's, where it concerns one. */
 export const anInput = async (app: TestApp, operation: Write, author: TestUser): Promise<Record<string, unknown>> => {
   const input = operation.example.input as Record<string, unknown>;
   const member = idMember(operation);
+  if (isOfWebhooks(operation)) await keepFewWebhooks(app, author);
   if (member === undefined) return input;
+  if (member === 'deliveryId') return { [member]: await aDelivery(app, author) };
+  if (isOfWebhooks(operation)) return { ...input, [member]: await anActiveWebhook(app, author) };
   const record = operation.id.startsWith('game.') ? await app.aGame({}, author) : await app.anImagePost({}, author);
   return { ...input, [member]: record.id };
 };
