@@ -74,7 +74,7 @@ export const getGame = async (
 };
 
 /** Publishes a game; `view` makes the output of it. */
-export const createGame = <Output>(
+export const createGame = <Output extends object>(
   { publisher, quotaOf }: GameContext,
   input: GameInput,
   call: Call<Caller>,
@@ -85,7 +85,7 @@ export const createGame = <Output>(
 };
 
 /** Publishes games, all or none; `view` makes the output of them, in the order of the inputs. */
-export const createGames = <Output>(
+export const createGames = <Output extends object>(
   { writes, quotaOf, now }: GameContext,
   inputs: readonly GameInput[],
   call: Call<Caller>,
@@ -98,7 +98,7 @@ export const createGames = <Output>(
 };
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameFavorite = <Output>(
+export const toggleGameFavorite = <Output extends object>(
   { toggles }: GameContext,
   gameId: string,
   call: Call<Caller>,
@@ -106,7 +106,7 @@ export const toggleGameFavorite = <Output>(
 ): Promise<Output> => toggles.favorite(gameKind, gameId, call, view);
 
 /** @throws AppError GAME_NOT_FOUND, OVERLOADED */
-export const toggleGameReaction = <Output>(
+export const toggleGameReaction = <Output extends object>(
   { toggles }: GameContext,
   gameId: string,
   type: Reaction,

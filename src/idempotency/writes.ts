@@ -14,7 +14,7 @@ const quotaFor = ({ apiKeyId }: IdempotentCall, now: Date): Quota => ({ keyId: a
 const sizeOf = (answer: string): number => Buffer.byteLength(answer);
 
 /** Makes the output of a write, in its transaction. */
-type TransactionWork<Output> = (tx: Transaction) => Promise<Output>;
+type TransactionWork<Output extends object> = (tx: Transaction) => Promise<Output>;
 
 /** A write under way. */
 interface Write {
@@ -112,7 +112,7 @@ export class Writes {
    * @throws IdempotentReplay for a repetition, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, and the errors
    * of `work`, `look` and `Database.transaction`
    */
-  do<Output>(
+  do<Output extends object>(
     { deadline, idempotent }: Write,
     work: TransactionWork<Output>,
     look?: TransactionWork<Output>,

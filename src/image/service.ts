@@ -67,7 +67,7 @@ export const getImagePost = async (
 };
 
 /** Publishes an image post; `view` makes the output of it. */
-export const createImagePost = <Output>(
+export const createImagePost = <Output extends object>(
   { publisher, quotaOf }: ImageContext,
   input: ImagePostInput,
   call: Call<Caller>,
@@ -78,7 +78,7 @@ export const createImagePost = <Output>(
 };
 
 /** Publishes image posts, all or none; `view` makes the output of them, in the order of the inputs. */
-export const createImagePosts = <Output>(
+export const createImagePosts = <Output extends object>(
   { writes, quotaOf, now }: ImageContext,
   inputs: readonly ImagePostInput[],
   call: Call<Caller>,
@@ -101,7 +101,7 @@ const imageMembers = (images: readonly string[] | undefined): Partial<ImagePostR
  * Changes the given members of an image post; `view` makes the output of it.
  * @throws AppError IMAGE_POST_NOT_FOUND, NOT_OWNER, QUOTA_EXCEEDED
  */
-export const updateImagePost = <Output>(
+export const updateImagePost = <Output extends object>(
   { writes, quotaOf, tags, now }: ImageContext,
   { id, tagNames, images, ...changes }: UpdateInput,
   call: Call<Caller>,
@@ -190,7 +190,7 @@ const replaceTags = async (
 };
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostFavorite = <Output>(
+export const toggleImagePostFavorite = <Output extends object>(
   { toggles }: ImageContext,
   id: string,
   call: Call<Caller>,
@@ -198,7 +198,7 @@ export const toggleImagePostFavorite = <Output>(
 ): Promise<Output> => toggles.favorite(imageKind, id, call, view);
 
 /** @throws AppError IMAGE_POST_NOT_FOUND, OVERLOADED */
-export const toggleImagePostReaction = <Output>(
+export const toggleImagePostReaction = <Output extends object>(
   { toggles }: ImageContext,
   id: string,
   type: Reaction,

@@ -148,7 +148,7 @@ export const listUsers = async (reader: Reader): Promise<Pick<UserRow, 'id' | 'n
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 
 /** Changes the given members of a profile; `view` makes the output of it. */
-export const updateUser = <Output>(
+export const updateUser = <Output extends object>(
   { writes, now }: UserContext,
   changes: Changes,
   call: Call<Caller>,

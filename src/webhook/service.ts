@@ -11,6 +11,7 @@ import {
   deleteWebhook,
   listDeliveries,
   listOwnWebhooks,
+  readWebhook,
   redeliver,
   rotateSecret,
   testWebhook,
@@ -33,14 +34,18 @@ export interface WebhookContext {
   onWork: () => void;
 }
 
-/** Does a write for the owner, and has sent what it leads to. */
-const write = async <T>(
+type OwnerWork<T> = (tx: Transaction, owner: WebhookActor) => Promise<T>;
+
+/** Does a write for the owner, and has sent what it leads to. See `Writes.do` for `look`. */
+const write = async <T extends object>(
   { writes, now, onWork }: WebhookContext,
   call: OwnerCall,
-  work: (tx: Transaction, owner: WebhookActor) => Promise<T>,
+  work: OwnerWork<T>,
+  look?: OwnerWork<T>,
 ): Promise<T> => {
   const { userId: ownerId } = call.caller;
-  const output = await writes.do(call, (tx) => work(tx, { ownerId, now: now() }));
+  const within = (does: OwnerWork<T>) => (tx: Transaction) => does(tx, { ownerId, now: now() });
+  const output = await writes.do(call, within(work), look && within(look));
   onWork();
   return output;
 };
@@ -59,7 +64,12 @@ export const list = ({ db }: WebhookContext, { caller, deadline }: OwnerCall): P
 
 /** Changes a webhook of the caller. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_URL_FORBIDDEN */
 export const update = (c: WebhookContext, input: InputOf<Router['update']>, call: OwnerCall): Promise<Webhook> =>
-  write(c, call, (tx, owner) => updateWebhook(tx, input, c.policy, owner));
+  write(
+    c,
+    call,
+    (tx, owner) => updateWebhook(tx, input, c.policy, owner),
+    (tx, owner) => readWebhook(tx, input.id, owner),
+  );
 
 /** Has a test sent. @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE */
 export const test = (c: WebhookContext, id: string, call: OwnerCall): Promise<OutputOf<Router['test']>> =>

@@ -259,8 +259,12 @@ export const updateWebhook = async (
     if (state === 'paused') await changeState(tx, webhook.id, 'paused', 'Its owner has paused it.', by.now);
     else if (isMoved || (state === 'active' && webhook.state !== 'active')) await resume(tx, webhook, by.now);
   });
-  return webhookOf(await lockWebhook(tx, id, by));
+  return readWebhook(tx, id, by);
 };
+
+/** A webhook as it is stored, which stays so until the end of the transaction. @throws AppError WEBHOOK_NOT_FOUND */
+export const readWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<Webhook> =>
+  webhookOf(await lockWebhook(tx, id, by));
 
 /** Gives a webhook another secret; the old one signs beside it for a day. @throws AppError WEBHOOK_NOT_FOUND */
 export const rotateSecret = (

@@ -36,7 +36,10 @@ describe('kept answers', () => {
     return row?.n;
   };
   const images = Array.from({ length: 100 }, (_, n) => `https://images.example.com/${n}/${'x'.repeat(1900)}`);
-  const twice = async (id: 'image.update' | 'user.updateProfile' | 'user.updateAvatar', input: object) => {
+  const twice = async (
+    id: 'image.update' | 'user.updateProfile' | 'user.updateAvatar' | 'webhook.update',
+    input: object,
+  ) => {
     const header = repeating(randomUUID());
     const first = await app.send(id, input, user.key, header);
     const again = await app.send(id, input, user.key, header);
@@ -62,6 +65,7 @@ describe('kept answers', () => {
     const post = await app.anImagePost({ images }, user);
     const [first, again] = await twice('image.update', { id: post.id, title: 'within' });
     expect(JSON.stringify(again)).toBe(JSON.stringify(first));
+    const webhook = await app.call('webhook.create', { url: 'https://hooks.example.com/content' }, user.key);
     await use(DAILY_KEPT_ANSWERS - 10);
     const before = (await kept()).bytes;
 
@@ -78,6 +82,7 @@ describe('kept answers', () => {
     expect([other.status, other.body.error.json.data.reason]).toEqual([422, 'IDEMPOTENCY_MISMATCH']);
     await twice('user.updateProfile', { bio: 'beyond' });
     await twice('user.updateAvatar', { avatar: '/beyond.png' });
+    await twice('webhook.update', { id: webhook.id, types: ['game.created'] });
     expect([(await kept()).bytes, await counted()]).toEqual([before, DAILY_KEPT_ANSWERS - 10]);
 
     // What publishes records has its answers kept all the same.

@@ -82,7 +82,7 @@ describe('shared reads', () => {
         async () => {
           for (let round = 0; round < ROUNDS; round += 1) {
             const nickname = `round ${round}`;
-            await updateUser(context.routers.user, { nickname }, callOf(id), () => undefined);
+            await updateUser(context.routers.user, { nickname }, callOf(id), () => ({}));
             expect((await getUser(context.routers.user, id, anonymousCall())).nickname).toBe(nickname);
           }
         },
