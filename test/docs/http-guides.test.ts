@@ -51,6 +51,7 @@ describe('on a sandbox', () => {
     ['errors', { ran: 3, compared: 3 }],
     ['retries', { ran: 3, compared: 2 }],
     ['events', { ran: 4, compared: 1 }],
+    ['webhooks', { ran: 1, compared: 1 }],
     ['trpc', { ran: 4, compared: 3 }],
     ['mcp', { ran: 1, compared: 1 }],
   ])(

@@ -21,7 +21,7 @@ const SERVICE = 'The service';
 
 const GROUPS: [group: string, names: string[]][] = [
   ['First steps', ['start', 'keys']],
-  ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits', 'events']],
+  ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits', 'events', 'webhooks']],
   ['Clients', ['sdks', 'trpc', 'mcp']],
   [TESTS, ['sandbox', 'ci']],
   [
@@ -29,7 +29,6 @@ const GROUPS: [group: string, names: string[]][] = [
     [
       'operators',
       'moderation',
-      'webhooks',
       'erasure',
       'backup',
       'upgrading',

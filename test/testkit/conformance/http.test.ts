@@ -642,7 +642,7 @@ const planted: Planted[] = [
     only: 'user.me',
     meddle: outputs('user.me', ({ apiKey }) => apiKey.scopes.pop()),
     found:
-      /^user\.me: tells what the key allows: \/result\/data\/json\/apiKey\/scopes\/2: expected "user:write", came nothing$/,
+      /^user\.me: tells what the key allows: \/result\/data\/json\/apiKey\/scopes\/\d: expected "webhook:write", came nothing$/,
   },
   {
     fault: 'a proxy that takes bodies of less than 4 MiB',
