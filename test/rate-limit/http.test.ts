@@ -263,7 +263,7 @@ describe('keys that do not exist', () => {
     let refused = await withKey(generateKey());
     while (refused.status === 401) refused = await withKey(generateKey());
     expect(refused).toMatchObject({ status: 429, reason: 'RATE_LIMITED' });
-    expect(refused.headers['ratelimit']).toBe(`"keys";r=0;t=60`);
+    expect(refused.headers['ratelimit']).toMatch(/^"keys";r=0;t=(?:59|60)$/);
     expect((await withKey(user.key)).status).toBe(200);
     // Nor is anyone shut out who brings no key.
     expect((await call('game.list', LIST)).status).toBe(200);

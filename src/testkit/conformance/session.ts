@@ -7,6 +7,7 @@ import { Mismatch, Skip } from './findings/finding.ts';
 import type { Operation } from './contract/operation.ts';
 import type { ClientDocument } from './document/client-document.ts';
 import type { SeededRandom } from './seed.ts';
+import type { WebhookReceiver } from './receiver.ts';
 import { OwnWebhooks } from './webhooks.ts';
 
 /** A reply that is as the contract says, and the output in it. */
@@ -50,7 +51,7 @@ const SAMPLED = 100;
 
 type SessionParts = Pick<
   VerifySession,
-  'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly'
+  'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly' | 'receiver'
 >;
 
 /** One run of the kit on a deployment: its caller, and the records it uses. */
@@ -66,13 +67,15 @@ export class VerifySession {
   readonly document: object;
   /** The document that a client was made from, if one is to be verified against. */
   readonly clientDocument: ClientDocument | undefined;
+  /** Where webhooks of the run lead, if it has a receiver of its own. */
+  readonly receiver: WebhookReceiver | undefined;
   readonly #records = new Map<string, Promise<Content>>();
   #isOccupied = false;
   /** The webhooks that the run makes. */
   readonly webhooks = new OwnWebhooks(this);
   readonly #samples = new Map<string, Promise<RecordSummary[]>>();
 
-  constructor({ operations, client, caller, chance, document, clientDocument, readOnly }: SessionParts) {
+  constructor({ operations, client, caller, chance, document, clientDocument, readOnly, receiver }: SessionParts) {
     this.operations = operations;
     this.client = client;
     this.caller = caller;
@@ -80,6 +83,7 @@ export class VerifySession {
     this.document = document;
     this.clientDocument = clientDocument;
     this.readOnly = readOnly;
+    this.receiver = receiver;
   }
 
   /** In the title of every record of this run. */

@@ -1,5 +1,5 @@
 import { procedures, type Scope } from '../../../contract/index.ts';
-import { scopesOf } from './caller.ts';
+import { scopesOf, Unusable } from './caller.ts';
 import { type Check, WITHHELD } from './check.ts';
 import { operationOf } from './contract/operation.ts';
 import { readChanges } from './checks/document.ts';
@@ -9,6 +9,7 @@ import { type Finding, Mismatch, show, Skip } from './findings/finding.ts';
 import { findBase } from './http/base.ts';
 import { Client } from './http/client.ts';
 import { demandUnusedSeed, recordsMade, recordsThere } from './leftovers.ts';
+import { WebhookReceiver } from './receiver.ts';
 import { planChecks } from './plan.ts';
 import { SeededRandom } from './seed.ts';
 import { VerifySession } from './session.ts';
@@ -37,6 +38,8 @@ export interface VerifyTarget {
   seed: number;
   /** How long a reply may take. */
   timeoutMs?: number;
+  /** The port of this machine at which webhooks are received; without one, only what needs no endpoint is checked. */
+  receiverPort?: number | undefined;
 }
 
 /** Told how a run goes. */
@@ -110,17 +113,14 @@ const make = async (check: Check, session: VerifySession): Promise<CheckResult> 
   }
 };
 
-/**
- * Checks a deployment against the contract, from outside. The results list its faults.
- * @throws Unreachable when there is no gateway, Unusable when it refuses the key or has seen the seed
- */
-export const verify = async (
+const verifyWith = async (
+  receiver: WebhookReceiver | undefined,
   { key, unknownKey, document, clientDocument, only, ...target }: VerifyTarget,
   {
     withProgress = (_, work) => work(() => undefined),
     onWait = () => undefined,
     onBase = () => undefined,
-  }: VerifyObserver = {},
+  }: VerifyObserver,
 ): Promise<VerifyRun> => {
   const { origin, readOnly = false, timeoutMs = TIMEOUT_MS } = target;
   const chance = new SeededRandom(target.seed);
@@ -133,7 +133,16 @@ export const verify = async (
   if (client.baseUrl !== target.baseUrl) onBase(client.baseUrl);
   const held = key === undefined ? new Set<Scope>() : await scopesOf(client, key, operations, readOnly);
   const caller = { key, unknownKey, scopes: held };
-  const session = new VerifySession({ operations, client, chance, document, clientDocument, caller, readOnly });
+  const session = new VerifySession({
+    operations,
+    client,
+    chance,
+    document,
+    clientDocument,
+    caller,
+    readOnly,
+    receiver,
+  });
   await demandUnusedSeed(session);
   await session.webhooks.tidy();
 
@@ -158,4 +167,28 @@ export const verify = async (
     made: recordsMade(session),
     countLeft: () => recordsThere(session),
   };
+};
+
+/** @throws Unusable */
+const listenAt = async (port: number): Promise<WebhookReceiver> => {
+  try {
+    return await WebhookReceiver.listen(port);
+  } catch (error) {
+    throw new Unusable(`Webhooks cannot be received at port ${port}: ${(error as Error).message}.`);
+  }
+};
+
+/**
+ * Checks a deployment against the contract, from outside. The results list its faults.
+ * @throws Unreachable when there is no gateway, Unusable when it refuses the key or has seen the seed, or when webhooks
+ * cannot be received
+ */
+export const verify = async (target: VerifyTarget, observer: VerifyObserver = {}): Promise<VerifyRun> => {
+  const { receiverPort } = target;
+  const receiver = receiverPort === undefined ? undefined : await listenAt(receiverPort);
+  try {
+    return await verifyWith(receiver, target, observer);
+  } finally {
+    await receiver?.close();
+  }
 };

@@ -3,12 +3,15 @@ import type { Contract, OutputOf } from '../../../contract/index.ts';
 import type { Operation } from './contract/operation.ts';
 import type { Reply, Request } from './exchange.ts';
 import { Skip } from './findings/finding.ts';
+import type { WebhookReceiver } from './receiver.ts';
 import { valueAt } from './values.ts';
 
 /** How a run calls the deployment. */
 interface Calls {
   readonly operations: readonly Operation[];
   readonly client: { readonly replies: readonly Reply[] };
+  /** Where webhooks are to lead, if the run has a receiver of its own. */
+  readonly receiver: WebhookReceiver | undefined;
   prepare: <T>(operation: Operation, json: unknown) => Promise<T>;
   send: (operation: Operation, request: Request) => Promise<Reply>;
 }
@@ -40,10 +43,19 @@ export class OwnWebhooks {
     return router === ROUTER;
   }
 
-  /** Makes a webhook of the example's input. @throws Skip */
-  create(): Promise<Created> {
+  /** Makes a webhook of the example's input, which leads to the receiver of the run, if it has one. @throws Skip */
+  create(choice: object = {}): Promise<Created> {
     const create = this.#operation(CREATE);
-    return this.#session.prepare<Created>(create, create.example.input);
+    const { receiver } = this.#session;
+    const url = receiver && { url: receiver.newUrl() };
+    return this.#session.prepare<Created>(create, { ...(create.example.input as object), ...choice, ...url });
+  }
+
+  /** Makes a webhook that gets events. @throws Skip */
+  async active(choice: object = {}): Promise<Created> {
+    const webhook = await this.create(choice);
+    await this.#untilActive(webhook.id);
+    return webhook;
   }
 
   /** The id of a new webhook that is paused. @throws Skip */
@@ -56,15 +68,13 @@ export class OwnWebhooks {
   /** The id that an operation takes: of a new webhook, in the state that it needs, or of a new delivery. @throws Skip */
   async idFor({ idMember, reasons }: Pick<Operation, 'idMember' | 'reasons'>): Promise<string> {
     if (idMember === 'deliveryId') return (await this.delivery()).deliveryId;
-    const { id } = await this.create();
-    if (reasons.includes('WEBHOOK_NOT_ACTIVE')) await this.#untilActive(id);
+    const { id } = await (reasons.includes('WEBHOOK_NOT_ACTIVE') ? this.active() : this.create());
     return id;
   }
 
   /** A new delivery. @throws Skip */
   async delivery(): Promise<Tested & { id: string }> {
-    const { id } = await this.create();
-    await this.#untilActive(id);
+    const { id } = await this.active();
     return { id, ...(await this.#session.prepare<Tested>(this.#operation('webhook.test'), { id })) };
   }
 

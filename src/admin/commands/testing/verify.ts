@@ -71,6 +71,7 @@ interface VerifyOptions {
   json?: boolean;
   junit?: string;
   origin: string;
+  receiver?: number;
 }
 
 /** @throws CommandError */
@@ -131,11 +132,14 @@ const run = async (
   { key, readOnly = false, only, origin, ...options }: VerifyOptions,
 ): Promise<void> => {
   const started = performance.now();
-  const { maxSkipped = Infinity, cleanup, seed = anySeed() } = options;
+  const { maxSkipped = Infinity, cleanup, seed = anySeed(), receiver: receiverPort } = options;
   const clientDocument = options.document === undefined ? undefined : await readDocument(options.document);
   const document = createRequire(import.meta.url)('#openapi/openapi.json') as object;
   const unknownKey = keyOf(new SeededRandom(seed).hex('key').slice(0, 32));
-  const made = await runOf({ baseUrl, key, readOnly, only, origin, document, clientDocument, unknownKey, seed }, seed);
+  const made = await runOf(
+    { baseUrl, key, readOnly, only, origin, document, clientDocument, unknownKey, seed, receiverPort },
+    seed,
+  );
   const { results } = made;
   const seconds = (performance.now() - started) / 1000;
   const cleaned = cleanup !== undefined && made.made > 0 ? await cleanUp(cleanup, made) : { left: made.made };
@@ -214,6 +218,13 @@ export const verifyCommand = (): Command =>
     .option(
       '--cleanup <command>',
       'afterwards, run this with sh to remove the records of the run, named in $VERIFY_RUN; fail if any are left',
+    )
+    .addOption(
+      new Option(
+        '--receiver <port>',
+        'receive webhooks at this port of 127.0.0.1, and check them; the deployment must allow it by WEBHOOK_HTTP=true, ' +
+          'WEBHOOK_ALLOW=127.0.0.0/8 and WEBHOOK_PORTS',
+      ).argParser(wholeNumberUpTo(65_535)),
     )
     .addOption(
       new Option('--seed <n>', 'send the same requests as an earlier run (default: random, and printed)').argParser(

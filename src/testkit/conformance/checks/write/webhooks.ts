@@ -4,7 +4,8 @@ import { type Check, checkOf } from '../../check.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { demandOutput, demandThat, expectFailure } from '../../findings/expect.ts';
 import { show } from '../../findings/finding.ts';
-import type { VerifySession } from '../../session.ts';
+import { type ReceivedMessage, signaturesBy, type WebhookReceiver } from '../../receiver.ts';
+import type { Content, VerifySession } from '../../session.ts';
 
 type Router = Contract['webhook'];
 type Webhook = OutputOf<Router['update']>;
@@ -13,12 +14,79 @@ type Deliveries = OutputOf<Router['deliveries']>;
 /** Far longer than a test takes to be sent. */
 const PATIENCE_MS = 10_000;
 const PAUSE_MS = 250;
+/** Receivers refuse messages whose timestamp is further off. */
+const TOLERANCE_MS = 5 * 60_000;
 
 /** The webhook as the list shows it. @throws Skip */
 const listed = async (operation: Operation, session: VerifySession, id: string): Promise<Webhook | undefined> => {
   const { items } = await session.prepare<OutputOf<Router['list']>>(session.partner(operation, 'list'), {});
   return items.find((one) => one.id === id);
 };
+
+/** The messages of a type that came to a webhook, once there are so many. */
+const received = (receiver: WebhookReceiver, url: string, type: RegExp, count: number): Promise<ReceivedMessage[]> => {
+  const ofType = (messages: readonly ReceivedMessage[]) => messages.filter(({ json }) => type.test(json.type ?? ''));
+  return receiver
+    .messagesTo(url, (messages) => ofType(messages).length >= count, PATIENCE_MS)
+    .then((messages) => ofType(messages));
+};
+
+/** Checks of what reaches an endpoint, where the run has one. */
+const receivedChecks = (test: Operation, session: VerifySession, receiver: WebhookReceiver): Check[] => [
+  checkOf(test, 'effect', 'has a message sent that the secret signs', async () => {
+    const { id, url, secret } = await session.webhooks.active();
+    const { output, reply } = await session.call<OutputOf<Router['test']>>(test, { id });
+    const [challenge] = await received(receiver, url, /^webhook\.challenge$/, 1);
+    const [message] = await received(receiver, url, /^webhook\.test$/, 1);
+    demandThat(message !== undefined, reply, { expected: `a message at ${url}`, came: 'none' });
+    for (const one of [challenge!, message!]) {
+      const offMs = Math.abs(Date.now() - 1000 * Number(one.headers['webhook-timestamp']));
+      demandThat(signaturesBy(secret, one) === 1, reply, { expected: 'a signature by the secret', came: show(one) });
+      demandThat(offMs < TOLERANCE_MS, reply, { expected: 'a timestamp of now', came: show(one.headers) });
+    }
+    const messageId = message!.headers['webhook-id'];
+    demandThat(messageId === output.deliveryId, reply, { expected: output.deliveryId, came: show(messageId) });
+  }),
+  checkOf(test, 'effect', 'has both secrets sign while one takes the place of the other', async () => {
+    const { id, url, secret } = await session.webhooks.active();
+    const rotated = await session.prepare<OutputOf<Router['rotateSecret']>>(session.partner(test, 'rotateSecret'), {
+      id,
+    });
+    const { reply } = await session.call(test, { id });
+    const [message] = await received(receiver, url, /^webhook\.test$/, 1);
+    const made = [secret, rotated.secret].map((one) => message && signaturesBy(one, message));
+    demandThat(
+      made.every((count) => count === 1),
+      reply,
+      { expected: 'a signature by either', came: show(made) },
+    );
+  }),
+  checkOf(
+    test,
+    'effect',
+    'follows what is sent of a record, in order',
+    async () => {
+      const { url, secret } = await session.webhooks.active({ types: ['image.created', 'image.updated'] });
+      const [create, update] = ['image.create', 'image.update'].map((id) =>
+        session.operations.find((one) => one.id === id)!,
+      );
+      const { id: recordId } = await session.publish(create!);
+      const { reply } = await session.call<Content>(update!, session.marked({ id: recordId, title: 'changed' }));
+      const isOfRecord = ({ json }: ReceivedMessage) =>
+        (json.data?.['record'] as { id?: string } | undefined)?.id === recordId;
+      const messages = await receiver.messagesTo(url, (all) => all.filter(isOfRecord).length >= 2, PATIENCE_MS);
+      const ofRecord = messages.filter(isOfRecord);
+      const types = ofRecord.map(({ json }) => json.type);
+      demandThat(show(types) === show(['image.created', 'image.updated']), reply, {
+        expected: 'image.created, then image.updated',
+        came: show(types),
+      });
+      const isSigned = ofRecord.every((message) => signaturesBy(secret, message) === 1);
+      demandThat(isSigned, reply, { expected: 'signatures by the secret', came: show(ofRecord) });
+    },
+    ['content:write'],
+  ),
+];
 
 export const createWebhookChecks = (create: Operation, session: VerifySession): Check[] => [
   checkOf(create, 'effect', 'is listed afterwards, without its secret', async () => {
@@ -59,6 +127,7 @@ export const testWebhookChecks = (test: Operation, session: VerifySession): Chec
     const isThere = items.some((one) => one.id === output.deliveryId && one.type === 'webhook.test');
     demandThat(isThere, reply, { expected: `a delivery ${output.deliveryId}`, came: show(items) });
   }),
+  ...(session.receiver ? receivedChecks(test, session, session.receiver) : []),
 ];
 
 export const deliveriesChecks = (deliveries: Operation, session: VerifySession): Check[] => [
