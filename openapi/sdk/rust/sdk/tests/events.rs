@@ -9,9 +9,9 @@ use std::{
 };
 
 use {{rust.library}}::{
-    Clock, ContentGateway, Error, WebhookFault,
+    Change, Clock, ContentGateway, Error, WebhookFault,
     reqwest::{Body, Request, Response, header::HeaderMap},
-    types::EventListInput,
+    types::{EventListInput, EventType, WebhookUpdateInput},
     unwrap_webhook,
 };
 use serde_json::{Value, json};
@@ -120,6 +120,23 @@ fn a_feed_can_be_followed_without_waiting_in_futures() {
     let ids = events.by_ref().take(2).map(|event| event.unwrap().id).collect::<Vec<_>>();
     assert_eq!(ids, ["a", "b"]);
     assert_eq!(events.cursor(), Some("c1"));
+}
+
+#[tokio::test]
+async fn an_update_leaves_sets_or_clears_a_list() {
+    let (gateway, _, inputs) = client([]);
+    let some = vec![EventType::GameCreated, "game.polished".into()];
+    for types in [None, Some(Change::Clear), Some(Change::To(vec![])), Some(Change::To(some))] {
+        // Only what is sent matters here.
+        let _ = gateway.webhook().update(WebhookUpdateInput { id: "w1".into(), types, ..Default::default() }).await;
+    }
+    let sent = [
+        json!({ "id": "w1" }),
+        json!({ "id": "w1", "types": null }),
+        json!({ "id": "w1", "types": [] }),
+        json!({ "id": "w1", "types": ["game.created", "game.polished"] }),
+    ];
+    assert_eq!(*inputs.lock().unwrap(), sent);
 }
 
 #[test]
