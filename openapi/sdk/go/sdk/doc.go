@@ -30,12 +30,14 @@
 //		fmt.Println(game.Title)
 //	}
 //
+// {{#events}}
 // # Events
 //
 // [EventService.Follow] goes through the feed of changes and waits for more; [Follower.Cursor] is from where to go on after a
 // restart. [UnwrapWebhook] checks and reads a message of a webhook, which is a [WebhookMessage] or a
 // [*WebhookVerificationError].
 //
+// {{/events}}
 // # Errors
 //
 // A failed call returns one of three types, all of which match [ErrGateway]:

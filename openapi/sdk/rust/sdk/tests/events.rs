@@ -1,3 +1,4 @@
+// {{#events}}
 //! How feeds are followed, and what of messages of webhooks no shared vector shows.
 
 use std::{
@@ -153,3 +154,4 @@ fn headers_are_found_in_any_case() {
     let Err(Error::WebhookVerification(refused)) = unwrap_webhook(b"", headers, "whsec_c2VjcmV0") else { panic!() };
     assert_eq!(refused.fault, WebhookFault::Timestamp);
 }
+// {{/events}}

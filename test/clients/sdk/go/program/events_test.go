@@ -1,3 +1,4 @@
+// {{#events}}
 package programs
 
 import (
@@ -174,3 +175,4 @@ func TestUpdateLeavesSetsOrClearsAList(t *testing.T) {
 		t.Errorf("%q was sent", bodies)
 	}
 }
+// {{/events}}
