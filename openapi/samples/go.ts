@@ -40,7 +40,7 @@ const literal = writerOf({
   record: (value) => fieldsOf(value, ours(exportedName(value.type))),
 });
 
-/** What an update does to a member that it can clear. */
+/** The change that an update makes to a member that it can clear. */
 const change = (value: Value): Part => {
   if (value.kind === 'list') {
     return { open: `${ours('SetListTo')}(`, entries: value.items.map((item) => literal(item)), close: ')' };
