@@ -3,16 +3,22 @@ import type { Route } from '../../contract/index.ts';
 import { SchemaComponents } from '../schemas.ts';
 import type { Part } from './layout.ts';
 
+/** The items of a list. */
+interface ItemType {
+  /** The name of their schema, where it has one. */
+  of: string | undefined;
+}
+
 /** A value of an example, with what a typed language must know of it to write it down. */
 export type Value =
-  | { kind: 'null' }
+  /** `list` is there where a list is cleared, and is what it would hold. */
+  | { kind: 'null'; list?: ItemType }
   | { kind: 'text'; value: string }
   | { kind: 'number'; value: number }
   | { kind: 'boolean'; value: boolean }
   /** `type` is the name of the schema that lists the values. */
   | { kind: 'choice'; type: string; value: string }
-  /** `of` is the name of the schema of the items where they are objects. */
-  | { kind: 'list'; items: Value[]; of: string | undefined }
+  | ({ kind: 'list'; items: Value[] } & ItemType)
   | { kind: 'map'; type: string; entries: [name: string, value: Value][] }
   | RecordValue;
 
@@ -87,6 +93,8 @@ interface Schema {
 
 const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
 
+const itemType = ({ $ref }: Schema): ItemType => ({ of: $ref === undefined ? undefined : nameOf($ref) });
+
 const isNullable = ({ type, anyOf = [] }: Schema): boolean =>
   type === 'null' || (Array.isArray(type) && type.includes('null')) || anyOf.some(isNullable);
 
@@ -108,7 +116,10 @@ class Schemas {
 
   /** A value with what its schema says of it. @throws Error for what no language here could write */
   value(schema: Schema, value: unknown): Value {
-    if (value === null) return { kind: 'null' };
+    if (value === null) {
+      const { items } = this.resolve(schema);
+      return items === undefined ? { kind: 'null' } : { kind: 'null', list: itemType(items) };
+    }
     if (typeof value === 'number') return { kind: 'number', value };
     if (typeof value === 'boolean') return { kind: 'boolean', value };
     const type = schema.$ref === undefined ? undefined : nameOf(schema.$ref);
@@ -117,8 +128,7 @@ class Schemas {
       return type !== undefined && choices ? { kind: 'choice', type, value } : { kind: 'text', value };
     }
     if (Array.isArray(value)) {
-      const of = items.$ref === undefined ? undefined : nameOf(items.$ref);
-      return { kind: 'list', items: value.map((item) => this.value(items, item)), of };
+      return { kind: 'list', items: value.map((item) => this.value(items, item)), ...itemType(items) };
     }
     if (type === undefined) throw new Error('An object in an example has a schema without a name');
     if (properties === undefined) {

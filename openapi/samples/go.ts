@@ -10,6 +10,8 @@ const ours = (name: string): string => `${sdks.go.package}.${name}`;
 
 const text = (value: string): string => JSON.stringify(value);
 
+const itemType = (of: string | undefined): string => (of === undefined ? 'string' : ours(exportedName(of)));
+
 const fieldsOf = ({ members, isUpdate }: RecordValue, type: string): List => ({
   open: `${type}{`,
   entries: members.map((member) => ({ key: `${exportedName(member.name)}:`, value: field(member, isUpdate) })),
@@ -26,7 +28,7 @@ const literal = writerOf({
   number: ({ value }) => String(value),
   boolean: ({ value }) => String(value),
   list: ({ items, of }) => ({
-    open: `[]${of === undefined ? 'string' : ours(exportedName(of))}{`,
+    open: `[]${itemType(of)}{`,
     entries: items.map(listItem),
     close: '}',
   }),
@@ -38,13 +40,22 @@ const literal = writerOf({
   record: (value) => fieldsOf(value, ours(exportedName(value.type))),
 });
 
+/** The change that an update makes to a member that it can clear. */
+const change = (value: Value): Part => {
+  if (value.kind === 'list') {
+    return { open: `${ours('SetListTo')}(`, entries: value.items.map((item) => literal(item)), close: ')' };
+  }
+  if (value.kind !== 'null') return [`${ours('SetTo')}(`, literal(value), ')'];
+  return value.list ? `${ours('ClearList')}[${itemType(value.list.of)}]()` : `${ours('Clear')}()`;
+};
+
 /** A member: a pointer, or a change, where the zero value of the type would say something else than nothing. */
 const field = ({ value, isRequired, isNullable, meansZero }: Member, isUpdate: boolean): Part => {
   const written = literal(value);
   const pointer = [`${ours('Ptr')}(`, written, ')'];
   if (isRequired) return isNullable && value.kind !== 'null' ? pointer : written;
+  if (isNullable) return change(value);
   if (value.kind === 'list' || value.kind === 'map') return written;
-  if (isNullable) return value.kind === 'null' ? `${ours('Clear')}()` : [`${ours('SetTo')}(`, written, ')'];
   if (value.kind === 'record') return ['&', written];
   return isUpdate || meansZero ? pointer : written;
 };

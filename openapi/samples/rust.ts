@@ -6,6 +6,7 @@ const STYLE = { width: 100, indent: '    ' };
 /** The longest list that rustfmt leaves on one line. */
 const LIST_WIDTH = 60;
 
+/** Words that no member can be named. */
 const KEYWORDS = ['type'];
 
 /** A text as Rust writes it, which knows fewer escapes than JSON. */
@@ -53,7 +54,7 @@ const field = ({ value, isRequired, isNullable }: Member, isUpdate: boolean): Pa
   return value.kind === 'list' && !isUpdate ? written : given;
 };
 
-/** Whether a text is changed or cleared, which takes a type of its own. */
+/** Whether a member is changed or cleared, which takes a type of its own. */
 const hasChange = (value: Value): boolean =>
   value.kind === 'record' && value.members.some((member) => !member.isRequired && member.isNullable);
 
@@ -78,7 +79,7 @@ export const rustSample = ({ router, name, needsKey, input, result, isList, show
     '.build()?',
   ];
   const call = `gateway.${router}().${snakeCase(name)}(${input ? 'input' : ''}).await?;`;
-  const member = snakeCase(shown);
+  const member = fieldName(shown);
   return layOutLines(
     [
       imports(input),

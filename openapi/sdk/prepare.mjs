@@ -73,17 +73,16 @@ const withNames = (operation, schemas) => {
   };
 };
 
-/** Without the samples, which show the SDKs themselves. */
-const withoutSamples = (operation) =>
-  Object.fromEntries(Object.entries(operation).filter(([member]) => member !== 'x-codeSamples'));
+/** Without the samples, which show the SDKs themselves, and without what the caller's own endpoints get. */
+const withoutExtras = ({ 'x-codeSamples': _samples, callbacks: _callbacks, ...operation }) => operation;
 
-/** A document as the generators get it. */
-const prepare = ({ paths, components, ...document }) => ({
+/** A document as the generators get it. The messages of webhooks are left to what unwraps them. */
+const prepare = ({ paths, components, webhooks: _webhooks, ...document }) => ({
   ...document,
   paths: Object.fromEntries(
     Object.entries(paths).map(([path, { post }]) => [
       path,
-      { post: withoutSamples(withNames(post, components.schemas)) },
+      { post: withoutExtras(withNames(post, components.schemas)) },
     ]),
   ),
   components: {
@@ -93,17 +92,33 @@ const prepare = ({ paths, components, ...document }) => ({
   },
 });
 
-const isEnvelope = (name) =>
-  /^([A-Z][a-zA-Z]*(Request|Response|Result|Data)|ErrorPayload|ErrorBody|NoInput|SuperjsonMeta)$/.test(name);
+/** The schemas that a part of the document reaches, by name. */
+const reachedBy = (schemas, part, found = new Set()) => {
+  for (const name of referencesOf(part)) {
+    if (found.has(name)) continue;
+    found.add(name);
+    reachedBy(schemas, schemas[name], found);
+  }
+  return found;
+};
 
-/** The schemas that callers meet. Envelopes are the runtime's business. */
-const withoutOperations = ({ components, ...document }) => ({
-  ...document,
-  paths: {},
-  components: {
-    schemas: Object.fromEntries(Object.entries(components.schemas).filter(([name]) => !isEnvelope(name))),
-  },
-});
+/** What callers meet beside inputs and outputs: each fault of an input, in an error. */
+const OF_ERRORS = ['Issue'];
+
+/** The schemas that callers meet: inputs, outputs, and what is in these. Envelopes are the runtime's business. */
+const withoutOperations = ({ paths, components: { schemas }, ...document }) => {
+  const met = Object.values(paths)
+    .flatMap(({ post }) => [post['x-input'], post['x-output']])
+    .concat(OF_ERRORS)
+    .filter(Boolean)
+    .map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  const names = reachedBy(schemas, met);
+  return {
+    ...document,
+    paths: {},
+    components: { schemas: Object.fromEntries(Object.entries(schemas).filter(([name]) => names.has(name))) },
+  };
+};
 
 const write = (name, value) => writeFileSync(join(prepared, name), JSON.stringify(value, null, 2));
 

@@ -80,17 +80,10 @@ func (s *${service}) ${method}For(ctx context.Context, ${only.variable} ${only.t
 `;
 };
 
-/** The item of a feed, which is read for ever by `after`: the schema's name; undefined for other outputs. */
-const itemOfFeed = ({ input, output }) => {
-  const { nextCursor, hasMore, items } = schemas[output].properties ?? {};
-  const isFeed = nextCursor && hasMore && schemas[input]?.properties.after;
-  return isFeed ? exportedName(items.items.$ref.split('/').pop()) : undefined;
-};
-
 /** The method that follows a feed. */
 const followCall = (operation) => {
-  const item = itemOfFeed(operation);
-  if (!item) return '';
+  if (!operation.followed) return '';
+  const item = exportedName(operation.followed);
   const { service, method, parameters } = namesOf(operation);
   return `
 ${comment(`Follow goes through what ${method} lists from the place that the input names, and waits for more, until the caller breaks off, the context ends or a page fails. It asks for a page when the first event of that is needed; the options apply to each page. When there are no more events for now, it waits as [WithPollInterval] says. After a restart from [Follower.Cursor] an event may come again: each comes at least once. ${access(operation)}`)}

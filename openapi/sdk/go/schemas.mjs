@@ -38,10 +38,19 @@ const isUpdate = (name) => {
   );
 };
 
+/** What is left out while it has its zero value, and sent when it is empty. */
+const omitted = { 'x-go-type-skip-optional-pointer': true, 'x-omitempty': false, 'x-omitzero': true };
+
+/** The type of what an update can leave, set or clear. @throws Error for what has none */
+const changeOf = ({ type, items }) => {
+  if (type === 'string') return 'Change';
+  if (type !== 'array') throw new Error(`There is no type in Go for a change of a member that is of type ${type}`);
+  return `ListChange[${items.$ref ? exportedName(items.$ref.split('/').pop()) : 'string'}]`;
+};
+
 const optional = (schema, ofUpdate) => {
-  if (isContainer(schema)) return { 'x-go-type-skip-optional-pointer': true, 'x-omitempty': false, 'x-omitzero': true };
-  if (schema.nullable && ofUpdate)
-    return { 'x-go-type': 'Change', 'x-go-type-skip-optional-pointer': true, 'x-omitempty': false, 'x-omitzero': true };
+  if (schema.nullable && ofUpdate) return { 'x-go-type': changeOf(resolve(schema)), ...omitted };
+  if (isContainer(schema)) return omitted;
   return { 'x-go-type-skip-optional-pointer': !ofUpdate && !isZeroMeant(schema) };
 };
 

@@ -168,13 +168,6 @@ const walksOf = (operation, walk, withOptions) => {
   ];
 };
 
-/** The item of a feed, which goes on for ever by `after`: the name of a schema; undefined for other outputs. */
-const itemOfFeed = ({ input, output }) => {
-  const { nextCursor, hasMore, items } = components.schemas[output].properties ?? {};
-  const isFeed = nextCursor && hasMore && components.schemas[input]?.properties.after;
-  return isFeed ? items.items.$ref.split('/').pop() : undefined;
-};
-
 const FOLLOWING = [
   'When there are no more for now, it waits and asks again, as {@link CallOptions#pollInterval} says. {@code limit} is the size of the pages that are fetched.',
   'After a restart from its cursor, an event may come again: each comes at least once.',
@@ -182,7 +175,7 @@ const FOLLOWING = [
 
 /** The methods that follow a feed. */
 const followsOf = (operation, { follower }, withOptions) => {
-  const item = itemOfFeed(operation);
+  const { followed: item } = operation;
   if (item === undefined) return [];
   const page = `page -> new FeedPage<>(page.getItems(), page.getNextCursor(), page.getHasMore())`;
   const feed = `new Feed<${item}>(transport, Operations.${constantOf(operation)}, input, options, ${page})`;

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,15 +43,14 @@ export const startServer = async (program, args, env, pattern) => {
 };
 
 /**
- * Starts a gateway on a free port, with an empty database of its own.
+ * Makes a folder with a database that holds a user and two keys, and nothing else.
  *
  * @param program the compiled command line of the gateway
- * @returns `env`, what a scenario needs to know: `CONTENT_GATEWAY_URL`, `CONTENT_GATEWAY_API_KEY` (`content:write`,
- *   `user:read`) and `GATEWAY_READ_KEY` (`user:read`); and `stop`, which ends it and removes the database
+ * @returns `folder`, `writeKey` and `readKey`
  */
-export const startGateway = async (program = PROGRAM) => {
+const prepareDatabase = async (program) => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
-  const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${folder}/content.db`, HOST: '127.0.0.1', PORT: '0' };
+  const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${folder}/content.db` };
   const cli = async (...args) => {
     const { stdout } = await run(process.execPath, [program, ...args], { env });
     return stdout.trim();
@@ -58,7 +58,32 @@ export const startGateway = async (program = PROGRAM) => {
   await cli('migrate');
   const user = await cli('users', 'create', '--nickname', '星野');
   const key = (scopes) => cli('keys', 'create', '--user', user, '--scopes', scopes);
-  const [writeKey, readKey] = [await key('content:write,user:read'), await key('user:read')];
+  return { folder, writeKey: await key('content:write,user:read'), readKey: await key('user:read') };
+};
+
+/** What `prepareDatabase` has made, by the program. Four programs are started for one, so each gateway gets a copy. */
+const prepared = new Map();
+process.once('exit', () => {
+  for (const { folder } of prepared.values()) rmSync(folder, { recursive: true, force: true });
+});
+
+const preparedFor = async (program) => {
+  if (!prepared.has(program)) prepared.set(program, await prepareDatabase(program));
+  return prepared.get(program);
+};
+
+/**
+ * Starts a gateway on a free port, with a database of its own that has no records yet.
+ *
+ * @param program the compiled command line of the gateway
+ * @returns `env`, what a scenario needs to know: `CONTENT_GATEWAY_URL`, `CONTENT_GATEWAY_API_KEY` (`content:write`,
+ *   `user:read`) and `GATEWAY_READ_KEY` (`user:read`); and `stop`, which ends it and removes the database
+ */
+export const startGateway = async (program = PROGRAM) => {
+  const { folder: origin, writeKey, readKey } = await preparedFor(program);
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
+  await cp(origin, folder, { recursive: true });
+  const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${folder}/content.db`, HOST: '127.0.0.1', PORT: '0' };
   const serving = { ...env, LOG_LEVEL: 'warn', RATE_LIMIT: 'off' };
   const { url, stop } = await startServer(program, ['serve'], serving, WELCOME);
   return {

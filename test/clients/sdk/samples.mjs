@@ -52,9 +52,9 @@ const found = ({ path, headers, body, status }) => ({
  *
  * @param language as `languagesNamed` returns it
  * @param folder where the samples are written: `printed/`, as they are in the document, and `served/`, which call the sandbox
- * @param run runs the program of the language: `run(args, env)`. `samples <folder>` is to check the form of what is in `printed/`, and
- *   to compile what is in `served/` and run it in the order of names; what `served/GameCreate…` prints goes to
- *   `served/GameCreate.out`
+ * @param run runs the program of the language: `run(args, env)`. `samples <folder> <name> …` is to check the form of what is in
+ *   `printed/`, and to compile what is in `served/` and run it in the order of the names given, which is that of the document:
+ *   in it, a record is deleted last; what `served/GameCreate…` prints goes to `served/GameCreate.out`
  * @throws Error if a sample fails, prints nothing, or asks anything else than its operation with the input of its example
  */
 export const playSamples = async ({ name: language, extension }, folder, run) => {
@@ -64,14 +64,13 @@ export const playSamples = async ({ name: language, extension }, folder, run) =>
     const samples = samplesIn(await publishedAt(recorder.url), language);
     writeAll(join(folder, 'printed'), samplesIn(await publishedAt(), language), extension);
     writeAll(join(folder, 'served'), samples, extension);
-    await run(['samples', folder], { GATEWAY_KEY: sandbox.key });
-    const byName = samples.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+    await run(['samples', folder, ...samples.map(({ name }) => name)], { GATEWAY_KEY: sandbox.key });
     assert.deepEqual(
       recorder.exchanges.map(found),
-      byName.map((sample) => wanted(sample, sandbox.key)),
+      samples.map((sample) => wanted(sample, sandbox.key)),
     );
     const outputs = readdirSync(join(folder, 'served')).filter((file) => file.endsWith('.out'));
-    const silent = byName.filter(
+    const silent = samples.filter(
       ({ name }) =>
         !outputs.includes(`${name}.out`) || readFileSync(join(folder, 'served', `${name}.out`), 'utf8').trim() === '',
     );

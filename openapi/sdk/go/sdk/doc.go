@@ -7,7 +7,8 @@
 //
 // A member that can be left out is left out when it has its zero value: the empty text, 0, nil. What is not the same when it
 // is false, such as IsFree, and what an update leaves as it is, such as Title, is a pointer, for which there is [Ptr]. What an
-// update can also clear is a [Change]. Rules such as lengths are checked by the service alone, which names all faults at once.
+// update can also clear is a [Change], of a list a [ListChange]. Rules such as lengths are checked by the service alone, which
+// names all faults at once.
 //
 // # Results
 //
@@ -29,12 +30,14 @@
 //		fmt.Println(game.Title)
 //	}
 //
+// {{#events}}
 // # Events
 //
 // [EventService.Follow] goes through the feed of changes and waits for more; [Follower.Cursor] is from where to go on after a
 // restart. [UnwrapWebhook] checks and reads a message of a webhook, which is a [WebhookMessage] or a
 // [*WebhookVerificationError].
 //
+// {{/events}}
 // # Errors
 //
 // A failed call returns one of three types, all of which match [ErrGateway]:

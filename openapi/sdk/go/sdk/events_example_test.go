@@ -1,3 +1,4 @@
+// {{#events}}
 package {{go.package}}_test
 
 import (
@@ -70,3 +71,4 @@ func hook(w http.ResponseWriter, r *http.Request) {
 func ExampleUnwrapWebhook() {
 	http.HandleFunc("POST /hook", hook)
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 package {{go.package}}
 
 import (
@@ -96,3 +97,4 @@ func (f *Follower[Item]) follow(take func(Item) bool) error {
 		}
 	}
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 package {{go.package}}
 
 import (
@@ -199,3 +200,4 @@ func eventIn(data json.RawMessage) *Event {
 	}
 	return event
 }
+// {{/events}}

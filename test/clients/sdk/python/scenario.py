@@ -40,10 +40,12 @@ async def crowd() -> None:
     assert {game.id for game in games} == {created.id}
 
 
-asyncio.run(crowd())
-with ThreadPoolExecutor(200) as threads:
-    ids = threads.map(lambda _: anyone.game.get_by_id(id=created.id).id, range(400))
-    assert set(ids) == {created.id}
+# That is the pool's business, whatever the service and the document: once is enough.
+if "SCENARIO_CROWD" in os.environ:
+    asyncio.run(crowd())
+    with ThreadPoolExecutor(200) as threads:
+        ids = threads.map(lambda _: anyone.game.get_by_id(id=created.id).id, range(400))
+        assert set(ids) == {created.id}
 
 for _ in range(2):
     favorite = gateway.game.toggle_favorite(game_id=created.id)

@@ -17,10 +17,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let released = serde_json::from_str::<serde_json::Value>(&fs::read_to_string(released)?)?;
     let mut document = serde_json::from_str::<serde_json::Value>(&fs::read_to_string(schemas)?)?;
     let schemas = document["components"]["schemas"].as_object_mut().ok_or("no schemas")?;
-    let feeds = operations::feeds(&operations, schemas);
     write(&folder, "types.rs", types::emit(schemas, &released["components"]["schemas"])?)?;
     let has_one_member = |input: &str| types::has_one_member(&schemas[input]);
-    write(&folder, "operations.rs", operations::emit(&operations, &feeds, has_one_member))
+    write(&folder, "operations.rs", operations::emit(&operations, has_one_member))
 }
 
 fn write(folder: &str, name: &str, tokens: TokenStream) -> Result<(), Box<dyn Error>> {

@@ -1,12 +1,9 @@
 //! The methods.
 
-use std::collections::BTreeMap;
-
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 /// An operation, as `prepare.mjs` tells of it.
 #[derive(Deserialize)]
@@ -24,41 +21,25 @@ pub struct Operation {
     output: String,
     output_members: Vec<String>,
     item: Option<String>,
-}
-
-/// The items of feeds, which go on for ever by `after`, by the ids of their operations.
-pub fn feeds(operations: &[Operation], schemas: &Map<String, Value>) -> BTreeMap<String, String> {
-    let item = |operation: &Operation| {
-        let members = &schemas.get(&operation.output)?["properties"];
-        let is_feed = members["nextCursor"].is_object()
-            && members["hasMore"].is_object()
-            && schemas.get(operation.input.as_ref()?)?["properties"]["after"].is_object();
-        let item = members["items"]["items"]["$ref"].as_str().filter(|_| is_feed)?.rsplit('/').next()?;
-        Some((operation.id.clone(), item.to_owned()))
-    };
-    operations.iter().filter_map(item).collect()
+    followed: Option<String>,
 }
 
 /// A struct for each router, with a method for each of its operations; what the client has to offer them; and what paging
 /// needs to know of the outputs of lists, and following of those of feeds.
 ///
-/// `feeds` are as the function of that name tells. `has_one_member` says of an input, by its name, whether the value of its only member may be given in its place.
-pub fn emit(
-    operations: &[Operation],
-    feeds: &BTreeMap<String, String>,
-    has_one_member: impl Fn(&str) -> bool,
-) -> TokenStream {
+/// `has_one_member` says of an input, by its name, whether the value of its only member may be given in its place.
+pub fn emit(operations: &[Operation], has_one_member: impl Fn(&str) -> bool) -> TokenStream {
     let mut routers = operations.iter().map(|operation| operation.router.as_str()).collect::<Vec<_>>();
     routers.dedup();
     let entries = routers.iter().map(|router| entry(router));
     let structs = routers.iter().map(|router| {
         let members = operations.iter().filter(|operation| operation.router == *router);
-        router_struct(router, members.map(|operation| methods(operation, feeds, &has_one_member)))
+        router_struct(router, members.map(|operation| methods(operation, &has_one_member)))
     });
     let constants = operations.iter().map(constant);
     let names = operations.iter().map(constant_of);
     let lists = operations.iter().filter_map(listing);
-    let of_feeds = operations.iter().filter_map(|operation| Some(feed(operation, feeds.get(&operation.id)?)));
+    let feeds = operations.iter().filter_map(feed).collect::<Vec<_>>();
     let used = (!feeds.is_empty()).then(|| quote! { use crate::{Feed, Follow}; });
     quote! {
         //! The operations of the contract.
@@ -77,7 +58,7 @@ pub fn emit(
         impl ContentGateway { #(#entries)* }
         #(#structs)*
         #(#lists)*
-        #(#of_feeds)*
+        #(#feeds)*
     }
 }
 
@@ -118,11 +99,7 @@ fn constant(operation: &Operation) -> TokenStream {
     quote! { static #name: Operation = Operation::known(#id, #path, #writes, &[#(#members),*]); }
 }
 
-fn methods(
-    operation: &Operation,
-    feeds: &BTreeMap<String, String>,
-    has_one_member: impl Fn(&str) -> bool,
-) -> TokenStream {
+fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> TokenStream {
     let constant = constant_of(operation);
     let name = format_ident!("{}", operation.name.to_snake_case());
     let output = format_ident!("{}", operation.output);
@@ -137,7 +114,7 @@ fn methods(
     };
     let doc = doc(operation, Walk::None);
     if operation.item.is_none() {
-        let follow = feeds.contains_key(&operation.id).then(|| {
+        let follow = operation.followed.as_ref().map(|_| {
             let doc = self::doc(operation, Walk::Feed);
             quote! {
                 #(#[doc = #doc])*
@@ -230,10 +207,10 @@ fn listing(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
-fn feed(operation: &Operation, item: &str) -> TokenStream {
-    let item = format_ident!("{item}");
+fn feed(operation: &Operation) -> Option<TokenStream> {
+    let item = format_ident!("{}", operation.followed.as_ref()?);
     let output = format_ident!("{}", operation.output);
-    quote! {
+    Some(quote! {
         impl Feed for types::#output {
             type Event = types::#item;
 
@@ -249,5 +226,5 @@ fn feed(operation: &Operation, item: &str) -> TokenStream {
                 self.items
             }
         }
-    }
+    })
 }

@@ -11,10 +11,10 @@ use typify_impl::{TypeDetails, TypeSpace, TypeSpacePatch, TypeSpaceSettings};
 /// The types of all schemas, which are those of JSON Schema 2020-12. Those of the last release tell what services that are
 /// older than the SDK don't answer.
 pub fn emit(schemas: &mut Map<String, Value>, released: &Value) -> Result<TokenStream, Box<dyn Error>> {
-    tell_absent_from_null(schemas);
+    let changes = tell_absent_from_null(schemas)?;
     let_older_services_lack(schemas, released);
     describe_references(schemas);
-    let settings = settings(schemas);
+    let settings = settings(schemas, &changes);
     let enums = schemas.iter().filter(|(_, schema)| is_enum(schema)).map(|(name, schema)| open_enum(name, schema));
     let enums = enums.collect::<Vec<_>>();
     let mut space = TypeSpace::new(&settings);
@@ -64,21 +64,33 @@ fn is_enum(schema: &Value) -> bool {
     schema["enum"].is_array()
 }
 
-/// Makes the nullable members of updates a `Change`, and their lists optional: `None` then leaves what is there, and null
-/// or an empty list can be sent.
-fn tell_absent_from_null(schemas: &mut Map<String, Value>) {
+/// Makes the nullable members of updates a `Change`, and their other lists optional: `None` then leaves what is there, and null
+/// or an empty list can be sent. Returns the types of these changes, by the names of schemas that stand for them.
+fn tell_absent_from_null(schemas: &mut Map<String, Value>) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
+    let mut changes = BTreeMap::new();
+    let mut change = |name: String, kind: String, description: &Value| {
+        let reference = json!({ "$ref": format!("#/components/schemas/{name}"), "description": description });
+        changes.insert(name, kind);
+        reference
+    };
     for (_, schema) in schemas.iter_mut().filter(|(name, _)| name.contains("Update")) {
         let required = required(schema);
         let Some(properties) = schema["properties"].as_object_mut() else { continue };
         for (_, property) in properties.iter_mut().filter(|(name, _)| !required.contains(name)) {
             if property["type"] == json!(["string", "null"]) {
-                *property = json!({ "$ref": "#/components/schemas/Change", "description": property["description"] });
+                *property = change("Change".into(), "crate::Change".into(), &property["description"]);
+            } else if property["type"] == json!(["array", "null"]) {
+                let item = property["items"]["$ref"].as_str().and_then(|path| path.rsplit('/').next());
+                let item = item.ok_or("a list that an update can clear has items without a name")?;
+                let kind = format!("crate::Change<::std::vec::Vec<crate::types::{item}>>");
+                *property = change(format!("ChangeOf{item}List"), kind, &property["description"]);
             } else if property["type"] == "array" {
                 property["type"] = json!(["array", "null"]);
             }
         }
     }
-    schemas.insert("Change".into(), json!({ "type": "string" }));
+    schemas.extend(changes.keys().map(|name| (name.clone(), json!({ "type": "string" }))));
+    Ok(changes)
 }
 
 /// Makes members that are newer than the last release optional in outputs; counts, texts and lists are 0 or empty then.
@@ -120,11 +132,13 @@ fn describe_references(schemas: &mut Map<String, Value>) {
 
 /// Inputs whose required members all have a plain default get one, for `..Default::default()`; Typify itself gives one to
 /// those without required members. Outputs are `non_exhaustive`, as they may get members.
-fn settings(schemas: &Map<String, Value>) -> TypeSpaceSettings {
+fn settings(schemas: &Map<String, Value>, changes: &BTreeMap<String, String>) -> TypeSpaceSettings {
     let mut settings = TypeSpaceSettings::default();
     settings.with_map_type("::std::collections::BTreeMap");
     settings.with_derive("PartialEq".into());
-    settings.with_replacement("Change", "crate::Change", std::iter::empty());
+    for (name, kind) in changes {
+        settings.with_replacement(name, kind, std::iter::empty());
+    }
     for (name, schema) in schemas {
         let is_plain = |member: &String| schema["properties"][member]["type"].is_string();
         let required = required(schema);

@@ -4,7 +4,10 @@ use std::{future::IntoFuture, sync::OnceLock};
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{Call, Feed, Follow, ListAll, ListPages, Listing, Page, Response, WithResponse, error::Error};
+// {{#events}}
+use crate::{Feed, Follow};
+// {{/events}}
+use crate::{Call, ListAll, ListPages, Listing, Page, Response, WithResponse, error::Error};
 
 /// Connections live on between calls, so somebody has to look after them meanwhile.
 fn runtime() -> &'static Runtime {
@@ -85,6 +88,7 @@ impl<T: Listing> Iterator for BlockingIter<T> {
     }
 }
 
+// {{#events}}
 impl<T: Feed> Follow<T> {
     /// The events for code that is not asynchronous. Asked for the next one in asynchronous code, it panics.
     pub fn iter_blocking(self) -> BlockingFollow<T> {
@@ -111,3 +115,4 @@ impl<T: Feed> Iterator for BlockingFollow<T> {
         runtime().block_on(self.0.next())
     }
 }
+// {{/events}}

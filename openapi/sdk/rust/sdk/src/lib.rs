@@ -13,10 +13,16 @@ mod response;
 /// What the operations take and answer.
 #[allow(clippy::all)]
 pub mod types;
+// {{#events}}
 mod webhook;
+// {{/events}}
 
+// {{#events}}
 #[cfg(feature = "blocking")]
-pub use blocking::{BlockingFollow, BlockingIter, BlockingPages};
+pub use blocking::BlockingFollow;
+// {{/events}}
+#[cfg(feature = "blocking")]
+pub use blocking::{BlockingIter, BlockingPages};
 pub use call::{
     Call, WithResponse,
     attempt::Attempt,
@@ -30,12 +36,16 @@ pub use error::{
     WebhookVerificationError,
 };
 pub use operations::*;
+// {{#events}}
+pub use page::follow::{Feed, Follow};
+// {{/events}}
 pub use page::{
     Listing, Page,
-    follow::{Feed, Follow},
     walk::{ListAll, ListPages},
 };
 pub use response::{RateLimit, Response};
+// {{#events}}
 pub use webhook::{WebhookMessage, unwrap_webhook, unwrap_webhook_at};
+// {{/events}}
 
 pub use reqwest;

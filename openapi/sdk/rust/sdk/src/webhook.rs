@@ -1,3 +1,4 @@
+// {{#events}}
 //! Messages of webhooks, by the [Standard Webhooks](https://www.standardwebhooks.com) specification.
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -157,3 +158,4 @@ fn read(id: String, body: &[u8]) -> Option<WebhookMessage> {
     let challenge = data["challenge"].as_str().filter(|_| type_ == CHALLENGE).map(str::to_owned);
     Some(WebhookMessage { id, type_, timestamp, event: serde_json::from_value(data).ok(), challenge })
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 //! How feeds are followed, and what of messages of webhooks no shared vector shows.
 
 use std::{
@@ -9,9 +10,9 @@ use std::{
 };
 
 use {{rust.library}}::{
-    Clock, ContentGateway, Error, WebhookFault,
+    Change, Clock, ContentGateway, Error, WebhookFault,
     reqwest::{Body, Request, Response, header::HeaderMap},
-    types::EventListInput,
+    types::{EventListInput, EventType, WebhookUpdateInput},
     unwrap_webhook,
 };
 use serde_json::{Value, json};
@@ -122,6 +123,23 @@ fn a_feed_can_be_followed_without_waiting_in_futures() {
     assert_eq!(events.cursor(), Some("c1"));
 }
 
+#[tokio::test]
+async fn an_update_leaves_sets_or_clears_a_list() {
+    let (gateway, _, inputs) = client([]);
+    let some = vec![EventType::GameCreated, "game.polished".into()];
+    for types in [None, Some(Change::Clear), Some(Change::To(vec![])), Some(Change::To(some))] {
+        // Only what is sent matters here.
+        let _ = gateway.webhook().update(WebhookUpdateInput { id: "w1".into(), types, ..Default::default() }).await;
+    }
+    let sent = [
+        json!({ "id": "w1" }),
+        json!({ "id": "w1", "types": null }),
+        json!({ "id": "w1", "types": [] }),
+        json!({ "id": "w1", "types": ["game.created", "game.polished"] }),
+    ];
+    assert_eq!(*inputs.lock().unwrap(), sent);
+}
+
 #[test]
 fn a_secret_without_the_form_is_a_usage_error_that_does_not_show_it() {
     for secret in ["", "whsec_", "whsec_%%%", "c2VjcmV0"] {
@@ -136,3 +154,4 @@ fn headers_are_found_in_any_case() {
     let Err(Error::WebhookVerification(refused)) = unwrap_webhook(b"", headers, "whsec_c2VjcmV0") else { panic!() };
     assert_eq!(refused.fault, WebhookFault::Timestamp);
 }
+// {{/events}}

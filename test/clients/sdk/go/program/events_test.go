@@ -1,3 +1,4 @@
+// {{#events}}
 package programs
 
 import (
@@ -148,3 +149,30 @@ func TestUnwrapFindsHeadersInAnyCase(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestUpdateLeavesSetsOrClearsAList(t *testing.T) {
+	var bodies []string
+	client, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, string(body))
+	}, gateway.WithMaxRetries(0))
+	for _, types := range []gateway.ListChange[gateway.EventType]{
+		{},
+		gateway.ClearList[gateway.EventType](),
+		gateway.SetListTo[gateway.EventType](),
+		gateway.SetListTo(gateway.EventTypeGameCreated, "game.polished"),
+	} {
+		// The reply is nobody's business here.
+		_, _ = client.Webhook.Update(t.Context(), gateway.WebhookUpdateInput{ID: "w1", Types: types})
+	}
+	wanted := []string{
+		`{"json":{"id":"w1"}}`,
+		`{"json":{"id":"w1","types":null}}`,
+		`{"json":{"id":"w1","types":[]}}`,
+		`{"json":{"id":"w1","types":["game.created","game.polished"]}}`,
+	}
+	if !slices.Equal(bodies, wanted) {
+		t.Errorf("%q was sent", bodies)
+	}
+}
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 use std::{
     fmt,
     future::{IntoFuture, poll_fn},
@@ -135,3 +136,4 @@ impl<T: Feed> fmt::Debug for Follow<T> {
         f.debug_struct("Follow").field("call", &self.call).field("cursor", &self.cursor).finish_non_exhaustive()
     }
 }
+// {{/events}}

@@ -1,4 +1,6 @@
+// {{#events}}
 pub(crate) mod follow;
+// {{/events}}
 pub(crate) mod walk;
 
 use std::{fmt, ops::Deref};

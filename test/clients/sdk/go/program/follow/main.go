@@ -1,3 +1,4 @@
+// {{#events}}
 // Command follow prints the events of games that it creates itself.
 package main
 
@@ -63,3 +64,4 @@ func follow(ctx context.Context) error {
 	}
 	return nil
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 // Command webhooks takes or refuses the messages of the file that WEBHOOK_VECTORS names, and prints what comes of each as a
 // line of JSON.
 package main
@@ -92,3 +93,4 @@ func membersOf(message *gateway.WebhookMessage) map[string]any {
 	}
 	return members
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 //! Prints the events of games that it creates itself: asynchronously or, called with `blocking`, without futures.
 
 use std::{env, error::Error};
@@ -57,3 +58,4 @@ fn follow_blocking(gateway: &ContentGateway, input: EventListInput) -> Result<bo
     }
     Ok(events.cursor().is_some())
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 //! Takes or refuses the messages of the file that WEBHOOK_VECTORS names, and prints what comes of each as a line of JSON.
 
 use std::{env, error::Error, fs, time::SystemTime};
@@ -50,3 +51,4 @@ fn members_of_event(event: &Event) -> Value {
 fn text_of(time: &DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 package {{java.package}};
 
 import java.util.Optional;
@@ -30,3 +31,4 @@ public final class AsyncFollower<T> extends PagedPublisher<FeedPage<T>, T> {
     return feed.cursor();
   }
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 package {{java.package}};
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -62,3 +63,4 @@ final class Feed<T> {
     return Futures.compose(transport.clock().sleep(pollInterval), nothing -> first(), transport.executor());
   }
 }
+// {{/events}}

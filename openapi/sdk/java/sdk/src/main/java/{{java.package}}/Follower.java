@@ -1,3 +1,4 @@
+// {{#events}}
 package {{java.package}};
 
 import java.util.Collections;
@@ -74,3 +75,4 @@ public final class Follower<T> implements Iterable<T> {
     }
   }
 }
+// {{/events}}

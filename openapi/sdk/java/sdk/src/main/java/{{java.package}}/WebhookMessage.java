@@ -1,3 +1,4 @@
+// {{#events}}
 package {{java.package}};
 
 import {{java.package}}.model.Event;
@@ -15,3 +16,4 @@ import java.util.Optional;
  */
 public record WebhookMessage(
     String id, String type, OffsetDateTime timestamp, Optional<Event> event, Optional<String> challenge) {}
+// {{/events}}

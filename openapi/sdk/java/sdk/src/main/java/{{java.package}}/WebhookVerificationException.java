@@ -1,3 +1,4 @@
+// {{#events}}
 package {{java.package}};
 
 /** A message of a webhook cannot be trusted or read: answer it with 400. It holds neither the secret nor a signature. */
@@ -33,3 +34,4 @@ public final class WebhookVerificationException extends RuntimeException {
     return fault;
   }
 }
+// {{/events}}

@@ -1,3 +1,4 @@
+// {{#events}}
 package {{java.package}};
 
 import com.fasterxml.jackson.core.JsonProcessingException;
@@ -182,3 +183,4 @@ public final class Webhooks {
     }
   }
 }
+// {{/events}}
