@@ -31,7 +31,7 @@ const received = (receiver: WebhookReceiver, url: string, type: RegExp, count: n
     .then((messages) => ofType(messages));
 };
 
-/** Checks of what reaches an endpoint, where the run has one. */
+/** Checks of the messages that an endpoint gets, where the run has one. */
 const receivedChecks = (test: Operation, session: VerifySession, receiver: WebhookReceiver): Check[] => [
   checkOf(test, 'effect', 'has a message sent that the secret signs', async () => {
     const { id, url, secret } = await session.webhooks.active();
@@ -64,7 +64,7 @@ const receivedChecks = (test: Operation, session: VerifySession, receiver: Webho
   checkOf(
     test,
     'effect',
-    'follows what is sent of a record, in order',
+    'sends the events of a record in order',
     async () => {
       const { url, secret } = await session.webhooks.active({ types: ['image.created', 'image.updated'] });
       const [create, update] = ['image.create', 'image.update'].map((id) =>
