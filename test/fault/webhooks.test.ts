@@ -96,7 +96,7 @@ const relayed = (url: string): Promise<number[] | undefined> =>
       TYPES.map((type) => typeCodes[type]),
     );
     const [waiting] = await db.read<{ n: number }>('SELECT COUNT(*) AS n FROM event_outbox');
-    return Number(waiting!.n) > 0 ? undefined : rows.map(({ position }) => Number(position));
+    return waiting!.n > 0 ? undefined : rows.map(({ position }) => Number(position));
   });
 
 const served: (ServeProcess | undefined)[] = [];
@@ -225,7 +225,7 @@ describe('webhooks', () => {
       const stored = await withDatabase(url, (db) =>
         db.read<{ n: number }>('SELECT (SELECT COUNT(*) FROM games) + (SELECT COUNT(*) FROM image_posts) AS n'),
       );
-      expect(last.size).toBe(Number(stored[0]!.n));
+      expect(last.size).toBe(stored[0]!.n);
       expect(endpoint.unsigned).toBe(0);
       const client = openClient(bases[0]!);
       const first = await client.call('event.list', { types: ['game.created'], limit: 1 });

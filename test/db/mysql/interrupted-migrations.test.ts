@@ -1,5 +1,5 @@
 /**
- * @engines server second-server vitess
+ * @engines server vitess
  * @tier long
  */
 import { once } from 'node:events';

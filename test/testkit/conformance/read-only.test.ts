@@ -8,6 +8,7 @@ import { differenceOf } from '../../../src/testkit/conformance/findings/finding.
 import type { VerifyRun } from '../../../src/testkit/conformance/verify.ts';
 import { startApp, type TestUser } from '../../harness/app/app.ts';
 import { startMeddler } from '../../harness/servers/meddler.ts';
+import { until } from '../../harness/until.ts';
 import { runVerify } from '../../harness/http/verify.ts';
 
 // A run that is to change nothing changes nothing, and looks at everything that can be read.
@@ -76,6 +77,8 @@ describe('read-only verify', () => {
           if (writes.includes(id) && request.headers.authorization?.includes(user.key)) trespasses += 1;
           return forward(request);
         });
+        // The relay gives events their positions in the background.
+        await until(async () => (await app.context.db.read('SELECT seq FROM event_outbox LIMIT 1')).length === 0);
         const before = await rows();
         const run = await runVerify({ baseUrl: meddler.url, ...target() });
         expect(failuresOf(run)).toEqual([]);

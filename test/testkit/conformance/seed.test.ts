@@ -67,6 +67,12 @@ const requestsIn = (stream: Buffer): string[] => {
 const idOf = (request: string): string => /^x-request-id: (.*)\r$/im.exec(request)?.[1] ?? '';
 const partsOf = (id: string): number[] => id.split(/\D+/).slice(-2).map(Number);
 
+/** A request without its number among those of its check. */
+const unnumbered = (request: string): string => request.replace(/^(x-request-id: .*)\.\d+\r$/im, '$1\r');
+/** Whether a request asks again how a webhook is, which is asked until it is served. */
+const asksAgain = (request: string, before: string | undefined): boolean =>
+  /^POST \S+\/webhook\.(?:list|deliveries) /.test(request) && request === before;
+
 /** All requests of a run, by their ids, with what the service made told by when it first came. */
 const told = (streams: readonly Buffer[]): string[] => {
   const names = new Map<string, string>();
@@ -79,7 +85,9 @@ const told = (streams: readonly Buffer[]): string[] => {
     const [[a1 = 0, a2 = 0], [b1 = 0, b2 = 0]] = [partsOf(idOf(a)), partsOf(idOf(b))];
     return a1 - b1 || a2 - b2;
   });
-  return requests.map((request) =>
+  const numberless = requests.map(unnumbered);
+  const different = numberless.filter((request, index) => !asksAgain(request, numberless[index - 1]));
+  return different.map((request) =>
     request
       .replaceAll(/"(?:after|cursor)":"([\w-]{20,})"/g, nameOf('cursor'))
       .replaceAll(/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})/g, nameOf('id')),
