@@ -9,10 +9,15 @@ import { differenceOf } from '../../../src/testkit/conformance/findings/finding.
 import { anySeed } from '../../../src/testkit/conformance/seed.ts';
 import { verify } from '../../../src/testkit/conformance/verify.ts';
 import { generateKey } from '../../../src/auth/format.ts';
+import { freePorts } from '../../harness/free-ports.mjs';
 import { startApp } from '../../harness/app/app.ts';
 
-const app = await startApp();
+const [receiverPort = 0] = await freePorts(1);
+const app = await startApp({
+  settings: { WEBHOOK_HTTP: 'true', WEBHOOK_ALLOW: '127.0.0.0/8', WEBHOOK_PORTS: `443,8443,${receiverPort}` },
+});
 app.context.lifecycle.relay.start();
+app.context.lifecycle.sender.start();
 describe('verify on all engines', () => {
   afterAll(() => app.stop());
 
@@ -32,6 +37,7 @@ describe('verify on all engines', () => {
       document,
       key,
       seed: anySeed(),
+      receiverPort,
     });
     expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
     expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
