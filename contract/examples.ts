@@ -137,7 +137,7 @@ export const exampleWebhook = {
 };
 export const exampleDelivery = {
   id: '019a3c5f-17b0-74b4-b5b8-03a526c7080b',
-  type: 'game.created',
+  type: 'game.created' as const,
   recordId: exampleGameSummary.id,
   state: 'delivered' as const,
   attempts: 1,

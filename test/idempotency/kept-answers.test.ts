@@ -1,5 +1,5 @@
 /**
- * @engines all second-server
+ * @engines all
  * @tier long
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';

@@ -10,6 +10,7 @@ import { firstIdBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
 import { readFeed } from '../../outbox/feed.ts';
+import { typeCodes } from '../../outbox/record.ts';
 import { imageKind } from '../../image/kind.ts';
 import { imagePostDraft } from '../../image/service.ts';
 import type { ApiKeyRow } from '../../auth/entity.ts';
@@ -162,7 +163,7 @@ export const insertSandboxWebhook = async (db: Database, reference: Date): Promi
         position,
         // The event itself may be there or not: a delivery has all of it.
         delivery,
-        exampleDelivery.type,
+        typeCodes[exampleDelivery.type],
         storedIdToBytes(exampleDelivery.recordId),
         null,
         storedIdToBytes(exampleUser.id),

@@ -3,6 +3,9 @@
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { exampleDelivery, exampleWebhook } from '../../../contract/examples.ts';
+import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
+import { until } from '../../harness/until.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
 import { startSandbox } from '../../harness/app/program.ts';
 
@@ -44,6 +47,27 @@ describe('sandbox over HTTP', () => {
       expect(body.result.data.json.total).toBe(1);
     });
   });
+
+  test('the delivery of the examples is made again, to an endpoint that takes it', async () => {
+    const sandbox = await startSandbox();
+    const call = async (id: string, json: object): Promise<Record<string, unknown>> => {
+      const response = await fetch(`${sandbox.base}/api/trpc/${id}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${sandboxKeys[0]?.key}` },
+        body: JSON.stringify({ json }),
+      });
+      return ((await response.json()) as { result: { data: { json: Record<string, unknown> } } }).result.data.json;
+    };
+    const waiting = await call('webhook.redeliver', { deliveryId: exampleDelivery.id });
+    expect(waiting).toMatchObject({ type: 'game.created', state: 'waiting', attempts: 0 });
+    const again = async (): Promise<unknown> =>
+      ((await call('webhook.deliveries', { id: exampleWebhook.id }))['items'] as { id: string }[]).find(
+        ({ id }) => id === exampleDelivery.id,
+      );
+    await until(async () => ((await again()) as { state: string }).state === 'delivered');
+    expect(await again()).toMatchObject({ attempts: 1, status: 200, answer: 'OK' });
+    expect(await sandbox.stop()).toBe(0);
+  }, 60_000);
 
   test('the sandbox as a program has its spaces, and leaves them when it is told to stop', async () => {
     const sandbox = await startSandbox();
