@@ -144,15 +144,14 @@ export const buildDocument = async (version: string, target: Target) => {
     operationMapper: (generated, route) => operation(generated as GeneratedOperation, route as Route, target),
   });
   const described = paths as Record<string, { post: Operation }>;
-  const webhooks = webhooksOf(components);
   const { post: create } = described[contract.webhook.create.path] ?? {};
-  if (create) Object.assign(create, { callbacks: callbacksOf(webhooks) });
+  if (create) Object.assign(create, { callbacks: callbacksOf(components) });
   const examples = target === '3.0' ? { examples: takeExamples(described) } : {};
   return {
     openapi: target === '3.1' ? '3.1.1' : '3.0.3',
     ...head,
     paths: sorted(described),
-    ...(target === '3.1' && { webhooks: sorted(webhooks) }),
+    ...(target === '3.1' && { webhooks: sorted(webhooksOf(components)) }),
     components: sorted({ ...examples, headers, parameters, schemas: components.schemas, securitySchemes }),
   };
 };

@@ -31,27 +31,25 @@ const operation = ({ summary, description, body, example, answer }: WebhookMessa
   },
 });
 
+const messages = Object.entries(webhookMessages);
+
 /** The messages to endpoints of webhooks, by names: the member `webhooks` of a document of OpenAPI 3.1. */
 export const webhooksOf = (components: SchemaComponents) =>
   Object.fromEntries(
-    Object.entries(webhookMessages).map(([name, message]) => {
-      const post = operation(message, components);
-      return [name, { post: { operationId: `webhook.message.${name}`, ...post } }] as const;
-    }),
+    messages.map(([name, message]) => [
+      name,
+      { post: { operationId: `webhook.message.${name}`, ...operation(message, components) } },
+    ]),
   );
 
 /** The address of a webhook, in the request that makes it. */
 const ADDRESS = '{$request.body#/json/url}';
 
-/** The same as `callbacks` of the operation that makes a webhook, without the names that only one may have. */
-export const callbacksOf = (webhooks: ReturnType<typeof webhooksOf>) =>
+/** The same messages as `callbacks` of the operation that makes a webhook. No two operations may have one id. */
+export const callbacksOf = (components: SchemaComponents) =>
   Object.fromEntries(
-    Object.entries(webhooks).map(
-      ([
-        name,
-        {
-          post: { operationId: _operationId, ...post },
-        },
-      ]) => [name, { [ADDRESS]: { post } }],
-    ),
+    messages.map(([name, message]) => [
+      name,
+      { [ADDRESS]: { post: { operationId: `webhook.callback.${name}`, ...operation(message, components) } } },
+    ]),
   );
