@@ -23,7 +23,7 @@ const listed = async (operation: Operation, session: VerifySession, id: string):
   return items.find((one) => one.id === id);
 };
 
-/** The messages of a type that came to a webhook, once there are so many. */
+/** Waits for a number of messages of one type at a URL. */
 const received = (receiver: WebhookReceiver, url: string, type: RegExp, count: number): Promise<ReceivedMessage[]> => {
   const ofType = (messages: readonly ReceivedMessage[]) => messages.filter(({ json }) => type.test(json.type ?? ''));
   return receiver
