@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { procedures } from '../../../contract/index.ts';
+import { procedures, webhookMessages } from '../../../contract/index.ts';
 import { startApp } from '../../harness/app/app.ts';
 import { settled } from '../../harness/documents/site.ts';
 
@@ -102,8 +102,13 @@ describe('reference in a browser', () => {
       led.push(...found.map(([hash]) => hash));
       texts.push(...found.map(([, text]) => text.split('\n')[0]?.trim() ?? ''));
     }
-    expect(led).toEqual(procedures.map(({ router, id }) => fragmentOf(router, id)));
-    expect(texts).toEqual(summaries);
+    // The messages to webhooks come last, in the order of their names.
+    const names = Object.keys(webhookMessages).toSorted();
+    expect(led).toEqual([
+      ...procedures.map(({ router, id }) => fragmentOf(router, id)),
+      ...names.map((name) => fragmentOf('webhook', `webhook.message.${name}`)),
+    ]);
+    expect(texts).toEqual([...summaries, ...names.map((name) => webhookMessages[name]?.summary)]);
   });
 
   test('a fragment leads to its operation, which leads to the page that sends it', async () => {
