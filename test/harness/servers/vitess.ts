@@ -189,7 +189,7 @@ const refill = async (connection: Connection, name: string): Promise<void> => {
   for (const database of [name, ...shardsOf(name)]) {
     for (const table of await tablesIn(connection, database)) await connection.query(`TRUNCATE ${database}.${table}`);
   }
-  for (const table of ['migrations', 'counters', 'search_kinds']) {
+  for (const table of ['migrations', 'counters', 'search_kinds', 'event_feed']) {
     await connection.query(`INSERT INTO ${name}.${table} SELECT * FROM ${TEMPLATE}.${table}`);
   }
 };
