@@ -7,7 +7,7 @@ import type { Deadline } from '../deadline.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
 import { insertRows } from '../db/sql/insert.ts';
 import { updateRow } from '../db/sql/update.ts';
-import { idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
+import { idFromBytes, idToBytes, newId, soughtId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { ApiKeyRow, KeyColumns } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
@@ -95,7 +95,7 @@ export const listKeys = async (db: Database, userId?: string, unusedSince?: Date
   const parameters: Parameter[] = [];
   if (userId !== undefined) {
     conditions.push('user_id = ?');
-    parameters.push(idToBytes(userId) ?? Buffer.alloc(0));
+    parameters.push(soughtId(userId));
   }
   if (unusedSince !== undefined) {
     conditions.push('created_at < ?', '(last_used_at IS NULL OR last_used_at < ?)');
@@ -108,9 +108,7 @@ export const listKeys = async (db: Database, userId?: string, unusedSince?: Date
 
 /** The key with this id. @throws AppError KEY_UNKNOWN */
 export const readKey = async (db: Database, id: string): Promise<KeyInfo> => {
-  const [row] = await db.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE id = ?`, [
-    idToBytes(id) ?? Buffer.alloc(0),
-  ]);
+  const [row] = await db.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE id = ?`, [soughtId(id)]);
   if (!row) throw new AppError('KEY_UNKNOWN');
   return keyInfo(row);
 };
@@ -118,7 +116,7 @@ export const readKey = async (db: Database, id: string): Promise<KeyInfo> => {
 /** The key with this id, locked. @throws AppError KEY_UNKNOWN */
 const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
   const [row] = await tx.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE id = ? ${tx.dialect.forUpdate}`, [
-    idToBytes(id) ?? Buffer.alloc(0),
+    soughtId(id),
   ]);
   if (!row) throw new AppError('KEY_UNKNOWN');
   return keyInfo(row);

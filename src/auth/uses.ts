@@ -5,7 +5,7 @@ import type { Dialect } from '../db/dialect.ts';
 import { inList, partsOf } from '../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { memoize } from '../db/sql/memoize.ts';
-import { idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
+import { idFromBytes, soughtId, storedIdToBytes } from '../db/values.ts';
 import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import type { Deadline } from '../deadline.ts';
 
@@ -105,7 +105,7 @@ export interface KeyUse {
 export const readUses = (reader: Reader, keyId: string, now: Date, days: number): Promise<KeyUse[]> =>
   reader.read<KeyUse>(
     'SELECT day, operation, n FROM key_uses WHERE key_id = ? AND day > ? ORDER BY day DESC, n DESC, operation',
-    [idToBytes(keyId) ?? Buffer.alloc(0), dayOf(new Date(now.getTime() - days * DAY_MS))],
+    [soughtId(keyId), dayOf(new Date(now.getTime() - days * DAY_MS))],
   );
 
 /** Deletes some counts of days that are over for longer than KEPT_DAYS. Returns whether there may be more. */

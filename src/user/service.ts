@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { insertRows } from '../db/sql/insert.ts';
 import { updateRow } from '../db/sql/update.ts';
-import { type Bytes, idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, newId, soughtId, storedIdToBytes, timeFromDb } from '../db/values.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { type Document, idOfKey, keyOf } from '../search/document.ts';
@@ -101,7 +101,7 @@ export interface LockedUser {
 export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser> => {
   const [user] = await tx.read<LockedUser>(
     `SELECT nickname, suspended_at, hidden_at FROM users WHERE id = ? ${tx.dialect.forUpdate}`,
-    [idToBytes(id) ?? Buffer.alloc(0)],
+    [soughtId(id)],
   );
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;

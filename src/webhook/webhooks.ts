@@ -3,7 +3,7 @@ import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
 import { insertRows, insertValues } from '../db/sql/insert.ts';
-import { type Bytes, idFromBytes, idToBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, newId, soughtId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { storedEventOf } from '../event/service.ts';
 import { readFeed } from '../outbox/feed.ts';
@@ -151,7 +151,7 @@ export const insertWebhook = async (tx: Transaction, { now, positionId, ...webho
 const readWebhooks = (reader: Pick<Reader, 'read'>, userId: string | undefined): Promise<WebhookColumns[]> =>
   reader.read<WebhookColumns>(
     `SELECT ${WEBHOOK_COLUMNS} FROM webhooks ${userId === undefined ? '' : 'WHERE user_id = ?'} ORDER BY id`,
-    userId === undefined ? [] : [idToBytes(userId) ?? Buffer.alloc(0)],
+    userId === undefined ? [] : [soughtId(userId)],
   );
 
 /** All webhooks, or those of a user, with their users, the oldest first. */
@@ -173,7 +173,7 @@ const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.
 const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookColumns> => {
   const [row] = await tx.read<WebhookColumns>(
     `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE id = ? ${tx.dialect.forUpdate}`,
-    [idToBytes(id) ?? Buffer.alloc(0)],
+    [soughtId(id)],
   );
   assertReached(row, ownerOf(by));
   return row!;
@@ -311,7 +311,7 @@ export const listDeliveries = async (
   { state, before, limit }: DeliveryQuery,
   ownerId?: string,
 ): Promise<{ items: Delivery[]; hasMore: boolean }> => {
-  const key = idToBytes(id) ?? Buffer.alloc(0);
+  const key = soughtId(id);
   const [known] = await reader.read<Pick<WebhookColumns, 'user_id'>>('SELECT user_id FROM webhooks WHERE id = ?', [
     key,
   ]);
@@ -320,19 +320,14 @@ export const listDeliveries = async (
     `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries d WHERE d.webhook_id = ?
     ${state === undefined ? '' : 'AND d.state = ?'} ${before === undefined ? '' : 'AND d.id < ?'}
     ORDER BY d.id DESC LIMIT ?`,
-    [
-      key,
-      ...(state === undefined ? [] : [state]),
-      ...(before === undefined ? [] : [idToBytes(before) ?? Buffer.alloc(0)]),
-      limit + 1,
-    ],
+    [key, ...(state === undefined ? [] : [state]), ...(before === undefined ? [] : [soughtId(before)]), limit + 1],
   );
   return { items: rows.slice(0, limit).map(deliveryOf), hasMore: rows.length > limit };
 };
 
 /** Has a delivery made again, under the same id. @throws AppError DELIVERY_NOT_FOUND */
 export const redeliver = async (tx: Transaction, deliveryId: string, by: WebhookActor): Promise<Delivery> => {
-  const key = idToBytes(deliveryId) ?? Buffer.alloc(0);
+  const key = soughtId(deliveryId);
   const [row] = await tx.read<DeliveryColumns & Pick<WebhookColumns, 'user_id'>>(
     `SELECT ${DELIVERY_COLUMNS}, w.user_id FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`,
     [key],

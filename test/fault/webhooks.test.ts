@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { systemActor } from '../../src/audit/log.ts';
-import { timeToDb } from '../../src/db/values.ts';
+import { idFromBytes, timeToDb } from '../../src/db/values.ts';
 import { typeCodes } from '../../src/outbox/record.ts';
 import { createWebhook, listWebhooks } from '../../src/webhook/webhooks.ts';
 import { openClient } from '../harness/app/client.ts';
@@ -137,9 +137,7 @@ describe('webhooks', () => {
       const policy = { allowed: ['127.0.0.0/8'], ports: [endpoint.port], allowsHttp: true };
       await withDatabase(url, async (db) => {
         const [user] = await db.read<{ id: Uint8Array }>('SELECT id FROM users');
-        const userId = Buffer.from(user!.id)
-          .toString('hex')
-          .replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
+        const userId = idFromBytes(user!.id);
         const target = {
           userId,
           url: `http://127.0.0.1:${endpoint.port}/`,
