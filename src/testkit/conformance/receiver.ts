@@ -69,16 +69,17 @@ export class WebhookReceiver {
     return `http://${HOST}:${port}/${this.#paths}`;
   }
 
-  /** The messages that came to a URL, the oldest first, once `isEnough`, or when time is up. */
+  /** The wanted messages to a URL, the oldest first. Waits until there are `count` of them, or until time is up. */
   async messagesTo(
     url: string,
-    isEnough: (messages: readonly ReceivedMessage[]) => boolean,
+    isWanted: (message: ReceivedMessage) => boolean,
+    count: number,
     patienceMs: number,
   ): Promise<ReceivedMessage[]> {
     const { pathname } = new URL(url);
     for (const deadline = Date.now() + patienceMs; ; await sleep(PAUSE_MS)) {
-      const messages = this.#messages.filter(({ path }) => path === pathname);
-      if (isEnough(messages) || Date.now() > deadline) return messages;
+      const messages = this.#messages.filter((message) => message.path === pathname && isWanted(message));
+      if (messages.length >= count || Date.now() > deadline) return messages;
     }
   }
 

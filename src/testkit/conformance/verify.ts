@@ -144,7 +144,6 @@ const verifyWith = async (
     receiver,
   });
   await demandUnusedSeed(session);
-  await session.webhooks.tidy();
 
   const checks = planChecks(session, only);
   const results = await withProgress(checks.length, async (advance) => {

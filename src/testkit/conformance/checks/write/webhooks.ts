@@ -23,21 +23,17 @@ const listed = async (operation: Operation, session: VerifySession, id: string):
   return items.find((one) => one.id === id);
 };
 
-/** Waits for a number of messages of one type at a URL. */
-const received = (receiver: WebhookReceiver, url: string, type: RegExp, count: number): Promise<ReceivedMessage[]> => {
-  const ofType = (messages: readonly ReceivedMessage[]) => messages.filter(({ json }) => type.test(json.type ?? ''));
-  return receiver
-    .messagesTo(url, (messages) => ofType(messages).length >= count, PATIENCE_MS)
-    .then((messages) => ofType(messages));
-};
+/** The first message of a type to a URL. */
+const firstOf = async (receiver: WebhookReceiver, url: string, type: string): Promise<ReceivedMessage | undefined> =>
+  (await receiver.messagesTo(url, ({ json }) => json.type === type, 1, PATIENCE_MS))[0];
 
 /** Checks of the messages that an endpoint gets, where the run has one. */
 const receivedChecks = (test: Operation, session: VerifySession, receiver: WebhookReceiver): Check[] => [
   checkOf(test, 'effect', 'has a message sent that the secret signs', async () => {
     const { id, url, secret } = await session.webhooks.active();
     const { output, reply } = await session.call<OutputOf<Router['test']>>(test, { id });
-    const [challenge] = await received(receiver, url, /^webhook\.challenge$/, 1);
-    const [message] = await received(receiver, url, /^webhook\.test$/, 1);
+    const challenge = await firstOf(receiver, url, 'webhook.challenge');
+    const message = await firstOf(receiver, url, 'webhook.test');
     demandThat(message !== undefined, reply, { expected: `a message at ${url}`, came: 'none' });
     for (const one of [challenge!, message!]) {
       const offMs = Math.abs(Date.now() - 1000 * Number(one.headers['webhook-timestamp']));
@@ -53,7 +49,7 @@ const receivedChecks = (test: Operation, session: VerifySession, receiver: Webho
       id,
     });
     const { reply } = await session.call(test, { id });
-    const [message] = await received(receiver, url, /^webhook\.test$/, 1);
+    const message = await firstOf(receiver, url, 'webhook.test');
     const made = [secret, rotated.secret].map((one) => message && signaturesBy(one, message));
     demandThat(
       made.every((count) => count === 1),
@@ -74,8 +70,7 @@ const receivedChecks = (test: Operation, session: VerifySession, receiver: Webho
       const { reply } = await session.call<Content>(update!, session.marked({ id: recordId, title: 'changed' }));
       const isOfRecord = ({ json }: ReceivedMessage) =>
         (json.data?.['record'] as { id?: string } | undefined)?.id === recordId;
-      const messages = await receiver.messagesTo(url, (all) => all.filter(isOfRecord).length >= 2, PATIENCE_MS);
-      const ofRecord = messages.filter(isOfRecord);
+      const ofRecord = await receiver.messagesTo(url, isOfRecord, 2, PATIENCE_MS);
       const types = ofRecord.map(({ json }) => json.type);
       demandThat(show(types) === show(['image.created', 'image.updated']), reply, {
         expected: 'image.created, then image.updated',
