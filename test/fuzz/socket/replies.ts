@@ -1,4 +1,6 @@
-/** A reply as it came; the names of its headers are in lower case. */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+
+/** A reply; the names of its headers are in lower case, and its body is decompressed. */
 export interface WireReply {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -14,6 +16,13 @@ const STATUS_LINE = /^HTTP\/1\.1 ([1-5][0-9]{2}) [\t -~]*$/;
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\t -~\u0080-\u00FF]*)$/;
 const CHUNK = /^([0-9A-Fa-f]{1,8})$/;
 const LONGEST_HEAD = 32 * 1024;
+
+const decompressed = (coding: string | undefined, body: Buffer): Buffer => {
+  if (coding === undefined || body.length === 0) return body;
+  if (coding === 'br') return brotliDecompressSync(body);
+  if (coding === 'gzip') return gunzipSync(body);
+  throw new NoHttp(`a reply is encoded as ${coding}`);
+};
 
 const headOf = (text: string): { status: number; headers: Record<string, string> } => {
   const [first = '', ...lines] = text.split('\r\n');
@@ -68,7 +77,7 @@ export class ReplyReader {
       isHead || status === 204 || status === 304 ? { body: Buffer.alloc(0), end: bodyAt } : this.#body(headers, bodyAt);
     if (!found) return undefined;
     this.#pending = this.#pending.subarray(found.end);
-    return { status, headers, body: found.body };
+    return { status, headers, body: decompressed(headers['content-encoding'], found.body) };
   }
 
   #body(headers: Record<string, string>, at: number): { body: Buffer; end: number } | undefined {
