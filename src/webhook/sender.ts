@@ -20,6 +20,7 @@ import {
   storeChallenge,
   takeLease,
   TEST_TYPE,
+  type Tried,
 } from './store.ts';
 
 /** How often it looks for something to deliver. */
@@ -29,10 +30,15 @@ const RETRY_MS = 2000;
 const LEASE_MS = 30_000;
 /** Webhooks that are delivered to at once: one that hangs takes a place for ten seconds. */
 const MOST_AT_ONCE = 256;
-/** The shortest time from one group of deliveries to an endpoint to the next: 50 a second at most. */
-const GROUP_MS = 200;
-/** Groups after which others get their turn. */
-const GROUPS_AT_ONCE = 50;
+/** Messages that begin in a turn, and the shortest time from one turn to the next: 50 a second for an endpoint at most. */
+const STARTED_A_TURN = 10;
+const TURN_MS = 200;
+/** How long a turn waits for an endpoint that is slow to answer before it looks for more events. */
+const SLOW_TURN_MS = 2000;
+/** Messages that an endpoint may leave without an answer: some that hang do not hold up the others. */
+const MOST_UNANSWERED = 20;
+/** Turns after which other webhooks get theirs. */
+const TURNS_AT_ONCE = 50;
 
 interface SenderOptions {
   log: Logger;
@@ -141,33 +147,52 @@ export class WebhookSender {
     const { id } = webhook;
     try {
       if (webhook.state === 'pending') await this.#challenge(webhook);
-      else {
-        for (let group = 0; group < GROUPS_AT_ONCE && !this.#isStopped; group += 1) {
-          if (!(await this.#deliverGroup(id))) break;
-        }
-      }
+      else await this.#deliverEvents(id);
       await releaseLease(background, id, this.#holder, now());
     } catch (error) {
       log.warn({ err: error, webhookId: idFromBytes(id) }, 'a webhook could not be served yet');
     }
   }
 
-  /** Delivers some events. Returns whether there may be more. */
-  async #deliverGroup(id: Bytes): Promise<boolean> {
+  /** Delivers events while there are some, until it is the turn of others or nothing is taken. */
+  async #deliverEvents(id: Bytes): Promise<void> {
     const { background } = this.#db;
     const { now } = this.#options;
-    const webhook = await pullEvents(background, id, this.#lease(), now());
-    if (!webhook) return false;
-    const due = await readDueDeliveries(background, id, now());
-    if (due.length === 0) return false;
-    const began = performance.now();
-    const tried = await Promise.all(
-      due.map(async (delivery) => ({ delivery, answer: await this.#deliver(webhook, delivery) })),
-    );
-    await storeAnswers(background, id, this.#holder, tried, now());
-    const isPaused = tried.every(({ answer }) => !isTaken(answer));
-    await sleep(Math.max(0, GROUP_MS - (performance.now() - began)), undefined, { ref: false });
-    return !isPaused;
+    /** The deliveries whose answers are not stored yet. */
+    const flights = new Map<string, Promise<void>>();
+    let answered: Tried[] = [];
+    let failuresInRow = 0;
+
+    const begin = async (webhook: WebhookColumns, delivery: DeliveryColumns): Promise<void> => {
+      const answer = await this.#deliver(webhook, delivery);
+      failuresInRow = isTaken(answer) ? 0 : failuresInRow + 1;
+      answered.push({ delivery, answer });
+    };
+    const store = async (): Promise<void> => {
+      const tried = answered;
+      answered = [];
+      if (tried.length > 0) await storeAnswers(background, id, this.#holder, tried, now());
+      for (const { delivery } of tried) flights.delete(idFromBytes(delivery.id));
+    };
+
+    for (let turns = 0; turns < TURNS_AT_ONCE && failuresInRow < STARTED_A_TURN; turns += 1) {
+      if (this.#isStopped) break;
+      const webhook = await pullEvents(background, id, this.#lease(), now());
+      if (!webhook) break;
+      const room = Math.min(STARTED_A_TURN, MOST_UNANSWERED - flights.size);
+      const due = await readDueDeliveries(background, id, now(), flights.size + room);
+      const next = due.filter((delivery) => !flights.has(idFromBytes(delivery.id))).slice(0, room);
+      for (const delivery of next) flights.set(idFromBytes(delivery.id), begin(webhook, delivery));
+      if (flights.size === 0) break;
+      const turn = sleep(TURN_MS, undefined, { ref: false });
+      await (next.length > 0
+        ? Promise.race([Promise.all(flights.values()), turn])
+        : Promise.race([...flights.values(), sleep(SLOW_TURN_MS, undefined, { ref: false })]));
+      await store();
+      await turn;
+    }
+    await Promise.all(flights.values());
+    await store();
   }
 
   async #deliver(webhook: WebhookColumns, delivery: DeliveryColumns): Promise<Answer> {

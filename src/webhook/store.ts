@@ -24,8 +24,6 @@ export const TEST_TYPE = 0;
 /** Events for which deliveries are stored at once, and the most that wait for an endpoint: the others wait in the feed. */
 const PULLED_AT_ONCE = 100;
 const MOST_WAITING = 1000;
-/** Deliveries of different records that are sent to an endpoint at once. */
-const SENT_AT_ONCE = 10;
 const GONE = 410;
 const SWEPT_AT_ONCE = 500;
 const DAY_MS = 86_400_000;
@@ -152,14 +150,19 @@ export const pullEvents = (
     }
   });
 
-/** The deliveries to make now: of each record the first one that waits. */
-export const readDueDeliveries = (reader: Pick<Reader, 'read'>, id: Bytes, now: Date): Promise<DeliveryColumns[]> =>
+/** Some deliveries to make now: of each record the first one that waits. */
+export const readDueDeliveries = (
+  reader: Pick<Reader, 'read'>,
+  id: Bytes,
+  now: Date,
+  limit: number,
+): Promise<DeliveryColumns[]> =>
   reader.read<DeliveryColumns>(
     `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries d
     WHERE d.webhook_id = ? AND d.state = 'waiting' AND d.next_at <= ? AND NOT EXISTS (
       SELECT 1 FROM webhook_deliveries e
       WHERE e.webhook_id = d.webhook_id AND e.record_id = d.record_id AND e.state = 'waiting' AND e.position < d.position)
-    ORDER BY d.position, d.id LIMIT ${SENT_AT_ONCE}`,
+    ORDER BY d.position, d.id LIMIT ${limit}`,
     [id, timeToDb(now)],
   );
 

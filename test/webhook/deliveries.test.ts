@@ -50,6 +50,8 @@ class Endpoint {
   /** The status for a message, by its path and how many came before. */
   answer: (received: Received, before: number) => number = () => 204;
   answersChallenges = true;
+  /** Which messages get no answer. */
+  hangs: (received: Received) => boolean = () => false;
   #server!: Server;
 
   async listen(): Promise<void> {
@@ -69,6 +71,7 @@ class Endpoint {
     }
     const before = this.received.filter(({ headers }) => headers['webhook-id'] === request.headers['webhook-id']);
     this.received.push(one);
+    if (this.hangs(one)) return;
     response.writeHead(this.answer(one, before.length)).end('noted');
   }
 
@@ -102,9 +105,10 @@ beforeEach(async () => {
   await app.context.lifecycle.relay.moveNow();
 });
 afterEach(async () => {
+  // First of all: a message without an answer would be waited for.
+  endpoint.close();
   for (const sender of senders.splice(0)) await sender.close();
   for (const { id } of await listWebhooks(app.context.db)) await act((tx) => deleteWebhook(tx, id, by));
-  endpoint.close();
 });
 afterAll(() => app.stop());
 
@@ -207,12 +211,30 @@ describe('a webhook', () => {
   });
 
   test('that hangs delays no other one', async () => {
-    endpoint.answer = ({ path }) => (path === '/slow' ? 500 : 200);
     const [slow, quick] = [await active({ path: '/slow' }), await active({ path: '/quick' })];
-    await app.aGame({}, user);
-    await until(() => endpoint.received.some(({ path }) => path === '/quick'));
-    expect((await deliveriesOf(slow.id)).map(({ state }) => state)).toEqual(['waiting']);
+    endpoint.hangs = ({ path }) => path === '/slow';
+    for (let game = 0; game < 3; game += 1) await app.aGame({}, user);
+    await until(() => endpoint.received.filter(({ path }) => path === '/quick').length === 3);
+    expect(new Set((await deliveriesOf(slow.id)).map(({ attempts, state }) => `${attempts} ${state}`))).toEqual(
+      new Set(['0 waiting']),
+    );
     await until(async () => (await deliveriesOf(quick.id)).every(({ state }) => state === 'delivered'));
+  });
+
+  test('that hangs at some messages gets those of other records meanwhile', async () => {
+    await active();
+    const post = await app.anImagePost({}, user);
+    await until(() => endpoint.received.length === 1);
+    endpoint.hangs = ({ message }) => message.type === 'image.updated';
+    await app.call('image.update', { id: post.id, title: 'without an answer' }, user.key);
+    await app.call('image.update', { id: post.id, title: 'waits for it' }, user.key);
+    await until(() => endpoint.received.length === 2);
+    for (let more = 0; more < 3; more += 1) {
+      await app.aGame({}, user);
+      // Those that come while it hangs do not wait until it is given up, after ten seconds.
+      await until(() => endpoint.received.length === 3 + more, { withinMs: 6000 });
+    }
+    expect(endpoint.received.filter(({ message }) => message.type === 'image.updated')).toHaveLength(1);
   });
 
   test('that says it is gone gets no more, until it is resumed', async () => {

@@ -881,7 +881,7 @@ describe('behind a proxy', () => {
       calledFor += 1;
       return new Promise<never>(() => undefined);
     });
-    const results = await run({ baseUrl: meddler.url, only: ['game.getRelated'], timeoutMs: 100 });
+    const results = await run({ baseUrl: meddler.url, only: ['game.getRelated'], timeoutMs: 1000 });
     expect(calledFor).toBe(3);
     expect(reasonsOf(results)).toContain('3 requests in a row got no reply');
   });

@@ -47,7 +47,8 @@ const write = async (tool: DumpTool, args: readonly string[], file: string, isGz
   let words = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-MOST_WORDS)));
   const ended = once(child, 'close') as Promise<[number | null]>;
-  const output = createWriteStream(file);
+  // It is not made anew, should a signal have removed it meanwhile.
+  const output = createWriteStream(file, { flags: 'r+' });
   try {
     await (isGzip ? pipeline(child.stdout, createGzip(), output) : pipeline(child.stdout, output));
   } catch (error) {
