@@ -36,9 +36,9 @@ import { SearchIndex } from '../search/search-index.ts';
 import type { Observer } from '../telemetry/hooks.ts';
 import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
-import type { send } from '../webhook/send.ts';
-import { WebhookSender } from '../webhook/sender.ts';
-import { sweepDeliveries } from '../webhook/store.ts';
+import type { send } from '../webhook/sender/send.ts';
+import { WebhookSender } from '../webhook/sender/sender.ts';
+import { sweepDeliveries } from '../webhook/sender/store.ts';
 import { profileReads } from '../user/reads.ts';
 
 /** The default time limit for storing buffered changes. */

@@ -5,17 +5,14 @@ import type { Database } from '../db/database.ts';
 import { AppError } from '../errors.ts';
 import type { Writes } from '../idempotency/writes.ts';
 import type { Call } from '../procedure.ts';
-import type { WebhookPolicy } from './guard.ts';
+import type { WebhookPolicy } from './sender/guard.ts';
+import { type Delivery, listDeliveries, redeliver, testWebhook } from './deliveries.ts';
 import {
   createWebhook,
-  type Delivery,
   deleteWebhook,
-  listDeliveries,
   listOwnWebhooks,
   readWebhook,
-  redeliver,
   rotateSecret,
-  testWebhook,
   updateWebhook,
   type Webhook,
   type WebhookActor,

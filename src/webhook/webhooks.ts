@@ -2,16 +2,15 @@ import type { Contract, EventType, InputOf, OutputOf } from '../../contract/inde
 import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import { insertRows, insertValues } from '../db/sql/insert.ts';
+import { insertRows } from '../db/sql/insert.ts';
 import { type Bytes, idFromBytes, newId, soughtId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import { storedEventOf } from '../event/service.ts';
 import { readFeed } from '../outbox/feed.ts';
 import { lockUser } from '../user/service.ts';
-import type { DeliveryColumns, WebhookColumns } from './entity.ts';
-import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './guard.ts';
-import { newSecret } from './signature.ts';
-import { changeState, DELIVERY_COLUMNS, deliveryInsertion, TEST_TYPE, WEBHOOK_COLUMNS } from './store.ts';
+import type { WebhookColumns } from './entity.ts';
+import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './sender/guard.ts';
+import { newSecret } from './sender/signature.ts';
+import { changeState, WEBHOOK_COLUMNS } from './sender/store.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -24,10 +23,7 @@ export type Webhook = OutputOf<Contract['webhook']['update']>;
 export interface OwnedWebhook extends Webhook {
   userId: string;
 }
-/** A delivery, as its owner sees it. */
-export type Delivery = OutputOf<Contract['webhook']['redeliver']>;
-
-const optionalTime = (stored: string | null): string | null => (stored === null ? null : timeFromDb(stored));
+export const optionalTime = (stored: string | null): string | null => (stored === null ? null : timeFromDb(stored));
 
 const webhookOf = (row: WebhookColumns): Webhook => ({
   id: idFromBytes(row.id),
@@ -41,25 +37,11 @@ const webhookOf = (row: WebhookColumns): Webhook => ({
   updatedAt: timeFromDb(row.updated_at),
 });
 
-const deliveryOf = (row: DeliveryColumns): Delivery => {
-  const event = row.type === TEST_TYPE ? undefined : storedEventOf(row);
-  return {
-    id: idFromBytes(row.id),
-    type: event?.type ?? 'webhook.test',
-    recordId: event?.recordId ?? null,
-    state: row.state,
-    attempts: row.attempts,
-    nextAt: row.state === 'waiting' ? timeFromDb(row.next_at) : null,
-    answeredAt: optionalTime(row.answered_at),
-    status: row.status,
-    answer: row.answer,
-  };
-};
-
 /** The ids of two rows are the same. */
-const isSame = (stored: Bytes, id: string): boolean => idFromBytes(stored) === id;
+export const isSame = (stored: Bytes, id: string): boolean => idFromBytes(stored) === id;
 
-const note = async (tx: Transaction, by: WebhookActor, act: Parameters<typeof record>[2]): Promise<void> => {
+/** Tells the audit of an operator's act. */
+export const note = async (tx: Transaction, by: WebhookActor, act: Parameters<typeof record>[2]): Promise<void> => {
   if ('name' in by) await record(tx, by, act);
 };
 
@@ -163,14 +145,15 @@ export const listOwnWebhooks = async (reader: Pick<Reader, 'read'>, userId: stri
   (await readWebhooks(reader, userId)).map(webhookOf);
 
 /** @throws AppError WEBHOOK_NOT_FOUND where there is no webhook, or not for this owner */
-const assertReached = (row: Pick<WebhookColumns, 'user_id'> | undefined, ownerId: string | undefined): void => {
+export const assertReached = (row: Pick<WebhookColumns, 'user_id'> | undefined, ownerId: string | undefined): void => {
   if (!row || (ownerId !== undefined && !isSame(row.user_id, ownerId))) throw new AppError('WEBHOOK_NOT_FOUND');
 };
 
-const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.ownerId : undefined);
+/** The owner whom alone an act may reach; undefined for an operator's. */
+export const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.ownerId : undefined);
 
 /** A webhook, locked. @throws AppError WEBHOOK_NOT_FOUND */
-const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookColumns> => {
+export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookColumns> => {
   const [row] = await tx.read<WebhookColumns>(
     `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE id = ? ${tx.dialect.forUpdate}`,
     [soughtId(id)],
@@ -180,7 +163,7 @@ const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promi
 };
 
 /** Changes a webhook, and tells the audit of an operator's act. @throws AppError WEBHOOK_NOT_FOUND */
-const change = async <T>(
+export const change = async <T>(
   tx: Transaction,
   id: string,
   by: WebhookActor,
@@ -281,70 +264,3 @@ export const rotateSecret = (
     );
     return { secret, previousUntil: timeFromDb(until) };
   });
-
-/**
- * Has a message of the type `webhook.test` sent. Returns the id of the delivery.
- * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_NOT_ACTIVE
- */
-export const testWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<string> =>
-  change(tx, id, by, 'test', async (webhook) => {
-    const { state, reason } = webhook;
-    if (state !== 'active') {
-      throw new AppError('WEBHOOK_NOT_ACTIVE', { hint: `It is ${state}. ${reason ?? ''}`.trim() });
-    }
-    const deliveryId = newId(by.now);
-    const key = storedIdToBytes(deliveryId);
-    const time = timeToDb(by.now);
-    await insertValues(tx, deliveryInsertion, [
-      [key, webhook.id, 0, key, TEST_TYPE, key, null, null, time, 'waiting', 0, time],
-    ]);
-    await tx.execute('UPDATE webhooks SET next_at = ? WHERE id = ?', [time, webhook.id]);
-    return deliveryId;
-  });
-
-type DeliveryQuery = Omit<InputOf<Contract['webhook']['deliveries']>, 'id'>;
-
-/** Deliveries of a webhook, the latest first. @throws AppError WEBHOOK_NOT_FOUND */
-export const listDeliveries = async (
-  reader: Pick<Reader, 'read'>,
-  id: string,
-  { state, before, limit }: DeliveryQuery,
-  ownerId?: string,
-): Promise<{ items: Delivery[]; hasMore: boolean }> => {
-  const key = soughtId(id);
-  const [known] = await reader.read<Pick<WebhookColumns, 'user_id'>>('SELECT user_id FROM webhooks WHERE id = ?', [
-    key,
-  ]);
-  assertReached(known, ownerId);
-  const rows = await reader.read<DeliveryColumns>(
-    `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries d WHERE d.webhook_id = ?
-    ${state === undefined ? '' : 'AND d.state = ?'} ${before === undefined ? '' : 'AND d.id < ?'}
-    ORDER BY d.id DESC LIMIT ?`,
-    [key, ...(state === undefined ? [] : [state]), ...(before === undefined ? [] : [soughtId(before)]), limit + 1],
-  );
-  return { items: rows.slice(0, limit).map(deliveryOf), hasMore: rows.length > limit };
-};
-
-/** Has a delivery made again, under the same id. @throws AppError DELIVERY_NOT_FOUND */
-export const redeliver = async (tx: Transaction, deliveryId: string, by: WebhookActor): Promise<Delivery> => {
-  const key = soughtId(deliveryId);
-  const [row] = await tx.read<DeliveryColumns & Pick<WebhookColumns, 'user_id'>>(
-    `SELECT ${DELIVERY_COLUMNS}, w.user_id FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`,
-    [key],
-  );
-  const ownerId = ownerOf(by);
-  if (!row || (ownerId !== undefined && !isSame(row.user_id, ownerId))) throw new AppError('DELIVERY_NOT_FOUND');
-  const webhook = await lockWebhook(tx, idFromBytes(row.webhook_id), by);
-  const time = timeToDb(by.now);
-  await tx.execute("UPDATE webhook_deliveries SET state = 'waiting', attempts = 0, next_at = ? WHERE id = ?", [
-    time,
-    key,
-  ]);
-  await tx.execute('UPDATE webhooks SET next_at = CASE WHEN next_at < ? THEN next_at ELSE ? END WHERE id = ?', [
-    time,
-    time,
-    webhook.id,
-  ]);
-  await note(tx, by, { action: 'webhooks redeliver', subject: `delivery ${deliveryId}` });
-  return deliveryOf({ ...row, state: 'waiting', attempts: 0, next_at: time });
-};

@@ -21,7 +21,7 @@ import { sqliteFile } from '../../src/db/address.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { storedIdToBytes } from '../../src/db/values.ts';
 import { createWebhook } from '../../src/webhook/webhooks.ts';
-import { pullEvents } from '../../src/webhook/store.ts';
+import { pullEvents } from '../../src/webhook/sender/store.ts';
 import { createUser } from '../../src/user/service.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';

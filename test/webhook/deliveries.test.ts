@@ -18,22 +18,19 @@ import { deleteUser, suspendUser, unsuspendUser } from '../../src/admin/moderati
 import { systemActor } from '../../src/audit/log.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { timeToDb } from '../../src/db/values.ts';
-import { send } from '../../src/webhook/send.ts';
-import { WebhookSender } from '../../src/webhook/sender.ts';
+import { send } from '../../src/webhook/sender/send.ts';
+import { WebhookSender } from '../../src/webhook/sender/sender.ts';
+import { type Delivery, listDeliveries, redeliver, testWebhook } from '../../src/webhook/deliveries.ts';
 import {
   createWebhook,
-  type Delivery,
   deleteWebhook,
-  listDeliveries,
   listWebhooks,
   type NewWebhook,
   pauseWebhook,
-  redeliver,
   resumeWebhook,
   rotateSecret,
-  testWebhook,
 } from '../../src/webhook/webhooks.ts';
-import { sweepDeliveries } from '../../src/webhook/store.ts';
+import { sweepDeliveries } from '../../src/webhook/sender/store.ts';
 import { type Output, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { until } from '../harness/until.ts';
 
@@ -88,7 +85,8 @@ class Endpoint {
 let app: TestApp;
 let endpoint: Endpoint;
 let user: TestUser;
-let now = new Date();
+/** How far the sender's clock is ahead, in milliseconds. */
+let aheadMs = 0;
 const by = systemActor();
 const senders: WebhookSender[] = [];
 const policy = () => ({ allowed: ['127.0.0.0/8'], ports: [endpoint.port], allowsHttp: true });
@@ -98,7 +96,7 @@ beforeAll(async () => {
   app.context.lifecycle.relay.start();
 });
 beforeEach(async () => {
-  now = new Date();
+  aheadMs = 0;
   endpoint = new Endpoint();
   await endpoint.listen();
   user = await app.aUser();
@@ -119,7 +117,13 @@ const start = (): WebhookSender => {
     position: event.position,
     record: { id: event.recordId },
   });
-  const sender = new WebhookSender(db, { log, pause: protection.maintenance, now: () => now, policy: policy(), view });
+  const sender = new WebhookSender(db, {
+    log,
+    pause: protection.maintenance,
+    now: () => new Date(Date.now() + aheadMs),
+    policy: policy(),
+    view,
+  });
   senders.push(sender);
   sender.start();
   return sender;
@@ -202,9 +206,9 @@ describe('a webhook', () => {
     await until(async () => (await failed(1)) !== undefined);
     expect(await failed(1)).toMatchObject({ status: 500, answer: 'noted', recordId: first.id });
     expect((await stateOf(id)).failingSince).toBeNull();
-    now = new Date(now.getTime() + 10_000);
+    aheadMs += 10_000;
     await until(async () => (await failed(2)) !== undefined);
-    now = new Date(now.getTime() + 600_000);
+    aheadMs += 600_000;
     await until(() => of(first.id).length >= 4);
     const ids = of(first.id);
     expect([new Set(ids.slice(0, 3)).size, new Set(ids).size]).toEqual([1, 2]);
@@ -257,7 +261,7 @@ describe('a webhook', () => {
     for (let attempt = 1; attempt < 10; attempt += 1) {
       await until(() => endpoint.received.length >= attempt);
       await until(async () => (await deliveriesOf(id))[0]?.attempts === attempt);
-      now = new Date(now.getTime() + 30 * 3_600_000);
+      aheadMs += 30 * 3_600_000;
     }
     await until(async () => (await stateOf(id)).state === 'paused');
     expect((await stateOf(id)).reason).toBe('Nothing was delivered for three days. It answered 503.');
@@ -297,10 +301,10 @@ describe('a webhook', () => {
     const { headers, body } = endpoint.received[1]!;
     expect(headers['webhook-id']).toBe(deliveryId);
     for (const one of [secret, next]) new Webhook(one).verify(body, headers as Record<string, string>);
-    now = new Date(now.getTime() + 25 * 3_600_000);
+    aheadMs += 25 * 3_600_000;
     await until(async () => (await deliveriesOf(id))[0]?.state === 'delivered');
     await act((tx) => redeliver(tx, deliveryId, by));
-    now = new Date(now.getTime() + 1000);
+    aheadMs += 1000;
     await until(() => endpoint.received.length === 3);
     expect(String(endpoint.received[2]?.headers['webhook-signature']).split(' ')).toHaveLength(1);
   });

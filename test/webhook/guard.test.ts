@@ -12,10 +12,10 @@ import {
   parseTarget,
   resolveTarget,
   type WebhookPolicy,
-} from '../../src/webhook/guard.ts';
-import { MAX_ATTEMPTS, nextAttempt } from '../../src/webhook/schedule.ts';
-import { isTaken, send } from '../../src/webhook/send.ts';
-import { newSecret, signedHeaders } from '../../src/webhook/signature.ts';
+} from '../../src/webhook/sender/guard.ts';
+import { MAX_ATTEMPTS, nextAttempt } from '../../src/webhook/sender/schedule.ts';
+import { isTaken, send } from '../../src/webhook/sender/send.ts';
+import { newSecret, signedHeaders } from '../../src/webhook/sender/signature.ts';
 
 const strict: WebhookPolicy = { allowed: [], ports: [443, 8443], allowsHttp: false };
 

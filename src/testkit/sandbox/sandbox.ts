@@ -20,8 +20,8 @@ import { Random } from '../seed/random.ts';
 import { seed } from '../seed/service.ts';
 import { insertUser } from '../../user/service.ts';
 import { insertWebhook } from '../../webhook/webhooks.ts';
-import { newSecret } from '../../webhook/signature.ts';
-import { changeState, deliveryInsertion } from '../../webhook/store.ts';
+import { newSecret } from '../../webhook/sender/signature.ts';
+import { changeState, deliveryInsertion } from '../../webhook/sender/store.ts';
 import { insertDemo } from './records.ts';
 
 const HOUR_MS = 3_600_000;

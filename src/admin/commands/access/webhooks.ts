@@ -11,16 +11,14 @@ import {
 import { systemActor } from '../../../audit/log.ts';
 import type { Database } from '../../../db/database.ts';
 import { AppError } from '../../../errors.ts';
+import { listDeliveries, redeliver, testWebhook } from '../../../webhook/deliveries.ts';
 import {
   createWebhook,
   deleteWebhook,
-  listDeliveries,
   listWebhooks,
   pauseWebhook,
-  redeliver,
   resumeWebhook,
   rotateSecret,
-  testWebhook,
 } from '../../../webhook/webhooks.ts';
 import { readUser } from '../../../user/service.ts';
 import { lengthOf, listOf, textOf, wholeNumberUpTo } from '../shared/arguments.ts';

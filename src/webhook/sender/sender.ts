@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { WritePause } from '../db/batching/write-buffer.ts';
-import type { Database } from '../db/database.ts';
-import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
-import { type StoredEvent, storedEventOf } from '../event/service.ts';
-import { readFeed } from '../outbox/feed.ts';
-import type { DeliveryColumns, WebhookColumns } from './entity.ts';
+import type { WritePause } from '../../db/batching/write-buffer.ts';
+import type { Database } from '../../db/database.ts';
+import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
+import { type StoredEvent, storedEventOf } from '../../event/service.ts';
+import { readFeed } from '../../outbox/feed.ts';
+import type { DeliveryColumns, WebhookColumns } from '../entity.ts';
 import type { WebhookPolicy } from './guard.ts';
+import { InFlight } from './in-flight.ts';
 import { type Answer, isTaken, send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 import {
@@ -20,7 +21,6 @@ import {
   storeChallenge,
   takeLease,
   TEST_TYPE,
-  type Tried,
 } from './store.ts';
 
 /** How often it looks for something to deliver. */
@@ -158,40 +158,26 @@ export class WebhookSender {
   async #deliverEvents(id: Bytes): Promise<void> {
     const { background } = this.#db;
     const { now } = this.#options;
-    /** The deliveries whose answers are not stored yet. */
-    const flights = new Map<string, Promise<void>>();
-    let answered: Tried[] = [];
-    let failuresInRow = 0;
-
-    const begin = async (webhook: WebhookColumns, delivery: DeliveryColumns): Promise<void> => {
-      const answer = await this.#deliver(webhook, delivery);
-      failuresInRow = isTaken(answer) ? 0 : failuresInRow + 1;
-      answered.push({ delivery, answer });
-    };
-    const store = async (): Promise<void> => {
-      const tried = answered;
-      answered = [];
-      if (tried.length > 0) await storeAnswers(background, id, this.#holder, tried, now());
-      for (const { delivery } of tried) flights.delete(idFromBytes(delivery.id));
-    };
-
-    for (let turns = 0; turns < TURNS_AT_ONCE && failuresInRow < STARTED_A_TURN; turns += 1) {
-      if (this.#isStopped) break;
+    const inFlight = new InFlight();
+    const store = (): Promise<void> =>
+      inFlight.store((tried) => storeAnswers(background, id, this.#holder, tried, now()));
+    for (let turns = 0; turns < TURNS_AT_ONCE; turns += 1) {
+      if (this.#isStopped || inFlight.failuresInRow >= STARTED_A_TURN) break;
       const webhook = await pullEvents(background, id, this.#lease(), now());
       if (!webhook) break;
-      const room = Math.min(STARTED_A_TURN, MOST_UNANSWERED - flights.size);
-      const due = await readDueDeliveries(background, id, now(), flights.size + room);
-      const next = due.filter((delivery) => !flights.has(idFromBytes(delivery.id))).slice(0, room);
-      for (const delivery of next) flights.set(idFromBytes(delivery.id), begin(webhook, delivery));
-      if (flights.size === 0) break;
+      const room = Math.min(STARTED_A_TURN, MOST_UNANSWERED - inFlight.size);
+      const due = await readDueDeliveries(background, id, now(), inFlight.size + room);
+      const next = due.filter((delivery) => !inFlight.has(delivery)).slice(0, room);
+      for (const delivery of next) inFlight.add(delivery, this.#deliver(webhook, delivery));
+      if (inFlight.size === 0) break;
       const turn = sleep(TURN_MS, undefined, { ref: false });
       await (next.length > 0
-        ? Promise.race([Promise.all(flights.values()), turn])
-        : Promise.race([...flights.values(), sleep(SLOW_TURN_MS, undefined, { ref: false })]));
+        ? Promise.race([inFlight.all(), turn])
+        : Promise.race([inFlight.any(), sleep(SLOW_TURN_MS, undefined, { ref: false })]));
       await store();
       await turn;
     }
-    await Promise.all(flights.values());
+    await inFlight.all();
     await store();
   }
 

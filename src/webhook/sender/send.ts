@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { version } from '../version.ts';
+import { version } from '../../version.ts';
 import { ForbiddenTarget, parseTarget, resolveTarget, type WebhookPolicy } from './guard.ts';
 
 const TIMEOUT_MS = 10_000;

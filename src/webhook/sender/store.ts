@@ -1,15 +1,16 @@
-import type { EventType } from '../../contract/index.ts';
-import type { Reader, Transaction } from '../db/connection.ts';
-import { insertInto, insertValues } from '../db/sql/insert.ts';
-import { inList, partsOf } from '../db/sql/in-list.ts';
-import { ERASED_SLUG } from '../outbox/erase.ts';
-import { slugKey } from '../outbox/record.ts';
-import type { WorkloadPool } from '../db/workload-pool.ts';
-import { type Bytes, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
-import { AppError } from '../errors.ts';
-import { readEvents } from '../event/reads.ts';
-import type { DeliveryColumns, WebhookColumns } from './entity.ts';
+import type { EventType } from '../../../contract/index.ts';
+import type { Reader, Transaction } from '../../db/connection.ts';
+import { insertInto, insertValues } from '../../db/sql/insert.ts';
+import { inList, partsOf } from '../../db/sql/in-list.ts';
+import { ERASED_SLUG } from '../../outbox/erase.ts';
+import { slugKey } from '../../outbox/record.ts';
+import type { WorkloadPool } from '../../db/workload-pool.ts';
+import { type Bytes, newId, storedIdToBytes, timeToDb } from '../../db/values.ts';
+import { AppError } from '../../errors.ts';
+import { readEvents } from '../../event/reads.ts';
+import type { DeliveryColumns, WebhookColumns } from '../entity.ts';
 import { DEAD_AFTER_MS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
+import type { Tried } from './in-flight.ts';
 import { type Answer, isTaken } from './send.ts';
 
 const COLUMNS = `id, user_id, url, secret, old_secret, old_secret_until, types, record_id, state, reason, attempts,
@@ -180,12 +181,6 @@ export const changeState = async (
     id,
   ]);
 };
-
-/** A delivery that was tried, and the answer to it. */
-export interface Tried {
-  delivery: DeliveryColumns;
-  answer: Answer;
-}
 
 const said = ({ status, text }: Answer): string => (status === undefined ? text : `It answered ${status}.`);
 

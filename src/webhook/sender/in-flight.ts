@@ -1,0 +1,58 @@
+import { idFromBytes } from '../../db/values.ts';
+import type { DeliveryColumns } from '../entity.ts';
+import { type Answer, isTaken } from './send.ts';
+
+/** A delivery that was tried, and the answer to it. */
+export interface Tried {
+  delivery: DeliveryColumns;
+  answer: Answer;
+}
+
+/** The messages to an endpoint whose answers are not stored yet. */
+export class InFlight {
+  readonly #messages = new Map<string, Promise<void>>();
+  #answered: Tried[] = [];
+  #failuresInRow = 0;
+
+  get size(): number {
+    return this.#messages.size;
+  }
+
+  /** How many of the latest answers say that nothing was taken. */
+  get failuresInRow(): number {
+    return this.#failuresInRow;
+  }
+
+  has({ id }: DeliveryColumns): boolean {
+    return this.#messages.has(idFromBytes(id));
+  }
+
+  add(delivery: DeliveryColumns, answer: Promise<Answer>): void {
+    this.#messages.set(idFromBytes(delivery.id), this.#await(delivery, answer));
+  }
+
+  async #await(delivery: DeliveryColumns, answer: Promise<Answer>): Promise<void> {
+    const tried = { delivery, answer: await answer };
+    this.#failuresInRow = isTaken(tried.answer) ? 0 : this.#failuresInRow + 1;
+    this.#answered.push(tried);
+  }
+
+  /** Resolves when all have an answer. */
+  async all(): Promise<void> {
+    await Promise.all(this.#messages.values());
+  }
+
+  /** Resolves when one has an answer, never where there are none. */
+  async any(): Promise<void> {
+    await Promise.race(this.#messages.values());
+  }
+
+  /** Stores the answers so far. Only then are their messages forgotten: until then, their deliveries look due. */
+  async store(answers: (tried: readonly Tried[]) => Promise<void>): Promise<void> {
+    const tried = this.#answered;
+    if (tried.length === 0) return;
+    this.#answered = [];
+    await answers(tried);
+    for (const { delivery } of tried) this.#messages.delete(idFromBytes(delivery.id));
+  }
+}
