@@ -26,33 +26,41 @@ export const packets = (onPacket: (body: Buffer, sequence: number) => void) => {
 export interface LostCommits {
   /** For each new connection of a proxy: `proxy.watch(commits.watch)`. */
   watch: () => Watch;
-  /** Has the answers to the next so many COMMITs be lost, and their connections break; all of the server's doing is done. */
+  /** Has the answers to the next so many COMMITs of calls be lost, and their connections break; all of the server's doing is done. */
   lose(count: number): void;
   /** How many were lost so far. */
   lost(): number;
 }
 
-/** Looks for COMMITs, be they sent as text or prepared. */
+/** Where a transaction begins or ends. */
+const BOUNDARY = /^(START TRANSACTION|COMMIT|ROLLBACK)$/;
+/** What the relay of events locks, whose transactions are no calls'. */
+const RELAYED = /\bevent_feed\b/;
+
+/** Looks for COMMITs of calls, be they sent as text or prepared. */
 export const lostCommits = (): LostCommits => {
   let left = 0;
   let lost = 0;
 
   const watch = (): Watch => {
-    let isPreparing = false;
+    let preparing: string | undefined;
+    let isRelay = false;
     let isCommitting = false;
-    let prepared: number | undefined;
+    const prepared = new Map<number, string>();
     const onRequest = packets((body, sequence) => {
       if (sequence !== 0) return;
       const text = body.subarray(1).toString('latin1');
-      isPreparing = body[0] === PREPARE && text === 'COMMIT';
-      isCommitting =
-        (body[0] === QUERY && text === 'COMMIT') ||
-        (body[0] === EXECUTE && prepared !== undefined && body.readUInt32LE(1) === prepared);
+      preparing = body[0] === PREPARE ? text : undefined;
+      const run = body[0] === QUERY ? text : body[0] === EXECUTE ? prepared.get(body.readUInt32LE(1)) : undefined;
+      isCommitting = run === 'COMMIT' && !isRelay;
+      if (run === undefined) return;
+      if (BOUNDARY.test(run)) isRelay = false;
+      else if (RELAYED.test(run)) isRelay = true;
     });
     const onReply = packets((body) => {
-      if (!isPreparing) return;
-      isPreparing = false;
-      if (body[0] === 0) prepared = body.readUInt32LE(1);
+      if (preparing === undefined) return;
+      if (body[0] === 0) prepared.set(body.readUInt32LE(1), preparing);
+      preparing = undefined;
     });
     return {
       request: onRequest,
