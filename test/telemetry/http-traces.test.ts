@@ -52,8 +52,16 @@ describe('HTTP traces', () => {
     return response.status;
   };
 
-  /** Node tells on the standard error of each file that it loads, and of much else. */
-  const TELLING = { NODE_DEBUG: 'module,esm' };
+  const asModule = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+  const HOOK = `import { writeSync } from 'node:fs';
+    export const load = (url, context, next) => {
+      writeSync(2, 'loaded ' + url + '\\n');
+      return next(url, context);
+    };`;
+  /** Has Node tell on the standard error of each module that it loads. */
+  const TELLING = {
+    NODE_OPTIONS: `--import=${asModule(`import { register } from 'node:module'; register(${JSON.stringify(asModule(HOOK))});`)}`,
+  };
   const loaded = (): boolean => /\bsrc\/telemetry\/tracing\/|@opentelemetry\/sdk-trace/.test(served.log());
 
   test('by default nothing of OpenTelemetry is loaded, and log lines have the ids of traces', async () => {
@@ -68,6 +76,7 @@ describe('HTTP traces', () => {
       ['wrong', undefined],
       ['none', undefined],
     ]);
+    expect(served.log()).toMatch(/^loaded file:.*\/src\/app\/context\.[jt]s$/m);
     expect(loaded()).toBe(false);
   });
 
