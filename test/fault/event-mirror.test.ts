@@ -9,7 +9,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { transform } from '@swc/core';
 import { removableGames } from '../../src/admin/moderation/kinds.ts';
 import { hideRecord, unhideRecord } from '../../src/admin/moderation/takedown.ts';
@@ -35,7 +35,11 @@ import { aKey, withDatabase } from '../harness/http/load.ts';
 
 // The copies of docs/events.md, under kills of the service, the database and the copies themselves.
 
-const KILLS = 6;
+/** `FAULT_KILLS` and `FAULT_CALLS` make the run longer: the rounds, and the calls of writers and of togglers between two kills. */
+const { FAULT_KILLS = '6', FAULT_CALLS = '40' } = process.env;
+const KILLS = Number(FAULT_KILLS);
+const CALLS = Number(FAULT_CALLS);
+/** Acts of the operator at least. */
 const OPERATOR_ACTS = 60;
 /** What is under way at the end is in the feed by then. */
 const SETTLED_MS = 5000;
@@ -171,7 +175,7 @@ const operate = async (url: string, isStopped: () => boolean): Promise<number> =
   let done = 0;
   const by = systemActor();
   const hidden: string[] = [];
-  for (let act = 0; act < OPERATOR_ACTS && !isStopped(); act += 1) {
+  for (let act = 0; act < OPERATOR_ACTS || !isStopped(); act += 1) {
     try {
       await withDatabase(url, async (db) => {
         const games = await db.read<{ id: Bytes }>('SELECT id FROM games ORDER BY id DESC LIMIT 40');
@@ -202,6 +206,8 @@ const operate = async (url: string, isStopped: () => boolean): Promise<number> =
   }
   return done;
 };
+
+jest.setTimeout(60_000 + KILLS * (10_000 + CALLS * 200));
 
 let served: ServeProcess | undefined;
 let mirrors: Mirror[] = [];
@@ -239,7 +245,7 @@ describe('a copy by events', () => {
     let isStopped = false;
     const operating = operate(url, () => isStopped);
     for (let kill = 0; kill < KILLS; kill += 1) {
-      await Promise.all(callers.map((one) => one.succeeded(40)));
+      await Promise.all(callers.map((one) => one.succeeded(CALLS)));
       if (server && kill % 2 === 1) {
         await server.kill();
         await sleep(300);
@@ -250,12 +256,12 @@ describe('a copy by events', () => {
       }
       const mirror = mirrors[kill % 2]!;
       await mirror.kill();
-      await Promise.all(callers.map((one) => one.succeeded(40)));
+      await Promise.all(callers.map((one) => one.succeeded(CALLS)));
       mirror.start(base);
     }
     await Promise.all(callers.map((one) => one.stop()));
-    const acts = await operating;
     isStopped = true;
+    const acts = await operating;
     await sleep(SETTLED_MS);
     for (const mirror of mirrors) {
       await mirror.kill();
