@@ -6,16 +6,7 @@ import { AppError } from '../errors.ts';
 import { storedEventOf } from '../event/service.ts';
 import type { DeliveryColumns, WebhookColumns } from './entity.ts';
 import { DELIVERY_COLUMNS, deliveryInsertion, TEST_TYPE } from './sender/store.ts';
-import {
-  assertReached,
-  change,
-  isSame,
-  lockWebhook,
-  note,
-  optionalTime,
-  ownerOf,
-  type WebhookActor,
-} from './webhooks.ts';
+import { assertReached, change, lockWebhook, note, optionalTime, type WebhookActor } from './webhooks.ts';
 
 /** A delivery, as its owner sees it. */
 export type Delivery = OutputOf<Contract['webhook']['redeliver']>;
@@ -78,25 +69,38 @@ export const listDeliveries = async (
   return { items: rows.slice(0, limit).map(deliveryOf), hasMore: rows.length > limit };
 };
 
+/** The delivery and its webhook, locked, which may be deleted meanwhile. @throws AppError DELIVERY_NOT_FOUND */
+const lockDelivery = async (tx: Transaction, id: string, by: WebhookActor): Promise<DeliveryColumns> => {
+  const read = async (more: string): Promise<DeliveryColumns> => {
+    const [row] = await tx.read<DeliveryColumns>(
+      `SELECT ${DELIVERY_COLUMNS} FROM webhook_deliveries d WHERE d.id = ? ${more}`,
+      [soughtId(id)],
+    );
+    if (!row) throw new AppError('DELIVERY_NOT_FOUND');
+    return row;
+  };
+  const { webhook_id: webhookId } = await read('');
+  try {
+    await lockWebhook(tx, idFromBytes(webhookId), by);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.reason !== 'WEBHOOK_NOT_FOUND') throw error;
+    throw new AppError('DELIVERY_NOT_FOUND', { cause: error });
+  }
+  return read(tx.dialect.forUpdate);
+};
+
 /** Has a delivery made again, under the same id. @throws AppError DELIVERY_NOT_FOUND */
 export const redeliver = async (tx: Transaction, deliveryId: string, by: WebhookActor): Promise<Delivery> => {
-  const key = soughtId(deliveryId);
-  const [row] = await tx.read<DeliveryColumns & Pick<WebhookColumns, 'user_id'>>(
-    `SELECT ${DELIVERY_COLUMNS}, w.user_id FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`,
-    [key],
-  );
-  const ownerId = ownerOf(by);
-  if (!row || (ownerId !== undefined && !isSame(row.user_id, ownerId))) throw new AppError('DELIVERY_NOT_FOUND');
-  const webhook = await lockWebhook(tx, idFromBytes(row.webhook_id), by);
+  const row = await lockDelivery(tx, deliveryId, by);
   const time = timeToDb(by.now);
   await tx.execute("UPDATE webhook_deliveries SET state = 'waiting', attempts = 0, next_at = ? WHERE id = ?", [
     time,
-    key,
+    row.id,
   ]);
   await tx.execute('UPDATE webhooks SET next_at = CASE WHEN next_at < ? THEN next_at ELSE ? END WHERE id = ?', [
     time,
     time,
-    webhook.id,
+    row.webhook_id,
   ]);
   await note(tx, by, { action: 'webhooks redeliver', subject: `delivery ${deliveryId}` });
   return deliveryOf({ ...row, state: 'waiting', attempts: 0, next_at: time });

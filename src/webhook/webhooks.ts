@@ -38,7 +38,7 @@ const webhookOf = (row: WebhookColumns): Webhook => ({
 });
 
 /** The ids of two rows are the same. */
-export const isSame = (stored: Bytes, id: string): boolean => idFromBytes(stored) === id;
+const isSame = (stored: Bytes, id: string): boolean => idFromBytes(stored) === id;
 
 /** Tells the audit of an operator's act. */
 export const note = async (tx: Transaction, by: WebhookActor, act: Parameters<typeof record>[2]): Promise<void> => {
@@ -150,7 +150,7 @@ export const assertReached = (row: Pick<WebhookColumns, 'user_id'> | undefined, 
 };
 
 /** The owner whom alone an act may reach; undefined for an operator's. */
-export const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.ownerId : undefined);
+const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.ownerId : undefined);
 
 /** A webhook, locked. @throws AppError WEBHOOK_NOT_FOUND */
 export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookColumns> => {

@@ -10,8 +10,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { exampleUser } from '../../contract/examples.ts';
 import { procedures } from '../../contract/index.ts';
 import { createDemo } from '../../src/testkit/sandbox/records.ts';
-import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { insertSandboxWebhook, sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { insertKey } from '../../src/auth/service.ts';
+import type { Database } from '../../src/db/database.ts';
+import { AppError } from '../../src/errors.ts';
+import { deleteWebhook, listWebhooks } from '../../src/webhook/webhooks.ts';
 import { createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { withDatabase } from '../harness/http/load.ts';
 import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
@@ -86,13 +89,31 @@ describe('fuzzing of the socket', () => {
       asked.end();
     });
 
-  /** Asks for health again and again until `work` is done. Returns the slowest answer too. */
-  const besideHealth = async <T>(work: Promise<T>): Promise<[done: T, slowestMs: number]> => {
+  /** Has only the webhook of the examples be there, as they tell of it: the calls create some, change it and delete it. */
+  const renewWebhooks = async (db: Database): Promise<void> => {
+    const now = new Date();
+    try {
+      for (const { id, userId } of await listWebhooks(db)) {
+        await db.transaction((tx) => deleteWebhook(tx, id, { ownerId: userId, now }));
+      }
+      await insertSandboxWebhook(db, now);
+    } catch (error) {
+      // A call deletes the same one: the next turn makes it again.
+      if (!(error instanceof AppError) || error.reason !== 'WEBHOOK_NOT_FOUND') throw error;
+    }
+  };
+
+  /** Asks for health, and does `more`, again and again until `work` is done. Returns the slowest answer too. */
+  const besideHealth = async <T>(
+    work: Promise<T>,
+    more: () => Promise<void>,
+  ): Promise<[done: T, slowestMs: number]> => {
     let isDone = false;
     let slowest = 0;
     const watch = async (): Promise<void> => {
       while (!isDone) {
         slowest = Math.max(slowest, await askHealth());
+        await more();
         await sleep(100);
       }
     };
@@ -140,12 +161,14 @@ describe('fuzzing of the socket', () => {
     async () => {
       const cursor = await realCursor();
       const began = performance.now();
-      const [tally, slowestHealth] = await besideHealth(
-        converse(Number(new URL(served.base).port), conversations(cursor), {
+      const [tally, slowestHealth] = await withDatabase(database.url, async (db) => {
+        await renewWebhooks(db);
+        const conversing = converse(Number(new URL(served.base).port), conversations(cursor), {
           connections: CONNECTIONS,
           requests: Number(FUZZ_REQUESTS),
-        }),
-      );
+        });
+        return besideHealth(conversing, () => renewWebhooks(db));
+      });
       const seconds = (performance.now() - began) / 1000;
       const usage = await usageOf(served.child.pid ?? 0);
       process.stdout.write(
