@@ -335,16 +335,21 @@ describe('a webhook', () => {
     expect(await listWebhooks(db)).toEqual([]);
   });
 
-  test('is waited for ten seconds', async () => {
+  test('is waited for ten seconds, a name server that is silent as well', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as AddressInfo;
     const message = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '{}' };
     const began = performance.now();
-    const answer = await send(message, { ...policy(), ports: [port] });
+    const named = { ...message, url: `http://hooks.example.com:${port}/` };
+    const answers = await Promise.all([
+      send(message, { ...policy(), ports: [port] }),
+      send(named, { ...policy(), ports: [port] }, () => new Promise(() => undefined)),
+    ]);
     silent.closeAllConnections();
     silent.close();
-    expect(answer).toMatchObject({ status: undefined, text: 'It did not answer within 10 seconds.' });
+    const expected = { status: undefined, text: 'It did not answer within 10 seconds.' };
+    expect(answers).toMatchObject([expected, expected]);
     expect(performance.now() - began).toBeLessThan(12_000);
   });
 

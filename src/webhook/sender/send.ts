@@ -63,20 +63,31 @@ const answerIn = async (response: IncomingMessage): Promise<Answer> => {
   return { status, text: shortened(body), body, retryAfter: secondsOf(headers['retry-after']) };
 };
 
+/** The result of `work`, unless it is not there when the signal aborts. */
+const within = <T>(signal: AbortSignal, work: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    work.then(resolve, reject);
+  });
+
 /**
- * Sends a message by POST, to the very address that was checked. It follows no redirect, sends no cookie, and takes 10 s and 64 KiB
- * of an answer at most. Never rejects.
+ * Sends a message by POST, to the very address that was checked. It follows no redirect, sends no cookie, and takes 10 s, with the
+ * look-up of the name, and 64 KiB of an answer at most. Never rejects.
  */
-export const send = async ({ url: text, headers, body }: Message, policy: WebhookPolicy): Promise<Answer> => {
+export const send = async (
+  { url: text, headers, body }: Message,
+  policy: WebhookPolicy,
+  resolve?: Parameters<typeof resolveTarget>[2],
+): Promise<Answer> => {
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const url = parseTarget(text, policy);
-    const { address, family } = await resolveTarget(url, policy);
+    const { address, family } = await within(deadline, resolveTarget(url, policy, resolve));
     const fixed = ((_host: string, options: { all?: boolean }, done: (...given: unknown[]) => void) => {
       if (options.all) done(null, [{ address, family }]);
       else done(null, address, family);
     }) as LookupFunction;
-    return await new Promise<Answer>((resolve, reject) => {
+    return await new Promise<Answer>((settle, reject) => {
       const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
         method: 'POST',
         agent: false,
@@ -92,7 +103,7 @@ export const send = async ({ url: text, headers, body }: Message, policy: Webhoo
       request.once('error', reject);
       request.once('response', (response) => {
         void answerIn(response)
-          .then(resolve, reject)
+          .then(settle, reject)
           .finally(() => request.destroy());
       });
       request.end(body);

@@ -150,7 +150,8 @@ export class WebhookSender {
       else await this.#deliverEvents(id);
       await releaseLease(background, id, this.#holder, now());
     } catch (error) {
-      log.warn({ err: error, webhookId: idFromBytes(id) }, 'a webhook could not be served yet');
+      // While the service stops, the database may be closed before an endpoint has answered: the lease ends by itself.
+      if (!this.#isStopped) log.warn({ err: error, webhookId: idFromBytes(id) }, 'a webhook could not be served yet');
     }
   }
 
