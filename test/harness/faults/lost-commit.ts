@@ -26,7 +26,7 @@ export const packets = (onPacket: (body: Buffer, sequence: number) => void) => {
 export interface LostCommits {
   /** For each new connection of a proxy: `proxy.watch(commits.watch)`. */
   watch: () => Watch;
-  /** Has the answers to the next so many COMMITs of calls be lost, and their connections break; all of the server's doing is done. */
+  /** Drops the answers to the next `count` COMMITs of calls and breaks their connections; the server has committed by then. */
   lose(count: number): void;
   /** How many were lost so far. */
   lost(): number;
