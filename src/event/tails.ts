@@ -15,6 +15,7 @@ import {
   startOf,
 } from './reads.ts';
 import { type EventRecords, readRecords, type StoredEvent, storedEventOf } from './service.ts';
+import { InterruptibleSleep } from '../outbox/interruptible-sleep.ts';
 
 /** How often the feed is asked for events that other processes moved, while there are tails. */
 const POLL_MS = 100;
@@ -84,7 +85,7 @@ export class EventTails<View> {
   #cursor: EventCursor | undefined;
   #running: Promise<void> | undefined;
   #beginning: Promise<EventCursor> | undefined;
-  #wake: (() => void) | undefined;
+  readonly #sleep = new InterruptibleSleep();
   #isPoked = false;
   #isClosed = false;
 
@@ -100,7 +101,7 @@ export class EventTails<View> {
   /** Looks for new events now. */
   readonly poke = (): void => {
     this.#isPoked = true;
-    this.#wake?.();
+    this.#sleep.wake();
   };
 
   /**
@@ -137,7 +138,7 @@ export class EventTails<View> {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const tail of this.#tails) this.#end(tail);
-    this.#wake?.();
+    this.#sleep.wake();
     await this.#running;
   }
 
@@ -276,13 +277,7 @@ export class EventTails<View> {
   /** Resolves after a time, or when there may be new events. */
   async #pause(ms: number): Promise<void> {
     if (ms === 0 || this.#isPoked || this.#isClosed) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    await this.#sleep.for(ms);
   }
 }
 

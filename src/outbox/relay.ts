@@ -6,6 +6,7 @@ import { inList } from '../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { type Bytes, newId, storedIdToBytes, timeFromDb } from '../db/values.ts';
 import { type FeedColumns, lockFeed, readFeed } from './feed.ts';
+import { InterruptibleSleep } from './interruptible-sleep.ts';
 import { type RecordedEvent, slugKey } from './record.ts';
 
 /** The pause after events were moved, in which the next ones gather: each move is a transaction. */
@@ -93,7 +94,7 @@ export class EventRelay {
   readonly #id: Bytes;
   #running: Promise<void> | undefined;
   #isStopped = false;
-  #wake: (() => void) | undefined;
+  readonly #sleep = new InterruptibleSleep();
   /** Whether this process has recorded events since the last turn. */
   #isNotified = false;
   /** Whether it waits for events. */
@@ -132,14 +133,14 @@ export class EventRelay {
   async close(): Promise<void> {
     this.#isStopped = true;
     this.#db.events.onRecorded = undefined;
-    this.#wake?.();
+    this.#sleep.wake();
     await this.#running;
   }
 
   #notify(): void {
     this.#isNotified = true;
     this.#running ??= this.#run();
-    if (this.#isPolling) this.#wake?.();
+    if (this.#isPolling) this.#sleep.wake();
   }
 
   async #run(): Promise<void> {
@@ -154,7 +155,7 @@ export class EventRelay {
         if (!isFailing) this.#options.log.warn({ err: error }, 'events could not be moved into the feed yet');
         isFailing = true;
       }
-      await this.#sleep(pauseMs);
+      await this.#rest(pauseMs);
     }
     await this.#leave().catch(() => undefined);
   }
@@ -239,16 +240,9 @@ export class EventRelay {
   }
 
   /** Resolves after a time, or earlier: when it is closed and, while it polls, when this process has recorded events. */
-  async #sleep(ms: number): Promise<void> {
+  async #rest(ms: number): Promise<void> {
     if (this.#isStopped || (this.#isPolling && this.#isNotified)) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
+    await this.#sleep.for(ms);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Database } from '../../db/database.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
 import { type StoredEvent, storedEventOf } from '../../event/service.ts';
 import { readFeed } from '../../outbox/feed.ts';
+import { InterruptibleSleep } from '../../outbox/interruptible-sleep.ts';
 import type { DeliveryColumns, WebhookColumns } from '../entity.ts';
 import type { WebhookPolicy } from './guard.ts';
 import { InFlight } from './in-flight.ts';
@@ -76,7 +77,7 @@ export class WebhookSender {
   #running: Promise<void> | undefined;
   #isStarted = false;
   #isStopped = false;
-  #wake: (() => void) | undefined;
+  readonly #sleep = new InterruptibleSleep();
 
   constructor(db: Database, options: SenderOptions) {
     this.#db = db;
@@ -94,13 +95,13 @@ export class WebhookSender {
   /** Looks for events now, if it was started. */
   readonly poke = (): void => {
     if (this.#isStarted) this.#running ??= this.#run();
-    this.#wake?.();
+    this.#sleep.wake();
   };
 
   /** Stops when the attempts under way have ended. Never rejects. */
   async close(): Promise<void> {
     this.#isStopped = true;
-    this.#wake?.();
+    this.#sleep.wake();
     await this.#running;
     await Promise.all(this.#serving);
   }
@@ -117,7 +118,7 @@ export class WebhookSender {
         isFailing = true;
         pauseMs = RETRY_MS;
       }
-      await this.#sleep(pauseMs);
+      if (!this.#isStopped) await this.#sleep.for(pauseMs);
     }
   }
 
@@ -213,17 +214,5 @@ export class WebhookSender {
     const time = now();
     const secrets = old !== null && until !== null && until > timeToDb(time) ? [secret, old] : [secret];
     return deliver({ url, headers: signedHeaders(id, time, body, secrets), body }, policy);
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    if (this.#isStopped) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
   }
 }
