@@ -71,19 +71,13 @@ const faultResults = (): Record<string, string> => {
   return { 'faults.killed': `${broken} of ${requests}`, 'faults.restarted': `${restarted}` };
 };
 
-/** The common behavior of all SDKs, and the settings of the service, for the pages for developers. */
-const passages = (): Record<string, string> => {
-  const readme = readFileSync('README.md', 'utf8');
-  const [configuration = ''] = /^\|[^]*\|$/m.exec(section(readme, '### Configuration')) ?? [];
-  return {
-    'sdk.behavior': section(readFileSync('openapi/sdk/README.md', 'utf8'), '## What all of them do').replaceAll(
-      '](../../docs/',
-      '](',
-    ),
-    // Links of README start from the root.
-    configuration: configuration.replaceAll('](docs/', '](').replaceAll('](#', '](../README.md#'),
-  };
-};
+/** The common behavior of all SDKs, for the guide to them. */
+const passages = (): Record<string, string> => ({
+  'sdk.behavior': section(readFileSync('openapi/sdk/README.md', 'utf8'), '## What all of them do').replaceAll(
+    '](../../docs/',
+    '](',
+  ),
+});
 
 /** All that may stand in guides, by name. */
 const parts = async (): Promise<Record<string, string>> => ({

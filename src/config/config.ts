@@ -28,7 +28,7 @@ export interface Brand {
   terms: string | undefined;
 }
 
-/** The settings of the service, as the README's table describes them. */
+/** The settings of the service, as docs/settings.md describes them. */
 export interface Config {
   port: number;
   host: string;

@@ -409,8 +409,8 @@ describe('configuration', () => {
   });
 
   describe('the variables are all named, and no others', () => {
-    test('those that name files, in README.md and .env.example', () => {
-      for (const file of ['README.md', '.env.example', 'docs/operators.md']) {
+    test('those that name files, in docs/settings.md and .env.example', () => {
+      for (const file of ['docs/settings.md', '.env.example']) {
         for (const name of secretFileNames)
           expect([file, readFileSync(file, 'utf8')]).toEqual([file, expect.stringContaining(name)]);
       }
@@ -419,9 +419,8 @@ describe('configuration', () => {
     const found = (text: string, line: RegExp): string[] => [...text.matchAll(line)].map(([, part = '']) => part);
     const sorted = variableNames.toSorted();
 
-    test('in the table of README.md', () => {
-      const { 1: section = '' } = readFileSync('README.md', 'utf8').split(/^### Configuration$/m);
-      expect(found(section.split(/^##/m)[0] ?? '', /^\| `(\w+)`/gm).toSorted()).toEqual(sorted);
+    test('in the table of docs/settings.md', () => {
+      expect(found(readFileSync('docs/settings.md', 'utf8'), /^\| `(\w+)`/gm).toSorted()).toEqual(sorted);
     });
 
     test('in .env.example, with values that are taken', () => {

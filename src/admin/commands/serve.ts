@@ -13,7 +13,7 @@ export const serveCommand = (): Command =>
     .summary('run the service')
     .description(
       'Runs the service until it gets SIGTERM or SIGINT; then it finishes the requests under way and stops. The log goes ' +
-        'to standard error: readable on a terminal, else JSON lines. All settings are environment variables; README.md lists them.',
+        'to standard error: readable on a terminal, else JSON lines. All settings are environment variables; docs/settings.md lists them.',
     )
     .option(
       '--sandbox',

@@ -32,7 +32,7 @@ const settings = (config: Config): Finding => {
     }).map(({ message, path }) => (path === undefined ? message : `${path}: ${message}`)),
   ];
   if (found.length === 0) return ok('All settings are valid.');
-  return warning(found.join('; '), 'The README has a table of all settings.');
+  return warning(found.join('; '), 'docs/settings.md lists all settings.');
 };
 
 const disk = async ({ databaseUrl }: Config): Promise<Finding> => {

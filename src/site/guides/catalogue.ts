@@ -28,6 +28,7 @@ const GROUPS: [group: string, names: string[]][] = [
     SERVICE,
     [
       'operators',
+      'settings',
       'moderation',
       'erasure',
       'backup',
