@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { version } from '../../version.ts';
@@ -63,56 +63,72 @@ const answerIn = async (response: IncomingMessage): Promise<Answer> => {
   return { status, text: shortened(body), body, retryAfter: secondsOf(headers['retry-after']) };
 };
 
-/** The result of `work`, unless it is not there when the signal aborts. */
-const within = <T>(signal: AbortSignal, work: Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    work.then(resolve, reject);
-  });
+/** The answer to a request, once it is sent. Its connection ends with it. */
+const answerTo = (request: ClientRequest, body: string): Promise<Answer> =>
+  new Promise<Answer>((settle, reject) => {
+    request.once('response', (response) => {
+      // From here on the response alone tells how it ends: what follows a complete one is of no interest.
+      void answerIn(response).then(settle, reject);
+      request.off('error', reject).off('close', closed).on('error', ignored);
+    });
+    // Node tells of 101 in no other way.
+    request.once('upgrade', ({ statusCode: status }, socket) => {
+      socket.on('error', ignored).destroy();
+      settle({ ...noAnswer('It asked for another protocol.'), status });
+    });
+    const closed = (): void => reject(new Error('it was closed'));
+    request.on('error', reject).once('close', closed);
+    request.end(body);
+  }).finally(() => request.destroy());
+
+const ignored = (): void => undefined;
 
 /**
  * Sends a message by POST, to the very address that was checked. It follows no redirect, sends no cookie, and takes 10 s, with the
- * look-up of the name, and 64 KiB of an answer at most. Never rejects.
+ * look-up of the name, and 64 KiB of an answer at most, whatever the endpoint does. Never rejects.
  */
 export const send = async (
   { url: text, headers, body }: Message,
   policy: WebhookPolicy,
   resolve?: Parameters<typeof resolveTarget>[2],
+  timeoutMs = TIMEOUT_MS,
 ): Promise<Answer> => {
-  const deadline = AbortSignal.timeout(TIMEOUT_MS);
-  try {
+  const deadline = new AbortController();
+  const isLate = new Promise<never>((_, reject) => {
+    deadline.signal.addEventListener('abort', () => reject(deadline.signal.reason as Error), { once: true });
+  });
+  const timer = setTimeout(() => deadline.abort(), timeoutMs).unref();
+  const exchange = async (): Promise<Answer> => {
     const url = parseTarget(text, policy);
-    const { address, family } = await within(deadline, resolveTarget(url, policy, resolve));
+    const { address, family } = await resolveTarget(url, policy, resolve);
+    deadline.signal.throwIfAborted();
     const fixed = ((_host: string, options: { all?: boolean }, done: (...given: unknown[]) => void) => {
       if (options.all) done(null, [{ address, family }]);
       else done(null, address, family);
     }) as LookupFunction;
-    return await new Promise<Answer>((settle, reject) => {
-      const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
-        method: 'POST',
-        agent: false,
-        lookup: fixed,
-        signal: deadline,
-        headers: {
-          'Content-Type': 'application/json',
-          'Content-Length': Buffer.byteLength(body),
-          'User-Agent': `content-gateway/${version}`,
-          ...headers,
-        },
-      });
-      request.once('error', reject);
-      request.once('response', (response) => {
-        void answerIn(response)
-          .then(settle, reject)
-          .finally(() => request.destroy());
-      });
-      request.end(body);
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+      method: 'POST',
+      agent: false,
+      lookup: fixed,
+      signal: deadline.signal,
+      headers: {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        'User-Agent': `content-gateway/${version}`,
+        ...headers,
+      },
     });
+    return answerTo(request, body);
+  };
+  try {
+    return await Promise.race([exchange(), isLate]);
   } catch (error) {
-    if (deadline.aborted) return noAnswer(`It did not answer within ${TIMEOUT_MS / 1000} seconds.`);
+    if (deadline.signal.aborted) return noAnswer(`It did not answer within ${timeoutMs / 1000} seconds.`);
     if (error instanceof ForbiddenTarget) return noAnswer(`It may not be called: ${error.message}.`);
     const { code, message } = error as NodeJS.ErrnoException;
     return noAnswer(`The connection failed: ${code ?? message}.`);
+  } finally {
+    clearTimeout(timer);
   }
 };
 
