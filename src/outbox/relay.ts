@@ -15,10 +15,12 @@ const GATHER_MS = 100;
 const POLL_MS = 100;
 /** How often it does, where there are no other processes. */
 const ALONE_MS = 3_600_000;
-/** How often the others look whether events are moved. */
-const WATCH_MS = 1000;
-/** After this time without a move, another relay takes the lease. */
-const LEASE_MS = 2500;
+/** How often the others look whether events wait. */
+const WATCH_MS = 500;
+/** How often they do, while the same event waits. */
+const STUCK_MS = 100;
+/** After this time without a move, another relay takes the lease. A holder that is only slow loses nothing by it. */
+const LEASE_MS = 400;
 /** How often reactions become events: one for each record at most. */
 const REACTIONS_MS = 1000;
 /** The pause after a failure. */
@@ -103,8 +105,8 @@ export class EventRelay {
   /** Whether the last move found the lease taken by another relay. */
   #isReplaced = false;
   #reactionsAt = Number.NEGATIVE_INFINITY;
-  /** The oldest event that waits, as seen by a relay without the lease, and since when. */
-  #stuck: { seq: number | null; since: number } = { seq: null, since: 0 };
+  /** What waits without being moved, as seen by a relay without the lease, and since when. */
+  #stuck: { what: string | undefined; since: number } = { what: undefined, since: 0 };
 
   constructor(db: Database, options: RelayOptions) {
     this.#db = db;
@@ -166,7 +168,10 @@ export class EventRelay {
     if (await this.#options.pause.isOn()) return WATCH_MS;
     this.#isNotified = false;
     const oldest = await this.#oldest();
-    if (!this.#isHolder && !this.#mayTake((await readFeed(this.#db.background)).holder, oldest)) return WATCH_MS;
+    if (!this.#isHolder && !(await this.#mayTake(oldest))) {
+      this.#isPolling = this.#stuck.what === undefined;
+      return this.#isPolling ? WATCH_MS : STUCK_MS;
+    }
     const withReactions = performance.now() - this.#reactionsAt >= REACTIONS_MS && (await this.#hasReactions());
     if (this.#isHolder && oldest === null && !withReactions) {
       this.#isPolling = true;
@@ -178,11 +183,16 @@ export class EventRelay {
   }
 
   /** Whether the lease is free, or its holder moves nothing. */
-  #mayTake(holder: Bytes, oldest: number | null): boolean {
+  async #mayTake(oldest: number | null): Promise<boolean> {
+    const { holder, last_position: position } = await readFeed(this.#db.background);
     if (isNobody(holder) || this.#options.isAlone) return true;
     const now = performance.now();
-    if (oldest !== this.#stuck.seq) this.#stuck = { seq: oldest, since: now };
-    return oldest !== null && now - this.#stuck.since >= LEASE_MS;
+    const reactions = oldest === null && (await this.#hasReactions()) ? `reactions after ${position}` : undefined;
+    const what = oldest === null ? reactions : `events from ${oldest}`;
+    if (what !== this.#stuck.what) this.#stuck = { what, since: now };
+    // Reactions wait for a while by themselves.
+    const leaseMs = oldest === null ? LEASE_MS + 2 * REACTIONS_MS : LEASE_MS;
+    return what !== undefined && now - this.#stuck.since >= leaseMs;
   }
 
   async #oldest(): Promise<number | null> {

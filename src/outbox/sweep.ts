@@ -12,11 +12,13 @@ export const sweepOldEvents = async (
   now: Date,
   retentionDays: number,
 ): Promise<boolean> => {
-  const end = timeToDb(new Date(now.getTime() - retentionDays * DAY_MS));
   const rows = await db.read<{ position: number; id: Bytes; happened_at: string }>(
-    `SELECT position, id, happened_at FROM events ORDER BY position LIMIT ${SWEPT_AT_ONCE}`,
+    `SELECT position, id, happened_at FROM events WHERE happened_at <= ? ORDER BY position LIMIT ${SWEPT_AT_ONCE}`,
+    [timeToDb(now)],
   );
-  // An event may be a little older than one before it. One that is too young keeps those after it.
+  const end = timeToDb(new Date(now.getTime() - retentionDays * DAY_MS));
+  // An event may be a little older than one before it. One that is too young keeps those after it. One of the future, of a clock
+  // that was wrong, goes with those after it.
   const young = rows.findIndex(({ happened_at: at }) => at >= end);
   const last = rows.at(young === -1 ? -1 : young - 1);
   if (!last || young === 0) return false;

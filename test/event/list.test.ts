@@ -308,6 +308,10 @@ describe('old events', () => {
     await db.transaction((tx) =>
       tx.execute("UPDATE events SET happened_at = '2020-01-01 00:00:00.000' WHERE position <= 2"),
     );
+    // As of a clock that was wrong.
+    await db.transaction((tx) =>
+      tx.execute("UPDATE events SET happened_at = '2036-01-01 00:00:00.000' WHERE position = 1"),
+    );
     expect(await sweepOldEvents(db, new Date(), 30)).toBe(false);
     expect(await sweepOldEvents(db, new Date(), 30)).toBe(false);
     expect((await list({ limit: 1 })).items[0]?.position).toBe(3);

@@ -3,9 +3,10 @@
  * @tier long
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { newId, storedIdToBytes } from '../../src/db/values.ts';
 import { readFeed } from '../../src/outbox/feed.ts';
+import { InterruptibleSleep } from '../../src/outbox/interruptible-sleep.ts';
 import { recordEvents } from '../../src/outbox/record.ts';
 import { EventRelay } from '../../src/outbox/relay.ts';
 import type { Output } from '../harness/app/app.ts';
@@ -22,9 +23,9 @@ afterEach(async () => {
   await app.stop();
 });
 
-const aRelay = (): EventRelay => {
+const aRelay = (onMoved?: () => void): EventRelay => {
   const { db, log, protection, now } = app.context;
-  const relay = new EventRelay(db, { log, now, pause: protection.maintenance });
+  const relay = new EventRelay(db, { log, now, pause: protection.maintenance, ...(onMoved && { onMoved }) });
   relays.push(relay);
   relay.start();
   return relay;
@@ -92,13 +93,34 @@ describe('the relay', () => {
     expect(Math.max(...times)).toBeLessThan(1000);
   });
 
-  test('takes the lease of one that ended without a word within five seconds', async () => {
+  test('takes the lease of one that ended without a word, after half a second of pauses', async () => {
+    const dead = storedIdToBytes(newId(new Date()));
+    await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [dead]));
+    const pauses = jest.spyOn(InterruptibleSleep.prototype, 'for');
+    try {
+      let slept: number[] | undefined;
+      aRelay(() => (slept ??= pauses.mock.calls.map(([ms]) => ms)));
+      await until(() => pauses.mock.calls.length > 0);
+      pauses.mockClear();
+      await app.aUser();
+      await until(() => slept !== undefined);
+      expect(slept?.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(500);
+    } finally {
+      pauses.mockRestore();
+    }
+    expect(Buffer.compare((await readFeed(app.context.db)).holder, dead)).not.toBe(0);
+  });
+
+  test('takes the lease of one that ended without a word, also where only reactions wait', async () => {
+    const user = await app.aUser();
+    const game = await app.aGame({}, user);
+    await app.context.lifecycle.relay.moveNow();
+    const before = await lastPosition();
     const dead = storedIdToBytes(newId(new Date()));
     await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [dead]));
     aRelay();
-    await app.aUser();
-    expect(await untilMoved(1)).toBeLessThan(5000);
-    expect(Buffer.compare((await readFeed(app.context.db)).holder, dead)).not.toBe(0);
+    await app.call('game.toggleFavorite', { gameId: game.id }, user.key);
+    await untilMoved(before + 1);
   });
 
   test('leaves the lease of another one alone while that moves events, and its own when it ends', async () => {
@@ -118,16 +140,23 @@ describe('the relay', () => {
     expect(await untilMoved(5)).toBeLessThan(3000);
   });
 
-  test('yields to one that took its lease', async () => {
-    aRelay();
-    await app.aUser();
-    await untilMoved(1);
-    const other = storedIdToBytes(newId(new Date()));
-    await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [other]));
-    await app.aUser();
-    await sleep(1000);
-    expect(await lastPosition()).toBe(1);
-    expect(await untilMoved(2)).toBeLessThan(5000);
+  test('yields to one that took its lease, for a while', async () => {
+    const pauses = jest.spyOn(InterruptibleSleep.prototype, 'for');
+    try {
+      const slept: number[] = [];
+      aRelay(() => slept.push(pauses.mock.calls.length));
+      await app.aUser();
+      await until(() => slept.length === 1);
+      const other = storedIdToBytes(newId(new Date()));
+      await app.context.db.transaction((tx) => tx.execute('UPDATE event_feed SET holder = ?', [other]));
+      pauses.mockClear();
+      await app.aUser();
+      await until(() => slept.length === 2);
+      // One that did not yield would move them at once.
+      expect(slept[1]).toBeGreaterThan(2);
+    } finally {
+      pauses.mockRestore();
+    }
   });
 
   test('tells of the reactions to a record once a second at most', async () => {
