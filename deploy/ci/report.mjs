@@ -1,18 +1,11 @@
 // node report.mjs <file>: tells GitHub Actions what `verify --json` has found: outputs of the step, a summary of the job, and a
-// line in the log for each fault. The file is empty where nothing could be verified.
+// line in the log for each fault. The file is empty where nothing could be verified: then it says so, and ends with status 1.
 import { appendFileSync, readFileSync } from 'node:fs';
-import { argv, env } from 'node:process';
+import process, { argv, env } from 'node:process';
 
 const results = readFileSync(argv[2], 'utf8');
-const {
-  baseUrl,
-  seed,
-  passed = 0,
-  failed = 0,
-  skipped = 0,
-  findings = [],
-  skips = [],
-} = results && JSON.parse(results);
+const NOTHING = 'Nothing was verified; the log of the step says why.';
+const { seed = '', passed = '', failed = '', skipped = '', findings = [], skips = [] } = results && JSON.parse(results);
 
 const append = (file, lines) => {
   if (file) appendFileSync(file, `${lines.join('\n')}\n`);
@@ -31,16 +24,19 @@ const faults = findings.map(({ expected, came, at, request, replay, shownBy }) =
   ].join('\n'),
 );
 
-append(env.GITHUB_OUTPUT, [`passed=${passed}`, `failed=${failed}`, `skipped=${skipped}`, `seed=${seed ?? ''}`]);
+append(env.GITHUB_OUTPUT, [`passed=${passed}`, `failed=${failed}`, `skipped=${skipped}`, `seed=${seed}`]);
 append(env.GITHUB_STEP_SUMMARY, [
   '### Content gateway',
   '',
-  ...(baseUrl === undefined
-    ? ['Nothing was verified; the log of the step says why.']
-    : [`${passed} checks passed, ${failed} failed, ${skipped} were skipped. Seed ${seed}.`]),
+  results === '' ? NOTHING : `${passed} checks passed, ${failed} failed, ${skipped} were skipped. Seed ${seed}.`,
   ...skips.map(({ reason, checks }) => `- ${checks} skipped: ${reason}`),
   ...faults.flatMap((fault) => ['', ...fence(fault)]),
 ]);
 
-console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+if (results === '') {
+  console.log(`::error title=Content gateway::${NOTHING}`);
+  process.exitCode = 1;
+} else {
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+}
 for (const fault of faults) console.log(`::error title=Content gateway::${command(fault)}`);

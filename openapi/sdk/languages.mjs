@@ -6,7 +6,7 @@ import { readSettings, settingAt } from './settings.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 /** Where the SDKs are written. */
-export const build = process.env.SDK_BUILD ?? fileURLToPath(new URL('../../build/sdk', import.meta.url));
+export const build = process.env.SDK_BUILD || fileURLToPath(new URL('../../build/sdk', import.meta.url));
 
 /**
  * `pin` is the file that pins the generator's version, and where in it; `needs` are the commands that must be installed;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 /** Whose SDKs are made, and where: the upgrade test has others. */
-const published = process.env.SDK_DOCUMENTS ?? here('../');
-const prepared = process.env.SDK_BUILD ?? here('../../build/sdk');
+const published = process.env.SDK_DOCUMENTS || here('../');
+const prepared = process.env.SDK_BUILD || here('../../build/sdk');
 
 const nameOf = ({ $ref }) => $ref.split('/').pop();
 

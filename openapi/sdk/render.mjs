@@ -22,7 +22,7 @@ const files = statSync(source).isFile()
   ? [[source, basename(source)]]
   : filesOf(source).map((path) => [source + path, path]);
 
-const prepared = process.env.SDK_BUILD ?? fileURLToPath(new URL('../../build/sdk', import.meta.url));
+const prepared = process.env.SDK_BUILD || fileURLToPath(new URL('../../build/sdk', import.meta.url));
 const operations = JSON.parse(readFileSync(join(prepared, 'operations.json'), 'utf8'));
 const hasEvents = operations.some(({ followed }) => followed);
 

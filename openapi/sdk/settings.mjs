@@ -30,9 +30,9 @@ export const sdkVersionOf = (contract, revision) => {
  * the crate; the path of `licenseFile`, which is written from where the settings are, is absolute.
  */
 export const readSettings = () => {
-  const file = process.env.SDK_SETTINGS ?? here('settings.json');
+  const file = process.env.SDK_SETTINGS || here('settings.json');
   const settings = read(file);
-  const { info } = read(join(process.env.SDK_DOCUMENTS ?? here('../'), 'openapi.json'));
+  const { info } = read(join(process.env.SDK_DOCUMENTS || here('../'), 'openapi.json'));
   return {
     ...settings,
     licenseFile: resolve(dirname(file), settings.licenseFile),

@@ -1,4 +1,5 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
+import { keyOption } from './shared/arguments.ts';
 import { assertThere, examples, readSettings } from './shared/common.ts';
 
 interface McpCommandOptions {
@@ -14,19 +15,13 @@ export const mcpCommand = (): Command =>
         'running service. The log goes to standard error. It ends when its input does, or on SIGTERM or SIGINT. A ' +
         'running service speaks the same protocol over HTTP at /mcp.',
     )
-    .addOption(
-      new Option(
-        '--key <key>',
-        'the API key to call with; without one only public operations are there. Better in the variable, since others can see command lines',
-      ).env('GATEWAY_KEY'),
-    )
+    .addOption(keyOption('the API key to call with; without one only public operations are there.'))
     .addHelpText('after', examples('mcp'))
     .action(async ({ key }: McpCommandOptions) => {
       const config = readSettings({ logs: true });
       assertThere(config);
       // Loading the server takes longer than any other command runs.
       const { serveMcp } = await import('../../app/mcp-stdio.ts');
-      // An empty variable is one that is not set.
       await serveMcp(config, key === '' ? undefined : key);
       // Output that the client never reads would keep this process alive.
       if (process.stdout.writableLength > 0) process.exit();

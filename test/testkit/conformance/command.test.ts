@@ -71,6 +71,19 @@ describe('verify command', () => {
     });
   });
 
+  test('a run that verified nothing is reported to GitHub as a failure, without counts', async () => {
+    const [results, outputs] = [join(folder, 'nothing.json'), join(folder, 'outputs')];
+    await writeFile(results, '');
+    const report = promisify(execFile)(process.execPath, ['deploy/ci/report.mjs', results], {
+      env: { GITHUB_OUTPUT: outputs },
+    });
+    await expect(report).rejects.toMatchObject({
+      code: 1,
+      stdout: '::error title=Content gateway::Nothing was verified; the log of the step says why.\n',
+    });
+    expect(await readFile(outputs, 'utf8')).toBe('passed=\nfailed=\nskipped=\nseed=\n');
+  });
+
   test.each(['/', '/docs', '/docs/', '/openapi.json', '/api/trpc', '/api/trpc/', '/api/trpc/game.list'])(
     'the base is found from its %s',
     async (path) => {
@@ -98,6 +111,19 @@ describe('verify command', () => {
       expect(await verify(app.url, only, { GATEWAY_KEY: generateKey() })).toMatchObject({ code: 2, stdout: '' });
       const withBoth = await verify(app.url, [...only, '--key', user.key], { GATEWAY_KEY: generateKey() });
       expect([withBoth.code, withBoth.stderr]).toEqual([0, '']);
+    });
+
+    test.each([
+      [[], { GATEWAY_KEY: '' }],
+      [['--key', ''], {}],
+    ])('that is empty is none: %j %j', async (args, env) => {
+      const { code, stdout, stderr } = await verify(
+        app.url,
+        ['--read-only', '--only', 'user.me', '--json', ...args],
+        env,
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({ failed: 0, skips: [{ reason: 'it needs a key with user:read' }] });
     });
 
     test('that is refused ends a run that would only read, too', async () => {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 
 const UNIT_MS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -96,3 +96,14 @@ export const wholeNumberUpTo =
     if (/^\d+$/.test(text) && number <= maximum) return number;
     throw new InvalidArgumentError(`It must be a whole number from 0 to ${maximum}.`);
   };
+
+const parseKey = (text: string): string => {
+  if (/^[\x21-\x7e]*$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be an API key.');
+};
+
+/** `--key`, an API key, which may also be in `GATEWAY_KEY`. Pipelines pass a secret that is not set as an empty text: that is no key. */
+export const keyOption = (description: string): Option =>
+  new Option('--key <key>', `${description} Prefer the variable, since others can see command lines`)
+    .env('GATEWAY_KEY')
+    .argParser(parseKey);
