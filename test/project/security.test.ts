@@ -125,6 +125,11 @@ describe('security', () => {
       expect(clients).not.toEqual([]);
     });
 
+    test('the names of webhooks wait in none of the threads that those of the database need', () => {
+      const dns = linesWith(/\blookup\(|'node:dns/);
+      expect(dns).toEqual(["src/webhook/sender/names.ts: import { Resolver } from 'node:dns/promises';"]);
+    });
+
     test('nothing is evaluated, and the service calls no shell', () => {
       const evaluated = linesWith(/\beval\(|\bFunction\(|\beval: true|'node:(vm|child_process)'|setTimeout\('/);
       // From the names of columns, which are those of our own statements.

@@ -9,6 +9,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -19,6 +20,7 @@ import { systemActor } from '../../src/audit/log.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { timeToDb } from '../../src/db/values.ts';
 import { send } from '../../src/webhook/sender/send.ts';
+import { nameLookUp } from '../../src/webhook/sender/names.ts';
 import { WebhookSender } from '../../src/webhook/sender/sender.ts';
 import { type Delivery, listDeliveries, redeliver, testWebhook } from '../../src/webhook/deliveries.ts';
 import {
@@ -32,6 +34,7 @@ import {
 } from '../../src/webhook/webhooks.ts';
 import { sweepDeliveries } from '../../src/webhook/sender/store.ts';
 import { type Output, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { startNameServer } from '../harness/servers/name-server.ts';
 import { until } from '../harness/until.ts';
 
 interface Received {
@@ -110,7 +113,7 @@ afterEach(async () => {
 });
 afterAll(() => app.stop());
 
-const start = (): WebhookSender => {
+const start = (deliver?: typeof send): WebhookSender => {
   const { db, log, protection } = app.context;
   const view = (event: { type: string; recordId: string; position: number }) => ({
     type: event.type,
@@ -123,6 +126,7 @@ const start = (): WebhookSender => {
     now: () => new Date(Date.now() + aheadMs),
     policy: policy(),
     view,
+    deliver,
   });
   senders.push(sender);
   sender.start();
@@ -333,6 +337,31 @@ describe('a webhook', () => {
     await expect(create()).rejects.toMatchObject({ reason: 'WEBHOOK_LIMIT' });
     await deleteUser(db, user.id, by);
     expect(await listWebhooks(db)).toEqual([]);
+  });
+
+  test('of a name gets its events while those of others hang in a name server that is silent', async () => {
+    const names = await startNameServer((name) => (name === 'sound.example' ? ['127.0.0.1'] : 'silence'));
+    const lookUp = nameLookUp({ servers: [names.address] });
+    let hanging = 0;
+    const end = new AbortController();
+    const ended = once(end.signal, 'abort');
+    start(async (message, allowed) => {
+      const isSound = new URL(message.url).hostname === 'sound.example';
+      if (!isSound) hanging += 1;
+      const answer = await send(message, allowed, lookUp);
+      if (!isSound) await ended;
+      return answer;
+    });
+    const stranger = await app.aUser();
+    const urlOf = (name: string) => `http://${name}.example:${endpoint.port}/`;
+    for (let n = 0; n < MAX_WEBHOOKS; n += 1) await create({ userId: stranger.id, url: urlOf(`silent-${n}`) });
+    await until(() => hanging > 4 && new Set(names.asked).size === hanging);
+    const { id } = await create({ url: urlOf('sound'), types: ['game.created'] });
+    await untilActive(id);
+    await app.aGame({}, user);
+    await until(() => endpoint.received.length > 0);
+    end.abort();
+    names.close();
   });
 
   test('is waited for ten seconds, a name server that is silent as well', async () => {

@@ -13,10 +13,13 @@ import {
   resolveTarget,
   type WebhookPolicy,
 } from '../../src/webhook/sender/guard.ts';
+import { nameLookUp } from '../../src/webhook/sender/names.ts';
 import { MAX_ATTEMPTS, nextAttempt } from '../../src/webhook/sender/schedule.ts';
 import { isTaken, send } from '../../src/webhook/sender/send.ts';
 import { newSecret, signedHeaders } from '../../src/webhook/sender/signature.ts';
+import { NXDOMAIN, SERVFAIL, startNameServer } from '../harness/servers/name-server.ts';
 
+const NOT_PUBLIC = 'It may not be called: its name has no public address.';
 const strict: WebhookPolicy = { allowed: [], ports: [443, 8443], allowsHttp: false };
 
 describe('the target of a webhook', () => {
@@ -51,16 +54,33 @@ describe('the target of a webhook', () => {
     '2001:db8::1',
     '100::1',
     '::127.0.0.1',
+    '2606:4700::5efe:10.0.0.1',
+    '2606:4700::200:5efe:8.8.8.8',
+    '2a00:1450:4001:81b:300:5efe:7f00:1',
+    '168.63.129.16',
+    '161.26.0.10',
+    '166.9.14.1',
+    '100.100.100.200',
+    '192.0.0.192',
   ])('may not be %s', async (address) => {
     expect(() => assertPublic(address, strict)).toThrow(ForbiddenTarget);
     const url = new URL('https://example.com/');
-    const resolve = () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }]);
-    await expect(resolveTarget(url, strict, resolve)).rejects.toThrow(ForbiddenTarget);
+    const lookUp = () => Promise.resolve([{ address, family: address.includes(':') ? 6 : 4 }]);
+    // What fails takes a second, unless it is aborted.
+    await expect(resolveTarget(url, strict, AbortSignal.abort(), lookUp)).rejects.toThrow(ForbiddenTarget);
     const host = address.includes(':') ? `[${address}]` : address;
     expect(() => parseTarget(`https://${host}/`, strict)).toThrow(ForbiddenTarget);
   });
 
-  test.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111'])('may be %s', (address) => {
+  test.each([
+    '8.8.8.8',
+    '1.1.1.1',
+    '2606:4700::1111',
+    '168.63.129.17',
+    '166.12.0.1',
+    '2606:4700::5efe',
+    '2606:4700::1:5efe:a00:1',
+  ])('may be %s', (address) => {
     expect(() => assertPublic(address, strict)).not.toThrow();
   });
 
@@ -99,13 +119,27 @@ describe('the target of a webhook', () => {
   });
 
   test('is refused when one of its addresses is private, whatever the first one is', async () => {
-    const both = [
-      { address: '8.8.8.8', family: 4 },
-      { address: '127.0.0.1', family: 4 },
-    ];
+    const both = ['8.8.8.8', '127.0.0.1'].map((address) => ({ address, family: 4 }));
     const url = new URL('https://rebinding.example/');
-    await expect(resolveTarget(url, strict, () => Promise.resolve(both))).rejects.toThrow(ForbiddenTarget);
-    await expect(resolveTarget(url, strict, () => Promise.resolve([]))).rejects.toThrow('has no address');
+    const within = AbortSignal.abort();
+    await expect(resolveTarget(url, strict, within, () => Promise.resolve(both))).rejects.toThrow(ForbiddenTarget);
+    await expect(resolveTarget(url, strict, within, () => Promise.resolve([]))).rejects.toThrow(ForbiddenTarget);
+  });
+
+  test('is a few addresses of each version of IP, however many its name has', async () => {
+    const many = [
+      '2606:4700::1',
+      '2606:4700::2',
+      '2606:4700::3',
+      '2606:4700::4',
+      '1.1.1.1',
+      '1.1.1.2',
+      '1.1.1.3',
+      '1.1.1.4',
+    ];
+    const lookUp = () => Promise.resolve(many.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+    const found = await resolveTarget(new URL('https://many.example/'), strict, new AbortController().signal, lookUp);
+    expect(found.map(({ address }) => address)).toEqual([...many.slice(4, 7), ...many.slice(0, 3)]);
   });
 });
 
@@ -150,10 +184,56 @@ describe('a message to an endpoint', () => {
   test('is not sent where the name leads to a private address', async () => {
     const answer = await to('/', { allowed: [] });
     expect(requests).toEqual([]);
-    expect(answer).toMatchObject({
-      status: undefined,
-      text: expect.stringMatching(/^It may not be called: .* is not a public/),
-    });
+    expect([answer.status, answer.text]).toEqual([undefined, NOT_PUBLIC]);
+  });
+
+  test('that cannot be sent says the same to its owner, whatever the name leads to', async () => {
+    const zone: Record<string, readonly string[] | number> = {
+      'private.example': ['10.11.12.13'],
+      'loopback.example': ['127.0.0.1', '1.1.1.1'],
+      'mapped.example': ['::1'],
+      'empty.example': [],
+      'broken.example': SERVFAIL,
+    };
+    const names = await startNameServer((name) => zone[name] ?? NXDOMAIN);
+    const lookUp = nameLookUp({ servers: [names.address] });
+    try {
+      const hosts = [...Object.keys(zone), 'nowhere.example'];
+      const answers = await Promise.all(
+        hosts.map((host) => send({ url: `https://${host}/`, headers: {}, body: '{}' }, strict, lookUp)),
+      );
+      expect(new Set(answers.map(({ fault: _fault, ...shown }) => JSON.stringify(shown)))).toEqual(
+        new Set([JSON.stringify({ text: NOT_PUBLIC, body: '', retryAfter: undefined })]),
+      );
+      // The operator is told all of it.
+      expect(answers.map(({ fault }) => String(fault))).toEqual([
+        expect.stringContaining('10.11.12.13'),
+        expect.stringContaining('127.0.0.1'),
+        expect.stringContaining('::1'),
+        expect.stringContaining('ENODATA'),
+        expect.stringContaining('ESERVFAIL'),
+        expect.stringContaining('ENOTFOUND'),
+      ]);
+    } finally {
+      names.close();
+    }
+  });
+
+  test('whose connection fails names no address to its owner', async () => {
+    const { port } = server.address() as AddressInfo;
+    const lookUp = () => Promise.resolve([{ address: '127.0.0.3', family: 4 }]);
+    const answer = await send({ url: `http://dead.example:${port}/`, headers: {}, body: '{}' }, policy, lookUp);
+    expect(answer.text).toBe('The connection failed: ECONNREFUSED.');
+    expect(String(answer.fault)).toContain('127.0.0.3');
+  });
+
+  test('is sent to the next address of its name where the first one does not connect', async () => {
+    const { port } = server.address() as AddressInfo;
+    const lookUp = () =>
+      Promise.resolve(['127.0.0.3', '127.0.0.4', '127.0.0.1'].map((address) => ({ address, family: 4 })));
+    requests = [];
+    const answer = await send({ url: `http://several.example:${port}/`, headers: {}, body: '{}' }, policy, lookUp);
+    expect([answer.status, requests]).toEqual([204, [`POST / several.example:${port}`]]);
   });
 
   test('has an answer of which little is kept, on one line', async () => {

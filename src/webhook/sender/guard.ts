@@ -1,6 +1,7 @@
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
+import { type Address, type LookUp, nameLookUp } from './names.ts';
 
 /** The hosts that webhooks may reach. */
 export interface WebhookPolicy {
@@ -14,11 +15,16 @@ export interface WebhookPolicy {
 /** An address that a webhook may not have: the message says why, in words for its owner. */
 export class ForbiddenTarget extends Error {}
 
+/** What the owner of a webhook is told of a name that cannot be called, whatever the reason: it shows nothing of the network here. */
+const NO_PUBLIC_ADDRESS = 'its name has no public address';
+/** A look-up that fails takes this long at least, so that its time does not tell why either. */
+const FAILED_LOOK_UP_MS = 1000;
+
 const DEFAULT_PORTS: Record<string, number> = { 'https:': 443, 'http:': 80 };
 
-type Address = ReturnType<typeof ipaddr.parse>;
+type ParsedAddress = ReturnType<typeof ipaddr.parse>;
 
-const isIn = (address: Address, networks: readonly string[]): boolean =>
+const isIn = (address: ParsedAddress, networks: readonly string[]): boolean =>
   networks.some((network) => {
     const [base, bits] = ipaddr.parseCIDR(network);
     return base.kind() === address.kind() && address.match(base, bits);
@@ -27,16 +33,28 @@ const isIn = (address: Address, networks: readonly string[]): boolean =>
 /** All addresses of IPv6 that are assigned to networks: RFC 4291, section 2.4. */
 const GLOBAL_UNICAST = '2000::/3';
 
+/** Addresses of public ranges that lead to the inside of a cloud: the platform of Azure, the services of IBM Cloud. */
+const PLATFORMS = ['168.63.129.16/32', '161.26.0.0/16', '166.8.0.0/14'];
+
+/** An IPv6 address that holds an IPv4 one by ISATAP, in any network: RFC 5214, section 6.1. */
+const isIsatap = (address: ParsedAddress): boolean => {
+  if (!(address instanceof ipaddr.IPv6)) return false;
+  const [high = 0, low = 0] = address.parts.slice(4);
+  // The bits of the first word say whether the IPv4 address is a global one, and one of a group.
+  return (high & ~0x0300) === 0 && low === 0x5efe;
+};
+
 /**
  * Asserts that an IP address is a public one, or allowed by the operator. Not those that are private, loopback, link-local (the
- * metadata of clouds), shared, multicast, reserved, or that hold an IPv4 address (mapped, NAT64, 6to4, Teredo).
+ * metadata of clouds), shared, multicast, reserved, of a cloud's platform, or that hold an IPv4 address (mapped, NAT64, 6to4, Teredo,
+ * ISATAP).
  * @throws ForbiddenTarget
  */
 export const assertPublic = (address: string, { allowed }: Pick<WebhookPolicy, 'allowed'>): void => {
   const parsed = ipaddr.parse(address);
   if (isIn(parsed, allowed)) return;
   const isAssigned = parsed.kind() === 'ipv4' || isIn(parsed, [GLOBAL_UNICAST]);
-  if (isAssigned && parsed.range() === 'unicast') return;
+  if (isAssigned && parsed.range() === 'unicast' && !isIn(parsed, PLATFORMS) && !isIsatap(parsed)) return;
   throw new ForbiddenTarget(`${address} is not a public address`);
 };
 
@@ -58,19 +76,35 @@ export const parseTarget = (text: string, { ports, allowsHttp, allowed }: Webhoo
 /** The host of a URL, an IPv6 address without brackets. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
+/** Addresses of a version of IP to try: an owner could name thousands. */
+const TRIED_OF_EACH = 3;
+
+/** The addresses to try, those of IPv4 first: where there is no IPv6, nothing is lost. */
+const toTry = (addresses: readonly Address[]): Address[] =>
+  [4, 6].flatMap((version) => addresses.filter(({ family }) => family === version).slice(0, TRIED_OF_EACH));
+
 /**
- * The IP address to connect to: the name is resolved once, and each address that it has must be allowed, so that no later answer of
- * a name server leads elsewhere. @throws ForbiddenTarget, and the errors of the look-up
+ * The IP addresses to connect to: the name is looked up once, and each address that it has must be allowed, so that no later answer
+ * of a name server leads elsewhere. @throws ForbiddenTarget
  */
 export const resolveTarget = async (
   url: URL,
   policy: WebhookPolicy,
-  resolve: (host: string) => Promise<{ address: string; family: number }[]> = (host) => lookup(host, { all: true }),
-): Promise<{ address: string; family: number }> => {
+  signal: AbortSignal,
+  lookUp: LookUp = nameLookUp({ hasLocalNames: policy.allowed.length > 0 }),
+): Promise<Address[]> => {
   const host = hostOf(url);
-  const addresses = isIP(host) === 0 ? await resolve(host) : [{ address: host, family: isIP(host) }];
-  for (const { address } of addresses) assertPublic(address, policy);
-  const [first] = addresses;
-  if (!first) throw new ForbiddenTarget(`${host} has no address`);
-  return first;
+  if (isIP(host) !== 0) return [{ address: host, family: isIP(host) }];
+  const began = performance.now();
+  try {
+    const addresses = await lookUp(host, signal);
+    for (const { address } of addresses) assertPublic(address, policy);
+    const [first, ...others] = toTry(addresses);
+    if (!first) throw new Error('there is no address');
+    return [first, ...others];
+  } catch (error) {
+    const restMs = FAILED_LOOK_UP_MS - (performance.now() - began);
+    if (restMs > 0) await sleep(restMs, undefined, { signal }).catch(() => undefined);
+    throw new ForbiddenTarget(NO_PUBLIC_ADDRESS, { cause: error });
+  }
 };

@@ -3,11 +3,14 @@ import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { version } from '../../version.ts';
 import { ForbiddenTarget, parseTarget, resolveTarget, type WebhookPolicy } from './guard.ts';
+import type { Address, LookUp } from './names.ts';
 
 const TIMEOUT_MS = 10_000;
 /** The bytes of an answer that are read; an endpoint has nothing to say. */
 const ANSWER_BYTES = 64 * 1024;
 const KEPT_CHARACTERS = 200;
+/** How long an address may take to connect before the next one is tried. */
+const CONNECT_MS = 2500;
 
 /** A message to an endpoint. */
 export interface Message {
@@ -26,6 +29,8 @@ export interface Answer {
   body: string;
   /** The seconds of `Retry-After`. */
   retryAfter: number | undefined;
+  /** Why there was none, with names and addresses: for the operator's log alone. */
+  fault?: unknown;
 }
 
 const shortened = (text: string): string =>
@@ -33,11 +38,12 @@ const shortened = (text: string): string =>
     .slice(0, KEPT_CHARACTERS)
     .join('');
 
-const noAnswer = (why: string): Answer => ({
+const noAnswer = (text: string, fault: unknown): Answer => ({
   status: undefined,
-  text: shortened(why),
+  text,
   body: '',
   retryAfter: undefined,
+  fault,
 });
 
 const secondsOf = (header: string | undefined): number | undefined => {
@@ -63,6 +69,8 @@ const answerIn = async (response: IncomingMessage): Promise<Answer> => {
   return { status, text: shortened(body), body, retryAfter: secondsOf(headers['retry-after']) };
 };
 
+class ClosedConnection extends Error {}
+
 /** The answer to a request, once it is sent. Its connection ends with it. */
 const answerTo = (request: ClientRequest, body: string): Promise<Answer> =>
   new Promise<Answer>((settle, reject) => {
@@ -74,9 +82,9 @@ const answerTo = (request: ClientRequest, body: string): Promise<Answer> =>
     // Node tells of 101 in no other way.
     request.once('upgrade', ({ statusCode: status }, socket) => {
       socket.on('error', ignored).destroy();
-      settle({ ...noAnswer('It asked for another protocol.'), status });
+      settle({ ...noAnswer('It asked for another protocol.', undefined), status });
     });
-    const closed = (): void => reject(new Error('it was closed'));
+    const closed = (): void => reject(new ClosedConnection());
     request.on('error', reject).once('close', closed);
     request.end(body);
   }).finally(() => request.destroy());
@@ -84,13 +92,14 @@ const answerTo = (request: ClientRequest, body: string): Promise<Answer> =>
 const ignored = (): void => undefined;
 
 /**
- * Sends a message by POST, to the very address that was checked. It follows no redirect, sends no cookie, and takes 10 s, with the
- * look-up of the name, and 64 KiB of an answer at most, whatever the endpoint does. Never rejects.
+ * Sends a message by POST, to the very addresses that were checked, one after the other until one connects. It follows no redirect,
+ * sends no cookie, and takes 10 s, with the look-up of the name, and 64 KiB of an answer at most, whatever the endpoint does. Never
+ * rejects.
  */
 export const send = async (
   { url: text, headers, body }: Message,
   policy: WebhookPolicy,
-  resolve?: Parameters<typeof resolveTarget>[2],
+  lookUp?: LookUp,
   timeoutMs = TIMEOUT_MS,
 ): Promise<Answer> => {
   const deadline = new AbortController();
@@ -100,16 +109,16 @@ export const send = async (
   const timer = setTimeout(() => deadline.abort(), timeoutMs).unref();
   const exchange = async (): Promise<Answer> => {
     const url = parseTarget(text, policy);
-    const { address, family } = await resolveTarget(url, policy, resolve);
+    const addresses = await resolveTarget(url, policy, deadline.signal, lookUp);
     deadline.signal.throwIfAborted();
-    const fixed = ((_host: string, options: { all?: boolean }, done: (...given: unknown[]) => void) => {
-      if (options.all) done(null, [{ address, family }]);
-      else done(null, address, family);
-    }) as LookupFunction;
+    // With `autoSelectFamily`, Node asks for all addresses.
+    const checked = ((_host: string, _options: object, done: (error: null, all: Address[]) => void) =>
+      done(null, addresses)) as LookupFunction;
+    const connecting = { lookup: checked, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: CONNECT_MS };
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+      ...connecting,
       method: 'POST',
       agent: false,
-      lookup: fixed,
       signal: deadline.signal,
       headers: {
         'Content-Type': 'application/json',
@@ -123,10 +132,14 @@ export const send = async (
   try {
     return await Promise.race([exchange(), isLate]);
   } catch (error) {
-    if (deadline.signal.aborted) return noAnswer(`It did not answer within ${timeoutMs / 1000} seconds.`);
-    if (error instanceof ForbiddenTarget) return noAnswer(`It may not be called: ${error.message}.`);
-    const { code, message } = error as NodeJS.ErrnoException;
-    return noAnswer(`The connection failed: ${code ?? message}.`);
+    if (deadline.signal.aborted) return noAnswer(`It did not answer within ${timeoutMs / 1000} seconds.`, error);
+    if (error instanceof ForbiddenTarget) {
+      return noAnswer(`It may not be called: ${error.message}.`, error.cause ?? error);
+    }
+    // The messages of the system name addresses.
+    const { code } = error as NodeJS.ErrnoException;
+    const why = error instanceof ClosedConnection ? 'it was closed' : (code ?? 'it broke');
+    return noAnswer(`The connection failed: ${why}.`, error);
   } finally {
     clearTimeout(timer);
   }

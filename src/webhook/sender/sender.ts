@@ -208,11 +208,16 @@ export class WebhookSender {
     await storeChallenge(this.#db.background, webhook.id, this.#holder, { isAnswered, answer }, now());
   }
 
-  #send({ url, secret, old_secret: old, old_secret_until: until }: WebhookColumns, id: string, message: object) {
-    const { now, policy, deliver = send } = this.#options;
+  async #send(webhook: WebhookColumns, id: string, message: object): Promise<Answer> {
+    const { now, policy, log, deliver = send } = this.#options;
+    const { url, secret, old_secret: old, old_secret_until: until } = webhook;
     const body = JSON.stringify(message);
     const time = now();
     const secrets = old !== null && until !== null && until > timeToDb(time) ? [secret, old] : [secret];
-    return deliver({ url, headers: signedHeaders(id, time, body, secrets), body }, policy);
+    const answer = await deliver({ url, headers: signedHeaders(id, time, body, secrets), body }, policy);
+    // A dead endpoint fails often: the challenge tells the operator what its owner is not told.
+    const level = webhook.state === 'pending' ? 'info' : 'debug';
+    if (answer.fault) log[level]({ err: answer.fault, webhookId: idFromBytes(webhook.id) }, 'a webhook did not answer');
+    return answer;
   }
 }
