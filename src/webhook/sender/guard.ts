@@ -15,7 +15,7 @@ export interface WebhookPolicy {
 /** An address that a webhook may not have: the message says why, in words for its owner. */
 export class ForbiddenTarget extends Error {}
 
-/** What the owner of a webhook is told of a name that cannot be called, whatever the reason: it shows nothing of the network here. */
+/** Tells the owner of a webhook that its name cannot be called. One text for every reason shows nothing of the network here. */
 const NO_PUBLIC_ADDRESS = 'its name has no public address';
 /** A look-up that fails takes this long at least, so that its time does not tell why either. */
 const FAILED_LOOK_UP_MS = 1000;
