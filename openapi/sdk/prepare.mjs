@@ -73,6 +73,36 @@ const withNames = (operation, schemas) => {
   };
 };
 
+/** How the page of a list is described, for SDKs, which begin at the first. */
+const PAGE_RULE = /Required without a `cursor`, ignored with one/;
+
+/** Marks the inputs that SDKs complete. */
+const LIMITED = { 'x-limited': true };
+
+const isList = ({ properties }) => ['page', 'cursor'].every((member) => properties[member]);
+
+/** How many records come at once, and which, is required by the service, but not of the callers of an SDK, which has defaults. */
+const withOptionalLimits = (schemas) =>
+  Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      if (!name.endsWith('Input') || !schema.required?.includes('limit')) return [name, schema];
+      const { limit, page } = schema.properties;
+      const properties = {
+        ...schema.properties,
+        limit: { ...limit, description: `${limit.description}. Default: 20` },
+        ...(isList(schema) && {
+          page: {
+            ...page,
+            description: `${page.description.replace(PAGE_RULE, 'Ignored with a `cursor`')}. Default: 1`,
+          },
+        }),
+      };
+      const { required, ...others } = schema;
+      const left = required.filter((member) => member !== 'limit');
+      return [name, { ...others, properties, ...(left.length > 0 && { required: left }), ...LIMITED }];
+    }),
+  );
+
 /** Without the samples, which show the SDKs themselves, and without what the caller's own endpoints get. */
 const withoutExtras = ({ 'x-codeSamples': _samples, callbacks: _callbacks, ...operation }) => operation;
 
@@ -87,7 +117,7 @@ const prepare = ({ paths, components, webhooks: _webhooks, ...document }) => ({
   ),
   components: {
     ...components,
-    schemas: withRulesLeftToService(inOrderOfUse(components.schemas)),
+    schemas: withOptionalLimits(withRulesLeftToService(inOrderOfUse(components.schemas))),
     parameters: withRulesLeftToService(components.parameters ?? {}),
   },
 });
@@ -132,6 +162,17 @@ const followedOf = ({ properties, required }, input) =>
     ? nameOf(properties.items.items)
     : undefined;
 
+const isObject = (schemas, schema) => {
+  const { type, properties, allOf = [] } = schema.$ref ? schemas[nameOf(schema)] : schema;
+  return properties !== undefined || [type].flat().includes('object') || allOf.some((part) => isObject(schemas, part));
+};
+
+/** The one required member of an input, unless it is an object: callers may give its value alone. */
+const bareOf = (schemas, input) => {
+  const { properties, required = [] } = schemas[input] ?? {};
+  return required.length === 1 && !isObject(schemas, properties[required[0]]) ? required[0] : undefined;
+};
+
 const released = JSON.parse(readFileSync(here('../released/openapi.json'), 'utf8')).components.schemas;
 
 /** The members that an output has, also of a service of the last release. */
@@ -142,7 +183,7 @@ const membersOf = (schemas, output) =>
  * What the methods of the SDKs are made of: for each operation, in the order of the document,
  * `id` (`game.getById`), `router` (`game`), `name` (`getById`), `path`, `summary`, `description`, `access` (`public` or
  * the scope that a key needs), `writes` (whether it takes an `Idempotency-Key`), `input` (the name of a schema, absent where there
- * are no parameters), `output` (the name of a schema), `outputMembers` (those that every output has); of lists with a cursor,
+ * are no parameters), `bare` (the one member that the input requires, whose value may be given alone), `limited` (whether a `limit` is to be sent in any case, 20 where the caller gives none), `output` (the name of a schema), `outputMembers` (those that every output has); of lists with a cursor,
  * `item`, and of feeds, `followed` (the names of schemas).
  */
 const operationsOf = ({ paths, components: { schemas } }) =>
@@ -163,6 +204,8 @@ const operationsOf = ({ paths, components: { schemas } }) =>
       // Documents from before there was an `Idempotency-Key` don't declare it; a service that doesn't know it passes it over.
       writes: access.endsWith(':write'),
       ...(input && { input }),
+      ...(schemas[input]?.['x-limited'] && { limited: true }),
+      ...(bareOf(schemas, input) && { bare: bareOf(schemas, input) }),
       output,
       outputMembers: membersOf(schemas, output),
       ...(item && { item }),

@@ -1,5 +1,5 @@
 // node render.mjs <source> <target>: copies a file, or what is in a folder, into a folder; in texts, `{{go.module}}` becomes that
-// setting, and in the paths of files, too, where a setting that holds dots, as a Java package does, becomes several folders. Lines
+// setting, `ContentGateway` the class of the setting `client`, and in the paths of files, too, where a setting that holds dots, as a Java package does, becomes several folders. Lines
 // from one that has `{{#events}}` to one that has `{{/events}}` are for documents with a feed of events; a file with no others is left
 // out for an older document.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,9 @@ import { readSettings, settingAt } from './settings.mjs';
 
 const EVENTS = /^.*\{\{#events\}\}.*\n\n?([^]*?)^.*\{\{\/events\}\}.*\n\n?/gm;
 const PLACE = /\{\{([a-z]+(?:\.[a-zA-Z]+)?)\}\}/g;
+
+/** The class in sources that compilers read as they are. */
+const CLIENT = /ContentGateway/g;
 
 const [source, target] = process.argv.slice(2);
 const settings = readSettings();
@@ -30,10 +33,12 @@ for (const [file, path] of files) {
   const template = readFileSync(file, 'utf8');
   const text = template.replaceAll(EVENTS, (_, lines) => (hasEvents ? lines : ''));
   if (text === '' && template !== '') continue;
-  const copy = path.replaceAll(PLACE, (_, name) => settingAt(settings, name).replaceAll('.', '/'));
+  const copy = path
+    .replaceAll(CLIENT, settings.client)
+    .replaceAll(PLACE, (_, name) => settingAt(settings, name).replaceAll('.', '/'));
   mkdirSync(dirname(join(target, copy)), { recursive: true });
   writeFileSync(
     join(target, copy),
-    text.replaceAll(PLACE, (_, name) => settingAt(settings, name)),
+    text.replaceAll(CLIENT, settings.client).replaceAll(PLACE, (_, name) => settingAt(settings, name)),
   );
 }

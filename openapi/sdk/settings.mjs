@@ -25,20 +25,28 @@ export const sdkVersionOf = (contract, revision) => {
   return `${major}.${minor}.${patch * REVISIONS + revision}`;
 };
 
+/** The module with the major version that it must end with: `example.com/sdk/v2` for `2.0.0`, none for 0 and 1. */
+export const goModuleOf = (module, version) => {
+  const major = Number(version.split('.')[0]);
+  return major < 2 ? module : `${module.replace(/\/v\d+$/, '')}/v${major}`;
+};
+
 /**
  * The settings, with `version`, that of the SDKs, `contract`, that of the document, and `rust.library`, by which programs know
- * the crate; the path of `licenseFile`, which is written from where the settings are, is absolute.
+ * the crate; from major version 2 on, `go.module` ends with it, as Go demands; the path of `licenseFile`, which is written from where the settings are, is absolute.
  */
 export const readSettings = () => {
   const file = process.env.SDK_SETTINGS || here('settings.json');
   const settings = read(file);
   const { info } = read(join(process.env.SDK_DOCUMENTS || here('../'), 'openapi.json'));
+  const version = sdkVersionOf(info.version, settings.revision);
   return {
     ...settings,
     licenseFile: resolve(dirname(file), settings.licenseFile),
+    go: { ...settings.go, module: goModuleOf(settings.go.module, version) },
     rust: { ...settings.rust, library: settings.rust.crate.replaceAll('-', '_') },
     contract: info.version,
-    version: sdkVersionOf(info.version, settings.revision),
+    version,
   };
 };
 

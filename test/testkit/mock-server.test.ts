@@ -39,6 +39,17 @@ const vectors = parseVectors({
     script('slow', [reply({ delayMs: 300 })]),
     script('halves', [reply({ pauseMs: 300 })]),
     script('undated', [reply({ dated: false })]),
+    script('stream', [
+      reply({
+        stream: [
+          { event: 'connected', id: 'c0' },
+          { item: 'mine', id: 'c1' },
+          { text: ': silence\r\n' },
+          { failure: { reason: 'EVENTS_GONE', httpStatus: 404 }, retry: 60_000 },
+        ],
+        end: 'close',
+      }),
+    ]),
     script('nobody', [], { connect: 'refused' }),
     script('silent', [], { connect: 'silent' }),
     script('behind-proxy', [reply({ text: 'ab', repeat: 3 })], { connect: 'proxy' }),
@@ -132,6 +143,30 @@ describe('mock server', () => {
     expect(page.headers.get('location')).toBe(`${server.url.replace('127.0.0.1', 'localhost')}/trap`);
     expect(await page.text()).toBe('<p>');
     expect((await call('undated')).headers.get('date')).toBeNull();
+  });
+
+  test('a stream comes message by message, and its failure and its input are told', async () => {
+    const stream = await call('stream', 'streams', { method: 'GET', body: null });
+    expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    const lines = (await stream.text()).split('\n');
+    const data = lines.find((line) => line.startsWith('data: {"json":{"id":"mine"'));
+    expect(JSON.parse(data?.slice('data: '.length) ?? '')).toMatchObject({
+      json: { id: 'mine', type: 'game.created' },
+    });
+    const named = lines.filter((line) => line !== '' && !line.startsWith('data: {'));
+    expect(named).toEqual([
+      'event: connected',
+      'data: ',
+      'id: c0',
+      'id: c1',
+      ': silence\r',
+      'retry: 60000',
+      'event: serialized-error',
+    ]);
+    const [came] = (await seen('streams'))['stream'] ?? [];
+    const { reply: answered, atOnce } = came as unknown as { reply: { body: string }; atOnce: number };
+    expect(JSON.parse(answered.body)).toMatchObject({ error: { json: { data: { reason: 'EVENTS_GONE' } } } });
+    expect(atOnce).toBe(1);
   });
 
   test('it is the proxy of the one host that vectors have behind one', async () => {

@@ -140,8 +140,8 @@ def described(operation: dict) -> dict:
         **operation,
         "method": snake(operation["name"]),
         "fields": fields,
-        # What a single member means is plain without its name.
-        "positional": len(fields) == 1 and fields[0]["required"],
+        # What the only required member means is plain without its name.
+        "positional": "bare" in operation,
         "item": item,
         # Documents from before there were keys say only what may be changed with a scope.
         "takes_key": operation["writes"] or operation["access"].endswith(":write"),

@@ -62,27 +62,28 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const accessOf = ({ access }) =>
   access === 'public' ? 'Works without a key.' : `Needs a key with the scope \`${access}\`.`;
 
-const isObject = (schema) => {
-  const { type, properties, allOf = [] } = schema.$ref ? schemas[nameOf(schema)] : schema;
-  return properties !== undefined || [type].flat().includes('object') || allOf.some(isObject);
-};
-
-/** The one property of an input, if it has no other: callers may give its value alone, unless it is an object, too. */
-const onlyPropertyOf = (input) => {
-  const { properties, required = [] } = schemas[input];
-  const [name] = Object.keys(properties);
-  return Object.keys(properties).length === 1 && required.includes(name) && !isObject(properties[name])
-    ? name
-    : undefined;
-};
-
 /** The parameters of a method for the input, and what it passes on. */
-const inputParameterOf = ({ input }) => {
+const inputParameterOf = ({ input, bare, writes, limited, item }) => {
   if (!input) return { parameter: [], passed: '{}' };
-  const only = onlyPropertyOf(input);
-  if (only === undefined) return { parameter: [`input: ${input}`], passed: 'input' };
-  return { parameter: [`input: ${input} | ${input}['${only}']`], passed: `inputOf('${only}', input)` };
+  const none = (schemas[input].required ?? []).length === 0 && !writes ? ' = {}' : '';
+  // The service wants to be told a limit, also of what has no pages.
+  const withLimit = (passed) => (limited && !item ? `{ limit: 20, ...${passed} }` : passed);
+  if (bare === undefined) return { parameter: [`input: ${input}${none}`], passed: withLimit('input') };
+  return { parameter: [`input: ${input} | ${input}['${bare}']`], passed: withLimit(`inputOf('${bare}', input)`) };
 };
+
+const STOP =
+  'Leave the loop, or abort the signal, to stop. Store the `cursor` of what it returns, and give it as `after` to go on after a restart; some may then come again, so skip those that you know by their id.';
+
+/** The stream beside a feed. */
+const tailOf = ({ router, path }) =>
+  JSON.stringify({
+    id: `${router}.tail`,
+    path: path.replace(/[^.]+$/, 'tail'),
+    writes: false,
+    paged: false,
+    members: [],
+  });
 
 /** The methods of an operation. */
 const methodsOf = (operation) => {
@@ -100,23 +101,33 @@ const methodsOf = (operation) => {
 ${comment(
   '  ',
   `${summary}: as they come`,
-  `Iterates without an end: when no more are there, it waits, a second unless \`pollMs\` says otherwise, and asks again. Leave the loop, or abort the signal, to stop. Store the \`cursor\` of what it returns, and give it as \`after\` to go on after a restart; some may then come again, so skip those that you know by their id.`,
+  `Iterates without an end, from the latest on unless \`after\` or \`start\` says otherwise: by the stream of \`tail\`, and where there is none by asking for pages, every second unless \`pollMs\` says otherwise. ${STOP}`,
   accessOf(operation),
 )}
   follow(input: ${input} = {}, options?: FollowOptions): Feed<${followed}> {
-    return follow(${given('input')});
+    return follow(this.#call, { list: operations['${id}'], tail: ${tailOf(operation)} }, input, options);
+  }
+
+${comment(
+  '  ',
+  `${summary}: as they happen`,
+  `Iterates without an end over a stream that the service keeps open, from the latest on unless \`after\` or \`start\` says otherwise. It is opened anew when it breaks; nothing is missed. ${STOP}`,
+  accessOf(operation),
+)}
+  tail(input: Omit<${input}, 'limit'> = {}, options?: TailOptions): Feed<${followed}> {
+    return tail(this.#call, ${tailOf(operation)}, input, options);
   }
 `;
   }
   if (!item) return once;
   return `${once}
 ${comment('  ', `${summary}: page by page`, `Iterates over all pages, from the first, of 100 records unless \`limit\` says otherwise. A page is fetched when it is asked for.`, accessOf(operation))}
-  ${name}Pages(input: Partial<${input}> = {}, options?: CallOptions): AsyncIterable<Page<${output}>> {
+  ${name}Pages(input: ${input} = {}, options?: CallOptions): AsyncIterable<Page<${output}>> {
     return iteratePages(${given('input')});
   }
 
 ${comment('  ', `${summary}: all of them`, `Iterates over all records, or as many as \`maxRecords\` allows; \`limit\` is the size of the pages, 100 unless you say otherwise. A page is fetched when its first record is asked for.`, accessOf(operation))}
-  ${name}All(input: Partial<${input}> = {}, options?: ListAllOptions): AsyncIterable<${item}> {
+  ${name}All(input: ${input} = {}, options?: ListAllOptions): AsyncIterable<${item}> {
     return iterate(${given('input')});
   }
 `;
@@ -148,7 +159,7 @@ const imported = new Set(
 const hasFeed = operations.some(({ followed }) => followed);
 
 const procedures = `import type { Call } from '../call.js';
-${hasFeed ? "import { follow } from '../feed.js';\nimport type { Feed, FollowOptions } from '../feed.js';\n" : ''}import type { CallOptions, ListAllOptions, WriteOptions } from '../options.js';
+${hasFeed ? "import { follow, tail } from '../feed.js';\nimport type { Feed, FollowOptions, TailOptions } from '../feed.js';\n" : ''}import type { CallOptions, ListAllOptions, WriteOptions } from '../options.js';
 import { fetchPage, iterate, iteratePages } from '../page.js';
 import type { Page } from '../page.js';
 import { callOnce, inputOf } from '../promise.js';

@@ -1,5 +1,5 @@
 import { docsOf, type ErrorResponse, errorOf, errors, procedures, type Reason } from '../../../contract/index.ts';
-import type { ScriptedReply, Vector } from './vector.ts';
+import type { ScriptedMessage, ScriptedReply, Vector } from './vector.ts';
 
 const isReason = (reason: string): reason is Reason => Object.hasOwn(errors, reason);
 
@@ -7,7 +7,7 @@ const BAD_REQUEST = -32600;
 
 /** The failure that a reply tells of: as the contract words its reason, with the members that the vector gives. */
 const failureOf = (
-  { status, failure }: ScriptedReply & { failure: NonNullable<ScriptedReply['failure']> },
+  { status, failure }: { status: number; failure: NonNullable<ScriptedReply['failure']> },
   path: string,
   requestId: string,
 ): ErrorResponse => {
@@ -32,6 +32,31 @@ const failureOf = (
   };
 };
 
+/** A message of a stream, as it is sent. */
+export const messageOf = (message: ScriptedMessage, path: string, requestId: string): string => {
+  const { item, event, id, failure, retry, text } = message;
+  if (text !== undefined) return text;
+  const json = failure ? failureInMessage(failure, path, requestId) : item === undefined ? undefined : eventOf(item);
+  const lines = [
+    ...(retry === undefined ? [] : [`retry: ${retry}`]),
+    ...(event === undefined && !failure ? [] : [`event: ${failure ? 'serialized-error' : event}`]),
+    `data: ${json === undefined ? '' : JSON.stringify({ json })}`,
+    ...(id === undefined ? [] : [`id: ${id}`]),
+  ];
+  return `${lines.join('\n')}\n\n`;
+};
+
+const failureInMessage = (
+  { httpStatus, ...failure }: NonNullable<ScriptedMessage['failure']>,
+  path: string,
+  requestId: string,
+): object => failureOf({ status: httpStatus, failure }, path, requestId).error.json;
+
+const eventOf = (id: string): object => {
+  const example = procedures.find((procedure) => procedure.id === 'event.list')?.example.output as { items: object[] };
+  return { ...example.items[0], id };
+};
+
 /** The example of an operation. Of a list, `items` may name records by their ids alone. */
 const outputOf = ({ output, without }: ScriptedReply, operation: string): object => {
   const example = procedures.find(({ id }) => id === operation)?.example.output as { items?: object[] } | undefined;
@@ -41,10 +66,21 @@ const outputOf = ({ output, without }: ScriptedReply, operation: string): object
   return Object.fromEntries(whole.filter(([name]) => !without.includes(name)));
 };
 
+/** The failure that a stream tells of, in the envelope of a reply; empty if it tells of none. */
+export const failureInStream = (
+  { stream = [] }: ScriptedReply,
+  { call: { operation } }: Vector,
+  requestId: string,
+): string => {
+  const failure = stream.find((message) => message.failure)?.failure;
+  return failure ? JSON.stringify({ error: { json: failureInMessage(failure, operation, requestId) } }) : '';
+};
+
 /** The body of a reply to a vector's call, in the envelopes of the contract unless it is a text. */
 export const bodyOf = (reply: ScriptedReply, { call: { operation } }: Vector, requestId: string): string => {
-  const { text, failure, repeat } = reply;
+  const { text, failure, repeat, stream } = reply;
+  if (stream) return stream.map((message) => messageOf(message, operation, requestId)).join('');
   if (text !== undefined) return text.repeat(repeat);
-  if (failure !== undefined) return JSON.stringify(failureOf({ ...reply, failure }, operation, requestId));
+  if (failure !== undefined) return JSON.stringify(failureOf({ status: reply.status, failure }, operation, requestId));
   return JSON.stringify({ result: { data: { json: outputOf(reply, operation) } } });
 };

@@ -30,7 +30,7 @@ export const play = async (
   body: string,
   more: { requestId: string; otherOrigin: string },
 ): Promise<void> => {
-  const { status, headers, contentType, dated, delayMs, pauseMs, end } = reply;
+  const { status, headers, contentType, dated, delayMs, pauseMs, end, stream } = reply;
   const { socket } = response;
   await sleep(delayMs);
   if (end === 'reset') {
@@ -41,13 +41,19 @@ export const play = async (
   response.sendDate = dated;
   response.writeHead(status, {
     'X-Request-Id': more.requestId,
-    ...(contentType !== null && { 'Content-Type': contentType }),
+    ...(contentType !== null && { 'Content-Type': stream ? 'text/event-stream' : contentType }),
     // Without a length it goes in chunks.
-    ...(end !== 'cut' && bytes.length > 0 && { 'Content-Length': bytes.length }),
+    ...(end !== 'cut' && !stream && bytes.length > 0 && { 'Content-Length': bytes.length }),
     ...Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, filledIn(text, more.otherOrigin)])),
   });
-  if (end === undefined && pauseMs === 0) {
+  if (end === undefined && pauseMs === 0 && !stream) {
     response.end(bytes);
+    return;
+  }
+  if (stream) {
+    await written(response, bytes);
+    if (end === 'close') response.end();
+    else if (end !== undefined) endConnection(socket, end);
     return;
   }
   const half = Math.floor(bytes.length / 2);

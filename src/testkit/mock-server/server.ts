@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { keyOfWord } from '../../auth/format.ts';
-import { bodyOf } from './bodies.ts';
+import { bodyOf, failureInStream } from './bodies.ts';
 import { play } from './play.ts';
 import { keepSilence } from './silence.ts';
 import type { Vector } from './vector.ts';
@@ -14,7 +14,10 @@ interface Seen {
   /** Behind the base URL of the vector. */
   path: string;
   headers: IncomingMessage['headers'];
+  /** Of a GET, its `input`. */
   body: string;
+  /** How many requests of the vector were under way as it came, with itself. */
+  atOnce: number;
   /** The reply to it: null beyond the replies of the vector. */
   reply: { status: number; headers: Record<string, string>; body: string } | null;
 }
@@ -53,7 +56,7 @@ const answer = (response: ServerResponse, status: number, body: unknown): void =
  *
  * - `GET /vectors?run=go` lists, for the run `go`, what a client is to do: of each vector its name, its call, the base URL to
  *   call, the key to use or null, and how far its clock is off.
- * - `POST /<run>/<vector>/api/trpc/<operation>` gets the replies of the vector in turn.
+ * - `POST /<run>/<vector>/api/trpc/<operation>` gets the replies of the vector in turn; so does `GET`.
  * - `GET /seen?run=go` tells all requests of a run, by vector.
  *
  * It is a proxy, too, for the one host of the vectors whose client must take one: set `HTTP_PROXY` to its address, and
@@ -86,10 +89,24 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
       ...(typed && { typed }),
     }));
 
+  const underWay = new Map<string, number>();
+  /** Counts a request until it is answered. Returns how many there are. */
+  const count = (path: string, response: ServerResponse): number => {
+    const atOnce = (underWay.get(path) ?? 0) + 1;
+    underWay.set(path, atOnce);
+    let isOver = false;
+    const end = (): void => {
+      if (!isOver) underWay.set(path, (underWay.get(path) ?? 1) - 1);
+      isOver = true;
+    };
+    response.once('finish', end).once('close', end);
+    return atOnce;
+  };
+
   const exchange = async (
     request: IncomingMessage,
     response: ServerResponse,
-    pathname: string,
+    { pathname, searchParams }: URL,
     otherOrigin: string,
   ) => {
     const [, run = '', name = '', ...rest] = pathname.split('/');
@@ -104,12 +121,15 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
     const reply = vector.replies[seen.length];
     const requestId = `request-${seen.length + 1}`;
     const body = reply ? bodyOf(reply, vector, requestId) : '';
+    const told = reply?.stream ? failureInStream(reply, vector, requestId) : body;
+    const atOnce = count(pathname, response);
     seen.push({
       method,
       path: `/${rest.join('/')}`,
       headers,
-      body: await text(request),
-      reply: reply ? { status: reply.status, headers: reply.headers, body: body.slice(0, MAX_TOLD_BODY) } : null,
+      body: method === 'GET' ? (searchParams.get('input') ?? '') : await text(request),
+      atOnce,
+      reply: reply ? { status: reply.status, headers: reply.headers, body: told.slice(0, MAX_TOLD_BODY) } : null,
     });
     if (reply) await play(response, reply, body, { requestId, otherOrigin });
     else answer(response, 500, `The vector ${name} has ${vector.replies.length} replies.`);
@@ -117,7 +137,8 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
 
   const listener: RequestListener = (request, response) => {
     const own = `http://${HOST}:${request.socket.localPort}`;
-    const { pathname, searchParams, hostname } = new URL(request.url ?? '/', own);
+    const url = new URL(request.url ?? '/', own);
+    const { pathname, searchParams, hostname } = url;
     const run = searchParams.get('run') ?? '';
     if (pathname === '/vectors') answer(response, 200, list(run, own));
     else if (pathname === '/seen') answer(response, 200, Object.fromEntries(seenIn(run)));
@@ -125,7 +146,7 @@ export const startMockServer = async (vectors: readonly Vector[], port: number):
     else if (request.url?.startsWith('http:') && hostname !== PROXIED_HOST)
       answer(response, 500, `${hostname} is not to be asked for through a proxy.`);
     // A caller that is gone has seen enough.
-    else void exchange(request, response, pathname, own.replace(HOST, 'localhost')).catch(() => undefined);
+    else void exchange(request, response, url, own.replace(HOST, 'localhost')).catch(() => undefined);
   };
   const server = createServer(listener).listen(port, HOST);
   try {

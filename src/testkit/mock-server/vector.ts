@@ -1,7 +1,26 @@
 import { z } from 'zod';
-import { procedures } from '../../../contract/index.ts';
+import { eventTail, procedures } from '../../../contract/index.ts';
 
-const operations: ReadonlySet<string> = new Set(procedures.map(({ id }) => id));
+const operations: ReadonlySet<string> = new Set([...procedures.map(({ id }) => id), eventTail.id]);
+
+const Failure = z.looseObject({ reason: z.string(), message: z.string().optional() });
+
+/** A message of a stream. */
+const Message = z.strictObject({
+  /** The id of an event, which is otherwise the example of `event.list`. */
+  item: z.string().optional(),
+  /** Its type: of `ping` and others, the data is empty. */
+  event: z.string().optional(),
+  /** The cursor. */
+  id: z.string().optional(),
+  /** A failure, as of a reply; its `httpStatus` is the status. */
+  failure: Failure.extend({ httpStatus: z.int() }).optional(),
+  /** In how many milliseconds to connect again. */
+  retry: z.int().optional(),
+  /** Any other lines, sent as they are in place of the message. */
+  text: z.string().optional(),
+});
+export type ScriptedMessage = z.output<typeof Message>;
 
 /** The server's reply to one request. */
 const Reply = z
@@ -14,7 +33,9 @@ const Reply = z
     /** Members of the example that the output lacks. */
     without: z.array(z.string()).default([]),
     /** A failure for a reason of the contract, or for one that it doesn't have, with these members of its own. */
-    failure: z.looseObject({ reason: z.string(), message: z.string().optional() }).optional(),
+    failure: Failure.optional(),
+    /** The messages of a stream, which stays open unless it has an `end`. */
+    stream: z.array(Message).optional(),
     /** Any other body: a text, sent as it is. */
     text: z.string().optional(),
     /** How often the text is sent, one after the other, for bodies that are too long or too deep to write down. */
@@ -28,9 +49,10 @@ const Reply = z
     pauseMs: z.int().min(0).default(0),
     /**
      * How the connection ends: `reset` before any byte, `reset-body` after half of the body, `short` after half of what
-     * `Content-Length` says, `cut` after half of a chunked body; else it stays open.
+     * `Content-Length` says, `cut` after half of a chunked body; else it stays open. A stream is sent whole before it is `cut` or
+     * `reset-body`; `close` is its proper end.
      */
-    end: z.enum(['reset', 'reset-body', 'short', 'cut']).optional(),
+    end: z.enum(['reset', 'reset-body', 'short', 'cut', 'close']).optional(),
   })
   .describe('A reply');
 export type ScriptedReply = z.output<typeof Reply>;
@@ -42,9 +64,12 @@ const Call = z.strictObject({
   input: z.record(z.string(), z.unknown()).default({}),
   /**
    * `call`: the operation alone. `pages`: page after page until there is none. `page-iterator`: the iterator over pages. `all`: the
-   * iterator over all records. `generic`: the call of any operation by its name.
+   * iterator over all records. `generic`: the call of any operation by its name. `tail`: the iterator over a stream. `follow`: that
+   * over a feed.
    */
-  form: z.enum(['call', 'pages', 'page-iterator', 'all', 'generic']).default('call'),
+  form: z.enum(['call', 'pages', 'page-iterator', 'all', 'generic', 'tail', 'follow']).default('call'),
+  /** How often the same call is made, all at once. */
+  times: z.int().optional(),
   /** Whether the method is given the value of the only member of the input, instead of the input. */
   scalar: z.literal(true).optional(),
   /**
@@ -63,6 +88,10 @@ const Call = z.strictObject({
       headers: z.record(z.string(), z.string()).optional(),
       /** After how many records the iterator ends by itself. */
       maxRecords: z.int().optional(),
+      /** How many calls may be under way, an option of the client. */
+      maxConnections: z.int().optional(),
+      /** How long a stream may be silent. */
+      silenceMs: z.int().optional(),
       /** The name of the app, an option of the client. */
       appName: z.string().optional(),
     })
@@ -99,6 +128,10 @@ const Expected = z.strictObject({
   cancelled: z.literal(true).optional(),
   /** The `json` of each request, where it isn't the input. */
   inputs: z.array(z.record(z.string(), z.unknown())).optional(),
+  /** The operation of each request, where it isn't that of the call. */
+  operations: z.array(z.string()).optional(),
+  /** The most requests that are under way at once. */
+  atOnce: z.int().optional(),
   /** Headers of every request. */
   headers: z.record(z.string(), z.string()).optional(),
   /** How the `User-Agent` of every request ends. */

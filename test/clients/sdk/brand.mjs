@@ -18,6 +18,9 @@ const namesIn = ({ homepage, author, environment, product, ...settings }, langua
   ...leaves(settings[language]),
 ];
 
+/** Our own name, in whatever spelling. */
+const OURS = /content[-_ ]?gateway/i;
+
 const binary = /\.(jar|zip|crate|whl|gz|tgz|class)$/;
 const built = /(^|\/)(node_modules|target|dist|__pycache__)\//;
 
@@ -36,7 +39,11 @@ export const checkBrand = (folder, language) => {
   const texts = files.map((path) => [path.slice(folder.length + 1), `${path}\n${readFileSync(path, 'utf8')}`]);
   for (const name of namesIn(ours, language))
     for (const [path, text] of texts) if (text.includes(name)) throw new Error(`${path} says ${name}, which is ours`);
-  const missing = leaves(theirs[language]).filter((name) => !texts.some(([, text]) => text.includes(name)));
+  const said = texts.flatMap(([path, text]) => text.split('\n').map((line) => `${path}: ${line.trim()}`));
+  const named = said.filter((line) => OURS.test(line.replaceAll(folder, '')));
+  if (named.length > 0) throw new Error(`our name is in ${named.length} lines:\n${named.slice(0, 40).join('\n')}`);
+  const wanted = [...leaves(theirs[language]), theirs.client, theirs.service];
+  const missing = wanted.filter((name) => !texts.some(([, text]) => text.includes(name)));
   // Any text will do for a licence here: the settings themselves.
   if (readFileSync(join(folder, 'LICENSE'), 'utf8') !== readFileSync(BRAND, 'utf8')) {
     throw new Error('LICENSE is not the file that the settings name');

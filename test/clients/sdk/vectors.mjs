@@ -56,8 +56,8 @@ const textOf = (operation, { message, data }, { retryAfter, attempts, key, produ
 
 /** What follows from the last reply for the error that is raised. */
 const expectedError = (vector, seen, { key, baseUrl, product, came }) => {
-  const { operation } = vector.call;
   const last = seen.at(-1);
+  const operation = operationOf(vector, seen.length - 1);
   const failure = failureIn(last?.reply);
   const common = {
     operation,
@@ -101,14 +101,20 @@ const differencesOf = () => {
   };
 };
 
+/** The operation of a request. */
+const operationOf = ({ call, expect }, index) => expect.operations?.[index] ?? call.operation;
+
 const checkRequest = ({ same, that }, vector, seen, index, { key, writes, product }) => {
   const { method, path, headers, body, reply } = seen[index];
-  const { operation, input = {} } = vector.call;
+  const { input = {}, times } = vector.call;
+  const operation = operationOf(vector, index);
+  const isStream = operation === 'event.tail';
   const at = `request ${index + 1}`;
   that(reply !== null, `${at} is one too many`);
-  same(`${at}: method`, 'POST', method);
+  same(`${at}: method`, isStream ? 'GET' : 'POST', method);
   same(`${at}: path`, `/api/trpc/${operation}`, path);
-  that(headers['content-type']?.startsWith('application/json'), `${at}: content type ${headers['content-type']}`);
+  const type = isStream ? headers.accept : headers['content-type'];
+  that(type?.startsWith(isStream ? 'text/event-stream' : 'application/json'), `${at}: content type ${type}`);
   same(`${at}: Authorization`, key === null ? undefined : `Bearer ${key}`, headers.authorization);
   that(USER_AGENT.test(headers['user-agent']), `${at}: User-Agent ${headers['user-agent']}`);
   that(headers['user-agent']?.startsWith(`content-gateway-${product}/`), `${at}: User-Agent ${headers['user-agent']}`);
@@ -118,8 +124,8 @@ const checkRequest = ({ same, that }, vector, seen, index, { key, writes, produc
   );
   same(`${at}: body`, { json: vector.expect.inputs?.[index] ?? input }, parsed(body));
   const before = seen.slice(0, index).toReversed();
-  const sameBefore = before.findIndex((other) => other.body !== body);
-  const retries = sameBefore === -1 ? before.length : sameBefore;
+  const sameBefore = before.findIndex((other) => other.body !== body || other.path !== path);
+  const retries = times ? 0 : sameBefore === -1 ? before.length : sameBefore;
   same(`${at}: X-Retry-Count`, retries === 0 ? undefined : String(retries), headers['x-retry-count']);
   const idempotencyKey = headers['idempotency-key'];
   if (!writes) same(`${at}: Idempotency-Key`, undefined, idempotencyKey);
@@ -153,8 +159,8 @@ const checkError = ({ same, that }, vector, came, seen, { key, base, baseUrl, ot
 };
 
 /** Whether the client had a whole reply to this request: its connection stayed open, and its time was not over. */
-const isWhole = ({ end, delayMs = 0, pauseMs = 0 }, { timeoutMs = Infinity } = {}) =>
-  end === undefined && delayMs + pauseMs < timeoutMs;
+const isWhole = ({ end, stream, delayMs = 0, pauseMs = 0 }, { timeoutMs = Infinity } = {}) =>
+  (stream ? stream.length > 0 : end === undefined) && delayMs + pauseMs < timeoutMs;
 
 /** Holds the attempts that the hook was told of against the requests that came. */
 const checkEvents = ({ same, that }, vector, came, seen) => {
@@ -171,11 +177,14 @@ const checkEvents = ({ same, that }, vector, came, seen) => {
   for (const [index, event] of events.entries()) {
     const retries = Number(seen[index]?.headers['x-retry-count'] ?? (isConnected ? 0 : index));
     const reply = seen[index]?.reply;
-    const status = reply && isWhole(replies[index], call.options) ? reply.status : null;
-    const failure = status === null ? undefined : failureIn(reply);
-    const failed = index === events.length - 1 ? expect.error?.type : undefined;
+    const isAnswered = reply && isWhole(replies[index], call.options);
+    const stream = replies[index]?.stream;
+    // A failure that comes later in a stream is none of the attempt that opened it.
+    const failure = isAnswered && (!stream || stream[0].failure) ? failureIn(reply) : undefined;
+    const status = isAnswered ? (failure?.data.httpStatus ?? reply.status) : null;
+    const failed = index === events.length - 1 && !(stream && !stream[0]?.failure) ? expect.error?.type : undefined;
     const expected = {
-      operation: call.operation,
+      operation: operationOf(vector, index),
       attempt: retries + 1,
       status,
       reason: failure?.data.reason ?? null,
@@ -185,6 +194,8 @@ const checkEvents = ({ same, that }, vector, came, seen) => {
     for (const name of EVENT_MEMBERS) same(`attempt told ${index + 1}: ${name}`, expected[name], event[name]);
     that(status === 200 || Boolean(event.error), `attempt told ${index + 1}: it has no error`);
   }
+  // A stream that breaks is no attempt, and the wait until the next none between attempts.
+  if (call.form === 'tail' || call.form === 'follow') return;
   const waits = events.map(({ wait }) => wait ?? null).filter((wait) => wait !== null);
   that(
     waits.length === came.waits?.length && waits.every((wait, index) => isWithin(wait, came.waits[index])),
@@ -208,13 +219,15 @@ const differences = (vector, came, seen, { run, url, product, operations, key, b
     `waits should be ${show(wanted)}, are ${show(waits)}`,
   );
   // An operation that the SDK does not know may be one that writes.
-  const mayWrite = operations.get(call.operation)?.writes ?? true;
+  const mayWrite = operations.get(call.operation)?.writes ?? call.operation !== 'event.tail';
+  if (expect.atOnce) same('requests at once', expect.atOnce, Math.max(...seen.map(({ atOnce }) => atOnce)));
   seen.forEach((_, index) => checkRequest(found, vector, seen, index, { key, writes: mayWrite, product }));
-  checkEvents(found, vector, came, seen);
+  // Attempts that are made at once end in any order.
+  if (!call.times) checkEvents(found, vector, came, seen);
   for (const part of ['ok', 'meta']) {
     for (const [name, value] of Object.entries(expect[part] ?? {})) same(`${part}.${name}`, value, came[part]?.[name]);
   }
-  if (expect.ok) same('meta.requestId', `request-${expect.attempts}`, came.meta?.requestId);
+  if (expect.ok && !call.times) same('meta.requestId', `request-${expect.attempts}`, came.meta?.requestId);
   if (expect.items) same('items', expect.items, came.items);
   same('cancelled', expect.cancelled, came.cancelled || undefined);
   if (expect.error) {

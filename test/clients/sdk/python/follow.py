@@ -45,6 +45,13 @@ def follow() -> str:
         gateway.game.create(title="follow 5")
         later = gateway.event.follow(after=feed.cursor, types=CREATED, include="record", poll_seconds=0.05)
         assert title_of(next(later)) in ("follow 4", "follow 5")
+        later.close()
+        # A stream goes on where it was, also when it is closed.
+        tail: Feed[Event] = gateway.event.tail(start="earliest", types=CREATED, include="record")
+        titles = [title_of(event) for event in islice(tail, 2)]
+        tail.close()
+        titles += [title_of(event) for event in islice(tail, 3)]
+        assert titles == [f"follow {number}" for number in range(1, 6)]
         return after
 
 
@@ -69,7 +76,7 @@ async def follow_in_task(after: str) -> None:
 
 
 class Memory:
-    """A feed of pages from memory, with what was asked for and how long it waited."""
+    """A feed of pages from memory, without a stream, with what was asked for and how long it waited."""
 
     def __init__(self, *pages: dict[str, Any]) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -77,6 +84,8 @@ class Memory:
         self._pages = list(pages)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(404, text="not found")
         self.asked.append(json.loads(request.content)["json"])
         page = self._pages.pop(0)
         if "reason" in page:
@@ -160,5 +169,8 @@ for seconds in (0, -1, float("nan"), float("inf")):
     try:
         Memory().client().event.follow(poll_seconds=seconds)
     except ValueError:
-        continue
+        try:
+            Memory().client().event.tail(silence_seconds=seconds)
+        except ValueError:
+            continue
     raise AssertionError(f"{seconds} is taken")

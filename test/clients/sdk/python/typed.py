@@ -23,6 +23,14 @@ game: Game = gateway.game.get_by_id("a")
 response: Response[Game] = gateway.game.with_response.get_by_id("a")
 gateway.game.toggle_reaction("a", "like")  # type: ignore[call-arg]
 
+# Where a list begins, the SDK knows; and what is required alone needs no name.
+gateway.game.list()
+gateway.game.list(cursor="a")
+gateway.game.get_related("a", limit=3)
+gateway.user.search("a")
+gateway.webhook.create("https://example.com", types=["game.created"])
+gateway.game.get_related("a", 3)  # type: ignore[misc]
+
 pages: Iterator[GameListPage] = gateway.game.list_pages(search="a")
 records: Iterator[GameSummary] = gateway.game.list_all(max_records=3)
 gateway.game.list(limit=20, page=1, max_records=3)  # type: ignore[call-arg]

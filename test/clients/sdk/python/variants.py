@@ -24,6 +24,13 @@ with ContentGateway(here, API_KEY, headers={"X-First": "1"}, app_name="first") a
     assert (second["x-first"], second["x-second"], "x-second" in third) == ("1", "2", False)
     assert [headers["user-agent"].split(") ")[1] for headers in (first, second)] == ["first", "second/2"]
 
+    # It may call another service.
+    elsewhere = serve(Gateway)
+    gateway.with_options(base_url=f"http://127.0.0.1:{elsewhere}/below/").call("game.getNewest")
+    path, sent_headers = seen[-1][1], seen[-1][2]
+    assert path == "/below/api/trpc/game.getNewest", path
+    assert sent_headers["host"] == f"127.0.0.1:{elsewhere}"
+
     # What is wrong is said before anything is sent.
     sent = len(seen)
     for wrong in (
@@ -33,6 +40,7 @@ with ContentGateway(here, API_KEY, headers={"X-First": "1"}, app_name="first") a
         lambda: gateway.with_options(app_name="my app"),
         lambda: gateway.with_options(api_key="a\n"),
         lambda: gateway.with_options(timeout=0),
+        lambda: gateway.with_options(base_url="ftp://example.com"),
     ):
         try:
             wrong()

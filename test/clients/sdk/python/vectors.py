@@ -8,6 +8,8 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from typing import Any, NoReturn
 
@@ -38,9 +40,11 @@ OPTIONS = {
     "headers": ("headers", 1),
     "maxRecords": ("max_records", 1),
     "appName": ("app_name", 1),
+    "maxConnections": ("max_connections", 1),
+    "silenceMs": ("silence_seconds", 0.001),
 }
 AT_CLIENT = ("max_retries", "timeout", "connect_timeout", "headers")
-CLIENT_ALONE = ("app_name",)
+CLIENT_ALONE = ("app_name", "max_connections")
 KINDS = [kind for kind in vars(content_gateway).values() if isinstance(kind, type) and issubclass(kind, GatewayError)]
 
 
@@ -127,6 +131,10 @@ def outcome(response: Response[Any]) -> Report:
                 "totalRelation": page.total_relation,
                 "hasNextPage": page.has_next_page,
             }
+        case models.GameGetRelatedOutput() as related:
+            ok = {"ids": [record.id for record in related.items]}
+        case models.UserSearchOutput() as found:
+            ok = {"count": len(found.items)}
         case models.CurrentUser() as user:
             ok = {"nickname": user.nickname, "scopes": user.api_key.scopes}
         case dict() as ok:
@@ -179,6 +187,7 @@ def play(vector: Vector, index: int) -> Report:
     client_options, call_options = options_of(vector, index)
     positional, arguments = arguments_of(vector, call_options)
     form = vector["call"].get("form", "call")
+    times = vector["call"].get("times", 1)
     events: list[Report] = []
     report: Report = {"name": vector["name"], "waits": clock.waits, "events": events}
     key, first_options = first_key_of(vector)
@@ -187,6 +196,10 @@ def play(vector: Vector, index: int) -> Report:
     def read(gateway: ContentGateway) -> Iterator[str]:
         if form == "all":
             yield from (record.id for record in method_of(gateway, vector, suffix="_all")(**arguments))
+            return
+        if form in ("tail", "follow"):
+            with closing(getattr(gateway.event, form)(**arguments)) as feed:
+                yield from (event.id for event in feed)
             return
         if form == "page-iterator":
             for page in method_of(gateway, vector, suffix="_pages")(**arguments):
@@ -209,7 +222,14 @@ def play(vector: Vector, index: int) -> Report:
             signal.signal(signal.SIGALRM, interrupt)
             signal.setitimer(signal.ITIMER_REAL, CANCEL_AFTER if vector["call"].get("cancel") == "during-reply" else 0)
             if form in ("call", "generic"):
-                report |= outcome(method_of(gateway, vector, with_response=True)(*positional, **arguments))
+                method = method_of(gateway, vector, with_response=True)
+                if times == 1:
+                    report |= outcome(method(*positional, **arguments))
+                else:
+                    with ThreadPoolExecutor(times) as threads:
+                        calls = [threads.submit(method, *positional, **arguments) for _ in range(times)]
+                    for called in calls:
+                        report |= outcome(called.result())
             else:
                 report["items"] = []
                 for record in read(gateway):
@@ -231,6 +251,7 @@ async def play_in_task(vector: Vector, index: int) -> Report:
     client_options, call_options = options_of(vector, index)
     positional, arguments = arguments_of(vector, call_options)
     form = vector["call"].get("form", "call")
+    times = vector["call"].get("times", 1)
     events: list[Report] = []
     report: Report = {"name": vector["name"], "waits": clock.waits, "events": events}
     key, first_options = first_key_of(vector)
@@ -240,6 +261,10 @@ async def play_in_task(vector: Vector, index: int) -> Report:
         if form == "all":
             async for record in method_of(gateway, vector, suffix="_all")(**arguments):
                 yield record.id
+            return
+        if form in ("tail", "follow"):
+            async for event in getattr(gateway.event, form)(**arguments):
+                yield event.id
             return
         if form == "page-iterator":
             async for page in method_of(gateway, vector, suffix="_pages")(**arguments):
@@ -256,7 +281,9 @@ async def play_in_task(vector: Vector, index: int) -> Report:
 
     async def call(gateway: AsyncContentGateway) -> None:
         if form in ("call", "generic"):
-            report.update(outcome(await method_of(gateway, vector, with_response=True)(*positional, **arguments)))
+            method = method_of(gateway, vector, with_response=True)
+            for response in await asyncio.gather(*(method(*positional, **arguments) for _ in range(times))):
+                report.update(outcome(response))
             return
         report["items"] = []
         async for record in read(gateway):

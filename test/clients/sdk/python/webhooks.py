@@ -34,7 +34,10 @@ def described(message: WebhookMessage) -> dict[str, Any]:
 
 def outcome_of(vector: dict[str, Any]) -> dict[str, Any]:
     try:
-        return {"ok": described(unwrap_webhook(vector["body"], vector["headers"], secret, now=now))}
+        secrets = vector.get("secrets", secret)
+        tolerance = vector.get("toleranceSeconds", 300)
+        message = unwrap_webhook(vector["body"], vector["headers"], secrets, tolerance=tolerance, now=now)
+        return {"ok": described(message)}
     except WebhookVerificationError as error:
         shown = f"{error} {error!r} {vars(error)} {error.__cause__!r}"
         assert secret not in shown
@@ -67,9 +70,16 @@ for message in (
 try:
     unwrap_webhook(body, headers, secret)
 except WebhookVerificationError as error:
-    assert error.fault == "timestamp"
+    assert (error.fault, str(error)) == ("old", "The message is more than 300 s old.")
 else:
     raise AssertionError("an old message is taken")
+
+for tolerance in (-1, float("nan")):
+    try:
+        unwrap_webhook(body, headers, secret, tolerance=tolerance)
+    except ValueError:
+        continue
+    raise AssertionError(f"{tolerance} is taken")
 
 wrong_secrets: list[Any] = ["", "whsec_", secret[6:], f"{secret}=", "whsec_a", "whsec_星", [], [secret, "a"], [None]]
 for wrong in wrong_secrets:

@@ -1,7 +1,7 @@
 // Follows the feed of a gateway, and prints the events that come; then checks against pages from memory what no gateway shows.
 import assert from 'node:assert/strict';
 import { ContentGateway, NotFoundError } from 'content-gateway';
-import type { Event, EventListInput, Feed, FollowOptions } from 'content-gateway';
+import type { Event, EventListInput, Feed, FetchRequest, FollowOptions } from 'content-gateway';
 
 const gateway = new ContentGateway();
 const create = (number: number): Promise<unknown> => gateway.game.create({ title: `follow ${number}` });
@@ -23,8 +23,22 @@ console.log(`cursor: ${feed.cursor === undefined ? 'none' : 'there'}`);
 
 // From the cursor, it goes on: nothing is missed.
 await create(5);
-const { value } = await gateway.event.follow({ ...input, after: feed.cursor }, { pollMs: 50 }).next();
+const later = gateway.event.follow({ ...input, after: feed.cursor }, { pollMs: 50 });
+const { value } = await later.next();
 assert(['follow 4', 'follow 5'].includes(value.game?.title ?? ''));
+// An open stream would keep the program from its end.
+await later.return();
+
+// A stream goes on where it was, also when it is left, and has what follow has.
+const tail = gateway.event.tail({ types: ['game.created'], start: 'earliest' });
+const titles: string[] = [];
+for (const most of [2, 5]) {
+  for await (const { record } of tail) {
+    titles.push((await gateway.game.getById(record.id)).title);
+    if (titles.length === most) break;
+  }
+}
+assert.deepEqual(titles, ['follow 1', 'follow 2', 'follow 3', 'follow 4', 'follow 5']);
 
 interface FakePage {
   items?: string[];
@@ -33,11 +47,12 @@ interface FakePage {
   reason?: string;
 }
 
-/** A feed of pages from memory, with what was asked for and how long it waited. */
+/** A feed of pages from memory, without a stream, with what was asked for and how long it waited. */
 const feedOf = (pages: FakePage[], given: EventListInput = {}, options: FollowOptions = {}) => {
   const asked: unknown[] = [];
   const waits: number[] = [];
-  const answer = async (_: string, { body }: { body: string }): Promise<Response> => {
+  const answer = async (_: string, { method, body = '' }: FetchRequest): Promise<Response> => {
+    if (method === 'GET') return new Response('not found', { status: 404 });
     asked.push((JSON.parse(body) as { json: unknown }).json);
     const { items = [], nextCursor, hasMore, reason } = pages.shift() ?? {};
     if (reason !== undefined) {
@@ -101,7 +116,7 @@ const take = async (events: Feed<Event>, most: number): Promise<string[]> => {
     both.map((result) => result.value.id),
     ['2', '3'],
   );
-  assert.deepEqual(asked, [{}, { after: 'a' }, { after: 'a' }]);
+  assert.deepEqual(asked, [{ start: 'latest' }, { after: 'a' }, { after: 'a' }]);
 }
 
 {
@@ -114,4 +129,7 @@ const take = async (events: Feed<Event>, most: number): Promise<string[]> => {
   assert.deepEqual([asked.length, waits], [1, []]);
 }
 
-for (const pollMs of [0, -1, NaN, Infinity]) assert.throws(() => gateway.event.follow({}, { pollMs }), TypeError);
+for (const pollMs of [0, -1, NaN, Infinity]) {
+  assert.throws(() => gateway.event.follow({}, { pollMs }), TypeError);
+  assert.throws(() => gateway.event.tail({}, { silenceMs: pollMs }), TypeError);
+}

@@ -18,15 +18,25 @@ export const first = async (search?: string): Promise<string | undefined> => {
   return undefined;
 };
 
+/** Where a list begins, the SDK knows. */
+export const fromTheFirst = [
+  gateway.game.list(),
+  gateway.image.list({ search: 'a' }),
+  gateway.game.list({ cursor: 'a' }),
+];
+
 export const listed: Promise<GatewayReply<Page<GameListOutput>>> = gateway.game
   .list({ limit: 20, page: 1 }, { signal: AbortSignal.timeout(1000), headers: { 'X-Trace': undefined } })
   .withResponse();
 
-/** The one parameter of an operation may be given alone. */
+/** The one parameter that an operation requires may be given alone. */
 export const alone = [
   gateway.game.getById('a'),
   gateway.game.batchCreate([{ title: 'a' }]),
   gateway.user.updateAvatar(null),
+  gateway.game.getRelated('a'),
+  gateway.user.search('a'),
+  gateway.webhook.create('https://example.com'),
 ];
 
 // @ts-expect-error -- but only where there is one.

@@ -5,8 +5,11 @@ import { ContentGateway, GatewayError } from 'content-gateway';
 import type {
   Attempt,
   CurrentUser,
+  EventListInput,
+  FollowOptions,
   Game,
   GameGetByIdInput,
+  GameGetRelatedInput,
   GameInput,
   GameListInput,
   GameListOutput,
@@ -14,11 +17,13 @@ import type {
   GatewayPromise,
   ListAllOptions,
   Page,
+  UserSearchInput,
   WriteOptions,
 } from 'content-gateway';
 
-interface VectorOptions extends WriteOptions, ListAllOptions {
+interface VectorOptions extends WriteOptions, ListAllOptions, FollowOptions {
   appName?: string;
+  maxConnections?: number;
 }
 
 interface Vector {
@@ -32,6 +37,7 @@ interface Vector {
     scalar?: true;
     via?: 'withOptions';
     take?: number;
+    times?: number;
     options?: VectorOptions;
     cancel?: 'during-wait' | 'during-reply';
   };
@@ -63,6 +69,12 @@ const methods: Record<string, Method> = {
     replied(gateway.game.getById(input as GameGetByIdInput, options), ofGame),
   'game.create': (gateway, input, options) => replied(gateway.game.create(input as GameInput, options), ofGame),
   'game.list': (gateway, input, options) => replied(gateway.game.list(input as GameListInput, options), ofList),
+  'game.getRelated': (gateway, input, options) =>
+    replied(gateway.game.getRelated(input as GameGetRelatedInput, options), ({ items }) => ({
+      ids: items.map(({ id }) => id),
+    })),
+  'user.search': (gateway, input, options) =>
+    replied(gateway.user.search(input as UserSearchInput, options), ({ items }) => ({ count: items.length })),
   'user.me': (gateway, _, options) => replied(gateway.user.me(options), ofUser),
 };
 
@@ -86,6 +98,12 @@ const walks = {
   },
   'page-iterator': async function* (gateway: ContentGateway, input: object, options: WriteOptions) {
     for await (const { items } of gateway.game.listPages(input, options)) for (const { id } of items) yield id;
+  },
+  tail: async function* (gateway: ContentGateway, input: EventListInput, options: FollowOptions) {
+    for await (const { id } of gateway.event.tail(input, options)) yield id;
+  },
+  follow: async function* (gateway: ContentGateway, input: EventListInput, options: FollowOptions) {
+    for await (const { id } of gateway.event.follow(input, options)) yield id;
   },
   all: async function* (gateway: ContentGateway, input: object, options: ListAllOptions) {
     for await (const { id } of gateway.game.listAll(input, options)) yield id;
@@ -128,7 +146,8 @@ const clientOf = ({ call, baseUrl, key }: Vector, options: GatewayOptions): Cont
 const play = async (vector: Vector, index: number): Promise<object> => {
   const { name, call, clockOffsetSeconds = 0 } = vector;
   if (vector.typed) return { name, skipped: 'it checks no types' };
-  const { input, form, take, cancel, options: { idempotencyKey, appName, maxRecords, ...common } = {} } = call;
+  const { input, form, take, cancel, times = 1 } = call;
+  const { idempotencyKey, appName, maxConnections, maxRecords, silenceMs, ...common } = call.options ?? {};
   const cancelling = new AbortController();
   const waits: number[] = [];
   const items: string[] = [];
@@ -150,10 +169,11 @@ const play = async (vector: Vector, index: number): Promise<object> => {
     },
   };
   const [ofClient, ofCall] = index % 2 === 1 || call.via ? [common, {}] : [{}, common];
-  const gateway = clientOf(vector, { ...ofClient, clock, appName, onAttempt });
+  const gateway = clientOf(vector, { ...ofClient, clock, appName, maxConnections, onAttempt });
   const options = {
     ...ofCall,
     ...(maxRecords !== undefined && { maxRecords }),
+    ...(silenceMs !== undefined && { silenceMs }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(cancel && { signal: cancelling.signal }),
   };
@@ -161,7 +181,10 @@ const play = async (vector: Vector, index: number): Promise<object> => {
   const isWalk = form !== 'call' && form !== 'generic';
   const found = { name, waits, events, ...(isWalk && { items }) };
   try {
-    if (!isWalk) return { ...found, ...(await answerTo(vector, gateway, options)) };
+    if (!isWalk) {
+      const answers = Array.from({ length: times }, () => answerTo(vector, gateway, options));
+      return { ...found, ...(await Promise.all(answers)).at(-1) };
+    }
     await collect(walks[form](gateway, input, options), items, take);
     return found;
   } catch (error) {

@@ -9,6 +9,8 @@ interface Vector {
   name: string;
   body: string;
   headers: Record<string, string>;
+  secrets?: string[];
+  toleranceSeconds?: number;
 }
 
 const {
@@ -22,9 +24,15 @@ const {
 };
 const now = Date.parse(time);
 
-const outcomeOf = async ({ body, headers }: Vector): Promise<{ ok: WebhookMessage } | { error: WebhookFault }> => {
+const outcomeOf = async ({
+  body,
+  headers,
+  secrets,
+  toleranceSeconds,
+}: Vector): Promise<{ ok: WebhookMessage } | { error: WebhookFault }> => {
   try {
-    return { ok: await unwrapWebhook(body, headers, secret, { now }) };
+    const toleranceMs = toleranceSeconds === undefined ? undefined : 1000 * toleranceSeconds;
+    return { ok: await unwrapWebhook(body, headers, secrets ?? secret, { now, toleranceMs }) };
   } catch (error) {
     if (!(error instanceof WebhookVerificationError)) throw error;
     const shown = [inspect(error), JSON.stringify(error), String(error)].join('\n');
@@ -56,7 +64,13 @@ for (const message of [
 }
 
 // Without a clock of its own, the machine's counts.
-await assert.rejects(unwrapWebhook(body, headers, secret), { fault: 'timestamp' });
+await assert.rejects(unwrapWebhook(body, headers, secret), {
+  fault: 'old',
+  message: 'The message is more than 300 s old.',
+});
+for (const toleranceMs of [-1, NaN]) {
+  await assert.rejects(unwrapWebhook(body, headers, secret, { now, toleranceMs }), TypeError);
+}
 
 for (const wrong of [
   '',

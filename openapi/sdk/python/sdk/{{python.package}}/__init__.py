@@ -1,4 +1,4 @@
-"""A client of the content gateway: games, image posts and users.
+"""A client of {{title}}: games, image posts and users.
 
 ``ContentGateway`` is the client, ``AsyncContentGateway`` its twin for ``async`` programs. What they send and return is in
 ``{{python.package}}.models``.

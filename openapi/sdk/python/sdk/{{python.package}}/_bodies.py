@@ -14,7 +14,8 @@ T = TypeVar("T")
 MOST_BYTES = 64 * 2**20
 """No reply is nearly as long. What comes after so many bytes isn't read."""
 TOO_LONG = f" with a body of more than {MOST_BYTES // 2**20} MiB"
-FOREIGN = ", which no content gateway answers"
+FOREIGN = ", which is no reply of {{service}}"
+NO_STREAM = ", which is no stream of events"
 _NO_ENVELOPE = " without the gateway's envelope"
 _MOST_LEVELS = 100
 _MOST_FOREIGN_TEXT = 200

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import anyio
 import httpx
 import msgspec
+from msgspec import UNSET
 from tenacity import AsyncRetrying, Retrying
 
 from ._clock import AsyncClock, Clock
@@ -16,13 +17,14 @@ from ._errors import GatewayError
 from ._exchange import Exchange, Operation
 
 # {{#events}}
-from ._feed import AsyncFeed, Feed, FeedOutput
+from ._feed import AsyncFeed, Feed, FeedOutput, Means
 
 # {{/events}}
-from ._pages import AsyncPage, Page, async_pages, async_records, pages, records
+from ._pages import AsyncPage, Page, async_pages, async_records, following, pages, records
 from ._response import Response
 from ._retry import policy
 from ._settings import Connection, Options
+from ._stream import FAILURE, AsyncStream, Stream
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,6 +36,24 @@ Parameters = msgspec.Struct | Mapping[str, Any] | None
 _ON_THE_WAY = (httpx.TransportError, httpx.DecodingError)
 
 
+_LONGEST_SILENCE = 86_400
+
+
+# {{#events}}
+def _behind(parameters: msgspec.Struct, cursor: str | None, **more: Any) -> msgspec.Struct:
+    """The parameters of what follows in a feed, which begins at the latest unless they say otherwise."""
+    if cursor is not None:
+        return msgspec.structs.replace(parameters, after=cursor, start=UNSET, **more)
+    is_told = any(getattr(parameters, name) is not UNSET for name in ("after", "start"))
+    return msgspec.structs.replace(parameters, **({} if is_told else {"start": "latest"}), **more)
+
+
+def _check_silence(seconds: float) -> None:
+    if not 0 < seconds <= _LONGEST_SILENCE:
+        raise ValueError(f"silence_seconds must be more than 0 seconds and at most a day, and is {seconds}.")
+
+
+# {{/events}}
 class AsyncTurns:
     """The turns of tasks. It is made at the first call, as only then an event loop runs."""
 
@@ -93,19 +113,76 @@ class Calls:
 
     # {{#events}}
     def follow(
-        self, operation: Operation[FeedOutput[T]], parameters: msgspec.Struct, options: Options, poll_seconds: float
+        self,
+        operation: Operation[FeedOutput[T]],
+        stream: Operation[T],
+        parameters: msgspec.Struct,
+        options: Options,
+        silence: float,
+        poll_seconds: float,
     ) -> Feed[T]:
-        """What a feed holds and what is added to it.
+        """What a feed holds and what is added to it, by its stream, or page by page while there is none.
 
         Raises:
-            ValueError: ``poll_seconds`` is no time to wait.
+            ValueError: One of the times is no time to wait.
         """
 
         def fetch(cursor: str | None) -> FeedOutput[T]:
-            following = parameters if cursor is None else msgspec.structs.replace(parameters, after=cursor)
-            return self._response(operation, following, options).data
+            return self._response(operation, _behind(parameters, cursor), options).data
 
-        return Feed(fetch, self._clock.sleep, poll_seconds)
+        opening = options.opening(self._connection.defaults)
+        open = self._opener(stream, parameters, opening, silence)
+        return Feed(Means(stream.output, open, self._clock.sleep, fetch, poll_seconds))
+
+    def tail(self, stream: Operation[T], parameters: msgspec.Struct, options: Options, silence: float) -> Feed[T]:
+        """What comes by a stream.
+
+        Raises:
+            ValueError: ``silence`` is no time to wait.
+        """
+        return Feed(Means(stream.output, self._opener(stream, parameters, options, silence), self._clock.sleep))
+
+    def _opener(
+        self, operation: Operation[T], parameters: msgspec.Struct, options: Options, silence: float
+    ) -> Callable[[str | None], Stream]:
+        _check_silence(silence)
+
+        def open(cursor: str | None) -> Stream:
+            complete = options.over(self._connection.defaults)
+            sent = _behind(parameters, cursor, limit=UNSET)
+            exchange = Exchange(self._connection, operation, sent, complete, is_stream=True)
+            attempts = Retrying(sleep=self._clock.sleep, **policy(complete.max_retries, exchange.report))
+            try:
+                response: Response[Stream] = attempts(self._open, exchange, silence)
+            except GatewayError as error:
+                exchange.report(error, None)
+                raise
+            exchange.report(response, None)
+            return response.data
+
+        return open
+
+    def _open(self, exchange: Exchange[T], silence: float) -> Response[Stream]:
+        headers, deadline = exchange.begin()
+        try:
+            request = self._http.build_request("GET", exchange.url, headers=headers, extensions={"timeout": deadline})
+            reply = self._http.send(request, stream=True, follow_redirects=False)
+            try:
+                if not exchange.is_stream(reply):
+                    body = reply.read()
+                    raise exchange.no_stream(reply.status_code, reply.headers, body, self._clock.now())
+                # What is waited for a chunk is settled when the first is asked for.
+                deadline.allow(silence)
+                stream = exchange.stream_of(Stream, reply, silence)
+                first = stream.begin()
+                if first.event == FAILURE:
+                    raise exchange.refused_by(first, reply.headers)
+            except BaseException:
+                reply.close()
+                raise
+        except _ON_THE_WAY as error:
+            raise exchange.unanswered(error) from error
+        return exchange.opened(stream)
 
     # {{/events}}
     def _response(self, operation: Operation[T], parameters: Parameters, options: Options) -> Response[T]:
@@ -119,9 +196,7 @@ class Calls:
             raise
         exchange.report(response, None)
         if isinstance(response.data, Page) and isinstance(parameters, msgspec.Struct):
-            response.data._follow = lambda cursor: (
-                self._response(operation, msgspec.structs.replace(parameters, cursor=cursor), options).data
-            )
+            response.data._follow = lambda cursor: self._response(operation, following(parameters, cursor), options).data
         return response
 
     def _attempt(self, exchange: Exchange[T]) -> Response[T]:
@@ -202,19 +277,78 @@ class AsyncCalls:
 
     # {{#events}}
     def follow(
-        self, operation: Operation[FeedOutput[T]], parameters: msgspec.Struct, options: Options, poll_seconds: float
+        self,
+        operation: Operation[FeedOutput[T]],
+        stream: Operation[T],
+        parameters: msgspec.Struct,
+        options: Options,
+        silence: float,
+        poll_seconds: float,
     ) -> AsyncFeed[T]:
-        """What a feed holds and what is added to it.
+        """What a feed holds and what is added to it, by its stream, or page by page while there is none.
 
         Raises:
-            ValueError: ``poll_seconds`` is no time to wait.
+            ValueError: One of the times is no time to wait.
         """
 
         async def fetch(cursor: str | None) -> FeedOutput[T]:
-            following = parameters if cursor is None else msgspec.structs.replace(parameters, after=cursor)
-            return (await self._response(operation, following, options)).data
+            return (await self._response(operation, _behind(parameters, cursor), options)).data
 
-        return AsyncFeed(fetch, self._clock.sleep, poll_seconds)
+        opening = options.opening(self._connection.defaults)
+        open = self._opener(stream, parameters, opening, silence)
+        return AsyncFeed(Means(stream.output, open, self._clock.sleep, fetch, poll_seconds))
+
+    def tail(self, stream: Operation[T], parameters: msgspec.Struct, options: Options, silence: float) -> AsyncFeed[T]:
+        """What comes by a stream.
+
+        Raises:
+            ValueError: ``silence`` is no time to wait.
+        """
+        return AsyncFeed(Means(stream.output, self._opener(stream, parameters, options, silence), self._clock.sleep))
+
+    def _opener(
+        self, operation: Operation[T], parameters: msgspec.Struct, options: Options, silence: float
+    ) -> Callable[[str | None], Awaitable[AsyncStream]]:
+        _check_silence(silence)
+
+        async def open(cursor: str | None) -> AsyncStream:
+            complete = options.over(self._connection.defaults)
+            sent = _behind(parameters, cursor, limit=UNSET)
+            exchange = Exchange(self._connection, operation, sent, complete, is_stream=True)
+            attempts = AsyncRetrying(sleep=self._clock.sleep, **policy(complete.max_retries, exchange.report))
+            try:
+                response: Response[AsyncStream] = await attempts(self._open, exchange, silence)
+            except GatewayError as error:
+                exchange.report(error, None)
+                raise
+            exchange.report(response, None)
+            return response.data
+
+        return open
+
+    async def _open(self, exchange: Exchange[T], silence: float) -> Response[AsyncStream]:
+        headers, deadline = exchange.begin()
+        try:
+            request = self._http.build_request("GET", exchange.url, headers=headers, extensions={"timeout": deadline})
+            with anyio.fail_after(exchange.timeout):
+                reply = await self._http.send(request, stream=True, follow_redirects=False)
+                try:
+                    if not exchange.is_stream(reply):
+                        body = await reply.aread()
+                        raise exchange.no_stream(reply.status_code, reply.headers, body, self._clock.now())
+                    # The stream itself sees to silences.
+                    deadline.allow(silence + exchange.timeout)
+                    stream = exchange.stream_of(AsyncStream, reply, silence)
+                    first = await stream.begin()
+                    if first.event == FAILURE:
+                        raise exchange.refused_by(first, reply.headers)
+                except BaseException:
+                    with anyio.CancelScope(shield=True):
+                        await reply.aclose()
+                    raise
+        except (*_ON_THE_WAY, TimeoutError) as error:
+            raise exchange.unanswered(error) from error
+        return exchange.opened(stream)
 
     # {{/events}}
     async def _response(
@@ -232,8 +366,7 @@ class AsyncCalls:
         if isinstance(response.data, AsyncPage) and isinstance(parameters, msgspec.Struct):
 
             async def follow(cursor: str) -> T:
-                following = msgspec.structs.replace(parameters, cursor=cursor)
-                return (await self._response(operation, following, options)).data
+                return (await self._response(operation, following(parameters, cursor), options)).data
 
             response.data._follow = follow
         return response

@@ -29,11 +29,12 @@ _MAX_CONNECTIONS = 100
 def _limits(max_connections: int) -> httpx.Limits:
     if max_connections < 1:
         raise ValueError(f"max_connections must be at least 1, and is {max_connections}.")
-    return httpx.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)
+    # Turns limit them, so that streams have connections beside those of calls.
+    return httpx.Limits(max_connections=None, max_keepalive_connections=max_connections)
 
 
 class ContentGateway(Derivable, Procedures):
-    """The content gateway: ``gateway.game.list(…)``. Each method takes the parameters of a procedure and returns its output.
+    """A client of {{title}}: ``gateway.game.list(…)``. Each method takes the parameters of a procedure and returns its output.
 
     Can be used by several threads at once. Close it, or use it in a ``with`` statement, to close its connections.
     """
@@ -56,7 +57,7 @@ class ContentGateway(Derivable, Procedures):
         """Makes a client; connections are made at the first call.
 
         Args:
-            base_url: Where the service is, such as ``https://gateway.example.com``. Default: the environment variable
+            base_url: Where the service is, such as ``{{homepage}}``. Default: the environment variable
                 ``{{environment}}_URL``.
             api_key: An API key; without one only public procedures can be called. Default: the environment variable
                 ``{{environment}}_API_KEY``; ``""`` is none.
@@ -150,7 +151,7 @@ class ContentGateway(Derivable, Procedures):
 
 
 class AsyncContentGateway(Derivable, AsyncProcedures):
-    """The content gateway for ``async`` programs: ``await gateway.game.list(…)``. With asyncio, and with trio.
+    """A client of {{title}} for ``async`` programs: ``await gateway.game.list(…)``. With asyncio, and with trio.
 
     Can be used by several tasks at once. Close it, or use it in an ``async with`` statement, to close its connections.
     """
@@ -173,7 +174,7 @@ class AsyncContentGateway(Derivable, AsyncProcedures):
         """Makes a client; connections are made at the first call.
 
         Args:
-            base_url: Where the service is, such as ``https://gateway.example.com``. Default: the environment variable
+            base_url: Where the service is, such as ``{{homepage}}``. Default: the environment variable
                 ``{{environment}}_URL``.
             api_key: An API key; without one only public procedures can be called. Default: the environment variable
                 ``{{environment}}_API_KEY``; ``""`` is none.

@@ -22,6 +22,7 @@ class Derivable:
     def with_options(
         self: D,
         *,
+        base_url: str | None = None,
         api_key: str | None = None,
         timeout: float | None = None,
         connect_timeout: float | None = None,
@@ -33,6 +34,7 @@ class Derivable:
         """Makes a client with other options, which shares this one's connections. They are closed with this one alone.
 
         Args:
+            base_url: Where another service is. Default: this client's. The proxy stays that of this client.
             api_key: Another API key; ``""`` is none. Default: this client's.
             timeout: The seconds that an attempt may take. Default: this client's.
             connect_timeout: The seconds that connecting may take. Default: this client's.
@@ -47,7 +49,7 @@ class Derivable:
         options = Options(timeout, connect_timeout, max_retries, headers)
         derived = copy.copy(self)
         derived._owns = False
-        derived._bind(self._connection.derived(api_key, options, on_attempt, app_name))
+        derived._bind(self._connection.derived(base_url, api_key, options, on_attempt, app_name))
         return derived
 
     def __repr__(self) -> str:

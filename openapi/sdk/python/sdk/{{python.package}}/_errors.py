@@ -137,7 +137,7 @@ class ApiTimeoutError(ApiConnectionError):
 
 
 class UnexpectedReplyError(GatewayError):
-    """What answered is no content gateway, or not one that this package can read: see whether the base URL is right."""
+    """What answered is not {{service}}, or not one that this package can read: see whether the base URL is right."""
 
     status: int
     """The HTTP status."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 from uuid import uuid4
 
 import httpx
@@ -14,15 +16,18 @@ import msgspec
 
 from . import _errors as errors
 from ._attempts import attempt_event, call_hooks
-from ._bodies import FOREIGN, MOST_BYTES, TOO_LONG, UnreadableError, read_output
+from ._bodies import FOREIGN, MOST_BYTES, NO_STREAM, TOO_LONG, UnreadableError, read_output
 from ._failures import end_of, failure_in, one_line, words_of
 from ._operations import READS
 from ._response import Response, rate_limit_of
-from ._retry import retry_after_of
+from ._retry import may_pass, retry_after_of
 from ._settings import Complete, Connection
+from ._stream import AsyncStream, Message, Stream
 from ._version import ENVIRONMENT
 
 T = TypeVar("T")
+S = TypeVar("S", Stream, AsyncStream)
+D = TypeVar("D")
 T_co = TypeVar("T_co", covariant=True)
 
 _SHOWN_OF_BODY = 500
@@ -77,6 +82,11 @@ class Deadline(dict[str, float]):
         """The same, as the HTTP client asks for it."""
         return self[name] if name in self else default
 
+    def allow(self, seconds: float) -> None:
+        """Ends no more than a silence of so many seconds from now on: a stream has begun."""
+        self["read"] = seconds
+        self._end = math.inf
+
     def check(self) -> None:
         """Ends an attempt whose reply comes, but too slowly.
 
@@ -100,6 +110,7 @@ class Exchange(Generic[T]):
         operation: Operation[T],
         parameters: msgspec.Struct | Mapping[str, Any] | None,
         options: Complete,
+        is_stream: bool = False,
     ) -> None:
         """Makes what all attempts share, such as the idempotency key."""
         self._operation = operation
@@ -115,9 +126,11 @@ class Exchange(Generic[T]):
         self.url = f"{str(connection.base_url).rstrip('/')}{operation.path}"
         self.content = msgspec.json.encode({"json": {} if parameters is None else parameters})
         self._cursor = getattr(parameters, "cursor", None)
+        if is_stream:
+            self.url += f"?input={quote(self.content, safe='')}"
         self._headers = {
-            "content-type": "application/json",
-            "accept": "application/json",
+            **({} if is_stream else {"content-type": "application/json"}),
+            "accept": "text/event-stream" if is_stream else "application/json",
             "user-agent": connection.user_agent,
             **({"authorization": f"Bearer {connection.api_key}"} if connection.api_key else {}),
         }
@@ -183,6 +196,9 @@ class Exchange(Generic[T]):
             data = read_output(body, _media_type_of(headers), self._operation.output, self._cursor)
         except UnreadableError as error:
             raise self._unexpected(status, headers, body, str(error)) from error.__cause__
+        return self._response(data, status, headers, body)
+
+    def _response(self, data: D, status: int, headers: httpx.Headers, body: bytes) -> Response[D]:
         return Response(
             data=data,
             status=status,
@@ -193,6 +209,39 @@ class Exchange(Generic[T]):
             attempts=self._attempts,
             body=body.decode("utf-8", "replace"),
         )
+
+    def is_stream(self, reply: httpx.Response) -> bool:
+        """Whether a reply is a stream, as far as its head says."""
+        return reply.status_code == 200 and _media_type_of(reply.headers) == "text/event-stream"
+
+    def no_stream(self, status: int, headers: httpx.Headers, body: bytes, now: float) -> errors.GatewayError:
+        """The error of a whole reply that is none."""
+        if status >= 400:
+            return self._refused(status, headers, body, now)
+        return self._unexpected(status, headers, body, NO_STREAM)
+
+    def stream_of(self, kind: type[S], reply: httpx.Response, silence: float) -> S:
+        """The stream that a reply is."""
+
+        def failure(message: Message) -> errors.GatewayError:
+            return self.refused_by(message, reply.headers)
+
+        def unreadable(data: str) -> errors.GatewayError:
+            return self._unexpected(200, reply.headers, data.encode(), " with an event that is not readable")
+
+        return kind(reply, silence, failure, unreadable)
+
+    def opened(self, stream: S) -> Response[S]:
+        """What there is to tell of a stream that has begun."""
+        return self._response(stream, stream.reply.status_code, stream.reply.headers, b"")
+
+    def refused_by(self, message: Message, headers: httpx.Headers) -> errors.GatewayError:
+        """The error that a message of a stream tells of."""
+        body = f'{{"error":{message.data}}}'.encode()
+        failure = failure_in(body)
+        status = (failure and failure.data.http_status) or 500
+        passes = may_pass(status, failure.data.reason if failure else None, headers)
+        return self._refused(status, headers, body, 0, message.retry if passes else None)
 
     def _absolute(self, docs: str | None) -> str | None:
         return f"{self._address}{docs}" if docs and docs.startswith("/") else docs
@@ -207,7 +256,7 @@ class Exchange(Generic[T]):
         else:
             media_type = _media_type_of(headers) or "no content type"
             end = end_of(self._attempts, request_id)
-            text = f"{status} {media_type}{fault}. Is {self._origin} a content gateway?{end}"
+            text = f"{status} {media_type}{fault}. Is {self._origin} {{service}}?{end}"
         return errors.UnexpectedReplyError(
             f"{self._operation.id}: {one_line(text)}",
             status=status,
@@ -224,7 +273,9 @@ class Exchange(Generic[T]):
             return f"Give api_key, or set {ENVIRONMENT}_API_KEY."
         return hint
 
-    def _refused(self, status: int, headers: httpx.Headers, body: bytes, now: float) -> errors.GatewayError:
+    def _refused(
+        self, status: int, headers: httpx.Headers, body: bytes, now: float, retry_after: float | None = None
+    ) -> errors.GatewayError:
         kind = _BY_STATUS.get(status, errors.ServerError if 500 <= status < 600 else errors.ApiError)
         failure = failure_in(body)
         if failure is None and status == 404:
@@ -232,12 +283,12 @@ class Exchange(Generic[T]):
             return self._unexpected(status, headers, body, FOREIGN)
         data = failure.data if failure else None
         request_id = (data and data.request_id) or headers.get("X-Request-Id")
-        retry_after = retry_after_of(headers, now)
+        retry_after = retry_after_of(headers, now) if retry_after is None else retry_after
         if failure:
             text = words_of(failure, self._hint_of(failure.data.reason, failure.data.hint))
         else:
             media_type = _media_type_of(headers) or "no content type"
-            text = f"without the gateway's error envelope ({media_type}). Is {self._origin} a content gateway?"
+            text = f"without the gateway's error envelope ({media_type}). Is {self._origin} {{service}}?"
         end = end_of(self._attempts, request_id, retry_after)
         return kind(
             one_line(f"{self._operation.id}: {status} {text}{end}"),

@@ -20,6 +20,7 @@ class FailureData(msgspec.Struct, rename="camel"):
     code: str
     reason: str
     request_id: str | None = None
+    http_status: int | None = None
     issues: list[Issue] | None = None
     hint: str | None = None
     docs: str | None = None

@@ -4,6 +4,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+import msgspec
+from msgspec import UNSET
+
 T = TypeVar("T")
 P = TypeVar("P", bound="Page[Any]")
 A = TypeVar("A", bound="AsyncPage[Any]")
@@ -51,6 +54,13 @@ class AsyncPage(_Walk[T]):
         """
         page: A = await self._next()
         return page
+
+
+def following(parameters: msgspec.Struct, cursor: str) -> msgspec.Struct:
+    """The parameters of the page behind a cursor. Its number counts on, if there is one."""
+    page = getattr(parameters, "page", UNSET)
+    more = {} if page is UNSET else {"page": page + 1}
+    return msgspec.structs.replace(parameters, cursor=cursor, **more)
 
 
 def pages(first: Callable[[], P]) -> Iterator[P]:

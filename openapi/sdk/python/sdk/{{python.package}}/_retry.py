@@ -66,20 +66,22 @@ def _wants_password(error: BaseException | None) -> bool:
     return isinstance(error, httpx.ProxyError) and str(error).startswith("407")
 
 
-def _is_transient(error: ApiError) -> bool:
-    advice = error.headers.get("X-Should-Retry")
+def may_pass(status: int, reason: str | None, headers: httpx.Headers) -> bool:
+    """Whether a failure may be none at another attempt: by the service's word, else by what it is."""
+    advice = headers.get("X-Should-Retry")
     if advice in ("true", "false"):
         return bool(advice == "true")
-    return error.status in _STATUSES or error.reason == "IDEMPOTENCY_IN_PROGRESS"
+    return status in _STATUSES or reason == "IDEMPOTENCY_IN_PROGRESS"
 
 
-def _may_be_retried(error: BaseException) -> bool:
+def may_be_retried(error: BaseException) -> bool:
+    """Whether another attempt is made after an error."""
     if isinstance(error, ApiConnectionError):
         cause = error.__cause__
-        may_pass = isinstance(cause, (httpx.RequestError, TimeoutError))
-        return may_pass and not _is_refused_certificate(cause) and not _wants_password(cause)
+        is_passing = isinstance(cause, (httpx.RequestError, TimeoutError))
+        return is_passing and not _is_refused_certificate(cause) and not _wants_password(cause)
     if isinstance(error, ApiError):
-        return _is_transient(error) and (error.retry_after or 0) < _LONGEST_RETRY_AFTER
+        return may_pass(error.status, error.reason, error.headers) and (error.retry_after or 0) < _LONGEST_RETRY_AFTER
     return False
 
 
@@ -87,8 +89,16 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, ApiError) and error.retry_after is not None:
         return error.retry_after
-    longest = min(_FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 10), _LONGEST_WAIT)
+    return _less_jitter(min(_FIRST_WAIT * 2.0 ** min(state.attempt_number - 1, 10), _LONGEST_WAIT))
+
+
+def _less_jitter(longest: float) -> float:
     return longest * (1 - random.uniform(0, _JITTER))
+
+
+def first_wait() -> float:
+    """The wait after a first attempt that nothing says more of."""
+    return _less_jitter(_FIRST_WAIT)
 
 
 class Policy(TypedDict):
@@ -115,7 +125,7 @@ def policy(max_retries: int, before_wait: Callable[[GatewayError, float], None])
     return {
         "stop": stop_after_attempt(1 + max_retries),
         "wait": _wait,
-        "retry": retry_if_exception(_may_be_retried),
+        "retry": retry_if_exception(may_be_retried),
         "before_sleep": before_sleep,
         "reraise": True,
     }

@@ -20,6 +20,8 @@ _KEY = re.compile(r"[\x21-\x7e]+")
 
 _LONGEST_TIMEOUT = 86_400
 """Not infinite: the operating system takes no such timeout."""
+_LONGEST_OPENING = 10.0
+"""The first message of a stream comes at once, unless something on the way holds it back."""
 _USER_AGENT = f"{PRODUCT}-python/{__version__} (contract {CONTRACT}; python {platform.python_version()})"
 
 Headers = Mapping[str, "str | None"]
@@ -34,6 +36,11 @@ class Options:
     max_retries: int | None = None
     headers: Headers | None = None
     idempotency_key: str | None = None
+
+    def opening(self, defaults: Complete) -> Options:
+        """These options for a stream without which one can do: it is tried once, and not for long."""
+        timeout = defaults.timeout if self.timeout is None else self.timeout
+        return replace(self, max_retries=0, timeout=min(timeout, _LONGEST_OPENING))
 
     def over(self, defaults: Complete) -> Complete:
         """These options, and the client's where these say nothing. Of both headers, these win.
@@ -117,7 +124,7 @@ class Connection:
         return tuple(hook for hook in (self.is_logged and write_to_log, self.on_attempt) if hook)
 
     def derived(
-        self, api_key: str | None, options: Options, on_attempt: AttemptHook | None, app_name: str | None
+        self, base_url: str | None, api_key: str | None, options: Options, on_attempt: AttemptHook | None, app_name: str | None
     ) -> Connection:
         """The same with other options; ``None`` means as it is.
 
@@ -126,6 +133,7 @@ class Connection:
         """
         return replace(
             self,
+            base_url=self.base_url if base_url is None else _base_url_from(base_url),
             api_key=self.api_key if api_key is None else api_key or None,
             defaults=options.over(self.defaults),
             on_attempt=on_attempt or self.on_attempt,
@@ -146,13 +154,13 @@ def _base_url_from(given: str | None) -> httpx.URL:
     variable = f"{ENVIRONMENT}_URL"
     text = os.environ.get(variable, "") if given is None else given
     if not text:
-        raise ValueError(f"No base URL: give base_url, such as https://gateway.example.com, or set {variable}.")
+        raise ValueError(f"No base URL: give base_url, such as {{homepage}}, or set {variable}.")
     try:
         url = httpx.URL(text.rstrip("/"))
     except httpx.InvalidURL:
         url = httpx.URL("")
     if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise ValueError("base_url must be an http or https URL without query, such as https://gateway.example.com.")
+        raise ValueError("base_url must be an http or https URL without query, such as {{homepage}}.")
     return url
 
 

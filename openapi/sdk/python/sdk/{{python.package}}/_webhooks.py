@@ -16,10 +16,11 @@ import msgspec
 from ._failures import UNREADABLE
 from .models import Event
 
-WebhookFault = Literal["header", "timestamp", "signature", "body"]
-"""Why a message was refused: a header lacks, the time is wrong, no signature is right, or the body is no message."""
+WebhookFault = Literal["header", "timestamp", "old", "ahead", "signature", "body"]
+"""Why a message was refused: a header lacks, its time can't be read, it was sent too long ago, or later than now, no signature
+is right, or the body is no message."""
 
-_TOLERANCE = 300
+_TOLERANCE = 300.0
 _SCHEME = b"v1,"
 _QUARTET = "[A-Za-z0-9+/]{4}"
 _SECRET = re.compile(f"whsec_((?:{_QUARTET})+|(?:{_QUARTET})*(?:[A-Za-z0-9+/]{{3}}=|[A-Za-z0-9+/]{{2}}==))", re.ASCII)
@@ -102,13 +103,15 @@ def _value_in(headers: dict[str, str], name: str) -> str:
     return value
 
 
-def _check_time(timestamp: str, now: float) -> None:
+def _check_time(timestamp: str, now: float, tolerance: float) -> None:
     if not _SECONDS.fullmatch(timestamp):
         raise WebhookVerificationError("timestamp", "webhook-timestamp is no number of seconds.")
     age = math.floor(now) - int(timestamp)
-    if abs(age) > _TOLERANCE:
-        when = "old" if age > 0 else "ahead of the clock"
-        raise WebhookVerificationError("timestamp", f"The message is more than {_TOLERANCE} s {when}.")
+    if abs(age) > tolerance:
+        text = f"The message is more than {tolerance:g} s"
+        if age > 0:
+            raise WebhookVerificationError("old", f"{text} old.")
+        raise WebhookVerificationError("ahead", f"{text} ahead of the clock.")
 
 
 def _check_signature(signatures: str, content: bytes, keys: list[bytes]) -> None:
@@ -151,17 +154,20 @@ def unwrap_webhook(
     headers: WebhookHeaders,
     secret: str | Sequence[str],
     *,
+    tolerance: float = _TOLERANCE,
     now: float | None = None,
 ) -> WebhookMessage:
     """Verifies a message that came to the endpoint of a webhook, by the Standard Webhooks specification, and reads it.
 
-    A message is refused that is more than five minutes old, or that many ahead. Messages come at least once: skip one whose
+    A message is refused that is more than five minutes old, or that many ahead, unless
+    ``tolerance`` says otherwise. Messages come at least once: skip one whose
     ``id`` you have seen. Answer the ``challenge`` of one that has it.
 
     Args:
         body: The body as it came, before anything parses it.
         headers: The headers of the request, whose names may be in any case.
         secret: The secret of the webhook; a list of them while they are changed, or if the endpoint has several webhooks.
+        tolerance: How many seconds ago a message may have been sent, and how far ahead its time may be, from 0.
         now: The time, in seconds since 1970; for tests. Default: the machine's.
 
     Returns:
@@ -169,16 +175,18 @@ def unwrap_webhook(
 
     Raises:
         WebhookVerificationError: The message is not to be trusted, or can't be read.
-        ValueError: A secret has not the form.
+        ValueError: A secret has not the form, or the tolerance is no number from 0.
         TypeError: The body is neither text nor bytes.
     """
     keys = _keys_in(secret)
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must be a number from 0, and is {tolerance}.")
     content = _bytes_of(body)
     named = {name.lower(): value for name, value in headers.items()}
     id = _value_in(named, "webhook-id")
     timestamp = _value_in(named, "webhook-timestamp")
     signatures = _value_in(named, "webhook-signature")
-    _check_time(timestamp, time.time() if now is None else now)
+    _check_time(timestamp, time.time() if now is None else now, tolerance)
     _check_signature(signatures, f"{id}.{timestamp}.".encode("utf-8", "replace") + content, keys)
     return _read(id, content)
 # {{/events}}

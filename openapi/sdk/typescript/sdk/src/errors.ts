@@ -90,7 +90,7 @@ const textOf = (
   const end = retryOf(retryAfter) + tailOf(requestId, call.attempts);
   if (!failure) {
     const type = mediaTypeOf(reply.headers) ?? 'no content type';
-    return `${head} without the gateway's error envelope (${type}). Is ${call.origin} a content gateway?${end}`;
+    return `${head} without the gateway's error envelope (${type}). Is ${call.origin} {{service}}?${end}`;
   }
   return `${head} ${failure.reason}: ${failure.message}${issuesOf(failure.issues)}${hintOf(failure, call)}${end}`;
 };
@@ -247,7 +247,7 @@ export class UnexpectedReplyError extends GatewayError {
     const redirect = redirectOf(reply);
     const text = redirect
       ? `${redirect} is right.`
-      : `${reply.status} ${mediaTypeOf(reply.headers) ?? '(no content type)'}${fault}. Is ${call.origin} a content gateway?${tailOf(requestId, call.attempts)}`;
+      : `${reply.status} ${mediaTypeOf(reply.headers) ?? '(no content type)'}${fault}. Is ${call.origin} {{service}}?${tailOf(requestId, call.attempts)}`;
     super(`${call.operation}: ${text}`, call);
     this.status = reply.status;
     this.requestId = requestId;

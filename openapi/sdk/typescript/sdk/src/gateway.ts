@@ -29,7 +29,7 @@ const operationOf = (id: string): Operation => {
  *
  * @example
  * const gateway = new ContentGateway({ baseUrl: '{{homepage}}' });
- * const { items } = await gateway.game.list({ limit: 20, page: 1 });
+ * const { items } = await gateway.game.list({ sortBy: 'likes' });
  */
 export class ContentGateway extends Procedures {
   readonly #options: GatewayOptions;

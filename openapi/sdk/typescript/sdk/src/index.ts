@@ -34,7 +34,7 @@ export type { Page } from './page.js';
 export type { GatewayPromise } from './promise.js';
 export type { GatewayReply, RateLimit } from './wire/reply.js';
 // {{#events}}
-export type { Feed, FollowOptions } from './feed.js';
+export type { Feed, FollowOptions, TailOptions } from './feed.js';
 export { WebhookVerificationError, unwrapWebhook } from './webhook.js';
 export type { WebhookFault, WebhookHeaders, WebhookMessage, WebhookOptions } from './webhook.js';
 // {{/events}}

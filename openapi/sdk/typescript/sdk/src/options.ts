@@ -35,12 +35,12 @@ export interface ListAllOptions extends CallOptions {
 
 /** What a `fetch` of your own is called with. */
 export interface FetchRequest {
-  /** Always `POST`. */
-  method: 'POST';
+  /** `GET` of streams, `POST` of calls. */
+  method: 'GET' | 'POST';
   /** Names in lower case. */
   headers: Record<string, string>;
-  /** JSON. */
-  body: string;
+  /** JSON; a stream has none. */
+  body?: string;
   /** Redirects are not followed, so that a key goes nowhere else. */
   redirect: 'manual';
   /** Ends the attempt. */
@@ -78,6 +78,11 @@ export interface GatewayOptions extends CommonOptions {
   apiKey?: string | null | undefined;
   /** The name of your app, such as `my-app/1.2`, which the `User-Agent` ends with. Without effect in browsers. */
   appName?: string | undefined;
+  /**
+   * How many calls may be under way at once: a whole number from 1. The others wait for their turn, and the timeout of an attempt begins
+   * when it has come. All clients of one service with the same limit share their connections. Default: 100.
+   */
+  maxConnections?: number | undefined;
   /** Called after each attempt that ended by itself, before the wait for the next. */
   onAttempt?: AttemptHook | undefined;
   /** Used to send requests. Default: undici's on Node.js, which honours its global dispatcher and proxies; else the global one. */

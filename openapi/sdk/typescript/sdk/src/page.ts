@@ -25,8 +25,11 @@ export type Page<O> = O & {
   nextPage: () => GatewayPromise<Page<O>>;
 };
 
-/** How many records are fetched at once where the caller doesn't say. */
-const RECORDS_PER_PAGE = 100;
+/** How many records a page has where the caller doesn't say. */
+const RECORDS_PER_PAGE = 20;
+
+/** How many records are fetched at once for a walk where the caller doesn't say. */
+const RECORDS_PER_PAGE_OF_WALK = 100;
 
 /** What a page is fetched with. */
 interface Request {
@@ -37,7 +40,14 @@ interface Request {
 
 const nextOf = ({ operation, input, options }: Request, cursor: string | null): Request => {
   if (cursor === null) throw new TypeError(`${operation.id}: there is no next page: hasNextPage says so`);
-  return { operation, input: { ...input, cursor }, options };
+  const { page } = input;
+  return { operation, input: { ...input, cursor, ...(page !== undefined && { page: page + 1 }) }, options };
+};
+
+/** The input with what the service wants to be told. A list begins at its first page, unless it begins at a cursor. */
+const completed = (input: ListInput, perPage: number): ListInput => {
+  const { page = input.cursor === undefined ? 1 : undefined, limit = perPage } = input;
+  return { ...input, page, limit };
 };
 
 /** The way to the next page isn't enumerable: as JSON, a page is what the service sent. */
@@ -58,7 +68,8 @@ export const fetchPage = <O extends ListOutput>(
   operation: Operation,
   input: ListInput,
   options?: CallOptions,
-): GatewayPromise<Page<O>> => gatewayPromise(replyWithPage<O>(call, { operation, input, options }));
+): GatewayPromise<Page<O>> =>
+  gatewayPromise(replyWithPage<O>(call, { operation, input: completed(input, RECORDS_PER_PAGE), options }));
 
 /** Iterates over the pages of a list, from the first anew each time. A page is fetched when it is asked for. */
 export const iteratePages = <O extends ListOutput>(
@@ -68,8 +79,7 @@ export const iteratePages = <O extends ListOutput>(
   options?: CallOptions,
 ): AsyncIterable<Page<O>> => ({
   async *[Symbol.asyncIterator]() {
-    const { page = 1, limit = RECORDS_PER_PAGE } = input;
-    let request: Request = { operation, input: { ...input, page, limit }, options };
+    let request: Request = { operation, input: completed(input, RECORDS_PER_PAGE_OF_WALK), options };
     for (;;) {
       const { data } = await replyWithPage<O>(call, request);
       yield data;

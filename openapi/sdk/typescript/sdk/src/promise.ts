@@ -26,6 +26,6 @@ export const callOnce = <T>(
   options?: WriteOptions,
 ): GatewayPromise<T> => gatewayPromise(call<T>(operation, input, options));
 
-/** The input of an operation with one parameter, which may be given alone. */
+/** The input of an operation with one required parameter, which may be given alone. */
 export const inputOf = (parameter: string, input: unknown): object =>
   typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { [parameter]: input };

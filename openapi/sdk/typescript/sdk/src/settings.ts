@@ -4,6 +4,8 @@ import { logHook } from './attempt-hook.js';
 import type { AttemptHook } from './attempt-hook.js';
 import type { Clock, CommonOptions, GatewayOptions } from './options.js';
 import type { Send } from './platform/platform.js';
+import { turnsOf } from './turns.js';
+import type { Turns } from './turns.js';
 import { AGENT, CONTRACT_VERSION } from './version.js';
 
 /** The limits of a call, checked. */
@@ -21,11 +23,17 @@ export interface Settings {
   readonly headers: Headers;
   readonly limits: Limits;
   readonly send: Send;
+  /** Sends what is answered with a stream, over connections that the limit doesn't count. */
+  readonly sendForStream: Send;
+  /** The turns of attempts, of which there are as many as connections. */
+  readonly turns: Turns;
   readonly hooks: readonly AttemptHook[];
   readonly clock: Clock;
 }
 
 const DEFAULTS: Limits = { timeoutMs: 30_000, connectTimeoutMs: 5_000, maxRetries: 2 };
+
+const MAX_CONNECTIONS = 100;
 
 /** What timers can hold: about 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -98,6 +106,13 @@ const apiKeyOf = (given: string | null | undefined): string | null => {
   return key;
 };
 
+/** @throws TypeError if it is no whole number from 1 */
+const checkMaxConnections = (count: number): void => {
+  if (!Number.isInteger(count) || count < 1) {
+    throw new TypeError(`maxConnections must be a whole number from 1, and is ${count}`);
+  }
+};
+
 /** A token of HTTP, and a version if there is one. */
 const APP_NAME = /^[\w!#$%&'*+.^`|~-]+(?:\/[\w!#$%&'*+.^`|~-]+)?$/;
 
@@ -145,7 +160,8 @@ const machineClock: Clock = {
  * @throws TypeError that says which one is wrong, and never shows the key
  */
 export const settingsOf = (options: GatewayOptions): Settings => {
-  const { fetch, clock = machineClock } = options;
+  const { fetch, clock = machineClock, maxConnections = MAX_CONNECTIONS } = options;
+  checkMaxConnections(maxConnections);
   const { baseUrl, origin } = baseUrlOf(options.baseUrl);
   const apiKey = apiKeyOf(options.apiKey);
   return {
@@ -154,7 +170,9 @@ export const settingsOf = (options: GatewayOptions): Settings => {
     apiKey,
     headers: headersOf(apiKey, options),
     limits: limitsOf(options),
-    send: fetch ?? platform.senderTo(baseUrl),
+    send: fetch ?? platform.senderTo(baseUrl, maxConnections),
+    sendForStream: fetch ?? platform.senderTo(baseUrl, null),
+    turns: turnsOf(origin, maxConnections),
     hooks: hooksOf(options.onAttempt),
     clock,
   };

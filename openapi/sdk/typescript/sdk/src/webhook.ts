@@ -2,8 +2,11 @@
 import type { Event } from './generated/types.js';
 import type { FetchReply } from './options.js';
 
-/** Why a message was refused: a header lacks, the time is wrong, no signature is right, or the body is no message. */
-export type WebhookFault = 'header' | 'timestamp' | 'signature' | 'body';
+/**
+ * Why a message was refused: a header lacks, its time can't be read, it was sent too long ago, or later than now, no signature is right,
+ * or the body is no message.
+ */
+export type WebhookFault = 'header' | 'timestamp' | 'old' | 'ahead' | 'signature' | 'body';
 
 /** A message that is not to be trusted, or that can't be read. Answer it with 400. It holds neither the secret nor a signature. */
 export class WebhookVerificationError extends Error {
@@ -38,11 +41,13 @@ export type WebhookHeaders = FetchReply['headers'] | Record<string, string | rea
 
 /** How a message is verified. */
 export interface WebhookOptions {
+  /** How long ago a message may have been sent, and how far ahead its time may be, in milliseconds from 0. Default: 300 000. */
+  toleranceMs?: number | undefined;
   /** The time, in milliseconds since 1970. For tests. Default: the machine's. */
   now?: number | undefined;
 }
 
-const TOLERANCE_S = 300;
+const TOLERANCE_MS = 300_000;
 const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})+|(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))$/;
 const SCHEME = 'v1,';
 
@@ -84,15 +89,15 @@ const valueIn = (headers: Map<string, string>, name: string): string => {
 };
 
 /** @throws WebhookVerificationError if a message was not sent just now */
-const checkTime = (timestamp: string, now: number): void => {
+const checkTime = (timestamp: string, now: number, toleranceMs: number): void => {
   if (!/^\d+$/.test(timestamp)) {
     throw new WebhookVerificationError('timestamp', 'webhook-timestamp is no number of seconds.');
   }
   const age = Math.floor(now / 1000) - Number(timestamp);
-  if (Math.abs(age) > TOLERANCE_S) {
-    const when = age > 0 ? 'old' : 'ahead of the clock';
-    throw new WebhookVerificationError('timestamp', `The message is more than ${TOLERANCE_S} s ${when}.`);
-  }
+  if (Math.abs(age) * 1000 <= toleranceMs) return;
+  const text = `The message is more than ${toleranceMs / 1000} s`;
+  if (age > 0) throw new WebhookVerificationError('old', `${text} old.`);
+  throw new WebhookVerificationError('ahead', `${text} ahead of the clock.`);
 };
 
 /** Whether two texts are equal, told in a time that depends on their length alone. */
@@ -184,7 +189,7 @@ const contentOf = (id: string, timestamp: string, body: Uint8Array): Uint8Array<
 
 /**
  * Verifies a message that came to the endpoint of a webhook, by the Standard Webhooks specification, and reads it. A message is
- * refused that is more than five minutes old, or that many ahead.
+ * refused that is more than five minutes old, or that many ahead, unless `toleranceMs` says otherwise.
  *
  * Messages come at least once: skip one whose `id` you have seen. Answer the `challenge` of one that has it.
  *
@@ -192,21 +197,22 @@ const contentOf = (id: string, timestamp: string, body: Uint8Array): Uint8Array<
  * @param headers the headers of the request
  * @param secret the secret of the webhook; a list of them while they are changed, or if the endpoint has several webhooks
  * @throws WebhookVerificationError if the message is not to be trusted, or can't be read
- * @throws TypeError if the secret has not the form, or the body is neither text nor bytes
+ * @throws TypeError if the secret has not the form, `toleranceMs` is no number from 0, or the body is neither text nor bytes
  */
 export const unwrapWebhook = async (
   body: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
   secret: string | readonly string[],
-  { now = Date.now() }: WebhookOptions = {},
+  { now = Date.now(), toleranceMs = TOLERANCE_MS }: WebhookOptions = {},
 ): Promise<WebhookMessage> => {
+  if (!(toleranceMs >= 0)) throw new TypeError(`toleranceMs must be a number from 0, and is ${toleranceMs}`);
   const keys = keysOf(secret);
   const bytes = encoded(body);
   const named = namedHeaders(headers);
   const id = valueIn(named, 'webhook-id');
   const timestamp = valueIn(named, 'webhook-timestamp');
   const signatures = valueIn(named, 'webhook-signature');
-  checkTime(timestamp, now);
+  checkTime(timestamp, now, toleranceMs);
   await checkSignature(signatures, contentOf(id, timestamp, bytes), keys);
   return readMessage(id, bytes);
 };

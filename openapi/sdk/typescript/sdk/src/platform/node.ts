@@ -9,10 +9,17 @@ const LIMITS = { headersTimeout: 0, bodyTimeout: 0 };
 
 const agents = new Map<string, Dispatcher>();
 
-const agentWith = (proxy: Proxy | undefined, connectTimeoutMs: number): Dispatcher => {
+/** What connections have in common that can be used for each other's requests. */
+interface Sharing {
+  readonly proxy: Proxy | undefined;
+  readonly connectTimeoutMs: number;
+  readonly maxConnections: number | null;
+}
+
+const agentWith = ({ proxy, connectTimeoutMs, maxConnections: connections }: Sharing): Dispatcher => {
   const connect = { timeout: connectTimeoutMs };
-  if (!proxy) return new Agent({ ...LIMITS, connect });
-  const pool = (origin: URL, options: object): Pool => new Pool(origin, { ...options, ...LIMITS });
+  if (!proxy) return new Agent({ ...LIMITS, connect, connections });
+  const pool = (origin: URL, options: object): Pool => new Pool(origin, { ...options, ...LIMITS, connections });
   return new ProxyAgent({
     uri: proxy.origin,
     ...(proxy.authorization && { token: proxy.authorization }),
@@ -25,10 +32,10 @@ const agentWith = (proxy: Proxy | undefined, connectTimeoutMs: number): Dispatch
   });
 };
 
-/** Connections are shared by all clients with the same proxy and the same limit on connecting. */
-const agentFor = (proxy: Proxy | undefined, connectTimeoutMs: number): Dispatcher => {
-  const name = JSON.stringify([proxy, connectTimeoutMs]);
-  const agent = agents.get(name) ?? agentWith(proxy, connectTimeoutMs);
+/** Connections are shared by all clients with the same proxy and the same limits. */
+const agentFor = (sharing: Sharing): Dispatcher => {
+  const name = JSON.stringify(sharing);
+  const agent = agents.get(name) ?? agentWith(sharing);
   agents.set(name, agent);
   return agent;
 };
@@ -54,9 +61,12 @@ export const platform: Platform = {
   runtime: `node ${process.versions.node}`,
   environment: (name) => process.env[name],
   log: (line) => void process.stderr.write(`${line}\n`),
-  senderTo: (baseUrl) => {
+  senderTo: (baseUrl, maxConnections) => {
     const proxy = proxyFor(baseUrl, process.env);
     return (url, request, connectTimeoutMs) =>
-      fetch(url, { ...request, dispatcher: dispatcherOfApp() ?? agentFor(proxy, connectTimeoutMs) });
+      fetch(url, {
+        ...request,
+        dispatcher: dispatcherOfApp() ?? agentFor({ proxy, connectTimeoutMs, maxConnections }),
+      });
   },
 };

@@ -11,6 +11,6 @@ export interface Platform {
   readonly environment: (name: string) => string | undefined;
   /** Writes a line of the log; undefined where there is none. */
   readonly log?: (line: string) => void;
-  /** What sends requests to a base URL. @throws TypeError if its proxy's address is wrong */
-  readonly senderTo: (baseUrl: string) => Send;
+  /** What sends requests to a base URL, over so many connections at most, or any number. @throws TypeError if its proxy's address is wrong */
+  readonly senderTo: (baseUrl: string, maxConnections: number | null) => Send;
 }

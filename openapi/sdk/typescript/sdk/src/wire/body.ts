@@ -14,7 +14,7 @@ export interface Body {
 }
 
 /** A reader of the body; undefined if a `fetch` of the caller's has no stream. */
-const readerOf = ({ body }: FetchReply): ReadableStreamDefaultReader<Uint8Array> | undefined =>
+export const readerOf = ({ body }: FetchReply): ReadableStreamDefaultReader<Uint8Array> | undefined =>
   body && typeof body === 'object' && 'getReader' in body
     ? (body as ReadableStream<Uint8Array>).getReader()
     : undefined;

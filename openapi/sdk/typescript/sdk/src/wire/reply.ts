@@ -57,7 +57,8 @@ const parse = (text: string): unknown => {
 export const mediaTypeOf = (headers: Headers): string | undefined =>
   headers.get('Content-Type')?.split(';')[0]?.trim().toLowerCase() || undefined;
 
-export const FOREIGN = ', which no content gateway answers';
+export const FOREIGN = ', which is no reply of {{service}}';
+export const NO_STREAM = ', which is no stream of events';
 export const TOO_LARGE = ' with a body of more than 64 MiB';
 const NO_ENVELOPE = " without the gateway's envelope";
 
@@ -96,6 +97,18 @@ export const readOutput = (
 
 const isIssue = (value: unknown): value is Issue =>
   isObject(value) && typeof value['path'] === 'string' && typeof value['message'] === 'string';
+
+/** The status in the body of a failure; 500 where it names none. */
+export const readStatus = (body: string): number => {
+  const status = memberOf(parse(body), 'error', 'json', 'data', 'httpStatus');
+  return Number.isInteger(status) ? (status as number) : 500;
+};
+
+/** The event in a message; undefined if there is none. */
+export const readEvent = (data: string): object | undefined => {
+  const event = memberOf(parse(data), 'json');
+  return isObject(event) ? event : undefined;
+};
 
 /** The address of a page that the service names by its own address or by a path. */
 const absolute = (docs: string | null, baseUrl: string): string | null =>
