@@ -33,7 +33,8 @@ export const goModuleOf = (module, version) => {
 
 /**
  * The settings, with `version`, that of the SDKs, `contract`, that of the document, and `rust.library`, by which programs know
- * the crate; from major version 2 on, `go.module` ends with it, as Go demands; the path of `licenseFile`, which is written from where the settings are, is absolute.
+ * the crate; from major version 2 on, `go.module` ends with it, as Go demands; the path of `licenseFile`, which is written from
+ * where the settings are, is absolute.
  */
 export const readSettings = () => {
   const file = process.env.SDK_SETTINGS || here('settings.json');

@@ -131,8 +131,8 @@ class Calls:
             return self._response(operation, _behind(parameters, cursor), options).data
 
         opening = options.opening(self._connection.defaults)
-        open = self._opener(stream, parameters, opening, silence)
-        return Feed(Means(stream.output, open, self._clock.sleep, fetch, poll_seconds))
+        opener = self._opener(stream, parameters, opening, silence)
+        return Feed(Means(stream.output, opener, self._clock.sleep, fetch, poll_seconds))
 
     def tail(self, stream: Operation[T], parameters: msgspec.Struct, options: Options, silence: float) -> Feed[T]:
         """What comes by a stream.
@@ -147,7 +147,7 @@ class Calls:
     ) -> Callable[[str | None], Stream]:
         _check_silence(silence)
 
-        def open(cursor: str | None) -> Stream:
+        def open_behind(cursor: str | None) -> Stream:
             complete = options.over(self._connection.defaults)
             sent = _behind(parameters, cursor, limit=UNSET)
             exchange = Exchange(self._connection, operation, sent, complete, is_stream=True)
@@ -160,7 +160,7 @@ class Calls:
             exchange.report(response, None)
             return response.data
 
-        return open
+        return open_behind
 
     def _open(self, exchange: Exchange[T], silence: float) -> Response[Stream]:
         headers, deadline = exchange.begin()
@@ -295,8 +295,8 @@ class AsyncCalls:
             return (await self._response(operation, _behind(parameters, cursor), options)).data
 
         opening = options.opening(self._connection.defaults)
-        open = self._opener(stream, parameters, opening, silence)
-        return AsyncFeed(Means(stream.output, open, self._clock.sleep, fetch, poll_seconds))
+        opener = self._opener(stream, parameters, opening, silence)
+        return AsyncFeed(Means(stream.output, opener, self._clock.sleep, fetch, poll_seconds))
 
     def tail(self, stream: Operation[T], parameters: msgspec.Struct, options: Options, silence: float) -> AsyncFeed[T]:
         """What comes by a stream.
@@ -311,7 +311,7 @@ class AsyncCalls:
     ) -> Callable[[str | None], Awaitable[AsyncStream]]:
         _check_silence(silence)
 
-        async def open(cursor: str | None) -> AsyncStream:
+        async def open_behind(cursor: str | None) -> AsyncStream:
             complete = options.over(self._connection.defaults)
             sent = _behind(parameters, cursor, limit=UNSET)
             exchange = Exchange(self._connection, operation, sent, complete, is_stream=True)
@@ -324,7 +324,7 @@ class AsyncCalls:
             exchange.report(response, None)
             return response.data
 
-        return open
+        return open_behind
 
     async def _open(self, exchange: Exchange[T], silence: float) -> Response[AsyncStream]:
         headers, deadline = exchange.begin()

@@ -146,7 +146,7 @@ class Exchange(Generic[T]):
         self._began = time.monotonic()
         return headers, Deadline(self.timeout, self._connect_timeout)
 
-    def report(self, outcome: Response[T] | errors.GatewayError, wait: float | None) -> None:
+    def report(self, outcome: Response[Any] | errors.GatewayError, wait: float | None) -> None:
         """Tells the hooks what became of an attempt, and how long the call waits until the next, if there is one."""
         if self._hooks:
             duration = time.monotonic() - self._began
