@@ -29,7 +29,7 @@ gateway.game.list(cursor="a")
 gateway.game.get_related("a", limit=3)
 gateway.user.search("a")
 gateway.webhook.create("https://example.com", types=["game.created"])
-gateway.game.get_related("a", 3)  # type: ignore[misc]
+gateway.game.get_related("a", 3)  # type: ignore[call-arg]
 
 pages: Iterator[GameListPage] = gateway.game.list_pages(search="a")
 records: Iterator[GameSummary] = gateway.game.list_all(max_records=3)
