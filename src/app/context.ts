@@ -87,7 +87,7 @@ export const openContext = async (
   const maintenance = new Maintenance(db.background, log, config.isReadOnly);
   const tags = new TagDictionary(db);
   const search = new SearchIndex(db);
-  const writes = new Writes(db, now, config.quotas !== undefined);
+  const writes = new Writes(db, now);
   const content: Pick<GameContext, 'db' | 'now' | 'tags' | 'writes' | 'publisher' | 'toggles' | 'quotaOf'> = {
     db,
     now,

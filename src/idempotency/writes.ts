@@ -94,15 +94,12 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
 export class Writes {
   readonly #db: Database;
   readonly #now: () => Date;
-  /** Whether stored answers of changes count against the daily quota of a key. */
-  readonly #isBounded: boolean;
   /** The idempotent calls under way in this process. */
   readonly #running = new Set<string>();
 
-  constructor(db: Database, now: () => Date, isBounded: boolean) {
+  constructor(db: Database, now: () => Date) {
     this.#db = db;
     this.#now = now;
-    this.#isBounded = isBounded;
   }
 
   /**
@@ -130,8 +127,8 @@ export class Writes {
           if (objection) throw objection;
           const output = await work(tx);
           const answer = idempotent.encode(output);
-          const isKept =
-            !look || !this.#isBounded || (await mayKeepAnswer(tx, quotaFor(idempotent, now), sizeOf(answer)));
+          // Whatever the rates: it bounds what is stored.
+          const isKept = !look || (await mayKeepAnswer(tx, quotaFor(idempotent, now), sizeOf(answer)));
           await save(tx, [{ call: idempotent, answer: isKept ? answer : NOT_KEPT }], memory, now);
           return output;
         },
