@@ -130,7 +130,7 @@ const listMembers = {
     .optional()
     .describe(
       'Words that must all occur, each anywhere in the title, in a tag or, for games, in the original name or author. ' +
-        'Width, letter case and kana form do not matter. Blank means no filter',
+        'Width, letter case, kana form and invisible characters do not matter. Blank means no filter',
     ),
   tagSlugs: z
     .array(text(1, lengths.tagSlug))

@@ -164,7 +164,8 @@ export const user = router('user', {
 
   search: procedure({
     summary: 'Search users',
-    description: 'Finds users by any part of their nickname. Width, letter case and kana form do not matter.',
+    description:
+      'Finds users by any part of their nickname. Width, letter case, kana form and invisible characters do not matter.',
     access: 'user:read',
     effect: 'read',
     input: z.strictObject({

@@ -10,6 +10,7 @@ import { Maintenance1764300000009 } from './0009-maintenance.ts';
 import { Instances1764400000010 } from './0010-instances.ts';
 import { Events1764500000011 } from './0011-events.ts';
 import { Webhooks1764600000012 } from './0012-webhooks.ts';
+import { Names1764700000013 } from './0013-names.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   Instances1764400000010,
   Events1764500000011,
   Webhooks1764600000012,
+  Names1764700000013,
 ];

@@ -29,6 +29,7 @@ import type { Routers } from '../rpc/procedures.ts';
 import type { Config } from '../config/config.ts';
 import { DatabaseFigures } from './database-figures.ts';
 import { InstanceRegistry, sweepInstances } from './instances/registry.ts';
+import { Renewal } from './renewal.ts';
 import { Sweeper } from './sweeper.ts';
 import { schema, searchKinds } from './schema.ts';
 import { Indexer } from '../search/indexing/indexer.ts';
@@ -58,6 +59,7 @@ export interface Context extends RpcContext {
   /** Background work. `stopping` is aborted when the service has been told to stop. */
   lifecycle: {
     indexer: Indexer;
+    renewal: Renewal;
     sweeper: Sweeper;
     registry: InstanceRegistry;
     relay: EventRelay;
@@ -138,6 +140,7 @@ export const openContext = async (
     tails,
     lifecycle: {
       indexer: new Indexer(db.background, searchKinds, log, undefined, maintenance),
+      renewal: new Renewal(db, log, maintenance),
       sweeper: new Sweeper(
         [
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },
@@ -173,8 +176,9 @@ export const openContext = async (
 
 /** Starts the work in the background: one process of an instance does it. The tables are up to date by now. */
 export const startBackgroundWork = async ({ db, config, now, log, lifecycle }: Context): Promise<void> => {
-  const { indexer, sweeper, registry, relay, sender } = lifecycle;
+  const { indexer, renewal, sweeper, registry, relay, sender } = lifecycle;
   indexer.start();
+  renewal.start();
   sweeper.start();
   registry.start();
   relay.start();
@@ -207,11 +211,11 @@ export const closeContext = async (
   { db, auth, protection, routers, tails, lifecycle }: Context,
   deadline = new Deadline(CLOSE_MS),
 ): Promise<void> => {
-  const { indexer, sweeper, registry, relay, sender } = lifecycle;
+  const { indexer, renewal, sweeper, registry, relay, sender } = lifecycle;
   await Promise.all([
     // Work that does not end by then ends with its connection.
     deadline
-      .race(Promise.all([indexer.close(), sweeper.close(), relay.close(), sender.close()]))
+      .race(Promise.all([indexer.close(), renewal.close(), sweeper.close(), relay.close(), sender.close()]))
       .catch(() => undefined),
     registry.close(deadline),
     deadline.race(tails.close()).catch(() => undefined),

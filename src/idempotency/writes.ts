@@ -127,7 +127,7 @@ export class Writes {
           if (objection) throw objection;
           const output = await work(tx);
           const answer = idempotent.encode(output);
-          // Whatever the rates: it bounds what is stored.
+          // Also where rates are off: it bounds what is stored.
           const isKept = !look || (await mayKeepAnswer(tx, quotaFor(idempotent, now), sizeOf(answer)));
           await save(tx, [{ call: idempotent, answer: isKept ? answer : NOT_KEPT }], memory, now);
           return output;

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { normalise, searchTerms, searchText } from '../../src/search/text.ts';
+import { foldCase, normalise, searchTerms, searchText } from '../../src/search/text.ts';
 import { anyCharacter, assertProperty } from '../harness/documents/property.ts';
 
 describe('text', () => {
@@ -20,18 +20,58 @@ describe('text', () => {
     ['スーパー', 'すーぱー'],
     ['伝説', '伝説'],
     ['e\u0301', 'é'],
-    ['ΟΔΥΣΣΕΥΣ', 'οδυσσευς'],
+    ['ΟΔΥΣΣΕΥΣ', 'οδυσσευσ'],
+    ['Οδυσσεύς', 'οδυσσεύσ'],
+    ['STRAẞE Straße', 'strasse strasse'],
+    ['DİYAR ışık', 'di̇yar ışık'],
+    ['Eﬃcient ŉ', 'efficient ʼn'],
+    ['ᾼδης', 'αιδησ'],
+    ['王〜女～~', '王~女~~'],
+    ['☺\uFE0F葛\u{E0100}', '☺葛'],
+    ['so\u00ADft\u200B\u2060', 'soft'],
+    ['か\u034F\u3099', 'が'],
+    ['ᄀ\u3164', 'ᄀ'],
     ['①', '1'],
   ])('%j is searched as %j', (text, normalised) => {
     expect(normalise(text)).toBe(normalised);
   });
 
-  test('normalising twice changes nothing more', () => {
-    for (let point = 0; point <= 0x10_ff_ff; point += 1) {
-      if (point >= 0xd8_00 && point <= 0xdf_ff) continue;
-      const once = normalise(String.fromCodePoint(point));
-      if (normalise(once) !== once) throw new Error(`U+${point.toString(16)} needs more than one round`);
+  const everyCharacter = Array.from({ length: 0x11_0000 }, (_, point) => String.fromCodePoint(point)).filter((one) =>
+    /[^\p{Cn}\p{Co}\p{Cs}]|\p{Default_Ignorable_Code_Point}/u.test(one),
+  );
+  const nameOf = (character: string): string => `U+${character.codePointAt(0)!.toString(16)}`;
+  /** As versions before full case folding stored texts. */
+  const normalisedBefore = (text: string): string =>
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .normalize('NFKC')
+      .replaceAll(/[\u30A1-\u30F6\u30FD\u30FE]/g, (kana) => String.fromCharCode(kana.charCodeAt(0) - 0x60));
+
+  test('normalising twice changes nothing more, and what earlier versions stored becomes the same', () => {
+    for (const character of everyCharacter) {
+      const once = normalise(character);
+      if (normalise(once) !== once) throw new Error(`${nameOf(character)} needs more than one round`);
+      if (normalise(normalisedBefore(character)) !== once) throw new Error(`${nameOf(character)} was stored otherwise`);
     }
+  });
+
+  test('cases of a letter fold alike, and to nothing that Unicode holds for another letter', () => {
+    for (const character of everyCharacter) {
+      const cases = [character.toLowerCase(), character.toUpperCase(), character.toUpperCase().toLowerCase()];
+      if (character === 'ı' || cases.every((one) => one === character)) continue;
+      const folded = foldCase(character);
+      for (const other of cases) {
+        if (foldCase(other) !== folded) throw new Error(`${nameOf(character)} folds otherwise than ${other}`);
+      }
+      const composed = character.normalize('NFKC');
+      // Regular expressions fold by one character; what folds to more is in the table above.
+      if (folded === composed || Array.from(folded).length > 1 || composed !== character) continue;
+      if (!new RegExp(`^\\u{${folded.codePointAt(0)!.toString(16)}}$`, 'iu').test(character)) {
+        throw new Error(`${nameOf(character)} folds to ${nameOf(folded)}`);
+      }
+    }
+    expect(['ı', 'I', 'i', 'İ'].map(foldCase)).toEqual(['ı', 'i', 'i', 'i̇']);
   });
 
   test('terms are what whitespace separates, each once', () => {
@@ -55,12 +95,22 @@ describe('text', () => {
 
   describe('any text', () => {
     // Marks, letters with two cases and kana are where rounds differ, if they do.
-    const unit = fc.oneof(anyCharacter, fc.constantFrom(...'İΣςẞﬁǅK\u0307\u0323\u0301\u0345ヴﾊ\u3099\uFF9E\u3000 \n¨'));
+    const unit = fc.oneof(
+      anyCharacter,
+      fc.constantFrom(...'İıΣςẞﬁǅK\u0307\u0323\u0301\u0345\u034F\u00AD\uFE0Fヴﾊ\u3099\uFF9E\u3000 \n¨〜'),
+    );
     const texts = fc.string({ unit, maxLength: 30 });
 
     test('is normalised in one round', () => {
       assertProperty(
         fc.property(texts, (text) => normalise(normalise(text)) === normalise(text)),
+        2000,
+      );
+    });
+
+    test('becomes the same if an earlier version stored it', () => {
+      assertProperty(
+        fc.property(texts, (text) => normalise(normalisedBefore(text)) === normalise(text)),
         2000,
       );
     });

@@ -7,7 +7,7 @@ import { countDocuments } from '../../search/indexing/rebuild.ts';
 import { checkCounters } from './counters.ts';
 import { type ReconcileFinding, ReconcileFindings } from './finding.ts';
 import { checkHidden } from './hidden.ts';
-import { checkMergedTags } from './merged-tags.ts';
+import { checkMergedTags, checkTagSlugs } from './merged-tags.ts';
 import { checkTable, ownerTables, recordTables, sampleTable } from './rows.ts';
 import { checkSearch } from './search.ts';
 
@@ -49,6 +49,7 @@ export const reconcile = async (
   };
   findings.note(await checkHidden(db, fix));
   await check(recordTables(db.dialect));
+  findings.note(await checkTagSlugs(db, [gameKind, imageKind], fix));
   findings.note(await checkMergedTags(db, [gameKind, imageKind], fix));
   await check([...ownerTables]);
   findings.note(await checkCounters(db, fix));

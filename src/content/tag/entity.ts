@@ -12,7 +12,10 @@ export interface TagRow {
   mergedInto: number | null;
 }
 
-/** The slug of a tag never changes, so processes may remember it; the name may get another spelling. */
+/**
+ * The slug of a tag that records have never changes, so processes may remember it; the name may get another spelling. An
+ * upgrade that makes other slugs makes other tags: see `tag-slugs.ts`.
+ */
 export const tagEntity = (engine: Engine): EntitySchema<TagRow> => {
   const { serial, text, count } = columnTypes(engine);
   return new EntitySchema<TagRow>({

@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { lengths } from '../../../contract/index.ts';
+import { foldCase, visible } from '../../search/text.ts';
 
-const SEPARATORS = /[^\p{L}\p{M}\p{N}]+/gu;
+/** Marks without a letter or number to stand on, such as those of emoji, and marks around a character. */
+const LONE_MARKS = /(?<![\p{L}\p{M}\p{N}])\p{M}+|\p{Me}+/gu;
+/** A word, with the signs that make C++ and C# other names than C, or what separates words. */
+const PARTS = /([\p{L}\p{M}\p{N}]+[+#]*)|[^\p{L}\p{M}\p{N}]+/gu;
 
 const REMEMBERED_NAMES = 10_000;
 const known = new LRUCache<string, string>({ max: REMEMBERED_NAMES });
 
 /**
- * The slug of a tag name: NFKC, trimmed, lower case, each run of what is neither letter, mark nor number as `-`. A name
- * that leaves nothing (only emoji) or too much is known by `t-` and 8 hex digits of its SHA-256.
+ * The slug of a tag name: NFKC without invisible characters and lone marks, trimmed, case folded, each run of characters
+ * that are neither letter, mark nor number as `-`, save `+` and `#` right after a word. A name that leaves nothing (only
+ * emoji) or too much is known by `t-` and 8 hex digits of the SHA-256 of the trimmed name.
  */
 export const slugOf = (name: string): string => {
   const remembered = known.get(name);
@@ -20,9 +25,15 @@ export const slugOf = (name: string): string => {
 };
 
 const makeSlug = (name: string): string => {
-  // Once more, since a lower case can be a letter and a mark, which has its order among others.
-  const normalised = name.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
-  const slug = normalised.replaceAll(SEPARATORS, '-').replaceAll(/^-|-$/g, '');
+  const seen = visible(name);
+  const trimmed = seen.replaceAll(LONE_MARKS, '').normalize('NFKC').trim();
+  const slug = foldCase(trimmed)
+    .replaceAll(PARTS, (_, word?: string) => word ?? '-')
+    .replaceAll(/^-|-$/g, '');
   if (slug !== '' && Array.from(slug).length <= lengths.tagSlug) return slug;
-  return `t-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
+  // A name of marks alone is known by them.
+  return `t-${createHash('sha256')
+    .update(trimmed || seen.trim())
+    .digest('hex')
+    .slice(0, 8)}`;
 };

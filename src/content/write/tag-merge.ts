@@ -165,6 +165,39 @@ export const mergeTags = async (
   return { from: tags[0], into: tags[1], moved };
 };
 
+/** Records that have a tag though it was merged into another one. */
+interface LeftBehind {
+  tags: readonly [from: Tag, into: Tag];
+  records: number;
+}
+
+/** The merged tags that records have all the same, which they get from versions that know of no merging, for example. */
+export const findLeftBehind = async (db: Database, kinds: readonly ContentKind[]): Promise<LeftBehind[]> => {
+  const merged = await db.read<Tag & { into_id: number; into_name: string; into_slug: string }>(
+    `SELECT t.id, t.name, t.slug, m.id AS into_id, m.name AS into_name, m.slug AS into_slug
+    FROM tags t JOIN tags m ON m.id = t.merged_into ORDER BY t.id`,
+  );
+  const found: LeftBehind[] = [];
+  for (const { id, name, slug, into_id: intoId, into_name: intoName, into_slug: intoSlug } of merged) {
+    const into = { id: intoId, name: intoName, slug: intoSlug };
+    // Shards hold the links apart from the tags.
+    let records = 0;
+    for (const { tagTable } of kinds) {
+      const [row] = await db.read<{ n: number }>(`SELECT COUNT(*) AS n FROM ${tagTable} WHERE tag_id = ?`, [id]);
+      records += row?.n ?? 0;
+    }
+    if (records > 0) found.push({ tags: [{ id, name, slug }, into], records });
+  }
+  return found;
+};
+
+/** Gives the records of merged tags the tags that took their places. Returns what it found. */
+export const moveLeftBehind = async (db: Database, kinds: readonly ContentKind[]): Promise<LeftBehind[]> => {
+  const found = await findLeftBehind(db, kinds);
+  for (const { tags } of found) for (const kind of kinds) await moveRecords(db, kind, tags);
+  return found;
+};
+
 /** How many records have both or the first of two tags: what `mergeTags` would change. @throws MergeError */
 export const countToMerge = async (
   db: Database,

@@ -6,6 +6,7 @@ import type { SearchKind } from '../document.ts';
 import { enqueueDocuments } from '../write-buffer.ts';
 import { normalise } from '../text.ts';
 import { Fingerprints, fingerprintOf } from './fingerprints.ts';
+import { Indexer } from './indexer.ts';
 import { documentOf, readRecords, type IndexedColumns, selectRecords } from './rebuild.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
 
@@ -90,4 +91,34 @@ export const indexAgain = async (tx: Transaction, kind: SearchKind, ids: readonl
     due.map((row) => documentOf(kind, row)),
     true,
   );
+};
+
+/** Few at once, since calls that change these records wait for the locks. */
+const RENEWED_AT_ONCE = 100;
+
+/**
+ * Stores and indexes the search texts of a kind as this version normalises them, where an earlier one did otherwise. Safe
+ * beside a running service. @throws the reason of the signal, between two transactions
+ */
+export const renormalise = async (
+  db: WorkloadPool,
+  kind: SearchKind,
+  indexed: readonly SearchKind[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const indexer = new Indexer(db, indexed);
+  for (let after: Bytes = Buffer.alloc(0); ;) {
+    const rows = await readRecords(db, kind, after);
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.id;
+    const outdated = rows.filter(({ search_text: text }) => normalise(text) !== text).map(({ id }) => id);
+    for (let start = 0; start < outdated.length; start += RENEWED_AT_ONCE) {
+      signal.throwIfAborted();
+      const ids = outdated.slice(start, start + RENEWED_AT_ONCE);
+      await db.transaction((tx) => indexAgain(tx, kind, ids));
+      // A long tail would keep searches from using the index.
+      await indexer.work();
+    }
+  }
 };

@@ -1,0 +1,24 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { PartsRunner } from './online.ts';
+
+const DUE = 'renewal:names';
+
+/**
+ * Has the service bring slugs of tags and search texts into a form that folds case in full and leaves out what is not to be
+ * seen: it does so in the background when it starts. A database without users has none.
+ */
+export class Names1764700000013 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await (runner as PartsRunner).parts(async () => {
+      const isThere = await runner.hasTable('users');
+      const users = isThere ? ((await runner.query('SELECT id FROM users LIMIT 1')) as unknown[]) : [];
+      const statements = users.length === 0 ? [] : [`INSERT INTO counters (name, n) VALUES ('${DUE}', 1)`];
+      return { statements, end: undefined };
+    });
+  }
+
+  /** The names stay as they are: the version before reads them, too. */
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`DELETE FROM counters WHERE name = '${DUE}'`);
+  }
+}

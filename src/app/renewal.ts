@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { systemActor } from '../audit/log.ts';
+import { moveLeftBehind } from '../content/write/tag-merge.ts';
+import { SETTLE_MS } from '../content/write/tag-names.ts';
+import { findOutdatedSlugs, renewSlugs } from '../content/write/tag-slugs.ts';
+import type { WritePause } from '../db/batching/write-buffer.ts';
+import type { Database } from '../db/database.ts';
+import { gameKind } from '../game/kind.ts';
+import { imageKind } from '../image/kind.ts';
+import { renormalise } from '../search/indexing/check.ts';
+import { searchKinds } from './schema.ts';
+
+const RETRY_MS = 10_000;
+/** The counter that a migration leaves while texts are stored as an earlier version normalised them. */
+const DUE = 'renewal:names';
+const kinds = [gameKind, imageKind] as const;
+
+/**
+ * Brings slugs of tags and search texts that an earlier version stored into the form of this one, in the background and
+ * once, when a migration has asked for it. Any number of processes may do so at once; one that is interrupted does it again
+ * at its next start.
+ */
+export class Renewal {
+  readonly #db: Database;
+  readonly #log: Logger | undefined;
+  readonly #pause: WritePause | undefined;
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(db: Database, log?: Logger, pause?: WritePause) {
+    this.#db = db;
+    this.#log = log;
+    this.#pause = pause;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Stops after the current transaction. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        if (!(await this.#pause?.isOn())) {
+          if (await this.work()) this.#log?.info('renewed the slugs of tags and the search texts');
+          return;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#log?.warn({ err: error }, 'slugs of tags and search texts could not be renewed yet');
+      }
+      await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** Does what is due. Returns whether anything was; throws when it is closed. */
+  async work(settle: () => Promise<unknown> = this.#settle): Promise<boolean> {
+    const db = this.#db;
+    const [due] = await db.read('SELECT n FROM counters WHERE name = ?', [DUE]);
+    if (!due) return false;
+    const tags = await findOutdatedSlugs(db);
+    for (const tag of tags) {
+      this.#stop.signal.throwIfAborted();
+      await renewSlugs(db, kinds, [tag], systemActor());
+    }
+    await moveLeftBehind(db, kinds);
+    if (tags.length > 0) {
+      // Calls in flight may still store the old tag.
+      await settle();
+      await moveLeftBehind(db, kinds);
+    }
+    for (const kind of searchKinds) await renormalise(db.background, kind, searchKinds, this.#stop.signal);
+    await db.transaction((tx) => tx.execute('DELETE FROM counters WHERE name = ?', [DUE]));
+    return true;
+  }
+
+  readonly #settle = (): Promise<unknown> => sleep(SETTLE_MS, undefined, { signal: this.#stop.signal, ref: false });
+}

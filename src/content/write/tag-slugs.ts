@@ -1,0 +1,86 @@
+import { type Actor, record } from '../../audit/log.ts';
+import type { Transaction } from '../../db/connection.ts';
+import type { Database } from '../../db/database.ts';
+import { recordEvents } from '../../outbox/record.ts';
+import type { ContentKind } from '../kind.ts';
+import { findTags, makeMissingTags, type Tag } from '../tag/service.ts';
+import { slugOf } from '../tag/slug.ts';
+
+const READ_AT_ONCE = 1000;
+
+interface TagRow extends Tag {
+  merged_into: number | null;
+}
+
+/** No name has a slug that begins with a hyphen. */
+const vacate = (tx: Transaction, { id }: Tag): Promise<unknown> =>
+  tx.execute('UPDATE tags SET slug = ? WHERE id = ?', [`-${id}`, id]);
+
+const isOutdated = ({ name, slug }: Tag): boolean => slugOf(name) !== slug;
+
+/** The tags whose slug is not that of their name, oldest first: earlier versions made other slugs. */
+export const findOutdatedSlugs = async (db: Database): Promise<Tag[]> => {
+  const found: Tag[] = [];
+  for (let after = 0; ;) {
+    const rows = await db.read<Tag>(
+      `SELECT id, name, slug FROM tags WHERE id > ? AND merged_into IS NULL ORDER BY id LIMIT ${READ_AT_ONCE}`,
+      [after],
+    );
+    found.push(...rows.filter(isOutdated));
+    const last = rows.at(-1);
+    if (!last) return found;
+    after = last.id;
+  }
+};
+
+/** Frees a slug that another tag is to have, from a tag that is outdated itself or was merged into that one. */
+const freeSlug = async (tx: Transaction, holder: TagRow | undefined, { id }: Tag): Promise<void> => {
+  if (!holder) return;
+  const { merged_into: into } = holder;
+  if (into === id || (into === null && isOutdated(holder))) await vacate(tx, holder);
+};
+
+const renew = async (tx: Transaction, kind: ContentKind, { id }: Tag, slug: string, by: Actor): Promise<void> => {
+  const rows = await tx.read<TagRow>(
+    `SELECT id, name, slug, merged_into FROM tags WHERE id = ? OR slug = ? ORDER BY id ${tx.dialect.forUpdate}`,
+    [id, slug],
+  );
+  const tag = rows.find((row) => row.id === id);
+  if (!tag || tag.merged_into !== null || slugOf(tag.name) !== slug || tag.slug === slug) return;
+  // To MySQL and MariaDB, texts that differ in spaces at their end are equal.
+  await freeSlug(
+    tx,
+    rows.find((row) => row.slug === slug),
+    tag,
+  );
+  const found = await findTags(tx, [slug]);
+  await makeMissingTags(tx, kind, new Map([[slug, tag.name]]), new Map(), found);
+  const into = found.get(slug)!;
+  await tx.execute('UPDATE tags SET merged_into = ? WHERE id = ? OR merged_into = ?', [into.id, id, id]);
+  await record(tx, by, {
+    action: 'tags merge',
+    subject: `tag ${tag.slug}`,
+    before: { name: tag.name, slug: tag.slug },
+    after: { mergedInto: { name: into.name, slug: into.slug } },
+  });
+  if (slugOf(tag.slug) === tag.slug) {
+    // Another name has the slug: `c`, which C++ had, is that of C.
+    await vacate(tx, tag);
+    return;
+  }
+  await recordEvents(tx, [{ type: 'tag.merged', record: { slug: tag.slug } }], by.now);
+};
+
+/**
+ * Has the tag with the slug of its name stand in for each of these tags, made where it is missing, so that filters by the
+ * old slug find its records still. An old slug that another name has is freed for that one. The records have to be moved
+ * afterwards: see `moveLeftBehind`. Safe beside a running service, and to be run again.
+ */
+export const renewSlugs = async (
+  db: Database,
+  [kind]: readonly [ContentKind, ...ContentKind[]],
+  tags: readonly Tag[],
+  by: Actor,
+): Promise<void> => {
+  for (const tag of tags) await db.transaction((tx) => renew(tx, kind, tag, slugOf(tag.name), by));
+};
