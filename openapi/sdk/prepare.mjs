@@ -98,7 +98,8 @@ const withOptionalLimits = (schemas) =>
         }),
       };
       const { required, ...others } = schema;
-      const left = required.filter((member) => member !== 'limit');
+      // Documents from before there were cursors alone require a page.
+      const left = required.filter((member) => member !== 'limit' && !(member === 'page' && isList(schema)));
       return [name, { ...others, properties, ...(left.length > 0 && { required: left }), ...LIMITED }];
     }),
   );

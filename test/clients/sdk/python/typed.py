@@ -28,7 +28,6 @@ gateway.game.list()
 gateway.game.list(cursor="a")
 gateway.game.get_related("a", limit=3)
 gateway.user.search("a")
-gateway.webhook.create("https://example.com", types=["game.created"])
 gateway.game.get_related("a", 3)  # type: ignore[call-arg]
 
 pages: Iterator[GameListPage] = gateway.game.list_pages(search="a")

@@ -108,6 +108,11 @@ def method_of(gateway: Any, vector: Vector, with_response: bool = False, suffix:
     return getattr(procedures.with_response if with_response else procedures, snake(name) + suffix)  # type: ignore[no-any-return]
 
 
+def events_of(gateway: Any, form: str) -> Callable[..., Any]:
+    """The method that follows events, which the SDK of an older document has not."""
+    return getattr(gateway.event, form)  # type: ignore[no-any-return]
+
+
 def arguments_of(vector: Vector, options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     call = vector["call"]
     if call.get("form") == "generic":
@@ -198,7 +203,7 @@ def play(vector: Vector, index: int) -> Report:
             yield from (record.id for record in method_of(gateway, vector, suffix="_all")(**arguments))
             return
         if form in ("tail", "follow"):
-            with closing(getattr(gateway.event, form)(**arguments)) as feed:
+            with closing(events_of(gateway, form)(**arguments)) as feed:
                 yield from (event.id for event in feed)
             return
         if form == "page-iterator":
@@ -263,7 +268,7 @@ async def play_in_task(vector: Vector, index: int) -> Report:
                 yield record.id
             return
         if form in ("tail", "follow"):
-            async for event in getattr(gateway.event, form)(**arguments):
+            async for event in events_of(gateway, form)(**arguments):
                 yield event.id
             return
         if form == "page-iterator":

@@ -36,7 +36,6 @@ export const alone = [
   gateway.user.updateAvatar(null),
   gateway.game.getRelated('a'),
   gateway.user.search('a'),
-  gateway.webhook.create('https://example.com'),
 ];
 
 // @ts-expect-error -- but only where there is one.

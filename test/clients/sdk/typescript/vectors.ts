@@ -5,8 +5,6 @@ import { ContentGateway, GatewayError } from 'content-gateway';
 import type {
   Attempt,
   CurrentUser,
-  EventListInput,
-  FollowOptions,
   Game,
   GameGetByIdInput,
   GameGetRelatedInput,
@@ -21,7 +19,8 @@ import type {
   WriteOptions,
 } from 'content-gateway';
 
-interface VectorOptions extends WriteOptions, ListAllOptions, FollowOptions {
+interface VectorOptions extends WriteOptions, ListAllOptions {
+  silenceMs?: number;
   appName?: string;
   maxConnections?: number;
 }
@@ -87,6 +86,12 @@ const answerTo = ({ call }: Vector, gateway: ContentGateway, options: WriteOptio
   return method(gateway, scalar ? Object.values(input)[0] : input, options);
 };
 
+type Follow = (input: object, options: object) => AsyncIterable<{ id: string }>;
+
+/** The methods that follow events, which the SDK of an older document has not. */
+const eventsOf = (gateway: ContentGateway): { tail: Follow; follow: Follow } =>
+  (gateway as unknown as { event: { tail: Follow; follow: Follow } }).event;
+
 const walks = {
   pages: async function* (gateway: ContentGateway, input: object, options: WriteOptions): AsyncGenerator<string> {
     let page = await gateway.game.list(input as GameListInput, options);
@@ -99,11 +104,11 @@ const walks = {
   'page-iterator': async function* (gateway: ContentGateway, input: object, options: WriteOptions) {
     for await (const { items } of gateway.game.listPages(input, options)) for (const { id } of items) yield id;
   },
-  tail: async function* (gateway: ContentGateway, input: EventListInput, options: FollowOptions) {
-    for await (const { id } of gateway.event.tail(input, options)) yield id;
+  tail: async function* (gateway: ContentGateway, input: object, options: object) {
+    for await (const { id } of eventsOf(gateway).tail(input, options)) yield id;
   },
-  follow: async function* (gateway: ContentGateway, input: EventListInput, options: FollowOptions) {
-    for await (const { id } of gateway.event.follow(input, options)) yield id;
+  follow: async function* (gateway: ContentGateway, input: object, options: object) {
+    for await (const { id } of eventsOf(gateway).follow(input, options)) yield id;
   },
   all: async function* (gateway: ContentGateway, input: object, options: ListAllOptions) {
     for await (const { id } of gateway.game.listAll(input, options)) yield id;
