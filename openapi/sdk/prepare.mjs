@@ -107,14 +107,16 @@ const withOptionalLimits = (schemas) =>
 /** Without the samples, which show the SDKs themselves, and without what the caller's own endpoints get. */
 const withoutExtras = ({ 'x-codeSamples': _samples, callbacks: _callbacks, ...operation }) => operation;
 
+/** Whether it is a call that is answered with JSON. A stream of events is the runtimes' business. */
+const answersOnce = (post) => post?.responses[200].content['application/json'] !== undefined;
+
 /** A document as the generators get it. The messages of webhooks are left to what unwraps them. */
 const prepare = ({ paths, components, webhooks: _webhooks, ...document }) => ({
   ...document,
   paths: Object.fromEntries(
-    Object.entries(paths).map(([path, { post }]) => [
-      path,
-      { post: withoutExtras(withNames(post, components.schemas)) },
-    ]),
+    Object.entries(paths)
+      .filter(([, { post }]) => answersOnce(post))
+      .map(([path, { post }]) => [path, { post: withoutExtras(withNames(post, components.schemas)) }]),
   ),
   components: {
     ...components,
