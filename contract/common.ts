@@ -1,12 +1,36 @@
 import { z } from 'zod';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
-import { form, label, NOT_IN_LINK, prose, text } from './text.ts';
+import { label, NOT_IN_LINK, prose, text } from './text.ts';
 import { kindOf } from './zod-messages.ts';
 
-// A host is a name or an IPv4 address; user info is refused, since a link with a password in it is a trap.
-const hostLabel = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
+// A host is a name in any script, an IPv4 address, or an IPv6 address in brackets; user info is refused, since a link with a
+// password in it is a trap. Blocks of the scripts, without blanks, invisible characters and signs that browsers read as `/`,
+// `:` or `@`; the dots of East Asia separate labels, too. All beyond U+FFFF are letters or emoji as far as hosts go.
+const SCRIPTS =
+  '\u00b7\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0300-\u034e\u0350-\u0373\u0376\u0377\u037b-\u037d\u037f\u0386\u0388-\u05f2' +
+  '\u0610-\u061a\u0620-\u06ff\u0710-\u115e\u1161-\u167f\u1681-\u17b3\u17b6-\u180a\u1810-\u1fbc\u1fc2-\u1fcc\u1fd0-\u1fdb' +
+  '\u1fe0-\u1fec\u1ff2-\u1ffc\u2600-\u27bf\u2c00-\u2dff\u3005-\u3007\u3021-\u3035\u3041-\u3096\u3099\u309a\u309d-\u3163' +
+  '\u3165-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\ud7fb\uf900-\ufad9\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f';
+const hostEnd = `([A-Za-z0-9_${SCRIPTS}]|[^\\x00-\ufffd])`;
+const hostMiddle = `([A-Za-z0-9_${SCRIPTS}-]|[^\\x00-\ufffd])`;
+const hostLabel = `${hostEnd}(${hostMiddle}*${hostEnd})?`;
+const DOT = '[.\u3002\uff0e\uff61]';
+const group = '[0-9A-Fa-f]{1,4}';
+const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const ipv4 = `${byte}(\\.${byte}){3}`;
+/** The forms of an IPv6 address, by where `::` stands. */
+const ipv6 = [
+  `(${group}:){7}${group}`,
+  `(${group}:){1,7}:`,
+  ...[1, 2, 3, 4, 5, 6].map((after) => `(${group}:){1,${7 - after}}(:${group}){1,${after}}`),
+  `:((:${group}){1,7}|:)`,
+  `::([Ff]{4}:)?${ipv4}`,
+].join('|');
+const host = `(\\[(${ipv6})\\]|${hostLabel}(${DOT}${hostLabel})*${DOT}?)`;
+const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5]?[0-9]{1,4})';
 const linkCharacter = `[^${NOT_IN_LINK}]`;
-const httpUrl = `[Hh][Tt][Tt][Pp][Ss]?://${hostLabel}(\\.${hostLabel})*\\.?(:[0-9]{1,5})?([/?#]${linkCharacter}*)?`;
+const scheme = '[Hh][Tt][Tt][Pp][Ss]?://';
+const httpUrl = `${scheme}${host}(:${port})?([/?#]${linkCharacter}*)?`;
 
 // `%` and the two digits of anything but a control character, a dot, a slash or a backslash: a program that decodes a path
 // before it looks for `..` must find none.
@@ -18,34 +42,48 @@ const path = `(/|(/${segment})+/?)([?#]${linkCharacter}*)?`;
 
 const LINK_RULE = 'without spaces, quotation marks, "<", ">" and "\\"';
 
+const BEGINS_WITH_HTTP = new RegExp(`^${scheme}`);
+const HOST = new RegExp(`^${scheme}${host}(:[0-9]+)?([/?#]|$)`, 'u');
+const PORT = new RegExp(`^${scheme}[^/?#]*:${port}([/?#]|$)`);
+
+/** The fault of a URL of the right scheme, in words. */
+const faultOfUrl = (url: string): string | undefined => {
+  if (!BEGINS_WITH_HTTP.test(url)) return undefined;
+  const authority = url.replace(BEGINS_WITH_HTTP, '').replace(/[/?#].*$/s, '');
+  if (authority.includes('@')) return 'must be a URL without a user name or password before its host';
+  if (!HOST.test(url)) {
+    return 'must have a host after "//": a name in any script, such as example.com, an IPv4 address, or an IPv6 address in brackets, and after it at most ":" and a port';
+  }
+  if (/:[0-9]+$/.test(authority) && !PORT.test(url)) return 'must have a port from 0 to 65535';
+  return undefined;
+};
+
+/** A text with a pattern that may be an http(s) URL. */
+const link = (max: number, pattern: string, message: string) =>
+  text(1, max, {
+    pattern,
+    faultOf: (value) => ({ code: 'invalid_format', message: faultOfUrl(value) ?? `${message} ${LINK_RULE}` }),
+  });
+
 /** An absolute http(s) URL; the service never fetches it. */
-export const HttpUrl = text(1, lengths.url, form(`^${httpUrl}$`, `must be an absolute http or https URL ${LINK_RULE}`));
+export const HttpUrl = link(lengths.url, `^${httpUrl}$`, 'must be an absolute http or https URL');
 /** A download link: http(s) or magnet. */
-export const DownloadUrl = text(
-  1,
+export const DownloadUrl = link(
   lengths.downloadUrl,
-  form(
-    `^(${httpUrl}|[Mm][Aa][Gg][Nn][Ee][Tt]:\\?${linkCharacter}+)$`,
-    `must be an http, https or magnet URL ${LINK_RULE}`,
-  ),
+  `^(${httpUrl}|[Mm][Aa][Gg][Nn][Ee][Tt]:\\?${linkCharacter}+)$`,
+  'must be an http, https or magnet URL',
 );
 /** An avatar: an http(s) URL, or an absolute path on the reader's own site. */
-export const AvatarUrl = text(
-  1,
+export const AvatarUrl = link(
   lengths.url,
-  form(
-    `^(${httpUrl}|${path})$`,
-    `must be an http or https URL, or a path that starts with one "/", has no ".." segment and no escaped ".", "/" or "\\"; ${LINK_RULE}`,
-  ),
+  `^(${httpUrl}|${path})$`,
+  'must be an http or https URL, or a path that starts with one "/", has no ".." segment and no escaped ".", "/" or "\\";',
 );
 /** A social link: an http(s) URL, or a handle such as `@nickname`, which no browser takes for the name of a host. */
-export const SocialLink = text(
-  1,
+export const SocialLink = link(
   lengths.socialLink,
-  form(
-    `^(${httpUrl}|[^/:${NOT_IN_LINK}][^:${NOT_IN_LINK}]*)$`,
-    `must be an http or https URL, or a handle that has no ":" and does not start with "/"; ${LINK_RULE}`,
-  ),
+  `^(${httpUrl}|[^/:${NOT_IN_LINK}][^:${NOT_IN_LINK}]*)$`,
+  'must be an http or https URL, or a handle that has no ":" and does not start with "/";',
 );
 
 /** A whole number from `min` to `max`; a fault names the range. */

@@ -26,6 +26,8 @@ export const NOT_IN_LINK = `${NOT_IN_LINE} "<>\\\\\``;
 interface Form {
   /** The source of a regular expression: see above. It has to refuse U+0000. */
   pattern: string;
+  /** Whether a text is refused though it has the pattern. */
+  isRefused?: (value: string) => boolean;
   /** The fault of a text of another form; the message reads on after its path. */
   faultOf: (value: string) => { code: string; message: string };
 }
@@ -51,15 +53,22 @@ const without = (characters: string, message: string): Form => {
   };
 };
 
-// Characters that make a text look empty if it holds no others: Unicode's White_Space on one line.
-const WIDE_BLANKS = '\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000';
+// Characters that make a text look empty if it holds no others, as far as a line may hold them: Unicode's White_Space, the
+// Default_Ignorable_Code_Points, such as joiners, variation selectors and the fillers of Hangul, and the blank of Braille.
+const WIDE_BLANKS =
+  '\u00a0\u00ad\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200d\u202f\u205f-\u2065\u206a-\u206f\u2800\u3000' +
+  '\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8';
 const BLANKS = ` ${WIDE_BLANKS}`;
+// Those beyond U+FFFF can stand in no pattern that means the same in every dialect: JavaScript takes each for two characters
+// unless it is told otherwise. The service refuses texts of them alone all the same.
+const BLANK = new RegExp(`^[${BLANKS}\\p{Default_Ignorable_Code_Point}]+$`, 'u');
 
-/** A form, and the pattern of those texts of it that are more than white space. */
+/** A form, and the pattern of those texts of it in which something is to be seen. */
 const seen = ({ pattern: any, faultOf }: Form, pattern: string): Form => {
   const expression = new RegExp(any);
   return {
     pattern,
+    isRefused: (value) => BLANK.test(value),
     faultOf: (value) =>
       expression.test(value) ? { code: 'blank', message: 'must hold more than white space' } : faultOf(value),
   };
@@ -77,7 +86,7 @@ const manyLines = without(
 
 const letter = `[^ ${NOT_IN_LINE}]`;
 
-/** Words of one line, with one space between two; one of them is more than white space of other kinds. */
+/** Words of one line, with one space between two, in which something is to be seen. */
 export const words = seen(
   form(
     `^${letter}+( ${letter}+)*$`,
@@ -106,8 +115,9 @@ const characterFault = (value: string) => {
  * `.max()` counts UTF-16 units. Lone surrogates are refused, which UTF-8 cannot hold, and U+0000, which many databases
  * and their drivers take for the end of a text. Unless it has a form, anything else goes: that is for what is looked up.
  */
-export const text = (min: number, max: number, { pattern, faultOf }: Form = anything) => {
-  const expression = new RegExp(pattern);
+export const text = (min: number, max: number, { pattern, isRefused, faultOf }: Form = anything) => {
+  // As JSON Schema reads it: by code points.
+  const expression = new RegExp(pattern, 'u');
   return z
     .string()
     .check((ctx) => {
@@ -138,7 +148,7 @@ export const text = (min: number, max: number, { pattern, faultOf }: Form = anyt
           input: value,
           message: `must have at most ${max} characters, has ${count}`,
         });
-      } else if (!expression.test(value)) {
+      } else if (!expression.test(value) || isRefused?.(value)) {
         const { code, message } = faultOf(value);
         ctx.issues.push({ code: 'custom', input: value, message, params: { code } });
       }
@@ -154,10 +164,10 @@ const seenPattern = `[${BLANKS}]*[^${NOT_IN_LINE}${BLANKS}][^${NOT_IN_LINE}]*`;
 const seenLine = seen(oneLine, `^${seenPattern}$`);
 const seenOrEmpty = seen(oneLine, `^(${seenPattern})?$`);
 
-/** A title or a name: a line that is not blank. */
+/** A title or a name: a line in which something is to be seen. */
 export const label = (max: number) => text(1, max, seenLine);
 
-/** A title or a name that may be empty, but not white space alone. */
+/** A title or a name that may be empty, but not blank. */
 export const labelOrNone = (max: number) => text(0, max, seenOrEmpty);
 
 /** A text of any number of lines. */

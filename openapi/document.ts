@@ -8,7 +8,7 @@ import {
   KEY_PREFIX,
   type Route,
 } from '../contract/index.ts';
-import { escapeUnseen } from '../contract/text.ts';
+import { escapeOf, escapeUnseen } from '../contract/text.ts';
 import { type GeneratedOperation, type Operation, operation } from './operation.ts';
 import { introduction, tagDescriptions } from './prose.ts';
 import { SchemaComponents, type Target } from './schemas.ts';
@@ -159,4 +159,5 @@ export const buildDocument = async (version: string, target: Target) => {
 export type Document = Awaited<ReturnType<typeof buildDocument>>;
 
 /** A document as its file holds it; what patterns hold unseen is escaped. */
-export const formatDocument = (document: Document): string => escapeUnseen(`${JSON.stringify(document, null, 2)}\n`);
+export const formatDocument = (document: Document): string =>
+  escapeUnseen(`${JSON.stringify(document, null, 2)}\n`).replaceAll(/[\p{Cf}\p{Cn}]/gu, escapeOf);
