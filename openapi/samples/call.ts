@@ -38,11 +38,15 @@ export interface RecordValue {
 export interface Member {
   name: string;
   value: Value;
+  /** Whether callers of the SDKs must give it. */
   isRequired: boolean;
   isNullable: boolean;
   /** Whether false, 0 or nothing at all would be a value of its own, rather than the same as leaving it out. */
   meansZero: boolean;
 }
+
+/** Members that the service requires, and that the SDKs send by themselves where they are left out. */
+const FILLED_IN = ['limit'];
 
 /** How a language writes each kind of value. */
 type Writers = { [K in Value['kind']]: (value: Extract<Value, { kind: K }>) => Part };
@@ -148,7 +152,7 @@ class Schemas {
       return {
         name,
         value: this.value(schema, member),
-        isRequired: required.includes(name),
+        isRequired: required.includes(name) && !FILLED_IN.includes(name),
         isNullable: isNullable(schema),
         meansZero: kind === 'integer' ? minimum <= 0 : kind !== 'string',
       };

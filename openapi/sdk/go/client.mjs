@@ -8,7 +8,6 @@ const [typesFile, file] = process.argv.slice(2);
 const read = (name) => JSON.parse(readFileSync(join(process.env.SDK_BUILD, name), 'utf8'));
 
 const operations = read('operations.json');
-const { schemas } = read('schemas.json').components;
 const types = readFileSync(typesFile, 'utf8');
 const { title, go } = readSettings();
 const routers = [...new Set(operations.map(({ router }) => router))];
@@ -57,23 +56,21 @@ const described = (operation) => {
   return comment(`${method} ${description[0].toLowerCase()}${description.slice(1)} ${access(operation)}`);
 };
 
-/** The member of an input that has no other: its name, that of a variable for it, and its type; undefined of other inputs. */
-const onlyMember = ({ input }) => {
-  const { properties = {}, required = [] } = schemas[input] ?? {};
-  const [member, ...others] = Object.keys(properties);
-  if (member === undefined || others.length > 0 || !required.includes(member)) return undefined;
+/** The only member that an input must have: its name, that of a variable for it, and its type; undefined of other inputs. */
+const bareMember = ({ input, bare: member }) => {
+  if (member === undefined) return undefined;
   const name = exportedName(member);
   const [, type] = new RegExp(`^type ${exportedName(input)} struct {[^}]*?^\\t${name} +(\\S+) `, 'ms').exec(types);
   return { name, variable: variableName(member), type };
 };
 
-/** The method that takes the value of the only member. */
+/** The method that takes the value of the only member that is required. */
 const callWithValue = (operation) => {
-  const only = onlyMember(operation);
+  const only = bareMember(operation);
   if (!only) return '';
   const { service, method, output } = namesOf(operation);
   return `
-${comment(`${method}For is ${method} with the only member of its input, ${only.name}.`)}
+${comment(`${method}For is ${method} with the only member that its input must have, ${only.name}.`)}
 func (s *${service}) ${method}For(ctx context.Context, ${only.variable} ${only.type}, options ...CallOption) (*${output}, error) {
 	return s.${method}(ctx, ${exportedName(operation.input)}{${only.name}: ${only.variable}}, options...)
 }
@@ -86,10 +83,16 @@ const followCall = (operation) => {
   const item = exportedName(operation.followed);
   const { service, method, parameters } = namesOf(operation);
   return `
-${comment(`Follow goes through what ${method} lists from the place that the input names, and waits for more, until the caller breaks off, the context ends or a page fails. It asks for a page when the first event of that is needed; the options apply to each page. When there are no more events for now, it waits as [WithPollInterval] says. After a restart from [Follower.Cursor] an event may come again: each comes at least once. ${access(operation)}`)}
+${comment(`Follow goes through what ${method} lists from the place that the input names, else from now on, and waits for more, until the caller breaks off, the context ends or a page fails. It asks for a page when the first event of that is needed; the options apply to each page. When there are no more events for now, it waits as [WithPollInterval] says. After a restart from [Follower.Cursor] an event may come again: each comes at least once. ${access(operation)}`)}
 func (s *${service}) Follow(${parameters}) *Follower[${item}] {
 	return newFollower(ctx, s.connection, ${operationOf(operation)}, input.After, options,
 		func(ctx context.Context, after string) (feedPage[${item}], error) {
+			switch {
+			case after == "":
+				input.Start = cmp.Or(input.Start, "latest")
+			case after != input.After:
+				input.Start = ""
+			}
 			input.After = after
 			page, err := s.${method}(ctx, input, options...)
 			if err != nil {
@@ -105,7 +108,7 @@ const call = (operation) => {
   const { service, method, parameters, value, output } = namesOf(operation);
   return `${described(operation)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
-	return perform[${output}](ctx, s.connection, ${operationOf(operation)}, ${value}, options)
+${operation.limited ? '\tinput.Limit = cmp.Or(input.Limit, listSize)\n' : ''}	return perform[${output}](ctx, s.connection, ${operationOf(operation)}, ${value}, options)
 }
 ${callWithValue(operation)}${followCall(operation)}`;
 };
@@ -114,14 +117,21 @@ const listCalls = (operation) => {
   const { service, method, parameters, output, item } = namesOf(operation);
   const [all, pages] = [`${method}All`, `${method}Pages`];
   return `${described(operation)}
-${comment(`It returns one page; see ${all} for all records, and ${pages} for all pages.`)}
+${comment(`It returns one page, of 20 records without a Limit, the first one without a Page or a Cursor; see ${all} for all records, and ${pages} for all pages.`)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
+	input.Limit = cmp.Or(input.Limit, listSize)
+	if input.Cursor == "" {
+		input.Page = cmp.Or(input.Page, firstPage)
+	}
 	page, err := perform[${output}](ctx, s.connection, ${operationOf(operation)}, input, options)
 	if err != nil {
 		return nil, err
 	}
 	if page.NextCursor != nil {
 		input.Cursor = *page.NextCursor
+		if input.Page != 0 {
+			input.Page++
+		}
 		page.next = func(ctx context.Context) (*${output}, error) { return s.${method}(ctx, input, options...) }
 	}
 	return page, nil
@@ -129,7 +139,7 @@ func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 
 ${comment(`${pages} goes through the pages of ${method}, from the cursor of the input or else from its page, and asks for a page when it is needed. The options apply to each page. An error comes after the pages before it, and is the last that comes. Limit is the size of pages: 100 without one.`)}
 func (s *${service}) ${pages}(${parameters}) iter.Seq2[*${output}, error] {
-	input.Page, input.Limit = cmp.Or(input.Page, firstPage), cmp.Or(input.Limit, pageSize)
+	input.Limit = cmp.Or(input.Limit, pageSize)
 	return pagesFrom(ctx, func() (*${output}, error) { return s.${method}(ctx, input, options...) })
 }
 

@@ -18,22 +18,23 @@ import {
   write,
 } from './source.mjs';
 
-/**
- * The only member of an input that has but a required one, as the generator wrote its setter: `{name, type, doc}`. Undefined for
- * other inputs.
- */
-const onlyMemberOf = ({ input }) => {
-  const { properties = {}, required = [] } = components.schemas[input] ?? {};
-  const members = Object.keys(properties);
-  if (members.length !== 1 || required.length !== 1) return undefined;
+/** The only member that an input must have, as the generator wrote its setter: `{name, type, doc}`. Undefined for other inputs. */
+const bareMemberOf = ({ input, bare }) => {
+  if (bare === undefined) return undefined;
+  const { properties } = components.schemas[input];
   const model = readFileSync(join(folder, 'model', `${input}.java`), 'utf8');
-  const [, name, type] = new RegExp(`^  public ${input} (\\w+)\\((.+) \\1\\) \\{$`, 'm').exec(model);
-  return { name, type, doc: properties[members[0]].description };
+  const [, name, type] = new RegExp(`^  public ${input} (${bare})\\((.+) \\1\\) \\{$`, 'm').exec(model);
+  return { name, type, doc: properties[bare].description };
+};
+
+/** What a method gives on of its input: with the size of a list, if the service needs one. Pages have it by themselves. */
+const argumentOf = ({ input, limited, item }) => {
+  if (!input) return 'null';
+  return limited && !item ? 'Transport.withLimit(input)' : 'input';
 };
 
 /** Whether a walk over all records needs no input of the caller. */
-const walksAlone = ({ input }) =>
-  (components.schemas[input].required ?? []).every((member) => ['page', 'limit'].includes(member));
+const walksAlone = ({ input }) => (components.schemas[input].required ?? []).length === 0;
 
 const forms = {
   sync: {
@@ -87,9 +88,9 @@ const OPTIONS = { name: 'options', type: 'CallOptions', doc: 'what this call doe
 const inputOf = ({ input }) => ({ name: 'input', type: input, doc: 'the parameters' });
 const declared = (parameters) => parameters.map(({ name, type }) => `${type} ${name}`).join(', ');
 
-/** The same method, which takes the only member of its input alone. */
+/** The same method, which takes the only member alone that its input must have. */
 const shortMethodOf = (operation, form, withOptions) => {
-  const member = onlyMemberOf(operation);
+  const member = bareMemberOf(operation);
   if (member === undefined) return [];
   const { name, doc, ...rest } = member;
   const parameters = [{ name, doc: javadoc(doc), ...rest }, ...(withOptions ? [OPTIONS] : [])];
@@ -104,7 +105,7 @@ const shortMethodOf = (operation, form, withOptions) => {
 
 const methodOf = (operation, form, withOptions) => {
   const parameters = [...(operation.input ? [inputOf(operation)] : []), ...(withOptions ? [OPTIONS] : [])];
-  const args = `Operations.${constantOf(operation)}, ${operation.input ? 'input' : 'null'}, ${withOptions ? 'options' : 'null'}`;
+  const args = `Operations.${constantOf(operation)}, ${argumentOf(operation)}, ${withOptions ? 'options' : 'null'}`;
   const bind = operation.item && `${pageOf(operation)}::boundTo`;
   return `${docOf(operation, parameters, form)}
   public ${form.type(resultOf(operation))} ${operation.name}(${declared(parameters)}) {

@@ -95,10 +95,14 @@ func (c *call) run(ctx context.Context, output any) (*reply, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, c.cancelled(err)
 		}
+		if err := c.turns.take(ctx); err != nil {
+			return nil, c.cancelled(err)
+		}
 		c.failed.Attempts++
 		began := time.Now()
 		reply, err := c.attempt(ctx)
 		duration := time.Since(began)
+		c.turns.giveBack()
 		if err != nil && ctx.Err() != nil {
 			return nil, c.cancelled(ctx.Err())
 		}

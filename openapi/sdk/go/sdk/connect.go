@@ -34,6 +34,7 @@ func New(options ...Option) (*Client, error) {
 		baseURL:   os.Getenv("{{environment}}_URL"),
 		apiKey:    func() string { return key },
 		clock:     systemClock{},
+		turns:     make(turns, usualConnections),
 		isLogging: os.Getenv("{{environment}}_LOG") == "debug",
 		settings: settings{
 			timeout:        30 * time.Second,
@@ -85,7 +86,7 @@ func connect(c config) (*connection, error) {
 		return nil, usage("the API key has characters that a header cannot hold, such as spaces or line breaks")
 	}
 	if c.client == nil {
-		c.client, c.proxies = newHTTPClient(environmentProxies())
+		c.client, c.proxies = newHTTPClient(environmentProxies(), cap(c.turns))
 	}
 	if c.proxies != nil {
 		if _, err := c.proxies(base); err != nil {

@@ -46,7 +46,7 @@
 //     [ErrBadRequest], [ErrAuthentication], [ErrPermissionDenied], [ErrNotFound], [ErrConflict], [ErrPayloadTooLarge],
 //     [ErrUnprocessable], [ErrRateLimit], [ErrServer].
 //   - [*ConnectionError]: there was no reply, or not the whole of one. It matches [ErrTimeout] if time ran out.
-//   - [*UnexpectedReplyError]: something answered that is no content gateway.
+//   - [*UnexpectedReplyError]: something answered that is not {{service}}.
 //
 // A call whose context ended returns an error that wraps the context's own. Options that make no sense are a [*UsageError] of
 // New or of the call, before anything is sent. No error shows the API key, or the input.
@@ -65,7 +65,8 @@
 // # Connections
 //
 // Clients made by New have connections of their own, and honour HTTP_PROXY, HTTPS_PROXY and NO_PROXY, also in lower case; those
-// made by [Client.With] share connections with the client they are made from. [WithHTTPClient] replaces what sends calls. No
+// made by [Client.With] share connections with the client they are made from. Of 100 calls at once, or as [WithMaxConnections] says,
+// each has a connection; others wait for their turn. [WithHTTPClient] replaces what sends calls. No
 // client needs to be closed; see [Client.CloseIdleConnections].
 //
 // # Tests

@@ -116,7 +116,7 @@ type ConnectionError struct {
 	limit time.Duration
 }
 
-// UnexpectedReplyError is a reply that is no content gateway's, or one that this version cannot read.
+// UnexpectedReplyError is a reply that is not of {{service}}, or one that this version cannot read.
 type UnexpectedReplyError struct {
 	FailedCall
 	// Status is the HTTP status.

@@ -16,7 +16,7 @@ import (
 
 // What is wrong with a reply that is no gateway's.
 const (
-	notTheGateways = ", which no content gateway answers"
+	notTheGateways = ", which is no reply of {{service}}"
 	withoutOurs    = " without the gateway's envelope"
 	emptyBody      = " with an empty body"
 	cutOff         = " whose JSON is cut off"

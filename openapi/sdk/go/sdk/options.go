@@ -56,8 +56,10 @@ type config struct {
 	// client is nil until there is one.
 	client *http.Client
 	// proxies is nil if the client is the caller's.
-	proxies   proxies
-	clock     Clock
+	proxies proxies
+	clock   Clock
+	// turns are shared by all clients that share connections.
+	turns     turns
 	appName   string
 	hook      func(Attempt)
 	isLogging bool
@@ -106,6 +108,22 @@ func WithHTTPClient(client *http.Client) Option {
 			return usage("the HTTP client is nil")
 		}
 		c.client, c.proxies = client, nil
+		return nil
+	})
+}
+
+// WithMaxConnections limits how many calls are under way at once, and so how many connections there are, for a client and those
+// made from it. The default is 100. Other calls wait for their turn, before the time of their attempt begins. A client that
+// [Client.With] makes with another limit has connections of its own.
+func WithMaxConnections(connections int) Option {
+	return clientOption(func(c *config) error {
+		if connections < 1 {
+			return usage("the most connections must be 1 or more, and are %d", connections)
+		}
+		c.turns = make(turns, connections)
+		if c.proxies != nil {
+			c.client, c.proxies = nil, nil
+		}
 		return nil
 	})
 }

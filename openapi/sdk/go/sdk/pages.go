@@ -5,10 +5,13 @@ import (
 	"iter"
 )
 
-// Where the service wants a page and a size of pages, and the caller of ListAll named none.
+// What is sent where the caller names neither a page nor a size of pages.
 const (
 	firstPage = 1
-	pageSize  = 100
+	// listSize is the size of the page that a list returns.
+	listSize = 20
+	// pageSize is that of the pages of a walk.
+	pageSize = 100
 )
 
 var errLastPage = usage("there is no page after this one")

@@ -91,9 +91,9 @@ func isMatch(entry, host, port string, address netip.Addr) bool {
 	return entry == "*" || host == name || strings.HasSuffix(host, "."+name)
 }
 
-// newHTTPClient returns the default client with connections of its own, by the proxies. What an application has put in the
+// newHTTPClient returns the default client with connections of its own, at most so many, by the proxies. What an application has put in the
 // place of the default transport stays, and knows of proxies what it knows: then there are none here.
-func newHTTPClient(rules proxies) (*http.Client, proxies) {
+func newHTTPClient(rules proxies, most int) (*http.Client, proxies) {
 	client := *http.DefaultClient
 	transport, ok := cmp.Or(client.Transport, http.DefaultTransport).(*http.Transport)
 	if !ok {
@@ -105,7 +105,9 @@ func newHTTPClient(rules proxies) (*http.Client, proxies) {
 		transport.OnProxyConnectResponse = refuseConnect
 	}
 	// All connections lead to one host.
-	transport.MaxIdleConnsPerHost = transport.MaxIdleConns
+	transport.MaxConnsPerHost = most
+	transport.MaxIdleConns = most
+	transport.MaxIdleConnsPerHost = most
 	client.Transport = transport
 	return &client, rules
 }

@@ -65,7 +65,7 @@ func (e *UnexpectedReplyError) Error() string {
 }
 
 func (c *FailedCall) question() string {
-	return "Is " + c.origin + " a content gateway?"
+	return "Is " + c.origin + " {{service}}?"
 }
 
 // textOf lists the first issues, and counts the others.

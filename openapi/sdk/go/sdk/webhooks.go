@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,8 @@ import (
 const (
 	secretPrefix  = "whsec_"
 	challengeType = "webhook.challenge"
-	// tolerance is how far the time of a message may be from now.
-	tolerance = 5 * time.Minute
+	// usualTolerance is how far the time of a message may be from now, if no option says.
+	usualTolerance = 5 * time.Minute
 )
 
 // WebhookMessage is a message of a webhook whose signature was right.
@@ -43,9 +44,13 @@ type WebhookFault string
 const (
 	// WebhookFaultHeader says that a header lacks.
 	WebhookFaultHeader WebhookFault = "header"
-	// WebhookFaultTimestamp says that the time is none, or more than five minutes from now.
+	// WebhookFaultTimestamp says that the time is no number of seconds.
 	WebhookFaultTimestamp WebhookFault = "timestamp"
-	// WebhookFaultSignature says that no signature is that of the secret.
+	// WebhookFaultOld says that the message is too old: it may be a repeated one.
+	WebhookFaultOld WebhookFault = "old"
+	// WebhookFaultAhead says that the time of the message is yet to come: one of the two clocks is wrong.
+	WebhookFaultAhead WebhookFault = "ahead"
+	// WebhookFaultSignature says that no signature is that of a secret.
 	WebhookFaultSignature WebhookFault = "signature"
 	// WebhookFaultBody says that a body with the right signature is no message.
 	WebhookFaultBody WebhookFault = "body"
@@ -68,31 +73,63 @@ func unverified(fault WebhookFault, format string, values ...any) error {
 	return &WebhookVerificationError{fault, fmt.Sprintf(format, values...)}
 }
 
-// WebhookOption is an option of [UnwrapWebhook], such as [WithClock].
+// WebhookOption is an option of [UnwrapWebhook]: [WithOtherSecrets], [WithTolerance] or [WithClock].
 type WebhookOption interface {
-	applyToWebhook(*Clock) error
+	applyToWebhook(*verification) error
 }
 
-func (o ClockOption) applyToWebhook(clock *Clock) (err error) {
-	*clock, err = o.given()
+// verification is how messages are checked.
+type verification struct {
+	secrets   []string
+	tolerance time.Duration
+	clock     Clock
+}
+
+func (o ClockOption) applyToWebhook(v *verification) (err error) {
+	v.clock, err = o.given()
 	return err
 }
 
+type webhookOption func(*verification) error
+
+func (o webhookOption) applyToWebhook(v *verification) error { return o(v) }
+
+// WithOtherSecrets takes messages that are signed with one of these secrets, too: the old one of a webhook for a while after it was
+// rotated, or those of several webhooks of one endpoint.
+func WithOtherSecrets(secrets ...string) WebhookOption {
+	return webhookOption(func(v *verification) error {
+		v.secrets = append(v.secrets, secrets...)
+		return nil
+	})
+}
+
+// WithTolerance says how far the time of a message may be from now. The default is 5 minutes.
+func WithTolerance(tolerance time.Duration) WebhookOption {
+	return webhookOption(func(v *verification) error {
+		if tolerance < 0 {
+			return usage("the tolerance must be 0 or more, and is %v", tolerance)
+		}
+		v.tolerance = tolerance
+		return nil
+	})
+}
+
 // UnwrapWebhook checks that a message was signed with the secret of a webhook, less than five minutes ago, and reads it. The body
-// is that of the request as it came, byte by byte; names of headers may be in any case. The secret begins with whsec_.
+// is that of the request as it came, byte by byte; names of headers may be in any case. The secret begins with whsec_; options name
+// more of them, and another time than five minutes.
 //
 // It fails with a [*WebhookVerificationError], to be answered with 400, or with a [*UsageError] if the secret is none. Types
 // of messages that this version does not know are no failure. A message comes at least once: see ID of [WebhookMessage].
 func UnwrapWebhook(body []byte, header http.Header, secret string, options ...WebhookOption) (*WebhookMessage, error) {
-	key, err := webhookKey(secret)
-	if err != nil {
-		return nil, err
-	}
-	var clock Clock = systemClock{}
+	verification := verification{secrets: []string{secret}, tolerance: usualTolerance, clock: systemClock{}}
 	for _, option := range options {
-		if err := option.applyToWebhook(&clock); err != nil {
+		if err := option.applyToWebhook(&verification); err != nil {
 			return nil, fmt.Errorf("{{go.package}}: %w", err)
 		}
+	}
+	keys, err := webhookKeys(verification.secrets)
+	if err != nil {
+		return nil, err
 	}
 	values := map[string]string{}
 	for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
@@ -101,11 +138,12 @@ func UnwrapWebhook(body []byte, header http.Header, secret string, options ...We
 		}
 	}
 	id, sent := values["webhook-id"], values["webhook-timestamp"]
-	if err := checkTime(sent, clock.Now()); err != nil {
+	if err := verification.checkTime(sent); err != nil {
 		return nil, err
 	}
-	if !isSigned(key, id+"."+sent+"."+string(body), values["webhook-signature"]) {
-		return nil, unverified(WebhookFaultSignature, "no signature is that of the secret")
+	content := id + "." + sent + "." + string(body)
+	if !slices.ContainsFunc(keys, func(key []byte) bool { return isSigned(key, content, values["webhook-signature"]) }) {
+		return nil, unverified(WebhookFaultSignature, "no signature is that of %s", theSecrets(len(keys)))
 	}
 	message, err := readMessage(body)
 	if err != nil {
@@ -115,14 +153,24 @@ func UnwrapWebhook(body []byte, header http.Header, secret string, options ...We
 	return message, nil
 }
 
-// webhookKey returns the key that a secret holds.
-func webhookKey(secret string) ([]byte, error) {
-	text, hasPrefix := strings.CutPrefix(secret, secretPrefix)
-	key, err := base64.StdEncoding.DecodeString(text)
-	if !hasPrefix || err != nil || len(key) == 0 {
-		return nil, fmt.Errorf("{{go.package}}: %w", usage("the secret of a webhook must be %s and base64", secretPrefix))
+// webhookKeys returns the keys that secrets hold.
+func webhookKeys(secrets []string) (keys [][]byte, err error) {
+	for _, secret := range secrets {
+		text, hasPrefix := strings.CutPrefix(secret, secretPrefix)
+		key, err := base64.StdEncoding.DecodeString(text)
+		if !hasPrefix || err != nil || len(key) == 0 {
+			return nil, fmt.Errorf("{{go.package}}: %w", usage("the secret of a webhook must be %s and base64", secretPrefix))
+		}
+		keys = append(keys, key)
 	}
-	return key, nil
+	return keys, nil
+}
+
+func theSecrets(count int) string {
+	if count == 1 {
+		return "the secret"
+	}
+	return "one of the secrets"
 }
 
 // headerValue returns the values of a header, whose name may not be in the form that Go gives it.
@@ -137,13 +185,18 @@ func headerValue(header http.Header, name string) string {
 }
 
 // checkTime refuses times that are none, or that are too far from now: an old message may be a repeated one.
-func checkTime(sent string, now time.Time) error {
-	seconds, err := strconv.ParseUint(sent, 10, 63)
+func (v verification) checkTime(sent string) error {
+	moment, err := strconv.ParseUint(sent, 10, 63)
 	if err != nil {
 		return unverified(WebhookFaultTimestamp, "the time is no number of seconds")
 	}
-	if age := now.Unix() - int64(seconds); age < -int64(tolerance.Seconds()) || age > int64(tolerance.Seconds()) {
-		return unverified(WebhookFaultTimestamp, "the time is more than five minutes from now")
+	// Not as durations, in which not every number of seconds has room.
+	age, most := float64(v.clock.Now().Unix()-int64(moment)), v.tolerance.Seconds()
+	switch {
+	case age > most:
+		return unverified(WebhookFaultOld, "the message is more than %s old", seconds(v.tolerance))
+	case -age > most:
+		return unverified(WebhookFaultAhead, "the message is more than %s ahead of the clock", seconds(v.tolerance))
 	}
 	return nil
 }

@@ -32,6 +32,11 @@ record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableF
   }
 
   @Override
+  public ApiResponse<GameGetRelatedOutput> getRelated(String gameId) throws Exception {
+    return await(gateway.game().withResponse().getRelated(gameId, options));
+  }
+
+  @Override
   public ApiResponse<Game> create(GameInput input) throws Exception {
     return await(gateway.game().withResponse().create(input, options));
   }

@@ -11,6 +11,9 @@ interface Calls {
   /** The same, given the only member of its input. */
   ApiResponse<Game> getById(String id) throws Exception;
 
+  /** Given the only member that its input must have. */
+  ApiResponse<GameGetRelatedOutput> getRelated(String gameId) throws Exception;
+
   ApiResponse<Game> create(GameInput input) throws Exception;
 
   ApiResponse<GameListPage> list(GameListInput input) throws Exception;

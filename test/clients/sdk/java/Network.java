@@ -16,6 +16,7 @@ import java.net.http.HttpClient;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +33,7 @@ final class Network {
     Listener server = Listener.gateway(false);
     String baseUrl = "http://" + server.host();
     derivedClients(server, baseUrl);
+    crowds();
     hooks();
     log(baseUrl);
     largeReplies();
@@ -49,6 +51,46 @@ final class Network {
     derived.call("game.getNewest", null);
     same(1, server.connections.get());
     lacks(server.heads.iterator().next(), "cgk_network");
+  }
+
+  /** Calls wait for their turn, those of derived clients too, and there are no more connections than turns. */
+  private static void crowds() throws Exception {
+    var server = Listener.gateway(false);
+    var gateway = client("http://" + server.host(), Map.of()).maxConnections(5).build();
+    var derived = gateway.withOptions(options -> options.apiKey(""));
+    for (int times = 0; times < 2; times++) {
+      var crowd = new ArrayList<CompletableFuture<?>>();
+      for (int number = 0; number < 500; number++) {
+        crowd.add((number % 2 == 0 ? gateway : derived).async().call("game.getNewest", null));
+      }
+      crowd.forEach(CompletableFuture::join);
+    }
+    same(1000, server.heads.size());
+    same(5, server.connections.get());
+    waitingIsCancelled();
+  }
+
+  /** A call that is cancelled while it waits for its turn takes none. */
+  private static void waitingIsCancelled() throws Exception {
+    var arrived = new CompletableFuture<Void>();
+    var answer = new CompletableFuture<Void>();
+    var slow =
+        Listener.answering(
+            (head, socket) -> {
+              arrived.complete(null);
+              answer.join();
+              Listener.write(socket, "200 OK", "{\"result\":{\"data\":{\"json\":{}}}}");
+            });
+    var gateway = client("http://" + slow.host(), Map.of()).maxConnections(1).build().async();
+    var first = gateway.call("game.getNewest", null);
+    arrived.join();
+    var second = gateway.call("game.getNewest", null);
+    var third = gateway.call("game.getNewest", null);
+    second.cancel(true);
+    answer.complete(null);
+    first.join();
+    third.join();
+    same(2, slow.heads.size());
   }
 
   /** A clock by which no wait ends, which does something before. */
@@ -121,7 +163,7 @@ final class Network {
     var page = large(50, "text/html", "<p>Hello", whole);
     var foreign = (UnexpectedReplyException) failure(client("http://" + page.host(), Map.of()).build());
     same(500, foreign.body().length());
-    has(foreign.getMessage(), "200 text/html, which no content gateway answers. ");
+    has(foreign.getMessage(), "200 text/html, which is no reply of a content gateway. ");
     same(true, whole.join());
     var wholeAgain = new CompletableFuture<Boolean>();
     var endless = large(1_000, "application/json", "[[[[[[[[", wholeAgain);
@@ -199,6 +241,7 @@ final class Network {
     for (String name : List.of("", "my app", "my-app/", "my-app/1/2", "my-app\n")) {
       same("appName must be a name such as my-app or my-app/1.2.", usageError(() -> ContentGateway.builder().appName(name)));
     }
+    same("maxConnections must be a whole number from 1.", usageError(() -> ContentGateway.builder().maxConnections(0)));
     same("maxRecords must be a whole number from 1.", usageError(() -> new CallOptions().maxRecords(0)));
   }
 }

@@ -22,6 +22,11 @@ record SyncCalls(ContentGateway gateway, CallOptions options) implements Calls {
   }
 
   @Override
+  public ApiResponse<GameGetRelatedOutput> getRelated(String gameId) {
+    return gateway.game().withResponse().getRelated(gameId, options);
+  }
+
+  @Override
   public ApiResponse<Game> create(GameInput input) {
     return gateway.game().withResponse().create(input, options);
   }

@@ -14,6 +14,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -47,6 +48,9 @@ final class Vectors {
             client -> {
               client.clock(clock).onAttempt(event -> note(event, events));
               client.apiKey(vector.get("key").isNull() ? "" : vector.get("key").textValue());
+              if (call.path("options").has("maxConnections")) {
+                client.maxConnections(call.at("/options/maxConnections").intValue());
+              }
               if (call.path("options").has("appName")) client.appName(call.at("/options/appName").textValue());
               setOptions(call.path("options"), options, atClient || call.has("via") ? client : null);
             });
@@ -56,7 +60,12 @@ final class Vectors {
       CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS).execute(() -> canceller.join().run());
     }
     try {
+      var others = new ArrayList<CompletableFuture<Void>>();
+      for (int other = 1; other < call.path("times").asInt(1); other++) {
+        others.add(CompletableFuture.runAsync(() -> playAside(call, calls), task -> new Thread(task).start()));
+      }
       playCall(call, calls, result);
+      others.forEach(CompletableFuture::join);
     } catch (CallCancelledException cancelled) {
       // The thread has to know of it still.
       result.put("cancelled", Thread.interrupted()).put("text", cancelled.getMessage());
@@ -70,6 +79,14 @@ final class Vectors {
     return result;
   }
 
+  private static void playAside(JsonNode call, Calls calls) {
+    try {
+      playCall(call, calls, JSON.createObjectNode());
+    } catch (Exception error) {
+      throw new IllegalStateException(error);
+    }
+  }
+
   /** The client of a vector, which may be derived from another one. */
   private static ContentGateway clientOf(JsonNode vector, Consumer<ContentGateway.Builder> set) {
     var client = ContentGateway.builder().baseUrl(vector.get("baseUrl").textValue());
@@ -80,7 +97,7 @@ final class Vectors {
     return client.build();
   }
 
-  private static void note(AttemptEvent event, ArrayNode events) {
+  private static synchronized void note(AttemptEvent event, ArrayNode events) {
     ObjectNode told = events.addObject().put("operation", event.operation()).put("attempt", event.attempt());
     told.put("status", event.status().isPresent() ? event.status().getAsInt() : null);
     told.put("reason", event.reason().orElse(null)).put("requestId", event.requestId().orElse(null));
@@ -132,12 +149,13 @@ final class Vectors {
         tellMeta(response, result);
       }
       default -> {
-        if (call.has("scalar")) {
+        if (call.has("scalar") && call.get("operation").textValue().equals("game.getById")) {
           tell(calls.getById(input.get("id").textValue()), result);
           return;
         }
         switch (call.get("operation").textValue()) {
           case "game.getById" -> tell(calls.getById(read(input, GameGetByIdInput.class)), result);
+          case "game.getRelated" -> tellRelated(calls.getRelated(input.get("gameId").textValue()), result);
           case "game.create" -> tell(calls.create(read(input, GameInput.class)), result);
           case "game.list" -> tellPage(calls.list(read(input, GameListInput.class)), result);
           case "user.me" -> tellUser(calls.me(), result);
@@ -156,6 +174,12 @@ final class Vectors {
     Viewer viewer = game.getViewer();
     String reaction = viewer == null || viewer.getReaction() == null ? null : viewer.getReaction().value();
     result.putObject("ok").put("id", game.getId()).put("title", game.getTitle()).put("reaction", reaction);
+    tellMeta(response, result);
+  }
+
+  private static void tellRelated(ApiResponse<GameGetRelatedOutput> response, ObjectNode result) {
+    ArrayNode ids = result.putObject("ok").putArray("ids");
+    response.data().getItems().forEach(game -> ids.add(game.getId()));
     tellMeta(response, result);
   }
 

@@ -9,6 +9,7 @@ const GIVEN = {
   id: 'String',
   input: 'GameInput',
   key: 'String',
+  oldSecret: 'String',
   orderId: 'String',
   sandbox: 'String',
   secret: 'String',

@@ -22,19 +22,33 @@ pub struct Operation {
     output_members: Vec<String>,
     item: Option<String>,
     followed: Option<String>,
+    bare: Option<String>,
+    #[serde(default)]
+    limited: bool,
+}
+
+/// How many records are listed at once, where the caller doesn't say.
+const LIMIT: u32 = 20;
+
+impl Operation {
+    /// The name of the input whose place the value of a member can take, and of that.
+    pub fn bare(&self) -> Option<(&str, &str)> {
+        Some((self.input.as_deref()?, self.bare.as_deref()?))
+    }
 }
 
 /// A struct for each router, with a method for each of its operations; what the client has to offer them; and what paging
 /// needs to know of the outputs of lists, and following of those of feeds.
 ///
-/// `has_one_member` says of an input, by its name, whether the value of its only member may be given in its place.
-pub fn emit(operations: &[Operation], has_one_member: impl Fn(&str) -> bool) -> TokenStream {
+/// `client` is the name of the client.
+pub fn emit(operations: &[Operation], client: &str) -> TokenStream {
+    let client = format_ident!("{client}");
     let mut routers = operations.iter().map(|operation| operation.router.as_str()).collect::<Vec<_>>();
     routers.dedup();
     let entries = routers.iter().map(|router| entry(router));
     let structs = routers.iter().map(|router| {
         let members = operations.iter().filter(|operation| operation.router == *router);
-        router_struct(router, members.map(|operation| methods(operation, &has_one_member)))
+        router_struct(router, members.map(methods))
     });
     let constants = operations.iter().map(constant);
     let names = operations.iter().map(constant_of);
@@ -45,7 +59,7 @@ pub fn emit(operations: &[Operation], has_one_member: impl Fn(&str) -> bool) -> 
         //! The operations of the contract.
         use std::sync::Arc;
         use crate::{
-            Call, ContentGateway, ListAll, ListPages, Listing, Page, call::operation::Operation, client::Shared, types,
+            Call, #client, ListAll, ListPages, Listing, Page, call::operation::Operation, client::Shared, types,
         };
 
         #used
@@ -55,7 +69,7 @@ pub fn emit(operations: &[Operation], has_one_member: impl Fn(&str) -> bool) -> 
         /// All of them.
         pub(crate) static OPERATIONS: &[&Operation] = &[#(&#names),*];
 
-        impl ContentGateway { #(#entries)* }
+        impl #client { #(#entries)* }
         #(#structs)*
         #(#lists)*
         #(#feeds)*
@@ -99,12 +113,13 @@ fn constant(operation: &Operation) -> TokenStream {
     quote! { static #name: Operation = Operation::known(#id, #path, #writes, &[#(#members),*]); }
 }
 
-fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> TokenStream {
+fn methods(operation: &Operation) -> TokenStream {
     let constant = constant_of(operation);
     let name = format_ident!("{}", operation.name.to_snake_case());
     let output = format_ident!("{}", operation.output);
     let input = operation.input.as_ref().map(|input| format_ident!("{input}"));
-    let is_value = operation.input.as_ref().is_some_and(|input| has_one_member(input));
+    let is_value = operation.bare.is_some();
+    let limit = operation.limited.then(|| quote! { .with_limit(#LIMIT) });
     let (parameter, argument) = match &input {
         None => (None, quote! { &() }),
         Some(input) if is_value => {
@@ -126,7 +141,7 @@ fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> Toke
         return quote! {
             #(#[doc = #doc])*
             pub fn #name(&self #parameter) -> Call<types::#output> {
-                Call::new(&self.0, &#constant, #argument)
+                Call::new(&self.0, &#constant, #argument)#limit
             }
 
             #follow
@@ -139,17 +154,17 @@ fn methods(operation: &Operation, has_one_member: impl Fn(&str) -> bool) -> Toke
     quote! {
         #(#[doc = #doc])*
         pub fn #name(&self #parameter) -> Call<Page<types::#output>> {
-            Call::page(&self.0, &#constant, #argument)
+            Call::page(&self.0, &#constant, #argument)#limit
         }
 
         #(#[doc = #all_doc])*
         pub fn #all(&self #parameter) -> ListAll<types::#output> {
-            ListAll::new(self.#name(input))
+            ListAll::new(Call::page(&self.0, &#constant, #argument))
         }
 
         #(#[doc = #pages_doc])*
         pub fn #pages(&self #parameter) -> ListPages<types::#output> {
-            ListPages::new(self.#name(input))
+            ListPages::new(Call::page(&self.0, &#constant, #argument))
         }
     }
 }
@@ -166,7 +181,7 @@ enum Walk {
 fn doc(operation: &Operation, walk: Walk) -> Vec<String> {
     let Operation { summary, description, name, .. } = operation;
     let list = name.to_snake_case();
-    let pages = "`limit` is the size of a page: 100 unless set, or 0. Without a `page`, the first is where it starts.";
+    let pages = "`limit` is the size of a page: 100 unless set. Without a `page` or a `cursor`, the first is where it starts.";
     let mut paragraphs = match walk {
         Walk::None => vec![format!("{summary}."), description.clone()],
         Walk::Records => vec![

@@ -2,15 +2,19 @@
 
 use std::{collections::BTreeMap, error::Error};
 
-use heck::ToUpperCamelCase;
+use heck::{ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value, json};
 use typify_impl::{TypeDetails, TypeSpace, TypeSpacePatch, TypeSpaceSettings};
 
 /// The types of all schemas, which are those of JSON Schema 2020-12. Those of the last release tell what services that are
-/// older than the SDK don't answer.
-pub fn emit(schemas: &mut Map<String, Value>, released: &Value) -> Result<TokenStream, Box<dyn Error>> {
+/// older than the SDK don't answer. `bare` has the names of inputs, and those of the only members that they must have.
+pub fn emit(
+    schemas: &mut Map<String, Value>,
+    released: &Value,
+    bare: &BTreeMap<&str, &str>,
+) -> Result<TokenStream, Box<dyn Error>> {
     let changes = tell_absent_from_null(schemas)?;
     let_older_services_lack(schemas, released);
     describe_references(schemas);
@@ -21,22 +25,18 @@ pub fn emit(schemas: &mut Map<String, Value>, released: &Value) -> Result<TokenS
     let definitions = schemas.iter().map(|(name, schema)| Ok((name, serde_json::from_value(schema.clone())?)));
     space.add_ref_types(definitions.collect::<Result<Vec<_>, serde_json::Error>>()?)?;
     let types = space.to_stream();
-    let conversions = schemas.iter().filter(|(name, schema)| name.ends_with("Input") && has_one_member(schema));
-    let conversions = conversions.map(|(name, _)| conversion(&space, name)).collect::<Option<Vec<_>>>();
-    let conversions = conversions.ok_or("an input with one member is no struct")?;
+    let conversions = bare.iter().map(|(name, member)| conversion(&space, name, member)).collect::<Option<Vec<_>>>();
+    let conversions = conversions.ok_or("an input has not the member that it must have")?;
     Ok(quote! { #types #(#enums)* #(#conversions)* })
 }
 
-/// Whether there is one member alone, which is required.
-pub fn has_one_member(schema: &Value) -> bool {
-    schema["properties"].as_object().is_some_and(|properties| properties.len() == 1) && required(schema).len() == 1
-}
-
-/// Makes an input of the value of its only member.
-fn conversion(space: &TypeSpace, name: &str) -> Option<TokenStream> {
+/// Makes an input of the value of the only member that it must have.
+fn conversion(space: &TypeSpace, name: &str, member: &str) -> Option<TokenStream> {
     let input = space.iter_types().find(|found| found.name() == name)?;
     let TypeDetails::Struct(members) = input.details() else { return None };
-    let (member, value) = members.properties().next()?;
+    let member = member.to_snake_case();
+    let (_, value) = members.properties().find(|(name, _)| *name == member)?;
+    let rest = (members.properties().count() > 1).then(|| quote! { ..Default::default() });
     let member = format_ident!("{member}");
     let value = space.get_type(&value).ok()?;
     let from_borrowed = matches!(value.details(), TypeDetails::String).then(|| {
@@ -44,7 +44,7 @@ fn conversion(space: &TypeSpace, name: &str) -> Option<TokenStream> {
         quote! {
             impl From<&str> for #name {
                 fn from(#member: &str) -> Self {
-                    Self { #member: #member.into() }
+                    Self { #member: #member.into(), #rest }
                 }
             }
         }
@@ -53,7 +53,7 @@ fn conversion(space: &TypeSpace, name: &str) -> Option<TokenStream> {
     Some(quote! {
         impl From<#value> for #name {
             fn from(#member: #value) -> Self {
-                Self { #member }
+                Self { #member, #rest }
             }
         }
         #from_borrowed

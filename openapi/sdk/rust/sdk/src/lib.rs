@@ -29,7 +29,7 @@ pub use call::{
     transport::{BoxError, HttpService},
 };
 pub use change::Change;
-pub use client::{Builder, ContentGateway};
+pub use client::{Builder, {{client}}};
 pub use clock::{Clock, SystemClock};
 pub use error::{
     ApiConnectionError, ApiError, ApiTimeoutError, Error, ErrorKind, UnexpectedReplyError, WebhookFault,
@@ -45,7 +45,7 @@ pub use page::{
 };
 pub use response::{RateLimit, Response};
 // {{#events}}
-pub use webhook::{WebhookMessage, unwrap_webhook, unwrap_webhook_at};
+pub use webhook::{WebhookMessage, WebhookOptions, WebhookSecrets, unwrap_webhook, unwrap_webhook_with};
 // {{/events}}
 
 pub use reqwest;

@@ -1,7 +1,11 @@
 // {{#events}}
 //! Messages of webhooks, by the [Standard Webhooks](https://www.standardwebhooks.com) specification.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    borrow::Cow,
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use chrono::{DateTime, Utc};
@@ -17,8 +21,8 @@ use crate::{
 
 const PREFIX: &str = "whsec_";
 const CHALLENGE: &str = "webhook.challenge";
-/// How far the time of a message may be from now, in seconds.
-const TOLERANCE: u64 = 300;
+/// How far the time of a message may be from now, unless an option says.
+const TOLERANCE: Duration = Duration::from_secs(300);
 
 /// A message of a webhook whose signature was right.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,56 +40,131 @@ pub struct WebhookMessage {
     pub challenge: Option<String>,
 }
 
+/// The secrets of webhooks, with one of which a message has to be signed: one, or the new and the old one while it is rotated, or
+/// those of several webhooks of one endpoint. Made of a text, or of an array, a slice or a vector of them.
+#[derive(Clone)]
+pub struct WebhookSecrets<'a>(Vec<&'a str>);
+
+impl fmt::Debug for WebhookSecrets<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WebhookSecrets({})", self.0.len())
+    }
+}
+
+impl<'a> From<&'a str> for WebhookSecrets<'a> {
+    fn from(secret: &'a str) -> Self {
+        Self(vec![secret])
+    }
+}
+
+impl<'a> From<&'a String> for WebhookSecrets<'a> {
+    fn from(secret: &'a String) -> Self {
+        Self(vec![secret])
+    }
+}
+
+impl<'a, const COUNT: usize> From<[&'a str; COUNT]> for WebhookSecrets<'a> {
+    fn from(secrets: [&'a str; COUNT]) -> Self {
+        Self(secrets.into())
+    }
+}
+
+impl<'a, T: AsRef<str>> From<&'a [T]> for WebhookSecrets<'a> {
+    fn from(secrets: &'a [T]) -> Self {
+        Self(secrets.iter().map(AsRef::as_ref).collect())
+    }
+}
+
+impl<'a, T: AsRef<str>> From<&'a Vec<T>> for WebhookSecrets<'a> {
+    fn from(secrets: &'a Vec<T>) -> Self {
+        secrets.as_slice().into()
+    }
+}
+
+/// How messages of webhooks are checked otherwise than usual: `WebhookOptions::default().tolerance(Duration::from_secs(60))`.
+#[derive(Clone, Debug)]
+#[must_use = "options are for unwrap_webhook_with"]
+pub struct WebhookOptions {
+    tolerance: Duration,
+    now: Option<SystemTime>,
+}
+
+impl Default for WebhookOptions {
+    fn default() -> Self {
+        Self { tolerance: TOLERANCE, now: None }
+    }
+}
+
+impl WebhookOptions {
+    /// How far the time of a message may be from now; five minutes unless set.
+    pub fn tolerance(mut self, tolerance: Duration) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Another time than now, for tests.
+    pub fn now(mut self, now: SystemTime) -> Self {
+        self.now = Some(now);
+        self
+    }
+}
+
 /// Checks that a message was signed with the secret of a webhook, not more than five minutes ago, and reads it. Types of messages
 /// that this SDK doesn't know are no error. A message comes at least once: see its [`id`](WebhookMessage::id).
 ///
 /// The body is that of the request as it came, byte by byte. The headers are a `&HeaderMap`, or pairs of names, in any case, and
-/// values. The secret begins with `whsec_`.
+/// values. The secret begins with `whsec_`; there can be several.
 ///
 /// # Errors
 ///
 /// [`Error::WebhookVerification`] if the message cannot be trusted or read, which is to be answered with 400; [`Error::Usage`] if
-/// the secret has not the form.
-pub fn unwrap_webhook<N, V>(
+/// there is no secret, or one that has not the form.
+pub fn unwrap_webhook<'a, N, V>(
     body: &[u8],
     headers: impl IntoIterator<Item = (N, V)>,
-    secret: &str,
+    secrets: impl Into<WebhookSecrets<'a>>,
 ) -> Result<WebhookMessage, Error>
 where
     N: AsRef<str>,
     V: AsRef<[u8]>,
 {
-    unwrap_webhook_at(SystemTime::now(), body, headers, secret)
+    unwrap_webhook_with(&WebhookOptions::default(), body, headers, secrets)
 }
 
-/// [`unwrap_webhook`] at another time than now, for tests.
+/// [`unwrap_webhook`] with another tolerance, or at another time.
 ///
 /// # Errors
 ///
 /// Those of [`unwrap_webhook`].
-pub fn unwrap_webhook_at<N, V>(
-    now: SystemTime,
+pub fn unwrap_webhook_with<'a, N, V>(
+    options: &WebhookOptions,
     body: &[u8],
     headers: impl IntoIterator<Item = (N, V)>,
-    secret: &str,
+    secrets: impl Into<WebhookSecrets<'a>>,
 ) -> Result<WebhookMessage, Error>
 where
     N: AsRef<str>,
     V: AsRef<[u8]>,
 {
-    let mac = mac_by(secret)?;
+    let macs = secrets.into().0.into_iter().map(mac_by).collect::<Result<Vec<_>, _>>()?;
+    if macs.is_empty() {
+        return Err(Error::Usage("there is no secret of a webhook".into()));
+    }
     let Headers { id, timestamp, signatures } = Headers::of(headers)?;
-    check_time(&timestamp, now)?;
-    let content = [&id, b".".as_slice(), &timestamp, b".", body].iter().fold(mac, |mac, part| mac.chain_update(part));
-    if !is_signed(&content, &signatures) {
-        return Err(refused(WebhookFault::Signature, "no signature is that of the secret"));
+    check_time(&timestamp, options)?;
+    let whole = [&id, b".".as_slice(), &timestamp, b".", body];
+    let count = macs.len();
+    let mut contents = macs.into_iter().map(|mac| whole.iter().fold(mac, |mac, part| mac.chain_update(part)));
+    if !contents.any(|content| is_signed(&content, &signatures)) {
+        let whose = if count == 1 { "the secret" } else { "one of the secrets" };
+        return Err(refused(WebhookFault::Signature, format!("no signature is that of {whose}")));
     }
     read(String::from_utf8_lossy(&id).into_owned(), body)
         .ok_or_else(|| refused(WebhookFault::Body, "the body is no message, although its signature is right"))
 }
 
-fn refused(fault: WebhookFault, text: &'static str) -> Error {
-    Error::WebhookVerification(WebhookVerificationError { fault, text })
+fn refused(fault: WebhookFault, text: impl Into<Cow<'static, str>>) -> Error {
+    Error::WebhookVerification(WebhookVerificationError { fault, text: text.into() })
 }
 
 /// What signs by the key in a secret.
@@ -128,13 +207,17 @@ impl Headers {
 }
 
 /// Refuses times that are none, or that are too far from now: an old message may be a repeated one.
-fn check_time(timestamp: &[u8], now: SystemTime) -> Result<(), Error> {
+fn check_time(timestamp: &[u8], options: &WebhookOptions) -> Result<(), Error> {
     let text = str::from_utf8(timestamp).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let sent = text.and_then(|text| text.parse::<u64>().ok());
     let sent = sent.ok_or_else(|| refused(WebhookFault::Timestamp, "the time is no number of seconds"))?;
-    let now = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    if now.abs_diff(sent) > TOLERANCE {
-        return Err(refused(WebhookFault::Timestamp, "the time is more than five minutes from now"));
+    let now = options.now.unwrap_or_else(SystemTime::now).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let limit = || format!("the message is more than {} s", options.tolerance.as_secs_f64());
+    if Duration::from_secs(now.saturating_sub(sent)) > options.tolerance {
+        return Err(refused(WebhookFault::Old, format!("{} old", limit())));
+    }
+    if Duration::from_secs(sent.saturating_sub(now)) > options.tolerance {
+        return Err(refused(WebhookFault::Ahead, format!("{} ahead of the clock", limit())));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What the SDK does before anything is sent, and what middleware gets to see.
 
 use std::{
-    future::Future,
+    future::{Future, IntoFuture},
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     pin::Pin,
@@ -14,11 +14,11 @@ use std::{
 };
 
 use {{rust.library}}::{
-    Clock, ContentGateway, Error, ErrorKind,
+    Clock, {{client}}, Error, ErrorKind,
     reqwest::{self, Proxy, Request, Response},
-    types::GameListInput,
+    types::{GameListInput, ImageListInput},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::{ServiceBuilder, layer::layer_fn, service_fn};
 
 #[derive(Debug)]
@@ -34,8 +34,8 @@ impl Clock for Hurried {
     }
 }
 
-fn client() -> ContentGateway {
-    ContentGateway::builder().base_url("http://gateway.invalid").without_api_key().clock(Hurried).build().unwrap()
+fn client() -> {{client}} {
+    {{client}}::builder().base_url("http://gateway.invalid").without_api_key().clock(Hurried).build().unwrap()
 }
 
 #[tokio::test]
@@ -142,4 +142,64 @@ async fn what_cannot_work_is_a_usage_error() {
     let mut none = client().game().list_all(GameListInput::default()).max_records(0);
     assert!(is_usage(&none.next().await.unwrap().unwrap_err()));
     assert!(none.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_crowd_of_calls_waits_for_its_turn() {
+    let (url, taken) = serve("400 Bad Request");
+    let gateway = client().with_options().base_url(url).max_connections(5);
+    let gateway = gateway.http(reqwest::Client::builder()).build().unwrap();
+    let derived = gateway.with_options().api_key("cgk_other").build().unwrap();
+    for _ in 0..2 {
+        let calls = (0..500).map(|number| tokio::spawn(if number % 2 == 0 { &gateway } else { &derived }.user().me().into_future()));
+        for call in calls.collect::<Vec<_>>() {
+            assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::BadRequest);
+        }
+    }
+    assert_eq!(taken.load(Ordering::SeqCst), 5);
+    assert!(matches!(client().with_options().max_connections(0).build(), Err(Error::Usage(_))));
+}
+
+/// Who needs no https leaves the feature out.
+#[cfg(not(feature = "tls"))]
+#[tokio::test]
+async fn https_without_its_feature_says_which_that_is() {
+    let error = client().with_options().base_url("https://127.0.0.1:1").build().unwrap().user().me().await.unwrap_err();
+    let start = "user.me: https://127.0.0.1:1 is reached by https, for which the crate {{rust.crate}} needs its feature `tls`";
+    assert_eq!(error.to_string(), start);
+}
+
+#[tokio::test]
+async fn a_list_names_a_page_and_its_size() {
+    let inputs = Arc::new(Mutex::new(Vec::new()));
+    let sent = Arc::clone(&inputs);
+    let service = service_fn(move |request: Request| {
+        let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
+        sent.lock().unwrap().push(serde_json::from_slice::<Value>(body).unwrap()["json"].take());
+        async {
+            let page = json!({ "items": [], "page": 1, "limit": 1, "total": 0, "totalRelation": "eq", "hasMore": true, "nextCursor": "n" });
+            let body = json!({ "result": { "data": { "json": page } } }).to_string();
+            Ok::<_, reqwest::Error>(http::Response::new(body).into())
+        }
+    });
+    let gateway = client().with_options().layer(layer_fn(move |_| service.clone())).build().unwrap();
+    let given = [
+        ImageListInput::default(),
+        ImageListInput { page: Some(4), limit: Some(7), ..Default::default() },
+        ImageListInput { cursor: Some("c".into()), ..Default::default() },
+    ];
+    for input in given {
+        gateway.image().list(input).await.unwrap().next_page().unwrap().await.unwrap();
+    }
+    gateway.user().search("ab").await.unwrap_err();
+    let wanted = [
+        json!({ "page": 1, "limit": 20 }),
+        json!({ "page": 2, "limit": 20, "cursor": "n" }),
+        json!({ "page": 4, "limit": 7 }),
+        json!({ "page": 5, "limit": 7, "cursor": "n" }),
+        json!({ "limit": 20, "cursor": "c" }),
+        json!({ "limit": 20, "cursor": "n" }),
+        json!({ "query": "ab", "limit": 20 }),
+    ];
+    assert_eq!(*inputs.lock().unwrap(), wanted);
 }

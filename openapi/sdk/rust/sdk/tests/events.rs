@@ -10,10 +10,11 @@ use std::{
 };
 
 use {{rust.library}}::{
-    Change, Clock, ContentGateway, Error, WebhookFault,
+    Change, Clock, {{client}}, Error, WebhookFault,
     reqwest::{Body, Request, Response, header::HeaderMap},
+    WebhookOptions,
     types::{EventListInput, EventType, WebhookUpdateInput},
-    unwrap_webhook,
+    unwrap_webhook, unwrap_webhook_with,
 };
 use serde_json::{Value, json};
 use tower::{layer::layer_fn, service_fn};
@@ -50,7 +51,7 @@ fn gone() -> (u16, Value) {
 }
 
 /// A client that gets these replies, the clock that it waits by, and the inputs that it sends.
-fn client(replies: impl IntoIterator<Item = (u16, Value)>) -> (ContentGateway, Waits, Arc<Mutex<Vec<Value>>>) {
+fn client(replies: impl IntoIterator<Item = (u16, Value)>) -> ({{client}}, Waits, Arc<Mutex<Vec<Value>>>) {
     let (waits, inputs) = (Waits::default(), Arc::new(Mutex::new(Vec::new())));
     let left = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
     let sent = Arc::clone(&inputs);
@@ -64,7 +65,7 @@ fn client(replies: impl IntoIterator<Item = (u16, Value)>) -> (ContentGateway, W
             Ok::<Response, &'static str>(reply.into())
         }
     });
-    let builder = ContentGateway::builder().base_url("http://gateway.invalid").without_api_key().max_retries(0);
+    let builder = {{client}}::builder().base_url("http://gateway.invalid").without_api_key().max_retries(0);
     let gateway = builder.clock(waits.clone()).layer(layer_fn(move |_| service.clone())).build().unwrap();
     (gateway, waits, inputs)
 }
@@ -85,6 +86,8 @@ async fn follow_goes_on_with_the_cursor_and_waits_at_the_end() {
     let after = |inputs: &[Value]| inputs.iter().map(|input| input["after"].clone()).collect::<Vec<_>>();
     assert_eq!(after(&inputs.lock().unwrap()), [Value::Null, json!("c1"), json!("c2")]);
     assert!(inputs.lock().unwrap().iter().all(|input| input["recordId"] == "1"));
+    let starts = inputs.lock().unwrap().iter().map(|input| input["start"].clone()).collect::<Vec<_>>();
+    assert_eq!(starts, [json!("latest"), Value::Null, Value::Null]);
 }
 
 #[tokio::test]
@@ -152,6 +155,32 @@ fn a_secret_without_the_form_is_a_usage_error_that_does_not_show_it() {
 fn headers_are_found_in_any_case() {
     let headers = [("Webhook-Id", "1"), ("WEBHOOK-TIMESTAMP", "0"), ("webhook-signature", "v1,AAAA")];
     let Err(Error::WebhookVerification(refused)) = unwrap_webhook(b"", headers, "whsec_c2VjcmV0") else { panic!() };
-    assert_eq!(refused.fault, WebhookFault::Timestamp);
+    assert_eq!(refused.fault, WebhookFault::Old);
+}
+
+#[test]
+fn an_error_says_whether_a_message_is_old_or_ahead() {
+    let old = "webhook: the message is more than 30 s old";
+    let ahead = "webhook: the message is more than 30 s ahead of the clock";
+    let unsigned = "webhook: no signature is that of one of the secrets";
+    let options = WebhookOptions::default()
+        .tolerance(Duration::from_secs(30))
+        .now(SystemTime::UNIX_EPOCH + Duration::from_secs(10_000));
+    let refusals = [
+        ("9969", old),
+        ("0", old),
+        ("10031", ahead),
+        ("18446744073709551615", ahead),
+        ("9970", unsigned),
+        ("10030", unsigned),
+        ("-1", "webhook: the time is no number of seconds"),
+    ];
+    for (sent, text) in refusals {
+        let headers = [("webhook-id", "1"), ("webhook-timestamp", sent), ("webhook-signature", "v1,AAAA")];
+        let error = unwrap_webhook_with(&options, b"", headers, ["whsec_c2VjcmV0", "whsec_AAAA"]).unwrap_err();
+        assert_eq!(error.to_string(), text, "{sent}");
+    }
+    let none = unwrap_webhook(b"", &HeaderMap::new(), &Vec::<String>::new()).unwrap_err();
+    assert!(matches!(none, Error::Usage(_)));
 }
 // {{/events}}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -86,6 +89,7 @@ func TestNewRefusesWhatItCannotUse(t *testing.T) {
 		"an app with a space":    {base, gateway.WithAppName("my app")},
 		"an app's two versions":  {base, gateway.WithAppName("my-app/1/2")},
 		"no clock":               {base, gateway.WithClock(nil)},
+		"no connections":         {base, gateway.WithMaxConnections(0)},
 	} {
 		client, err := gateway.New(options...)
 		if err == nil || client != nil {
@@ -273,5 +277,103 @@ func TestLastPageHasNoNext(t *testing.T) {
 	}
 	if next, err := page.NextPage(t.Context()); next != nil || !isUsage(err) {
 		t.Errorf("%v, %v", next, err)
+	}
+}
+
+func TestACrowdOfCallsWaitsForItsTurn(t *testing.T) {
+	var underWay, most, sockets, mostSockets atomic.Int32
+	count := func(now int32, most *atomic.Int32) {
+		for before := most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
+		}
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		count(underWay.Add(1), &most)
+		defer underWay.Add(-1)
+		stats(w, r)
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			count(sockets.Add(1), &mostSockets)
+		case http.StateClosed:
+			sockets.Add(-1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	client, err := gateway.New(gateway.WithBaseURL(server.URL), gateway.WithMaxConnections(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := client.With(gateway.WithAPIKey(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var crowd sync.WaitGroup
+		for number := range 500 {
+			crowd.Add(1)
+			go func() {
+				defer crowd.Done()
+				if _, err := []*gateway.Client{client, other}[number%2].Game.GetTypeStats(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		crowd.Wait()
+	}
+	if most.Load() > 5 || mostSockets.Load() > 5 {
+		t.Errorf("%d calls at once, by %d connections", most.Load(), mostSockets.Load())
+	}
+}
+
+func TestACallThatWaitsForItsTurnCanBeCancelled(t *testing.T) {
+	arrived := make(chan struct{})
+	client, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		hang(w, r)
+	}, gateway.WithMaxConnections(1))
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := client.User.Me(ctx)
+		first <- err
+	}()
+	<-arrived
+	impatient, leave := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer leave()
+	if _, err := client.User.Me(impatient); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error is %v", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) || requests.Load() != 1 {
+		t.Errorf("%v after %d requests", err, requests.Load())
+	}
+}
+
+func TestListNamesAPageAndItsSize(t *testing.T) {
+	var bodies []string
+	client, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, string(body))
+		fmt.Fprintf(w, `{"result":{"data":{"json":{"items":[],"page":1,"limit":1,"total":0,"totalRelation":"eq",`+
+			`"hasMore":true,"nextCursor":"c%d"}}}}`, len(bodies))
+	})
+	for _, input := range []gateway.ImageListInput{{}, {Page: 4, Limit: 7}, {Cursor: "c"}} {
+		page, err := client.Image.List(t.Context(), input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := page.NextPage(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wanted := []string{
+		`{"json":{"limit":20,"page":1}}`, `{"json":{"limit":20,"page":2,"cursor":"c1"}}`,
+		`{"json":{"limit":7,"page":4}}`, `{"json":{"limit":7,"page":5,"cursor":"c3"}}`,
+		`{"json":{"limit":20,"cursor":"c"}}`, `{"json":{"limit":20,"cursor":"c5"}}`,
+	}
+	if !slices.Equal(bodies, wanted) {
+		t.Errorf("%q was sent", bodies)
 	}
 }

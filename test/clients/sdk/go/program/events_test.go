@@ -72,7 +72,7 @@ func TestFollowGoesOnWithTheCursorAndWaitsAtTheEnd(t *testing.T) {
 		t.Errorf("%q at %q, %v", ids, cursors, err)
 	}
 	wanted := []string{
-		`{"json":{"recordId":"1"}}`, `{"json":{"after":"c1","recordId":"1"}}`, `{"json":{"after":"c2","recordId":"1"}}`,
+		`{"json":{"recordId":"1","start":"latest"}}`, `{"json":{"after":"c1","recordId":"1"}}`, `{"json":{"after":"c2","recordId":"1"}}`,
 	}
 	if !slices.Equal(bodies, wanted) || waits.waits != 1 {
 		t.Errorf("%q were sent, with %d waits", bodies, waits.waits)
@@ -145,10 +145,42 @@ func TestUnwrapFindsHeadersInAnyCase(t *testing.T) {
 	header := http.Header{"webhook-id": {"1"}, "WEBHOOK-TIMESTAMP": {"0"}, "Webhook-Signature": {"v1,AAAA"}}
 	_, err := gateway.UnwrapWebhook(nil, header, "whsec_c2VjcmV0")
 	var refused *gateway.WebhookVerificationError
-	if !errors.As(err, &refused) || refused.Fault != gateway.WebhookFaultTimestamp {
+	if !errors.As(err, &refused) || refused.Fault != gateway.WebhookFaultOld {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestUnwrapSaysWhetherAMessageIsOldOrAhead(t *testing.T) {
+	now := time.Unix(10_000, 0)
+	for sent, wanted := range map[string]string{
+		"9969":                "webhook: the message is more than 30 s old",
+		"0":                   "webhook: the message is more than 30 s old",
+		"10031":               "webhook: the message is more than 30 s ahead of the clock",
+		"9223372036854775807": "webhook: the message is more than 30 s ahead of the clock",
+		"9970":                "webhook: no signature is that of one of the secrets",
+		"10030":               "webhook: no signature is that of one of the secrets",
+		"-1":                  "webhook: the time is no number of seconds",
+	} {
+		header := http.Header{"Webhook-Id": {"1"}, "Webhook-Timestamp": {sent}, "Webhook-Signature": {"v1,AAAA"}}
+		_, err := gateway.UnwrapWebhook(nil, header, "whsec_c2VjcmV0", gateway.WithOtherSecrets("whsec_AAAA"),
+			gateway.WithTolerance(30*time.Second), gateway.WithClock(standing{now}))
+		if err == nil || err.Error() != wanted {
+			t.Errorf("%s: %v", sent, err)
+		}
+	}
+	for _, option := range []gateway.WebhookOption{gateway.WithTolerance(-1), gateway.WithOtherSecrets("whsec_AAAA", "")} {
+		if _, err := gateway.UnwrapWebhook(nil, http.Header{}, "whsec_c2VjcmV0", option); !isUsage(err) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// standing is a clock that stands still.
+type standing struct{ now time.Time }
+
+func (s standing) Now() time.Time { return s.now }
+
+func (standing) Sleep(context.Context, time.Duration) error { return nil }
 
 func TestUpdateLeavesSetsOrClearsAList(t *testing.T) {
 	var bodies []string

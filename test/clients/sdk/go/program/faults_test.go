@@ -37,7 +37,7 @@ func TestStrangeRepliesAreToldApart(t *testing.T) {
 	for _, each := range []struct{ contentType, body, fault string }{
 		{"application/json", " \n", "application/json with an empty body"},
 		{"", "", "(no content type) with an empty body"},
-		{"text/plain", "", "text/plain, which no content gateway answers"},
+		{"text/plain", "", "text/plain, which is no reply of a content gateway"},
 		{"application/json", `{"result":{"data":{"json":{"total":"1`, "application/json whose JSON is cut off"},
 		{"", `tru`, "(no content type) whose JSON is cut off"},
 		{"application/json", `{"result":}`, "application/json whose JSON is not valid"},

@@ -8,10 +8,12 @@ import static com.example.contentgateway.Checking.usageError;
 
 import com.example.contentgateway.model.Event;
 import com.example.contentgateway.model.EventListInput;
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** How feeds are followed, and what of messages of webhooks no shared vector shows. */
+/** How feeds are followed, what of messages of webhooks no shared vector shows, and how long a text may be. */
 final class Events {
   private static final Duration HOUR = Duration.ofHours(1);
   private static final String GONE =
@@ -51,6 +53,8 @@ final class Events {
     new Events().cancellation();
     secrets();
     headers();
+    times();
+    longTexts();
   }
 
   private static String page(String cursor, boolean hasMore, String... ids) {
@@ -82,6 +86,17 @@ final class Events {
           }
         };
     return client("http://" + server.host(), Map.of()).clock(clock).build();
+  }
+
+  /** A text may be as long as a reply, which is longer than Jackson takes by itself. */
+  private static void longTexts() throws IOException {
+    String title = "g".repeat(50_000_000);
+    var server =
+        Listener.answering(
+            (head, socket) ->
+                Listener.write(socket, "200 OK", "{\"result\":{\"data\":{\"json\":{\"title\":\"" + title + "\"}}}}"));
+    JsonNode output = client("http://" + server.host(), Map.of()).build().call("game.getNewest", null);
+    same(title.length(), output.get("title").textValue().length());
   }
 
   private void iteration() {
@@ -180,7 +195,42 @@ final class Events {
       Webhooks.unwrap(new byte[0], headers, "whsec_c2VjcmV0");
       throw new AssertionError("The message was not refused.");
     } catch (WebhookVerificationException refused) {
-      same(WebhookVerificationException.Fault.TIMESTAMP, refused.fault());
+      same(WebhookVerificationException.Fault.OLD, refused.fault());
     }
+  }
+
+  /** An error says whether the time of a message is too long ago or ahead. */
+  private static void times() {
+    var clock =
+        new GatewayClock() {
+          @Override
+          public Instant now() {
+            return Instant.ofEpochSecond(10_000);
+          }
+
+          @Override
+          public CompletableFuture<Void> sleep(Duration wait) {
+            return CompletableFuture.completedFuture(null);
+          }
+        };
+    var options = new WebhookOptions("whsec_c2VjcmV0", "whsec_AAAA").tolerance(Duration.ofSeconds(30)).clock(clock);
+    Map<String, String> refusals = new HashMap<>();
+    for (String old : List.of("9969", "0")) refusals.put(old, "webhook: the message is more than 30 s old");
+    for (String ahead : List.of("10031", "999999999999999999")) {
+      refusals.put(ahead, "webhook: the message is more than 30 s ahead of the clock");
+    }
+    for (String now : List.of("9970", "10030")) refusals.put(now, "webhook: no signature is that of one of the secrets");
+    refusals.put("-1", "webhook: the time is no number of seconds");
+    for (var refusal : refusals.entrySet()) {
+      var headers = Map.of("webhook-id", "1", "webhook-timestamp", refusal.getKey(), "webhook-signature", "v1,AAAA");
+      try {
+        Webhooks.unwrap(new byte[0], headers::get, options);
+        throw new AssertionError("The message was not refused.");
+      } catch (WebhookVerificationException refused) {
+        same(refusal.getValue(), refused.getMessage());
+      }
+    }
+    has(usageError(() -> options.tolerance(Duration.ofNanos(-1))), "tolerance");
+    has(usageError(() -> Webhooks.unwrap(new byte[0], Map.of())), "no secret");
   }
 }

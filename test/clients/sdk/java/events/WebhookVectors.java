@@ -1,5 +1,6 @@
 import com.example.contentgateway.GatewayClock;
 import com.example.contentgateway.WebhookMessage;
+import com.example.contentgateway.WebhookOptions;
 import com.example.contentgateway.WebhookVerificationException;
 import com.example.contentgateway.Webhooks;
 import com.example.contentgateway.model.Event;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -35,7 +37,12 @@ final class WebhookVectors {
       Map<String, List<String>> headers = new HashMap<>();
       vector.get("headers").properties().forEach(each -> headers.put(each.getKey(), List.of(each.getValue().textValue())));
       try {
-        outcome.set("ok", membersOf(Webhooks.unwrap(body, headers, messages.get("secret").textValue(), clock)));
+        var secrets = new ArrayList<String>();
+        vector.path("secrets").forEach(secret -> secrets.add(secret.textValue()));
+        if (secrets.isEmpty()) secrets.add(messages.get("secret").textValue());
+        var options = new WebhookOptions(secrets.toArray(String[]::new)).clock(clock);
+        if (vector.has("toleranceSeconds")) options.tolerance(Duration.ofSeconds(vector.get("toleranceSeconds").longValue()));
+        outcome.set("ok", membersOf(Webhooks.unwrap(body, headers, options)));
       } catch (WebhookVerificationException refused) {
         outcome.put("error", refused.fault().name().toLowerCase(Locale.ROOT));
       }

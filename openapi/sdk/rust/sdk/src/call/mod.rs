@@ -50,6 +50,13 @@ pub struct Call<T> {
     decode: Decode<T>,
 }
 
+/// Sets a member that the caller doesn't.
+fn fill_in(input: &mut Map<String, Value>, name: &str, value: u32) {
+    if input.get(name).is_none_or(Value::is_null) {
+        input.insert(name.into(), value.into());
+    }
+}
+
 type Decode<T> = fn(Map<String, Value>, &Call<T>) -> Result<T, serde_path_to_error::Error<serde_json::Error>>;
 
 impl<T> Clone for Call<T> {
@@ -81,9 +88,13 @@ impl<T: DeserializeOwned> Call<T> {
 
 impl<T: Listing> Call<Page<T>> {
     pub(crate) fn page(shared: &Arc<Shared>, operation: &Operation, input: &impl Serialize) -> Self {
-        Self::with(shared, operation, input, |output, call| {
+        let mut call = Self::with(shared, operation, input, |output, call| {
             Ok(Page::new(serde_path_to_error::deserialize(Value::Object(output))?, call.clone()))
-        })
+        });
+        if call.input.get("cursor").is_none_or(Value::is_null) {
+            fill_in(&mut call.input, "page", 1);
+        }
+        call
     }
 }
 
@@ -106,6 +117,12 @@ impl<T> Call<T> {
     }
 
     option_methods!(options);
+
+    /// With this size of a list, unless the caller names one.
+    pub(crate) fn with_limit(mut self, limit: u32) -> Self {
+        fill_in(&mut self.input, "limit", limit);
+        self
+    }
 
     /// The `Idempotency-Key` of a write, a value of your own: called again with the same one, it is not done again, but
     /// answered the same. A new UUID unless set. Reads send none.
@@ -137,8 +154,10 @@ impl<T> Call<T> {
             if attempts > 1 {
                 headers.insert(RETRY_COUNT, HeaderValue::from(attempts - 1));
             }
+            let turn = self.shared.turns.acquire().await;
             let began = Instant::now();
             let result = self.attempt(&headers, &body, attempts, idempotency_key.as_deref()).await;
+            drop(turn);
             let wait = match &result {
                 Err(error) if attempts <= retries => wait_after(error, attempts),
                 _ => None,

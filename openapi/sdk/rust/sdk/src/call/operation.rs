@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Call, ContentGateway, operations::OPERATIONS};
+use crate::{Call, {{client}}, operations::OPERATIONS};
 
 /// An operation: one of the contract, or one that is newer than the SDK.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ fn is_name(text: &str) -> bool {
     text.split_once('.').is_some_and(|(router, name)| is_part(router) && is_part(name))
 }
 
-impl ContentGateway {
+impl {{client}} {
     /// A call of any operation by its name, such as `game.getById`: for those that are newer than the SDK. `()` is the input
     /// of operations without parameters.
     ///

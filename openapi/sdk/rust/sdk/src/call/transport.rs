@@ -21,6 +21,9 @@ const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 /// What hyper-util says when a proxy refuses a tunnel with 407.
 const PROXY_WANTS_PASSWORD: &str = "proxy authorization required";
 
+/// What hyper-util says of an https URL where there is no TLS.
+const WITHOUT_TLS: &str = "invalid URL, scheme is not http";
+
 /// Any error.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -69,6 +72,10 @@ impl<T> Call<T> {
             let while_connecting = connecting.is_some();
             let error = ApiTimeoutError { operation, attempts, idempotency_key, limit, while_connecting, origin };
             return Error::Timeout(Box::new(error));
+        }
+        // There is but the text: hyper-util says this of https where nothing has brought TLS along.
+        if causes(&*cause).any(|cause| cause.to_string() == WITHOUT_TLS) {
+            return Error::Usage(format!("{operation}: {origin} is reached by https, for which the crate {{rust.crate}} needs its feature `tls`"));
         }
         // This is how rustls tells of a certificate that it doesn't trust.
         let is_untrusted = of_http.is_some_and(reqwest::Error::is_connect)

@@ -1,10 +1,11 @@
 use std::{fmt, sync::Arc};
 
 use reqwest::{Request, Url, header::HeaderValue};
+use tokio::sync::Semaphore;
 use tower::{Layer, Service, ServiceExt};
 
 use super::{
-    ContentGateway, Shared,
+    {{client}}, MAX_CONNECTIONS, Shared,
     options::{Options, option_methods},
     proxy, variable,
 };
@@ -26,7 +27,7 @@ const IDENTITY: &str = concat!(
     ")"
 );
 
-/// A client to be set up: `ContentGateway::builder().base_url("https://api.example.com").build()?`.
+/// A client to be set up: `{{client}}::builder().base_url("https://api.example.com").build()?`.
 #[derive(Default)]
 #[must_use = "there is no client before build()"]
 pub struct Builder {
@@ -34,12 +35,20 @@ pub struct Builder {
     key: Key,
     user_agent: Option<HeaderValue>,
     http: Option<reqwest::ClientBuilder>,
+    max_connections: Option<usize>,
     /// What the client that it is derived from has.
-    connections: Option<(reqwest::Client, HttpService)>,
+    connections: Option<Connections>,
     layers: Vec<HttpLayer>,
     on_attempt: Option<Hook>,
     clock: Option<Arc<dyn Clock>>,
     options: Options,
+}
+
+/// What sends requests, and when.
+struct Connections {
+    http: reqwest::Client,
+    service: HttpService,
+    turns: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -64,7 +73,12 @@ impl Builder {
             key: Key::Header(parent.authorization.clone()),
             user_agent: Some(parent.user_agent.clone()),
             http: None,
-            connections: Some((parent.http.clone(), parent.service.clone())),
+            max_connections: None,
+            connections: Some(Connections {
+                http: parent.http.clone(),
+                service: parent.service.clone(),
+                turns: Arc::clone(&parent.turns),
+            }),
             layers: Vec::new(),
             on_attempt: parent.observer.hook.clone(),
             clock: Some(Arc::clone(&parent.clock)),
@@ -115,6 +129,17 @@ impl Builder {
         self
     }
 
+    /// How many calls are under way at once, and so how many connections there are, for this client and those derived from it; 100
+    /// unless set. Other calls wait for their turn before the time of their attempt begins. A client that is derived with
+    /// another limit has turns of its own.
+    pub fn max_connections(mut self, most: usize) -> Self {
+        if most == 0 || most > Semaphore::MAX_PERMITS {
+            self.options.fault = Some("max_connections must be 1 or more".into());
+        }
+        self.max_connections = Some(most);
+        self
+    }
+
     /// A layer of [Tower](https://docs.rs/tower) around what sends requests; each attempt passes through it. Another one is put around
     /// those before.
     pub fn layer<L>(mut self, layer: L) -> Self
@@ -140,7 +165,7 @@ impl Builder {
     ///
     /// [`Error::Usage`] if there is no base URL or it isn't one of http or https, if no header can hold the key, if the name of
     /// the app is none, if a timeout is 0, if the environment names a proxy wrongly, or if the HTTP client cannot be made.
-    pub fn build(self) -> Result<ContentGateway, Error> {
+    pub fn build(self) -> Result<{{client}}, Error> {
         if let Some(fault) = self.options.fault {
             return Err(Error::Usage(fault));
         }
@@ -151,18 +176,24 @@ impl Builder {
             Key::Given(key) => Some(authorization_by(&key)?),
             Key::Header(authorization) => authorization,
         };
-        let (http, service) = match (self.http, self.connections) {
-            (None, Some(connections)) => connections,
+        let new_turns = |most: usize| Arc::new(Semaphore::new(most));
+        let Connections { http, service, turns } = match (self.http, self.connections) {
+            (None, Some(parents)) => {
+                let turns = self.max_connections.map_or(parents.turns, new_turns);
+                Connections { turns, ..parents }
+            }
             (given, _) => {
-                let http = http_client(given)?;
+                let most = self.max_connections.unwrap_or(MAX_CONNECTIONS);
+                let http = http_client(given, most)?;
                 let service = service_of(&http);
-                (http, service)
+                Connections { http, service, turns: new_turns(most) }
             }
         };
         let logs = variable("{{environment}}_LOG").as_deref() == Some("debug");
-        Ok(ContentGateway {
+        Ok({{client}} {
             shared: Arc::new(Shared {
                 http,
+                turns,
                 service: self.layers.into_iter().fold(service, |service, layer| layer(service)),
                 base_url: url.as_str().trim_end_matches('/').into(),
                 origin: url.origin().ascii_serialization(),
@@ -177,11 +208,11 @@ impl Builder {
     }
 }
 
-/// The HTTP client of the caller, or one that knows the proxies of the environment.
-fn http_client(given: Option<reqwest::ClientBuilder>) -> Result<reqwest::Client, Error> {
+/// The HTTP client of the caller, or one that knows the proxies of the environment, and keeps so many connections.
+fn http_client(given: Option<reqwest::ClientBuilder>, most: usize) -> Result<reqwest::Client, Error> {
     let builder = match given {
         Some(builder) => builder,
-        None => reqwest::Client::builder().proxy(proxy::of_environment()?),
+        None => reqwest::Client::builder().pool_max_idle_per_host(most).proxy(proxy::of_environment()?),
     };
     builder
         .redirect(reqwest::redirect::Policy::none())

@@ -5,6 +5,7 @@ mod proxy;
 use std::{env, fmt, sync::Arc, time::Duration};
 
 use reqwest::header::HeaderValue;
+use tokio::sync::Semaphore;
 
 use crate::{
     call::{attempt::Observer, transport::HttpService},
@@ -17,11 +18,12 @@ use options::Options;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const MAX_RETRIES: u32 = 2;
+pub(crate) const MAX_CONNECTIONS: usize = 100;
 
-/// The client of a content gateway. To clone it is cheap; clones share their connections, which close when the last of them
+/// The client of {{title}}. To clone it is cheap; clones share their connections, which close when the last of them
 /// is dropped.
 #[derive(Clone)]
-pub struct ContentGateway {
+pub struct {{client}} {
     pub(crate) shared: Arc<Shared>,
 }
 
@@ -31,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) http: reqwest::Client,
     /// Sends them.
     pub(crate) service: HttpService,
+    /// As many as attempts are made at once, by all clients that share it.
+    pub(crate) turns: Arc<Semaphore>,
     /// Without slashes at its end.
     pub(crate) base_url: String,
     /// That of the base URL, `https://api.example.com`.
@@ -48,17 +52,17 @@ pub(crate) struct Shared {
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContentGateway").field("origin", &self.origin).finish_non_exhaustive()
+        f.debug_struct("{{client}}").field("origin", &self.origin).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for ContentGateway {
+impl fmt::Debug for {{client}} {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.shared.fmt(f)
     }
 }
 
-impl ContentGateway {
+impl {{client}} {
     /// The gateway at the URL in `{{environment}}_URL`, with the key in `{{environment}}_API_KEY`, if that is set.
     ///
     /// # Errors

@@ -103,7 +103,7 @@ pub struct UnexpectedReplyError {
 pub struct WebhookVerificationError {
     /// What is wrong.
     pub fault: WebhookFault,
-    pub(crate) text: &'static str,
+    pub(crate) text: Cow<'static, str>,
 }
 
 /// What is wrong with a message of a webhook, in the order in which it is looked at. Its text is a word, such as `signature`.
@@ -112,9 +112,13 @@ pub struct WebhookVerificationError {
 pub enum WebhookFault {
     /// A header lacks.
     Header,
-    /// The time is none, or more than five minutes from now.
+    /// The time is no number of seconds.
     Timestamp,
-    /// No signature is that of the secret.
+    /// The message is too old: it may be a repeated one.
+    Old,
+    /// The time of the message is yet to come: one of the two clocks is wrong.
+    Ahead,
+    /// No signature is that of a secret.
     Signature,
     /// The body is no message, although its signature is right.
     Body,

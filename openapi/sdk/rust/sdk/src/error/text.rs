@@ -19,7 +19,7 @@ impl fmt::Display for ApiError {
         let Some(reason) = reason else {
             let media_type = media_type(&self.headers).unwrap_or_else(|| "no content type".into());
             write!(f, "{operation}: {status} without the gateway's error envelope ({media_type}). ")?;
-            return write!(f, "Is {} a content gateway?{end}", self.origin);
+            return write!(f, "Is {} {{service}}?{end}", self.origin);
         };
         write!(f, "{operation}: {status} {reason}: {message}")?;
         for (index, issue) in issues.iter().take(ISSUES_SHOWN).enumerate() {
@@ -78,6 +78,8 @@ impl fmt::Display for WebhookFault {
         f.write_str(match self {
             Self::Header => "header",
             Self::Timestamp => "timestamp",
+            Self::Old => "old",
+            Self::Ahead => "ahead",
             Self::Signature => "signature",
             Self::Body => "body",
         })
@@ -93,7 +95,7 @@ impl fmt::Display for UnexpectedReplyError {
             Fault::Redirect(target) => {
                 return write!(f, "to {target}, which is not followed: give that base URL if it is right.");
             }
-            Fault::Foreign => write!(f, "{media_type}, which no content gateway answers")?,
+            Fault::Foreign => write!(f, "{media_type}, which is no reply of {{service}}")?,
             Fault::Empty => write!(f, "{media_type} with an empty body")?,
             Fault::CutOff => write!(f, "{media_type} whose JSON is cut off")?,
             Fault::NotJson => write!(f, "{media_type} whose JSON is not valid")?,
@@ -104,7 +106,7 @@ impl fmt::Display for UnexpectedReplyError {
             Fault::SameCursor => write!(f, "{media_type} whose nextCursor is the cursor that was sent")?,
             Fault::Unreadable(cause) => write!(f, "{media_type} whose output is not readable: {cause}")?,
         }
-        write!(f, ". Is {origin} a content gateway?{}", tail(&self.request_id, self.attempts))
+        write!(f, ". Is {origin} {{service}}?{}", tail(&self.request_id, self.attempts))
     }
 }
 

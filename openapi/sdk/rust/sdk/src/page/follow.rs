@@ -11,6 +11,7 @@ use std::{
 
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::{Call, client::options::option_methods, clock::BoxFuture, error::Error};
 
@@ -57,7 +58,10 @@ enum State<T: Feed> {
 }
 
 impl<T: Feed> Follow<T> {
-    pub(crate) fn new(call: Call<T>) -> Self {
+    pub(crate) fn new(mut call: Call<T>) -> Self {
+        if ["after", "start"].iter().all(|name| call.input.get(*name).is_none_or(Value::is_null)) {
+            call.input.insert("start".into(), "latest".into());
+        }
         Self { call, state: State::Waiting, cursor: None, poll_interval: POLL_INTERVAL }
     }
 
@@ -118,6 +122,7 @@ impl<T: Feed> Stream for Follow<T> {
                         return Poll::Ready(Some(Ok(event)));
                     }
                     let (next_cursor, pauses) = (std::mem::take(next_cursor), *pauses);
+                    self.call.input.remove("start");
                     self.call.input.insert("after".into(), next_cursor.as_str().into());
                     self.cursor = Some(next_cursor);
                     if pauses { State::Pausing(self.pause()) } else { State::Waiting }

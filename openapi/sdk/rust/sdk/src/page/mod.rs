@@ -6,6 +6,7 @@ pub(crate) mod walk;
 use std::{fmt, ops::Deref};
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::Call;
 
@@ -43,6 +44,9 @@ impl<T: Listing> Page<T> {
         let cursor = self.output.next_cursor()?;
         let mut call = self.call.clone();
         call.input.insert("cursor".into(), cursor.into());
+        if let Some(page) = call.input.get("page").and_then(Value::as_u64) {
+            call.input.insert("page".into(), (page + 1).into());
+        }
         Some(call)
     }
 

@@ -7,7 +7,6 @@ use std::{
 };
 
 use futures_core::Stream;
-use serde_json::{Map, Value};
 
 use super::{Listing, Page};
 use crate::{Call, client::options::option_methods, clock::BoxFuture, error::Error};
@@ -33,10 +32,8 @@ enum State<T: Listing> {
 }
 
 impl<T: Listing> ListPages<T> {
-    pub(crate) fn new(mut call: Call<Page<T>>) -> Self {
-        fill_in(&mut call.input, "page", 1);
-        fill_in(&mut call.input, "limit", LIMIT);
-        Self { call, state: State::Waiting }
+    pub(crate) fn new(call: Call<Page<T>>) -> Self {
+        Self { call: call.with_limit(LIMIT), state: State::Waiting }
     }
 
     option_methods!(call.options);
@@ -44,12 +41,6 @@ impl<T: Listing> ListPages<T> {
     /// The next page; none at the end.
     pub async fn next(&mut self) -> Option<Result<Page<T>, Error>> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
-    }
-}
-
-fn fill_in(input: &mut Map<String, Value>, name: &str, value: u32) {
-    if input.get(name).is_none_or(|given| given.is_null() || *given == 0) {
-        input.insert(name.into(), value.into());
     }
 }
 

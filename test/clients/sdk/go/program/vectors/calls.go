@@ -28,6 +28,11 @@ func (v vector) call(ctx context.Context, client *gateway.Client, options ...gat
 			return okOf(gameOf)(client.Game.GetByIDFor(ctx, inputOf[gateway.GameGetByIDInput](v).ID, options...))
 		}
 		return okOf(gameOf)(client.Game.GetByID(ctx, inputOf[gateway.GameGetByIDInput](v), options...))
+	case "game.getRelated":
+		if v.Call.Scalar {
+			return okOf(relatedOf)(client.Game.GetRelatedFor(ctx, inputOf[gateway.GameGetRelatedInput](v).GameID, options...))
+		}
+		return okOf(relatedOf)(client.Game.GetRelated(ctx, inputOf[gateway.GameGetRelatedInput](v), options...))
 	case "game.create":
 		return okOf(gameOf)(client.Game.Create(ctx, inputOf[gateway.GameInput](v), options...))
 	case "game.list":
@@ -92,6 +97,14 @@ func gameOf(game *gateway.Game) map[string]any {
 		reaction = game.Viewer.Reaction
 	}
 	return map[string]any{"id": game.ID, "title": game.Title, "reaction": reaction}
+}
+
+func relatedOf(related *gateway.GameGetRelatedOutput) map[string]any {
+	ids := []string{}
+	for _, game := range related.Items {
+		ids = append(ids, game.ID)
+	}
+	return map[string]any{"ids": ids}
 }
 
 func pageOf(page *gateway.GameListOutput) map[string]any {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	gateway "{{go.module}}"
@@ -78,8 +79,11 @@ func (v vector) play(optionsOfClient bool) outcome {
 	defer cancel()
 	clock := &clock{offset: time.Duration(v.ClockOffsetSeconds) * time.Second, waits: []float64{}}
 	result := outcome{Name: v.Name, Events: []event{}}
+	var telling sync.Mutex
 	ofClient, ofCall := v.options(optionsOfClient)
 	ofClient = append(ofClient, gateway.WithClock(clock), gateway.WithAttemptHook(func(attempt gateway.Attempt) {
+		telling.Lock()
+		defer telling.Unlock()
 		result.Events = append(result.Events, eventOf(attempt))
 	}))
 	client, err := v.client(ofClient)
@@ -95,7 +99,18 @@ func (v vector) play(optionsOfClient bool) outcome {
 	}
 	if v.Call.Form == "call" || v.Call.Form == "generic" {
 		var response gateway.Response
+		var crowd sync.WaitGroup
+		failures := make([]error, max(1, v.Call.Times)-1)
+		for other := range failures {
+			crowd.Add(1)
+			go func() {
+				defer crowd.Done()
+				_, failures[other] = v.call(ctx, client, ofCall...)
+			}()
+		}
 		result.OK, err = v.call(ctx, client, append(ofCall, gateway.WithResponse(&response))...)
+		crowd.Wait()
+		err = errors.Join(append(failures, err)...)
 		if err == nil {
 			result.Meta = metaOf(response)
 		}

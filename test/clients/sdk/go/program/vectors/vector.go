@@ -21,6 +21,7 @@ type vector struct {
 		Via       string          `json:"via"`
 		Options   options         `json:"options"`
 		Cancel    string          `json:"cancel"`
+		Times     int             `json:"times"`
 	} `json:"call"`
 }
 
@@ -32,6 +33,7 @@ type options struct {
 	Headers          map[string]string `json:"headers"`
 	AppName          *string           `json:"appName"`
 	MaxRecords       *int              `json:"maxRecords"`
+	MaxConnections   *int              `json:"maxConnections"`
 }
 
 func (o options) shared() (shared []gateway.SharedOption) {
@@ -66,6 +68,9 @@ func (v vector) options(areOfClient bool) (ofClient []gateway.Option, ofCall []g
 	}
 	if name := v.Call.Options.AppName; name != nil {
 		ofClient = append(ofClient, gateway.WithAppName(*name))
+	}
+	if most := v.Call.Options.MaxConnections; most != nil {
+		ofClient = append(ofClient, gateway.WithMaxConnections(*most))
 	}
 	if own := v.Call.Options.IdempotencyKey; own != nil {
 		ofCall = append(ofCall, gateway.WithIdempotencyKey(*own))

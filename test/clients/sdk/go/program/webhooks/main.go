@@ -26,6 +26,9 @@ type messages struct {
 		Name    string            `json:"name"`
 		Body    string            `json:"body"`
 		Headers map[string]string `json:"headers"`
+		// Secrets are those in place of the one of all messages.
+		Secrets          []string `json:"secrets"`
+		ToleranceSeconds *int     `json:"toleranceSeconds"`
 	} `json:"vectors"`
 }
 
@@ -52,7 +55,16 @@ func main() {
 			header[name] = []string{value}
 		}
 		outcome := map[string]any{"name": vector.Name}
-		message, err := gateway.UnwrapWebhook([]byte(vector.Body), header, messages.Secret, gateway.WithClock(clock{messages.Now}))
+		secret := messages.Secret
+		options := []gateway.WebhookOption{gateway.WithClock(clock{messages.Now})}
+		if vector.Secrets != nil {
+			secret = vector.Secrets[0]
+			options = append(options, gateway.WithOtherSecrets(vector.Secrets[1:]...))
+		}
+		if seconds := vector.ToleranceSeconds; seconds != nil {
+			options = append(options, gateway.WithTolerance(time.Duration(*seconds)*time.Second))
+		}
+		message, err := gateway.UnwrapWebhook([]byte(vector.Body), header, secret, options...)
 		var refused *gateway.WebhookVerificationError
 		switch {
 		case errors.As(err, &refused):

@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // The document of the last release wants a page always.
     #[allow(clippy::useless_conversion)]
-    let page = GameListInput { limit: 20, page: 1.into(), ..Default::default() };
+    let page = GameListInput { limit: 20.into(), page: 1.into(), ..Default::default() };
     let empty = anyone.game().list(page.clone()).await?;
     println!("list: {} of {}", empty.items.len(), empty.total);
 
@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let found = anyone.game().list(search.clone()).await?;
     println!("search 巻: {} of {}", found.items.len(), found.total);
 
-    let walked = anyone.game().list_all(GameListInput { limit: 2, ..search }).try_collect::<Vec<_>>().await?;
+    let walked = anyone.game().list_all(GameListInput { limit: 2.into(), ..search }).try_collect::<Vec<_>>().await?;
     println!("walk 巻: {}", join(&walked, ", ", |game| game.title.clone()));
 
     let by_id = GameGetByIdInput { id: created.id };

@@ -1,10 +1,10 @@
 // {{#events}}
 //! Takes or refuses the messages of the file that WEBHOOK_VECTORS names, and prints what comes of each as a line of JSON.
 
-use std::{env, error::Error, fs, time::SystemTime};
+use std::{env, error::Error, fs, time::{Duration, SystemTime}};
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use content_gateway::{Error as GatewayError, WebhookMessage, types::Event, unwrap_webhook_at};
+use content_gateway::{Error as GatewayError, WebhookMessage, WebhookOptions, types::Event, unwrap_webhook_with};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -15,7 +15,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         let body = vector["body"].as_str().ok_or("no body")?;
         let headers = vector["headers"].as_object().ok_or("no headers")?;
         let pairs = headers.iter().map(|(name, value)| (name, value.as_str().unwrap_or_default()));
-        let outcome = match unwrap_webhook_at(now, body.as_bytes(), pairs, secret) {
+        let several = vector["secrets"].as_array().map(|secrets| secrets.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+        let mut options = WebhookOptions::default().now(now);
+        if let Some(seconds) = vector["toleranceSeconds"].as_u64() {
+            options = options.tolerance(Duration::from_secs(seconds));
+        }
+        let outcome = match unwrap_webhook_with(&options, body.as_bytes(), pairs, &several.unwrap_or_else(|| vec![secret])) {
             Ok(message) => json!({ "name": vector["name"], "ok": members_of(&message) }),
             Err(GatewayError::WebhookVerification(refused)) => {
                 json!({ "name": vector["name"], "error": refused.fault.to_string() })

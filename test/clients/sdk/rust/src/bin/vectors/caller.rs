@@ -4,12 +4,13 @@ use std::{
     error::Error,
     future::{IntoFuture, pending},
     iter::from_fn,
+    thread::spawn,
     time::Duration,
 };
 
 use content_gateway::{
     Call, ContentGateway, Error as GatewayError, ListAll, ListPages, Page, Response,
-    types::{GameGetByIdInput, GameListInput, GameListOutput, GameSummary},
+    types::{GameGetByIdInput, GameInput, GameListOutput, GameSummary},
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -72,18 +73,25 @@ impl Caller<'_> {
                 let input = serde_json::from_value::<GameGetByIdInput>(input)?;
                 self.once(task, gateway.game().get_by_id(input), report::game)
             }
-            ("game.create", _) => self.once(task, gateway.game().create(serde_json::from_value(input)?), report::game),
+            ("game.getRelated", _) => {
+                let id = input["gameId"].as_str().ok_or("no id")?;
+                self.once(task, gateway.game().get_related(id), report::related)
+            }
+            ("game.create", _) => {
+                let input = serde_json::from_value::<GameInput>(input)?;
+                self.once(task, gateway.game().create(input), report::game)
+            }
             ("user.me", _) => self.once(task, gateway.user().me(), report::user),
             ("game.list", Some("pages")) => self.pages(task, gateway.game().list(serde_json::from_value(input)?)),
             ("game.list", Some("all")) => {
-                let mut all = gateway.game().list_all(walked(input)?);
+                let mut all = gateway.game().list_all(serde_json::from_value(input)?);
                 if let Some(most) = options["maxRecords"].as_u64() {
                     all = all.max_records(most);
                 }
                 Ok(self.all(with_options!(all, options), take))
             }
             ("game.list", Some("page-iterator")) => {
-                let pages = gateway.game().list_pages(walked(input)?);
+                let pages = gateway.game().list_pages(serde_json::from_value(input)?);
                 Ok(self.every_page(with_options!(pages, options), take))
             }
             ("game.list", _) => self.once(task, gateway.game().list(serde_json::from_value(input)?), report::page),
@@ -97,7 +105,8 @@ impl Caller<'_> {
         call: Call<T>,
         brief: fn(&T) -> Value,
     ) -> Result<Value, Box<dyn Error>> {
-        Ok(match self.send(task, call)? {
+        let others = task.call["times"].as_u64().unwrap_or(1) - 1;
+        Ok(match self.in_crowd(task, call, others)? {
             None => json!({ "cancelled": true }),
             Some(Ok(response)) => json!({ "ok": brief(&response.data), "meta": report::meta(&response) }),
             Some(Err(error)) => report::failure(&error),
@@ -144,6 +153,32 @@ impl Caller<'_> {
         }))
     }
 
+    /// Sends a call, and as many others like it at the same time, which must succeed.
+    fn in_crowd<T: Send + 'static>(
+        &self,
+        task: &Task,
+        call: Call<T>,
+        others: u64,
+    ) -> Result<Outcome<T>, Box<dyn Error>> {
+        let crowd = (0..others).map(|_| call.clone());
+        match self {
+            Self::Blocking => {
+                let threads = crowd.map(|other| spawn(move || other.send_blocking().is_ok())).collect::<Vec<_>>();
+                let outcome = self.send(task, call)?;
+                let succeeded = threads.into_iter().all(|thread| thread.join().is_ok_and(|succeeded| succeeded));
+                succeeded.then_some(outcome).ok_or_else(|| "one of the crowd failed".into())
+            }
+            Self::Async(runtime) => {
+                let tasks = crowd.map(|other| runtime.spawn(other.into_future())).collect::<Vec<_>>();
+                let outcome = self.send(task, call)?;
+                for task in tasks {
+                    runtime.block_on(task)??;
+                }
+                Ok(outcome)
+            }
+        }
+    }
+
     /// Sends a call with the options of the task.
     fn send<T: Send + 'static>(
         &self,
@@ -171,13 +206,6 @@ impl Caller<'_> {
             }),
         })
     }
-}
-
-/// The input of a walk. Where there is no limit, the SDK chooses one.
-fn walked(input: Value) -> Result<GameListInput, Box<dyn Error>> {
-    let mut whole = json!({ "limit": 0 });
-    whole.as_object_mut().ok_or("no object")?.extend(input.as_object().cloned().unwrap_or_default());
-    Ok(serde_json::from_value(whole)?)
 }
 
 /// What came of a walk: the ids of the records, and the error if there is one.

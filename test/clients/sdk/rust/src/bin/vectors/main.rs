@@ -62,6 +62,9 @@ fn play(vector: &Value, at_client: bool, caller: Caller) -> Result<Value, Box<dy
         let first = builder.api_key("cgk_other").max_retries(0).header("X-First", "1").build()?;
         builder = first.with_options();
     }
+    if let Some(most) = options["maxConnections"].as_u64() {
+        builder = builder.max_connections(usize::try_from(most)?);
+    }
     if let Some(name) = options["appName"].as_str() {
         builder = builder.app_name(name);
     }

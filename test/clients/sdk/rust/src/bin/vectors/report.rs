@@ -8,6 +8,11 @@ pub fn game(game: &types::Game) -> Value {
     json!({ "id": game.id, "title": game.title, "reaction": reaction.map(types::ReactionType::as_str) })
 }
 
+/// The related games of a game.
+pub fn related(output: &types::GameGetRelatedOutput) -> Value {
+    json!({ "ids": output.items.iter().map(|game| &game.id).collect::<Vec<_>>() })
+}
+
 pub fn page(page: &content_gateway::Page<types::GameListOutput>) -> Value {
     let relation = page.total_relation.as_str();
     json!({ "ids": ids(&page.items), "totalRelation": relation, "hasNextPage": page.has_next_page() })

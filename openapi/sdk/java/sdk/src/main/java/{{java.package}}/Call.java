@@ -37,20 +37,41 @@ final class Call<T> {
   /** What is completed when the call is. Cancelling it cancels the call. */
   CompletableFuture<ApiResponse<T>> start() {
     outcome.whenComplete((response, failure) -> step.cancel(true));
-    attempt();
+    awaitTurn();
     return outcome;
   }
 
+  /** Makes an attempt once it is its turn. */
+  private void awaitTurn() {
+    CompletableFuture<Void> turn = transport.turns().take();
+    if (turn.isDone()) {
+      attempt();
+      return;
+    }
+    proceedTo(turn);
+    turn.whenCompleteAsync(
+        (nothing, cancelled) -> {
+          if (cancelled == null) attempt();
+        },
+        transport.executor());
+  }
+
   private void attempt() {
+    if (outcome.isDone()) {
+      transport.turns().giveBack();
+      return;
+    }
     attempts++;
     began = System.nanoTime();
     CompletableFuture<HttpResponse<Body>> reply;
     try {
       reply = transport.send(operation.path(), body, options, attempts - 1);
     } catch (RuntimeException | Error error) {
+      transport.turns().giveBack();
       outcome.completeExceptionally(error);
       return;
     }
+    reply.whenComplete((whole, failure) -> transport.turns().giveBack());
     proceedTo(reply);
     reply.whenCompleteAsync(this::judge, transport.executor());
   }
@@ -117,7 +138,7 @@ final class Call<T> {
     proceedTo(pause);
     pause.whenCompleteAsync(
         (nothing, failure) -> {
-          if (failure == null) attempt();
+          if (failure == null) awaitTurn();
           else outcome.completeExceptionally(Futures.causeOf(failure));
         },
         transport.executor());

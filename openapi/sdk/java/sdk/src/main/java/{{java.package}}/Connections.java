@@ -23,12 +23,19 @@ final class Connections {
 
   private final HttpClient own;
   private final EnvironmentProxies proxies;
+  private final Turns turns;
   private final Map<Duration, HttpClient> clients = new ConcurrentHashMap<>();
 
   /** @param own null for the library's */
-  Connections(HttpClient own, EnvironmentProxies proxies) {
+  Connections(HttpClient own, EnvironmentProxies proxies, Turns turns) {
     this.own = own;
     this.proxies = proxies;
+    this.turns = turns;
+  }
+
+  /** Those of the calls of all these clients. */
+  Turns turns() {
+    return turns;
   }
 
   Executor executor() {

@@ -36,6 +36,7 @@ final class Feed<T> {
         members ->
             Futures.map(transport.async(operation, members, same), response -> pageOf.apply(response.data()));
     members = Json.membersOf(input);
+    if (!members.hasNonNull("after") && !members.hasNonNull("start")) members.put("start", "latest");
     pollInterval = same.pollInterval == null ? POLL_INTERVAL : same.pollInterval;
   }
 
@@ -57,6 +58,7 @@ final class Feed<T> {
   CompletableFuture<FeedPage<T>> after(FeedPage<T> page) {
     // A cursor that leads to itself is not asked for without a pause.
     boolean isThere = page.hasMore() && !page.nextCursor().equals(members.path("after").textValue());
+    members.remove("start");
     members.put("after", page.nextCursor());
     cursor = page.nextCursor();
     if (isThere) return first();

@@ -1,6 +1,8 @@
 package {{java.package}};
 
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.MapperFeature;
@@ -14,8 +16,15 @@ import java.nio.charset.StandardCharsets;
 
 /** How the models are read and written. What is new to this library is kept or ignored, another type is a fault. */
 final class Json {
+  /** What is in a reply may be as long as the reply. */
+  private static final StreamReadConstraints LIMITS =
+      StreamReadConstraints.builder()
+          .maxStringLength(LimitedBody.LIMIT_BYTES)
+          .maxNameLength(LimitedBody.LIMIT_BYTES)
+          .build();
+
   private static final JsonMapper MAPPER =
-      JsonMapper.builder()
+      JsonMapper.builder(JsonFactory.builder().streamReadConstraints(LIMITS).build())
           .addModule(new JavaTimeModule())
           .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
           .disable(DeserializationFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE)

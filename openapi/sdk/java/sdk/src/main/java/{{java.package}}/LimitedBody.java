@@ -14,13 +14,14 @@ import java.util.concurrent.Flow;
  */
 final class LimitedBody implements HttpResponse.BodySubscriber<Body> {
   static final int LIMIT_MIB = 64;
+  static final int LIMIT_BYTES = LIMIT_MIB * 1024 * 1024;
 
   private final CompletableFuture<Body> body = new CompletableFuture<>();
   private final ByteBuffer beginning = ByteBuffer.allocate(Body.BYTES_SHOWN);
   /** Null once the beginning is enough. */
   private HttpResponse.BodySubscriber<byte[]> whole = HttpResponse.BodySubscribers.ofByteArray();
   private Flow.Subscription subscription;
-  private long left = LIMIT_MIB * 1024L * 1024L;
+  private long left = LIMIT_BYTES;
 
   @Override
   public CompletionStage<Body> getBody() {

@@ -11,7 +11,7 @@ final class Replies {
   private static final int OK = 200;
   private static final int NOT_FOUND = 404;
   private static final String JSON = "application/json";
-  private static final String FOREIGN = ", which no content gateway answers";
+  private static final String FOREIGN = ", which is no reply of {{service}}";
   private static final String TOO_LONG = " with a body of more than " + LimitedBody.LIMIT_MIB + " MiB";
 
   private Replies() {}

@@ -14,7 +14,7 @@ final class Texts {
   private Texts() {}
 
   static String isItOne(Attempt attempt) {
-    return " Is " + attempt.origin() + " a content gateway?";
+    return " Is " + attempt.origin() + " {{service}}?";
   }
 
   /** {@code  (request 019a…, after 3 attempts)}, or what there is of it. */

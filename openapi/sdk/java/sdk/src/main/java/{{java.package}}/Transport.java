@@ -16,6 +16,10 @@ import java.util.function.Supplier;
 /** Sends calls to one service. */
 final class Transport {
   private static final CallOptions NOTHING_SET = new CallOptions();
+  /** How many records are on the page that a list returns. */
+  private static final int LIST_SIZE = 20;
+  /** How many are on a page of a walk. */
+  private static final int WALK_SIZE = 100;
   private static final String USER_AGENT =
       "{{product}}-java/{{version}} (contract {{contract}}; java " + System.getProperty("java.version") + ")";
 
@@ -64,6 +68,10 @@ final class Transport {
     return apiKey != null;
   }
 
+  Turns turns() {
+    return connections.turns();
+  }
+
   Executor executor() {
     return connections.executor();
   }
@@ -93,7 +101,7 @@ final class Transport {
   /** The same, for a list: its page is bound to what fetches the one after it. */
   <P extends Page<?>> CompletableFuture<ApiResponse<P>> asyncPage(
       Operation<P> operation, Object input, CallOptions options, BiFunction<P, Supplier<CompletableFuture<P>>, P> bind) {
-    ObjectNode members = Json.membersOf(input);
+    ObjectNode members = withDefaults(Json.membersOf(input), LIST_SIZE);
     CallOptions same = options == null ? NOTHING_SET : options.copy();
     return Futures.map(
         async(operation, members, same),
@@ -101,6 +109,7 @@ final class Transport {
           Supplier<CompletableFuture<P>> next =
               () -> {
                 ObjectNode following = members.deepCopy().put("cursor", response.data().getNextCursor());
+                if (members.path("page").isInt()) following.put("page", members.path("page").intValue() + 1);
                 return Futures.map(asyncPage(operation, following, same, bind), ApiResponse::data);
               };
           bind.apply(response.data(), next);
@@ -108,12 +117,24 @@ final class Transport {
         });
   }
 
+  /** Adds the first page, if neither that nor a cursor is given, and a size. */
+  private static ObjectNode withDefaults(ObjectNode members, int limit) {
+    if (!members.hasNonNull("page") && !members.hasNonNull("cursor")) members.put("page", 1);
+    if (!members.hasNonNull("limit")) members.put("limit", limit);
+    return members;
+  }
+
+  /** An input with the size of a list. */
+  static ObjectNode withLimit(Object input) {
+    ObjectNode members = Json.membersOf(input);
+    if (!members.hasNonNull("limit")) members.put("limit", LIST_SIZE);
+    return members;
+  }
+
   /** The first page of a walk over all records. */
   <P extends Page<?>> CompletableFuture<P> asyncFirstPage(
       Operation<P> operation, Object input, CallOptions options, BiFunction<P, Supplier<CompletableFuture<P>>, P> bind) {
-    ObjectNode members = Json.membersOf(input);
-    if (!members.hasNonNull("page")) members.put("page", 1);
-    if (!members.hasNonNull("limit")) members.put("limit", 100);
+    ObjectNode members = withDefaults(Json.membersOf(input), WALK_SIZE);
     return Futures.map(asyncPage(operation, members, options, bind), ApiResponse::data);
   }
 

@@ -3,7 +3,7 @@ package {{java.package}};
 import java.net.http.HttpHeaders;
 import java.util.Optional;
 
-/** A reply that no content gateway gives: the base URL is wrong, or something stands before the service. */
+/** A reply that is not of {{service}}: the base URL is wrong, or something stands before the service. */
 public final class UnexpectedReplyException extends GatewayException {
   private static final long serialVersionUID = 1L;
 

@@ -9,9 +9,13 @@ public final class WebhookVerificationException extends RuntimeException {
   public enum Fault {
     /** A header lacks. */
     HEADER,
-    /** The time is none, or more than five minutes from now. */
+    /** The time is no number of seconds. */
     TIMESTAMP,
-    /** No signature is that of the secret. */
+    /** The message is too old: it may be a repeated one. */
+    OLD,
+    /** The time of the message is yet to come: one of the two clocks is wrong. */
+    AHEAD,
+    /** No signature is that of a secret. */
     SIGNATURE,
     /** The body is no message, although its signature is right. */
     BODY

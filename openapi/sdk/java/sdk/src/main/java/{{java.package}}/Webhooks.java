@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.DateTimeException;
+import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.Base64;
 import java.util.List;
@@ -26,7 +27,6 @@ public final class Webhooks {
   private static final String PREFIX = "whsec_";
   private static final String SCHEME = "v1,";
   private static final String CHALLENGE = "webhook.challenge";
-  private static final long TOLERANCE_SECONDS = 300;
   private static final Pattern SECONDS = Pattern.compile("[0-9]{1,18}");
 
   private Webhooks() {}
@@ -37,29 +37,27 @@ public final class Webhooks {
    *
    * @param body the body of the request as it came, byte by byte
    * @param headers the headers of the request, by names in any case
-   * @param secret the secret of the webhook, which begins with {@code whsec_}
+   * @param secrets the secret of the webhook, which begins with {@code whsec_}, or several
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if the secret has not the form
+   * @throws IllegalArgumentException if there is no secret, or one that has not the form
    */
-  public static WebhookMessage unwrap(byte[] body, Map<String, List<String>> headers, String secret) {
-    return unwrap(body, headers, secret, GatewayClock.SYSTEM);
+  public static WebhookMessage unwrap(byte[] body, Map<String, List<String>> headers, String... secrets) {
+    return unwrap(body, headers, new WebhookOptions(secrets));
   }
 
   /**
-   * The same, by another clock. For tests.
+   * Checks and reads a message, with another tolerance or clock.
    *
    * @param body the body of the request as it came, byte by byte
    * @param headers the headers of the request, by names in any case
-   * @param secret the secret of the webhook, which begins with {@code whsec_}
-   * @param clock what tells the time
+   * @param options the secrets, and how to check
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if the secret has not the form
+   * @throws IllegalArgumentException if there is no secret, or one that has not the form
    */
-  public static WebhookMessage unwrap(
-      byte[] body, Map<String, List<String>> headers, String secret, GatewayClock clock) {
-    return unwrap(body, name -> valueIn(headers, name), secret, clock);
+  public static WebhookMessage unwrap(byte[] body, Map<String, List<String>> headers, WebhookOptions options) {
+    return unwrap(body, name -> valueIn(headers, name), options);
   }
 
   /**
@@ -67,38 +65,44 @@ public final class Webhooks {
    *
    * @param body the body of the request as it came, byte by byte
    * @param header finds a header by its name in lower case; it returns null for none
-   * @param secret the secret of the webhook, which begins with {@code whsec_}
+   * @param secrets the secret of the webhook, which begins with {@code whsec_}, or several
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if the secret has not the form
+   * @throws IllegalArgumentException if there is no secret, or one that has not the form
    */
-  public static WebhookMessage unwrap(byte[] body, UnaryOperator<String> header, String secret) {
-    return unwrap(body, header, secret, GatewayClock.SYSTEM);
+  public static WebhookMessage unwrap(byte[] body, UnaryOperator<String> header, String... secrets) {
+    return unwrap(body, header, new WebhookOptions(secrets));
   }
 
   /**
-   * The same, by another clock. For tests.
+   * Checks and reads a message, with another tolerance or clock, whose headers are looked up by name.
    *
    * @param body the body of the request as it came, byte by byte
    * @param header finds a header by its name in lower case; it returns null for none
-   * @param secret the secret of the webhook, which begins with {@code whsec_}
-   * @param clock what tells the time
+   * @param options the secrets, and how to check
    * @return the message
    * @throws WebhookVerificationException if the message cannot be trusted or read
-   * @throws IllegalArgumentException if the secret has not the form
+   * @throws IllegalArgumentException if there is no secret, or one that has not the form
    */
-  public static WebhookMessage unwrap(byte[] body, UnaryOperator<String> header, String secret, GatewayClock clock) {
-    Mac mac = macBy(secret);
+  public static WebhookMessage unwrap(byte[] body, UnaryOperator<String> header, WebhookOptions options) {
+    List<Mac> macs = options.secrets.stream().map(Webhooks::macBy).toList();
+    if (macs.isEmpty()) throw new IllegalArgumentException("There is no secret.");
     String id = required(header, "webhook-id");
     String timestamp = required(header, "webhook-timestamp");
-    String signatures = required(header, "webhook-signature");
-    checkTime(timestamp, clock.now().getEpochSecond());
-    mac.update((id + "." + timestamp + ".").getBytes(StandardCharsets.UTF_8));
-    String wanted = SCHEME + Base64.getEncoder().encodeToString(mac.doFinal(body));
-    if (Stream.of(signatures.split(" ")).noneMatch(signature -> isSame(signature, wanted))) {
-      throw new WebhookVerificationException(Fault.SIGNATURE, "no signature is that of the secret");
+    String[] signatures = required(header, "webhook-signature").split(" ");
+    checkTime(timestamp, options);
+    byte[] head = (id + "." + timestamp + ".").getBytes(StandardCharsets.UTF_8);
+    if (macs.stream().noneMatch(mac -> isSigned(signatures, mac, head, body))) {
+      String whose = macs.size() == 1 ? "the secret" : "one of the secrets";
+      throw new WebhookVerificationException(Fault.SIGNATURE, "no signature is that of " + whose);
     }
     return messageIn(id, Json.parse(new String(body, StandardCharsets.UTF_8)));
+  }
+
+  private static boolean isSigned(String[] signatures, Mac mac, byte[] head, byte[] body) {
+    mac.update(head);
+    String wanted = SCHEME + Base64.getEncoder().encodeToString(mac.doFinal(body));
+    return Stream.of(signatures).anyMatch(signature -> isSame(signature, wanted));
   }
 
   /** What signs by the key in a secret. */
@@ -133,12 +137,17 @@ public final class Webhooks {
   }
 
   /** Refuses times that are none, or that are too far from now: an old message may be a repeated one. */
-  private static void checkTime(String timestamp, long now) {
+  private static void checkTime(String timestamp, WebhookOptions options) {
     if (!SECONDS.matcher(timestamp).matches()) {
       throw new WebhookVerificationException(Fault.TIMESTAMP, "the time is no number of seconds");
     }
-    if (Math.abs(now - Long.parseLong(timestamp)) > TOLERANCE_SECONDS) {
-      throw new WebhookVerificationException(Fault.TIMESTAMP, "the time is more than five minutes from now");
+    Duration age = Duration.ofSeconds(options.clock.now().getEpochSecond() - Long.parseLong(timestamp));
+    String limit = "the message is more than " + Texts.seconds(options.tolerance);
+    if (age.compareTo(options.tolerance) > 0) {
+      throw new WebhookVerificationException(Fault.OLD, limit + " old");
+    }
+    if (age.negated().compareTo(options.tolerance) > 0) {
+      throw new WebhookVerificationException(Fault.AHEAD, limit + " ahead of the clock");
     }
   }
 

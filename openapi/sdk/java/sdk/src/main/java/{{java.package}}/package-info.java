@@ -1,4 +1,4 @@
 /**
- * A client of the content gateway: games, image posts and users. Begin with {@link {{java.package}}.ContentGateway}.
+ * A client of {{title}}: games, image posts and users. Begin with {@link {{java.package}}.{{client}}}.
  */
 package {{java.package}};

@@ -1,2 +1,2 @@
-/** What the operations of the content gateway take and answer. */
+/** What the operations of {{title}} take and answer. */
 package {{java.package}}.model;

@@ -7,14 +7,14 @@ import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
- * A client of the content gateway. Make one and share it: it is safe for use by several threads, and keeps connections.
+ * A client of {{title}}. Make one and share it: it is safe for use by several threads, and keeps connections.
  *
  * <p>A call that fails throws a {@link GatewayException}; one whose thread is interrupted, a {@link CallCancelledException}.
  */
-public final class ContentGateway extends Routers {
+public final class {{client}} extends Routers {
   private final Builder options;
   private final Transport transport;
-  private final AsyncContentGateway async;
+  private final Async{{client}} async;
 
   /**
    * Makes a client by the environment: {@code {{environment}}_URL} says where the service is, {@code
@@ -22,20 +22,20 @@ public final class ContentGateway extends Routers {
    *
    * @throws IllegalArgumentException if there is no base URL, or one or the other cannot be used
    */
-  public ContentGateway() {
+  public {{client}}() {
     this(new Builder());
   }
 
   /** @param options a copy of its own */
-  private ContentGateway(Builder options) {
+  private {{client}}(Builder options) {
     this(options, options.transport());
   }
 
-  private ContentGateway(Builder options, Transport transport) {
+  private {{client}}(Builder options, Transport transport) {
     super(transport);
     this.options = options;
     this.transport = transport;
-    async = new AsyncContentGateway(transport);
+    async = new Async{{client}}(transport);
   }
 
   /**
@@ -52,7 +52,7 @@ public final class ContentGateway extends Routers {
    *
    * @return the asynchronous form, which shares connections and options
    */
-  public AsyncContentGateway async() {
+  public Async{{client}} async() {
     return async;
   }
 
@@ -64,7 +64,7 @@ public final class ContentGateway extends Routers {
    * @return the client
    * @throws IllegalArgumentException if an option cannot be used
    */
-  public ContentGateway withOptions(Consumer<Builder> change) {
+  public {{client}} withOptions(Consumer<Builder> change) {
     Builder changed = options.copy();
     change.accept(changed);
     return changed.build();
@@ -72,7 +72,7 @@ public final class ContentGateway extends Routers {
 
   @Override
   public String toString() {
-    return "ContentGateway[" + transport + "]";
+    return "{{client}}[" + transport + "]";
   }
 
   /** The options of a client. */
@@ -83,6 +83,9 @@ public final class ContentGateway extends Routers {
         new CallOptions().timeout(Duration.ofSeconds(30)).connectTimeout(Duration.ofSeconds(5)).maxRetries(2);
     private String appName;
     private Consumer<? super AttemptEvent> hook;
+    private HttpClient own;
+    private int maxConnections = Turns.USUAL;
+    /** Null until there are some. */
     private Connections connections;
     private GatewayClock clock = GatewayClock.SYSTEM;
     /** The variables of the environment. */
@@ -97,6 +100,8 @@ public final class ContentGateway extends Routers {
       copy.defaults = defaults.copy();
       copy.appName = appName;
       copy.hook = hook;
+      copy.own = own;
+      copy.maxConnections = maxConnections;
       copy.connections = connections;
       copy.clock = clock;
       copy.environment = environment;
@@ -209,7 +214,23 @@ public final class ContentGateway extends Routers {
       if (httpClient.followRedirects() != HttpClient.Redirect.NEVER) {
         throw new IllegalArgumentException("The HTTP client must not follow redirects: it would take the key along.");
       }
-      connections = new Connections(httpClient, null);
+      own = httpClient;
+      connections = null;
+      return this;
+    }
+
+    /**
+     * Sets how many calls are under way at once, and so how many connections there are, for a client and those derived from it.
+     * Usually 100. Other calls wait for their turn, before the time of their attempt begins. A derived client with another
+     * limit has connections of its own, unless the HTTP client is yours.
+     *
+     * @param maxConnections one or more
+     * @return this
+     * @throws IllegalArgumentException if it is less than one
+     */
+    public Builder maxConnections(int maxConnections) {
+      this.maxConnections = (int) Checks.positive("maxConnections", maxConnections);
+      connections = null;
       return this;
     }
 
@@ -230,13 +251,16 @@ public final class ContentGateway extends Routers {
      * @return a client, which later changes of this builder don't reach
      * @throws IllegalArgumentException if there is no base URL, or it or the key cannot be used
      */
-    public ContentGateway build() {
-      return new ContentGateway(copy());
+    public {{client}} build() {
+      return new {{client}}(copy());
     }
 
     private Transport transport() {
       String key = apiKey == null ? environment.get("{{environment}}_API_KEY") : apiKey;
-      if (connections == null) connections = new Connections(null, new EnvironmentProxies(environment));
+      if (connections == null) {
+        EnvironmentProxies proxies = own == null ? new EnvironmentProxies(environment) : null;
+        connections = new Connections(own, proxies, new Turns(maxConnections));
+      }
       return new Transport(
           Checks.baseUrl(baseUrl == null ? environment.get("{{environment}}_URL") : baseUrl),
           key == null || key.isEmpty() ? null : Checks.headerValue("The API key", key),
