@@ -77,29 +77,45 @@ func (s *${service}) ${method}For(ctx context.Context, ${only.variable} ${only.t
 `;
 };
 
-/** The method that follows a feed. */
+/** The stream of a feed. */
+const tailOf = ({ router }) => ({ id: `${router}.tail`, path: `/api/trpc/${router}.tail` });
+
+const FOLLOWED_AGAIN =
+  'After a restart from [Follower.Cursor] an event may come again: each comes at least once.';
+
+/** The methods that go through a feed as its events happen. */
 const followCall = (operation) => {
   if (!operation.followed) return '';
   const item = exportedName(operation.followed);
   const { service, method, parameters } = namesOf(operation);
+  const { id, path } = tailOf(operation);
+  const tail = `operation{id: "${id}", path: "${path}"}`;
   return `
-${comment(`Follow goes through what ${method} lists from the place that the input names, else from now on, and waits for more, until the caller breaks off, the context ends or a page fails. It asks for a page when the first event of that is needed; the options apply to each page. When there are no more events for now, it waits as [WithPollInterval] says. After a restart from [Follower.Cursor] an event may come again: each comes at least once. ${access(operation)}`)}
+${comment(`Follow goes through what ${method} lists from the place that the input names, else from now on, and waits for more, until the caller breaks off, the context ends or a page fails. Events come by the stream of Tail as they happen. Where there is none, it asks for pages: when there are no more events for now, it waits as [WithPollInterval] says. ${FOLLOWED_AGAIN} ${access(operation)}`)}
 func (s *${service}) Follow(${parameters}) *Follower[${item}] {
-	return newFollower(ctx, s.connection, ${operationOf(operation)}, input.After, options,
-		func(ctx context.Context, after string) (feedPage[${item}], error) {
-			switch {
-			case after == "":
-				input.Start = cmp.Or(input.Start, "latest")
-			case after != input.After:
-				input.Start = ""
-			}
-			input.After = after
-			page, err := s.${method}(ctx, input, options...)
-			if err != nil {
-				return feedPage[${item}]{}, err
-			}
-			return feedPage[${item}]{items: page.Items, nextCursor: page.NextCursor, hasMore: page.HasMore}, nil
-		})
+	fetch := func(ctx context.Context, after string) (feedPage[${item}], error) {
+		switch {
+		case after == "":
+			input.Start = cmp.Or(input.Start, "latest")
+		case after != input.After:
+			input.Start = ""
+		}
+		input.After = after
+		page, err := s.${method}(ctx, input, options...)
+		if err != nil {
+			return feedPage[${item}]{}, err
+		}
+		return feedPage[${item}]{items: page.Items, nextCursor: page.NextCursor, hasMore: page.HasMore}, nil
+	}
+	return &Follower[${item}]{
+		ctx: ctx, connection: s.connection, options: options, tail: ${tail}, input: input, start: input.After,
+		pages: &pages[${item}]{operation: ${operationOf(operation)}, fetch: fetch},
+	}
+}
+
+${comment(`Tail goes through the same events as Follow, by a stream alone: it fails if that cannot be opened, which is attempted as any call is. A stream that breaks, or is silent for longer than [WithSilence] says, is opened again where it was. It takes none of the turns of [WithMaxConnections]. Limit counts for nothing. ${FOLLOWED_AGAIN} ${access(operation)}`)}
+func (s *${service}) Tail(${parameters}) *Follower[${item}] {
+	return &Follower[${item}]{ctx: ctx, connection: s.connection, options: options, tail: ${tail}, input: input, start: input.After}
 }
 `;
 };

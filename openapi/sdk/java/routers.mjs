@@ -170,28 +170,42 @@ const walksOf = (operation, walk, withOptions) => {
 };
 
 const FOLLOWING = [
-  'When there are no more for now, it waits and asks again, as {@link CallOptions#pollInterval} says. {@code limit} is the size of the pages that are fetched.',
+  'They come by the stream of {@code tail}, as they happen; without a start, from now on. Where there is none, it asks for pages, whose size is {@code limit}, as often as {@link CallOptions#pollInterval} says.',
   'After a restart from its cursor, an event may come again: each comes at least once.',
 ];
 
-/** The methods that follow a feed. */
+const TAILING = [
+  'Without a start, from now on. A stream that breaks, or is silent for longer than {@link CallOptions#silence} says, is opened again where it was; one that cannot be opened is an error. It takes no turn of {@code maxConnections}. {@code limit} counts for nothing.',
+  'After a restart from its cursor, an event may come again: each comes at least once.',
+];
+
+/** The methods that go through a feed as its events happen. */
 const followsOf = (operation, { follower }, withOptions) => {
-  const { followed: item } = operation;
+  const { followed: item, router } = operation;
   if (item === undefined) return [];
   const page = `page -> new FeedPage<>(page.getItems(), page.getNextCursor(), page.getHasMore())`;
-  const feed = `new Feed<${item}>(transport, Operations.${constantOf(operation)}, input, options, ${page})`;
-  return walkOf(
-    operation,
-    {
-      name: 'follow',
-      summary: `${operation.summary}: all, and then those that come`,
-      type: `${follower}<${item}>`,
-      returns: 'the events, whose pages are fetched as they are needed',
-      more: FOLLOWING,
-    },
-    `new ${follower}<>(${feed})`,
-    withOptions,
-  );
+  const tail = `new Operation<>("${router}.tail", "/api/trpc/${router}.tail", false, StreamCall.Opened.class, List.of())`;
+  const feedBy = (pages) =>
+    `new ${follower}<>(new Feed<${item}>(transport, ${tail}, ${item}.class, ${pages}, input, options, ${page}))`;
+  const type = `${follower}<${item}>`;
+  const follow = {
+    name: 'follow',
+    summary: `${operation.summary}: all, and then those that come`,
+    type,
+    returns: 'the events',
+    more: FOLLOWING,
+  };
+  const tailing = {
+    name: 'tail',
+    summary: `${operation.summary}: as they happen, by a stream`,
+    type,
+    returns: 'the events',
+    more: TAILING,
+  };
+  return [
+    ...walkOf(operation, follow, feedBy(`Operations.${constantOf(operation)}`), withOptions),
+    ...walkOf(operation, tailing, feedBy(`(Operation<${operation.output}>) null`), withOptions),
+  ];
 };
 
 const methodsOf = (all, form, walk) =>

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
@@ -38,8 +39,10 @@ type call struct {
 	*connection
 	settings
 	operation operation
-	body      []byte
-	failed    FailedCall
+	// method, target, the path with its query, and accept, a media type, are those of the request.
+	method, target, accept string
+	body                   []byte
+	failed                 FailedCall
 }
 
 // perform calls an operation and returns its output.
@@ -63,14 +66,8 @@ func (c *connection) call(ctx context.Context, operation operation, input, outpu
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation.id, usage("the input cannot be written: %v", err))
 	}
-	call := call{connection: c, settings: settings, operation: operation, body: body}
-	call.failed = FailedCall{
-		Operation:      operation.id,
-		IdempotencyKey: call.key(),
-		origin:         c.origin,
-		isKeyless:      c.apiKey() == "",
-	}
-	reply, err := call.run(ctx, output)
+	call := c.newCall(operation, body, settings)
+	reply, err := call.run(ctx, call.attempt, func(reply *reply) error { return call.read(reply, output) })
 	if err != nil {
 		return err
 	}
@@ -78,6 +75,18 @@ func (c *connection) call(ctx context.Context, operation operation, input, outpu
 		*settings.response = reply.response(call.failed.Attempts)
 	}
 	return nil
+}
+
+func (c *connection) newCall(operation operation, body []byte, settings settings) *call {
+	call := &call{connection: c, settings: settings, operation: operation, body: body}
+	call.method, call.target, call.accept = http.MethodPost, operation.path, "application/json"
+	call.failed = FailedCall{
+		Operation:      operation.id,
+		IdempotencyKey: call.key(),
+		origin:         c.origin,
+		isKeyless:      c.apiKey() == "",
+	}
+	return call
 }
 
 // key returns the Idempotency-Key: the caller's or, of a write, a new one.
@@ -89,8 +98,10 @@ func (c *call) key() string {
 	return key
 }
 
-// run attempts a call until its output is read, or attempting again would not change the failure.
-func (c *call) run(ctx context.Context, output any) (*reply, error) {
+// run attempts a call until its reply is read, or attempting again would not change the failure.
+func (c *call) run(
+	ctx context.Context, attempt func(context.Context) (*reply, error), read func(*reply) error,
+) (*reply, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, c.cancelled(err)
@@ -100,13 +111,13 @@ func (c *call) run(ctx context.Context, output any) (*reply, error) {
 		}
 		c.failed.Attempts++
 		began := time.Now()
-		reply, err := c.attempt(ctx)
+		reply, err := attempt(ctx)
 		duration := time.Since(began)
 		c.turns.giveBack()
 		if err != nil && ctx.Err() != nil {
 			return nil, c.cancelled(ctx.Err())
 		}
-		failure, wait := c.judge(reply, err, output)
+		failure, wait := c.judge(reply, err, read)
 		c.report(c.attemptOf(reply, failure, duration, wait))
 		if wait == nil {
 			return reply, failure
@@ -117,16 +128,16 @@ func (c *call) run(ctx context.Context, output any) (*reply, error) {
 	}
 }
 
-// judge returns the failure of an attempt, nil if its output could be read, and how long to wait for the next attempt, nil if
+// judge returns the failure of an attempt, nil if its reply could be read, and how long to wait for the next attempt, nil if
 // there should be none.
-func (c *call) judge(reply *reply, err error, output any) (failure error, wait *time.Duration) {
+func (c *call) judge(reply *reply, err error, read func(*reply) error) (failure error, wait *time.Duration) {
 	switch {
 	case err != nil:
 		return c.connectionError(err), c.waitIf(isPassingError(err), nil)
 	case reply.isTooLong:
 		return c.unexpected(reply, tooLong), nil
 	case !reply.isFailure():
-		return c.read(reply, output), nil
+		return read(reply), nil
 	}
 	refusal := c.apiError(reply)
 	// Another server hasn't found the path: this says nothing of a record.
@@ -159,6 +170,20 @@ func (c *call) attempt(ctx context.Context) (*reply, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer time.AfterFunc(c.settings.timeout, func() { cancel(errAttempt) }).Stop()
+	response, err := c.send(ctx, cancel)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	reply := &reply{status: response.StatusCode, header: response.Header}
+	if err := reply.readBody(response); err != nil {
+		return nil, causeOf(ctx, err)
+	}
+	return reply, nil
+}
+
+// send sends the request once, and returns the reply when its head is there.
+func (c *call) send(ctx context.Context, cancel context.CancelCauseFunc) (*http.Response, error) {
 	connecting := time.AfterFunc(c.settings.connectTimeout, func() { cancel(errConnect) })
 	connecting.Stop()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -175,28 +200,31 @@ func (c *call) attempt(ctx context.Context) (*reply, error) {
 	if err != nil {
 		return nil, causeOf(ctx, err)
 	}
-	defer response.Body.Close()
 	if response.StatusCode == http.StatusProxyAuthRequired {
+		// The reply of the proxy is nobody's business.
+		_ = response.Body.Close()
 		return nil, errProxyPassword
 	}
-	reply := &reply{status: response.StatusCode, header: response.Header}
-	if err := reply.readBody(response); err != nil {
-		return nil, causeOf(ctx, err)
-	}
-	return reply, nil
+	return response, nil
 }
 
 // request makes the request of an attempt.
 func (c *call) request(ctx context.Context) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.baseURL+c.operation.path, bytes.NewReader(c.body))
+	var body io.Reader
+	if c.method == http.MethodPost {
+		body = bytes.NewReader(c.body)
+	}
+	request, err := http.NewRequestWithContext(ctx, c.method, c.baseURL+c.target, body)
 	if err != nil {
 		return nil, err
 	}
 	// Without it the transport cannot attempt again by itself, uncounted, what may have reached the service.
 	request.GetBody = nil
 	header := request.Header
-	header.Set("Content-Type", "application/json")
-	header.Set("Accept", "application/json")
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	header.Set("Accept", c.accept)
 	header.Set("User-Agent", c.userAgent)
 	if key := c.apiKey(); key != "" {
 		header.Set("Authorization", "Bearer "+key)

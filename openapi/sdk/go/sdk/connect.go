@@ -57,6 +57,13 @@ func (c *Client) With(options ...Option) (*Client, error) {
 // end, and not even this: a connection that nothing uses is closed after 90 s.
 func (c *Client) CloseIdleConnections() {
 	c.connection.client.CloseIdleConnections()
+	c.connection.streams.CloseIdleConnections()
+}
+
+func withoutRedirects(client *http.Client) *http.Client {
+	own := *client
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own
 }
 
 func newClient(c config, options []Option) (*Client, error) {
@@ -86,16 +93,14 @@ func connect(c config) (*connection, error) {
 		return nil, usage("the API key has characters that a header cannot hold, such as spaces or line breaks")
 	}
 	if c.client == nil {
-		c.client, c.proxies = newHTTPClient(environmentProxies(), cap(c.turns))
+		c.client, c.streams, c.proxies = newHTTPClient(environmentProxies(), cap(c.turns))
 	}
 	if c.proxies != nil {
 		if _, err := c.proxies(base); err != nil {
 			return nil, err
 		}
 	}
-	client := *c.client
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.client = &client
+	c.client, c.streams = withoutRedirects(c.client), withoutRedirects(c.streams)
 	c.baseURL = strings.TrimRight(c.baseURL, "/")
 	return &connection{
 		config:    c,

@@ -55,6 +55,8 @@ type config struct {
 	apiKey func() string
 	// client is nil until there is one.
 	client *http.Client
+	// streams is the client of what takes no turn.
+	streams *http.Client
 	// proxies is nil if the client is the caller's.
 	proxies proxies
 	clock   Clock
@@ -77,8 +79,9 @@ type settings struct {
 	response       *Response
 	// maxRecords is 0 for all.
 	maxRecords int
-	// pollInterval is 0 for the usual one.
+	// pollInterval is 0 for the usual one, as is silence.
 	pollInterval time.Duration
+	silence      time.Duration
 }
 
 // WithBaseURL says where the service is, such as https://api.example.com. The default is the environment variable
@@ -107,7 +110,7 @@ func WithHTTPClient(client *http.Client) Option {
 		if client == nil {
 			return usage("the HTTP client is nil")
 		}
-		c.client, c.proxies = client, nil
+		c.client, c.streams, c.proxies = client, client, nil
 		return nil
 	})
 }

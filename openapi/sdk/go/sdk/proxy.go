@@ -93,11 +93,11 @@ func isMatch(entry, host, port string, address netip.Addr) bool {
 
 // newHTTPClient returns the default client with connections of its own, at most so many, by the proxies. What an application has put in the
 // place of the default transport stays, and knows of proxies what it knows: then there are none here.
-func newHTTPClient(rules proxies, most int) (*http.Client, proxies) {
+func newHTTPClient(rules proxies, most int) (calls, streams *http.Client, own proxies) {
 	client := *http.DefaultClient
 	transport, ok := cmp.Or(client.Transport, http.DefaultTransport).(*http.Transport)
 	if !ok {
-		return &client, nil
+		return &client, &client, nil
 	}
 	transport = transport.Clone()
 	transport.Proxy = func(request *http.Request) (*url.URL, error) { return rules(request.URL) }
@@ -105,11 +105,14 @@ func newHTTPClient(rules proxies, most int) (*http.Client, proxies) {
 		transport.OnProxyConnectResponse = refuseConnect
 	}
 	// All connections lead to one host.
+	// A stream is not counted.
+	unlimited := *http.DefaultClient
+	unlimited.Transport = transport.Clone()
 	transport.MaxConnsPerHost = most
 	transport.MaxIdleConns = most
 	transport.MaxIdleConnsPerHost = most
 	client.Transport = transport
-	return &client, rules
+	return &client, &unlimited, rules
 }
 
 // refuseConnect returns the same error for a connection through a proxy as there is for a request that a proxy answers.

@@ -48,8 +48,12 @@ func isPassingReply(refusal *APIError) bool {
 	case "false":
 		return false
 	}
-	return slices.Contains(passing, refusal.Status) ||
+	return isPassingStatus(refusal.Status) ||
 		refusal.Status == http.StatusConflict && refusal.Reason == "IDEMPOTENCY_IN_PROGRESS"
+}
+
+func isPassingStatus(status int) bool {
+	return slices.Contains(passing, status)
 }
 
 // isPassingError says whether another attempt might not fail. A certificate stays wrong, and a password unknown.

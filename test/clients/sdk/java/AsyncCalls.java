@@ -47,6 +47,11 @@ record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableF
   }
 
   @Override
+  public ApiResponse<UserSearchOutput> search(String query) throws Exception {
+    return await(gateway.user().withResponse().search(query, options));
+  }
+
+  @Override
   public ApiResponse<CurrentUser> me() throws Exception {
     return await(gateway.user().withResponse().me(options));
   }
@@ -71,6 +76,11 @@ record AsyncCalls(AsyncContentGateway gateway, CallOptions options, CompletableF
       page = await(page.nextPageAsync());
       page.getItems().forEach(game -> ids.add(game.getId()));
     }
+  }
+
+  @Override
+  public void events(String form, JsonNode input, int take, ArrayNode ids) throws Exception {
+    await(Feeds.known().take(gateway, form, input, options, take, ids));
   }
 
   @Override

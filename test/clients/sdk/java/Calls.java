@@ -18,6 +18,8 @@ interface Calls {
 
   ApiResponse<GameListPage> list(GameListInput input) throws Exception;
 
+  ApiResponse<UserSearchOutput> search(String query) throws Exception;
+
   ApiResponse<CurrentUser> me() throws Exception;
 
   /** Any operation, by its name. */
@@ -28,6 +30,9 @@ interface Calls {
 
   /** Page after page, by their own methods. */
   void pages(GameListInput input, ArrayNode ids) throws Exception;
+
+  /** Events by {@code tail} or {@code follow}, at most so many. */
+  void events(String form, JsonNode input, int take, ArrayNode ids) throws Exception;
 
   /** All records, at most so many. */
   void all(GameListInput input, int take, ArrayNode ids) throws Exception;

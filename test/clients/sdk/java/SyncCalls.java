@@ -37,6 +37,11 @@ record SyncCalls(ContentGateway gateway, CallOptions options) implements Calls {
   }
 
   @Override
+  public ApiResponse<UserSearchOutput> search(String query) {
+    return gateway.user().withResponse().search(query, options);
+  }
+
+  @Override
   public ApiResponse<CurrentUser> me() {
     return gateway.user().withResponse().me(options);
   }
@@ -62,6 +67,11 @@ record SyncCalls(ContentGateway gateway, CallOptions options) implements Calls {
       page = page.nextPage();
       page.getItems().forEach(game -> ids.add(game.getId()));
     }
+  }
+
+  @Override
+  public void events(String form, JsonNode input, int take, ArrayNode ids) throws Exception {
+    Feeds.known().take(gateway, form, input, options, take, ids);
   }
 
   @Override

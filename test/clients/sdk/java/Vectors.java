@@ -133,6 +133,7 @@ final class Vectors {
       else client.connectTimeout(timeout);
     }
     if (options.has("idempotencyKey")) own.idempotencyKey(options.get("idempotencyKey").textValue());
+    if (options.has("silenceMs")) own.silence(Duration.ofMillis(options.get("silenceMs").longValue()));
     if (options.has("maxRecords")) own.maxRecords(options.get("maxRecords").longValue());
   }
 
@@ -143,6 +144,7 @@ final class Vectors {
       case "pages" -> calls.pages(read(input, GameListInput.class), result.putArray("items"));
       case "all" -> calls.all(read(input, GameListInput.class), take, result.putArray("items"));
       case "page-iterator" -> calls.eachPage(read(input, GameListInput.class), take, result.putArray("items"));
+      case "tail", "follow" -> calls.events(call.path("form").asText(), input, take, result.putArray("items"));
       case "generic" -> {
         ApiResponse<JsonNode> response = calls.call(call.get("operation").textValue(), input);
         result.set("ok", response.data());
@@ -158,6 +160,7 @@ final class Vectors {
           case "game.getRelated" -> tellRelated(calls.getRelated(input.get("gameId").textValue()), result);
           case "game.create" -> tell(calls.create(read(input, GameInput.class)), result);
           case "game.list" -> tellPage(calls.list(read(input, GameListInput.class)), result);
+          case "user.search" -> tellFound(calls.search(input.get("query").textValue()), result);
           case "user.me" -> tellUser(calls.me(), result);
           default -> throw new IllegalStateException("There is no such operation.");
         }
@@ -180,6 +183,12 @@ final class Vectors {
   private static void tellRelated(ApiResponse<GameGetRelatedOutput> response, ObjectNode result) {
     ArrayNode ids = result.putObject("ok").putArray("ids");
     response.data().getItems().forEach(game -> ids.add(game.getId()));
+    tellMeta(response, result);
+  }
+
+  private static void tellFound(ApiResponse<UserSearchOutput> response, ObjectNode result) {
+    ArrayNode ids = result.putObject("ok").putArray("ids");
+    response.data().getItems().forEach(user -> ids.add(user.getId()));
     tellMeta(response, result);
   }
 

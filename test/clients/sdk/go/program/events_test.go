@@ -15,9 +15,12 @@ import (
 	gateway "{{go.module}}"
 )
 
-// feed answers these pages, each to a request that holds its cursor; the last one again and again.
+// feed answers these pages, one after another; it has no stream.
 func feed(t *testing.T, pages ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if hasNoStream(w, r) {
+			return
+		}
 		body, _ := io.ReadAll(r.Body)
 		if len(pages) == 0 {
 			t.Errorf("another page was asked for by %s", body)
@@ -26,6 +29,15 @@ func feed(t *testing.T, pages ...string) http.HandlerFunc {
 		fmt.Fprint(w, pages[0])
 		pages = pages[1:]
 	}
+}
+
+// hasNoStream refuses a request for a stream.
+func hasNoStream(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodPost {
+		return false
+	}
+	w.WriteHeader(http.StatusMethodNotAllowed)
+	return true
 }
 
 func feedPage(cursor string, hasMore bool, ids ...string) string {
@@ -59,8 +71,12 @@ func TestFollowGoesOnWithTheCursorAndWaitsAtTheEnd(t *testing.T) {
 	pages := feed(t, feedPage("c1", true, "a", "b"), feedPage("c2", false), feedPage("c3", false, "c"))
 	var waits clock
 	client, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if hasNoStream(w, r) {
+			return
+		}
 		body, _ := io.ReadAll(r.Body)
 		bodies = append(bodies, string(body))
+		r.Body = http.NoBody
 		pages(w, r)
 	}, gateway.WithClock(&waits))
 	follower := client.Event.Follow(t.Context(), gateway.EventListInput{RecordID: "1"}, gateway.WithPollInterval(time.Hour))
@@ -87,6 +103,9 @@ func TestFollowRaisesTheErrorOfAPage(t *testing.T) {
 	pages := feed(t, feedPage("c1", true, "a"))
 	isGone := false
 	client, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if hasNoStream(w, r) {
+			return
+		}
 		if isGone {
 			w.WriteHeader(http.StatusNotFound)
 			fmt.Fprint(w, gone)
@@ -98,7 +117,7 @@ func TestFollowRaisesTheErrorOfAPage(t *testing.T) {
 	follower := client.Event.Follow(t.Context(), gateway.EventListInput{})
 	ids, _, err := take(follower, 2)
 	var failure *gateway.APIError
-	if !errors.As(err, &failure) || failure.Reason != "EVENTS_GONE" || len(ids) != 1 || requests.Load() != 2 {
+	if !errors.As(err, &failure) || failure.Reason != "EVENTS_GONE" || len(ids) != 1 || requests.Load() != 3 {
 		t.Errorf("%q, %v after %d requests", ids, err, requests.Load())
 	}
 	if follower.Cursor() != "c1" {
@@ -109,7 +128,10 @@ func TestFollowRaisesTheErrorOfAPage(t *testing.T) {
 func TestFollowEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	// The clock of the system waits until the context ends.
-	client, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	client, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if hasNoStream(w, r) {
+			return
+		}
 		time.AfterFunc(50*time.Millisecond, cancel)
 		fmt.Fprint(w, feedPage("c1", false))
 	}, gateway.WithClock(waiting{}))
@@ -118,6 +140,38 @@ func TestFollowEndsWithTheContext(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	_, _, err = take(client.Event.Follow(t.Context(), gateway.EventListInput{}, gateway.WithPollInterval(0)), 1)
+	if !isUsage(err) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestTailEndsWithTheContextAndWhenItIsBrokenOff(t *testing.T) {
+	ended := make(chan struct{}, 2)
+	client, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: connected\ndata: {}\nid: c0\n\ndata: {\"json\":{\"id\":\"a\"}}\nid: c1\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		ended <- struct{}{}
+	}, gateway.WithMaxConnections(1))
+	ids, cursors, err := take(client.Event.Tail(t.Context(), gateway.EventListInput{}), 1)
+	if err != nil || !slices.Equal(ids, []string{"a"}) || !slices.Equal(cursors, []string{"c0"}) {
+		t.Errorf("%q at %q, %v", ids, cursors, err)
+	}
+	<-ended
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	follower := client.Event.Tail(ctx, gateway.EventListInput{})
+	for event, failure := range follower.Events() {
+		if err = failure; event.ID == "a" {
+			cancel()
+		}
+	}
+	<-ended
+	if !errors.Is(err, context.Canceled) || follower.Cursor() != "c1" || requests.Load() != 2 {
+		t.Errorf("%v at %q after %d requests", err, follower.Cursor(), requests.Load())
+	}
+	_, _, err = take(client.Event.Tail(t.Context(), gateway.EventListInput{}, gateway.WithSilence(0)), 1)
 	if !isUsage(err) {
 		t.Errorf("the error is %v", err)
 	}

@@ -39,6 +39,10 @@ final class Events {
     server =
         Listener.answering(
             (head, socket) -> {
+              if (head.startsWith("GET")) {
+                Listener.write(socket, "405 Method Not Allowed", "");
+                return;
+              }
               String reply = replies.remove();
               Listener.write(socket, reply.equals(GONE) ? "404 Not Found" : "200 OK", reply);
             });

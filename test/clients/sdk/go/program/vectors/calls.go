@@ -37,6 +37,11 @@ func (v vector) call(ctx context.Context, client *gateway.Client, options ...gat
 		return okOf(gameOf)(client.Game.Create(ctx, inputOf[gateway.GameInput](v), options...))
 	case "game.list":
 		return okOf(pageOf)(client.Game.List(ctx, inputOf[gateway.GameListInput](v), options...))
+	case "user.search":
+		if v.Call.Scalar {
+			return okOf(foundOf)(client.User.SearchFor(ctx, inputOf[gateway.UserSearchInput](v).Query, options...))
+		}
+		return okOf(foundOf)(client.User.Search(ctx, inputOf[gateway.UserSearchInput](v), options...))
 	case "user.me":
 		return okOf(userOf)(client.User.Me(ctx, options...))
 	}
@@ -45,8 +50,13 @@ func (v vector) call(ctx context.Context, client *gateway.Client, options ...gat
 
 // records returns the ids that came, also before an error.
 func (v vector) records(ctx context.Context, client *gateway.Client, options ...gateway.CallOption) ([]string, error) {
-	input := inputOf[gateway.GameListInput](v)
 	ids := []string{}
+// {{#events}}
+	if v.Call.Form == "tail" || v.Call.Form == "follow" {
+		return v.events(ctx, client, options...)
+	}
+// {{/events}}
+	input := inputOf[gateway.GameListInput](v)
 	if v.Call.Form == "pages" {
 		page, err := client.Game.List(ctx, input, options...)
 		for err == nil {
@@ -82,6 +92,31 @@ func (v vector) records(ctx context.Context, client *gateway.Client, options ...
 	return ids, nil
 }
 
+// {{#events}}
+// events returns the ids of the events that came, also before an error.
+func (v vector) events(ctx context.Context, client *gateway.Client, options ...gateway.CallOption) ([]string, error) {
+	var input gateway.EventListInput
+	if v.Call.Input != nil {
+		input = inputOf[gateway.EventListInput](v)
+	}
+	follow := client.Event.Follow
+	if v.Call.Form == "tail" {
+		follow = client.Event.Tail
+	}
+	ids := []string{}
+	for event, err := range follow(ctx, input, options...).Events() {
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, event.ID)
+		if v.Call.Take != nil && len(ids) == *v.Call.Take {
+			break
+		}
+	}
+	return ids, nil
+}
+
+// {{/events}}
 func okOf[Output any](members func(*Output) map[string]any) func(*Output, error) (map[string]any, error) {
 	return func(output *Output, err error) (map[string]any, error) {
 		if err != nil {
@@ -103,6 +138,14 @@ func relatedOf(related *gateway.GameGetRelatedOutput) map[string]any {
 	ids := []string{}
 	for _, game := range related.Items {
 		ids = append(ids, game.ID)
+	}
+	return map[string]any{"ids": ids}
+}
+
+func foundOf(found *gateway.UserSearchOutput) map[string]any {
+	ids := []string{}
+	for _, user := range found.Items {
+		ids = append(ids, user.ID)
 	}
 	return map[string]any{"ids": ids}
 }

@@ -34,6 +34,7 @@ type options struct {
 	AppName          *string           `json:"appName"`
 	MaxRecords       *int              `json:"maxRecords"`
 	MaxConnections   *int              `json:"maxConnections"`
+	SilenceMs        *int              `json:"silenceMs"`
 }
 
 func (o options) shared() (shared []gateway.SharedOption) {
@@ -75,6 +76,11 @@ func (v vector) options(areOfClient bool) (ofClient []gateway.Option, ofCall []g
 	if own := v.Call.Options.IdempotencyKey; own != nil {
 		ofCall = append(ofCall, gateway.WithIdempotencyKey(*own))
 	}
+// {{#events}}
+	if silence := v.Call.Options.SilenceMs; silence != nil {
+		ofCall = append(ofCall, gateway.WithSilence(time.Duration(*silence)*time.Millisecond))
+	}
+// {{/events}}
 	if most := v.Call.Options.MaxRecords; most != nil {
 		ofCall = append(ofCall, gateway.WithMaxRecords(*most))
 	}

@@ -5,7 +5,7 @@ import java.util.Optional;
 
 /**
  * The events of a feed without end, the oldest first, as they come. A page is fetched when its first event is requested. When
- * there are no more events for now, the feed is asked again after a pause. Cancelling the subscription ends it, and cancels the
+ * there are no more events for now, it waits for them. Cancelling the subscription ends it, and cancels the
  * call under way. An error, such as one with the reason {@code EVENTS_GONE}, comes after the events that came before it.
  *
  * <p>It takes one subscriber at a time. Another one goes on where the pages end that were taken as a whole.
@@ -16,7 +16,7 @@ public final class AsyncFollower<T> extends PagedPublisher<FeedPage<T>, T> {
   private final Feed<T> feed;
 
   AsyncFollower(Feed<T> feed) {
-    super(feed::first, feed::after, page -> true, page -> page.items().iterator(), Long.MAX_VALUE);
+    super(feed::first, feed::after, page -> true, page -> page.items().iterator(), Long.MAX_VALUE, feed::close);
     this.feed = feed;
   }
 

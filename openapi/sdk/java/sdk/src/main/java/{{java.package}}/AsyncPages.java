@@ -13,6 +13,6 @@ import java.util.function.Supplier;
  */
 public final class AsyncPages<P extends Page<?>> extends PagedPublisher<P, P> {
   AsyncPages(Supplier<CompletableFuture<P>> first, Function<P, CompletableFuture<P>> next) {
-    super(first, next, Page::hasNextPage, page -> List.of(page).iterator(), Long.MAX_VALUE);
+    super(first, next, Page::hasNextPage, page -> List.of(page).iterator(), Long.MAX_VALUE, () -> {});
   }
 }

@@ -11,6 +11,6 @@ import java.util.function.Supplier;
  */
 public final class AsyncRecords<T> extends PagedPublisher<Page<T>, T> {
   AsyncRecords(Supplier<? extends CompletableFuture<? extends Page<T>>> first, long most) {
-    super(first, Page::nextPageAsync, Page::hasNextPage, page -> page.getItems().iterator(), most);
+    super(first, Page::nextPageAsync, Page::hasNextPage, page -> page.getItems().iterator(), most, () -> {});
   }
 }

@@ -12,8 +12,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 
 /** One call: its attempts, one after another, and the waits between them. */
-final class Call<T> {
+class Call<T> {
   private final Transport transport;
+  private final Turns turns;
   private final Operation<T> operation;
   private final byte[] body;
   private final CallOptions options;
@@ -22,9 +23,15 @@ final class Call<T> {
   private int attempts;
   private long began;
 
-  /** @param options those of the client included */
-  Call(Transport transport, Operation<T> operation, byte[] body, CallOptions options) {
+  /**
+   * Prepares a call.
+   *
+   * @param turns those of which each attempt takes one
+   * @param options those of the client included
+   */
+  Call(Transport transport, Turns turns, Operation<T> operation, byte[] body, CallOptions options) {
     this.transport = transport;
+    this.turns = turns;
     this.operation = operation;
     this.body = body;
     this.options = options;
@@ -43,7 +50,7 @@ final class Call<T> {
 
   /** Makes an attempt once it is its turn. */
   private void awaitTurn() {
-    CompletableFuture<Void> turn = transport.turns().take();
+    CompletableFuture<Void> turn = turns.take();
     if (turn.isDone()) {
       attempt();
       return;
@@ -58,22 +65,36 @@ final class Call<T> {
 
   private void attempt() {
     if (outcome.isDone()) {
-      transport.turns().giveBack();
+      turns.giveBack();
       return;
     }
     attempts++;
     began = System.nanoTime();
     CompletableFuture<HttpResponse<Body>> reply;
     try {
-      reply = transport.send(operation.path(), body, options, attempts - 1);
+      reply = send(operation, attempts - 1);
     } catch (RuntimeException | Error error) {
-      transport.turns().giveBack();
+      turns.giveBack();
       outcome.completeExceptionally(error);
       return;
     }
-    reply.whenComplete((whole, failure) -> transport.turns().giveBack());
+    reply.whenComplete((whole, failure) -> turns.giveBack());
     proceedTo(reply);
     reply.whenCompleteAsync(this::judge, transport.executor());
+  }
+
+  /** Makes an attempt. */
+  CompletableFuture<HttpResponse<Body>> send(Operation<T> operation, int retries) {
+    return transport.send(operation.path(), body, options, retries);
+  }
+
+  /**
+   * Reads the reply to an attempt.
+   *
+   * @throws GatewayException if it is a failure
+   */
+  ApiResponse<T> read(Operation<T> operation, Attempt attempt, HttpResponse<Body> reply) {
+    return Replies.read(operation, inputOf(body), attempt, reply, transport.clock());
   }
 
   private void proceedTo(Future<?> next) {
@@ -110,7 +131,7 @@ final class Call<T> {
   private ApiResponse<T> responseOf(Attempt attempt, HttpResponse<Body> reply, Throwable failure) {
     if (failure != null) throw errorOf(attempt, Futures.causeOf(failure));
     if (ProxyRefusal.isOne(reply)) throw new ApiConnectionException(attempt, ProxyRefusal.of(reply));
-    return Replies.read(operation, inputOf(body), attempt, reply, transport.clock());
+    return read(operation, attempt, reply);
   }
 
   private static JsonNode inputOf(byte[] body) {

@@ -15,6 +15,7 @@ public final class CallOptions {
   String idempotencyKey;
   Long maxRecords;
   Duration pollInterval;
+  Duration silence;
   final Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
 
   /** Makes options of which nothing is set. */
@@ -108,6 +109,19 @@ public final class CallOptions {
     return this;
   }
 
+  /**
+   * Sets after what time without a message {@code tail} and {@code follow} give a stream up, and open it anew; usually 30 seconds.
+   * Other calls ignore it.
+   *
+   * @param silence more than zero
+   * @return this
+   * @throws IllegalArgumentException if it is zero or less
+   */
+  public CallOptions silence(Duration silence) {
+    this.silence = Checks.positive("silence", silence);
+    return this;
+  }
+
   /** After how many records a walk ends. */
   static long maxRecordsOf(CallOptions options) {
     return options == null || options.maxRecords == null ? Long.MAX_VALUE : options.maxRecords;
@@ -121,6 +135,7 @@ public final class CallOptions {
     copy.idempotencyKey = idempotencyKey;
     copy.maxRecords = maxRecords;
     copy.pollInterval = pollInterval;
+    copy.silence = silence;
     copy.headers.putAll(headers);
     return copy;
   }

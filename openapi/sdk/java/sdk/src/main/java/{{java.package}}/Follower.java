@@ -9,13 +9,13 @@ import java.util.stream.StreamSupport;
 
 /**
  * The events of a feed without end, the oldest first. A page is fetched when its first event is asked for. When there are no
- * more events for now, the thread waits, and the feed is asked again. Break off to end it, or interrupt the thread.
+ * more events for now, the thread waits for them. Break off and close it to end it, or interrupt the thread.
  *
  * <p>One thread at a time can go through it. Iterated again, also after an error, it goes on where it was.
  *
  * @param <T> the type of the events
  */
-public final class Follower<T> implements Iterable<T> {
+public final class Follower<T> implements Iterable<T>, AutoCloseable {
   private final Feed<T> feed;
   private final Walk walk = new Walk();
 
@@ -38,10 +38,10 @@ public final class Follower<T> implements Iterable<T> {
   /**
    * The events, one after another.
    *
-   * @return a sequential stream without end, which throws what the iterator does
+   * @return a sequential stream without end, which throws what the iterator does, and whose closing closes this
    */
   public Stream<T> stream() {
-    return StreamSupport.stream(spliterator(), false);
+    return StreamSupport.stream(spliterator(), false).onClose(this::close);
   }
 
   /**
@@ -55,6 +55,12 @@ public final class Follower<T> implements Iterable<T> {
     return feed.cursor();
   }
 
+  /** Leaves the connection by which events come. Iterated again, it goes on where it was. */
+  @Override
+  public void close() {
+    feed.close();
+  }
+
   private final class Walk implements Iterator<T> {
     private FeedPage<T> page;
     private Iterator<T> items = Collections.emptyIterator();
@@ -62,7 +68,9 @@ public final class Follower<T> implements Iterable<T> {
     @Override
     public boolean hasNext() {
       while (!items.hasNext()) {
-        page = Futures.await(feed.operation(), () -> page == null ? feed.first() : feed.after(page));
+        FeedPage<T> taken = page;
+        page = null;
+        page = Futures.await(feed.operation(), () -> taken == null ? feed.first() : feed.after(taken));
         items = page.items().iterator();
       }
       return true;

@@ -4,6 +4,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -54,6 +55,24 @@ final class Futures {
         },
         executor);
     return composed;
+  }
+
+  /** A future of what follows a source, however that ends. It fails as what follows does, and cancels what is under way. */
+  static <A, B> CompletableFuture<B> handle(
+      CompletableFuture<A> source, BiFunction<? super A, Throwable, CompletableFuture<B>> next, Executor executor) {
+    CompletableFuture<CompletableFuture<B>> following = new CompletableFuture<>();
+    following.whenComplete((value, failure) -> source.cancel(true));
+    source.whenCompleteAsync(
+        (value, failure) -> {
+          if (following.isDone()) return;
+          try {
+            following.complete(next.apply(value, failure == null ? null : causeOf(failure)));
+          } catch (RuntimeException | Error error) {
+            following.completeExceptionally(error);
+          }
+        },
+        executor);
+    return compose(following, one -> one, executor);
   }
 
   /**

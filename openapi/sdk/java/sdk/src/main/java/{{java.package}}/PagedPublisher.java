@@ -23,6 +23,7 @@ abstract class PagedPublisher<P, T> implements Flow.Publisher<T> {
   private final Predicate<? super P> hasNext;
   private final Function<P, Iterator<T>> contents;
   private final long most;
+  private final Runnable atEnd;
 
   /**
    * @param first fetches the first page
@@ -30,18 +31,21 @@ abstract class PagedPublisher<P, T> implements Flow.Publisher<T> {
    * @param hasNext whether there is a page after one
    * @param contents what is published of a page
    * @param most after how much the publisher ends
+   * @param atEnd done when nobody wants more
    */
   PagedPublisher(
       Supplier<? extends CompletableFuture<? extends P>> first,
       Function<? super P, ? extends CompletableFuture<? extends P>> next,
       Predicate<? super P> hasNext,
       Function<P, Iterator<T>> contents,
-      long most) {
+      long most,
+      Runnable atEnd) {
     this.first = first;
     this.next = next;
     this.hasNext = hasNext;
     this.contents = contents;
     this.most = most;
+    this.atEnd = atEnd;
   }
 
   @Override
@@ -116,6 +120,7 @@ abstract class PagedPublisher<P, T> implements Flow.Publisher<T> {
       ended = true;
       CompletableFuture<? extends P> call = fetching;
       if (call != null) call.cancel(true);
+      atEnd.run();
     }
 
     private void work() {
@@ -131,6 +136,7 @@ abstract class PagedPublisher<P, T> implements Flow.Publisher<T> {
     private boolean step() {
       if (failure != null) {
         ended = true;
+        atEnd.run();
         subscriber.onError(failure);
       } else if (fetching != null && fetching.isDone()) {
         takePage();

@@ -15,7 +15,7 @@ import java.util.concurrent.ThreadLocalRandom;
 /** Which calls are tried again, and when. */
 final class Retries {
   /** A wait that would surprise in a library. */
-  private static final Duration TOO_LONG = Duration.ofSeconds(60);
+  static final Duration TOO_LONG = Duration.ofSeconds(60);
 
   private static final double FIRST_WAIT_SECONDS = 0.5;
   private static final double LONGEST_WAIT_SECONDS = 8;
@@ -23,6 +23,11 @@ final class Retries {
   private static final Set<Integer> STATUSES = Set.of(408, 429, 500, 502, 503, 504);
 
   private Retries() {}
+
+  /** Whether a failure of this status may pass. */
+  static boolean isPassing(int status) {
+    return STATUSES.contains(status);
+  }
 
   /** How long to wait before trying again; empty if that is of no use. */
   static Optional<Duration> waitAfter(GatewayException error, int attempts) {
@@ -38,15 +43,15 @@ final class Retries {
     return error instanceof ApiException && isWorthwhile((ApiException) error);
   }
 
-  private static boolean isWorthwhile(ApiException error) {
+  static boolean isWorthwhile(ApiException error) {
     String asked = error.headers().firstValue("X-Should-Retry").orElse("");
     if (asked.equalsIgnoreCase("true")) return true;
     if (asked.equalsIgnoreCase("false")) return false;
-    return STATUSES.contains(error.status())
+    return isPassing(error.status())
         || (error.status() == 409 && error.reason().filter("IDEMPOTENCY_IN_PROGRESS"::equals).isPresent());
   }
 
-  private static Duration backoff(int attempts) {
+  static Duration backoff(int attempts) {
     double seconds = Math.min(FIRST_WAIT_SECONDS * Math.pow(2, attempts - 1), LONGEST_WAIT_SECONDS);
     double shortened = seconds * (1 - ThreadLocalRandom.current().nextDouble(JITTER));
     return Duration.ofNanos((long) (shortened * 1e9));

@@ -1,7 +1,10 @@
 package {{java.package}};
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -95,7 +98,7 @@ final class Transport {
    */
   <T> CompletableFuture<ApiResponse<T>> async(Operation<T> operation, Object input, CallOptions options) {
     CallOptions all = (options == null ? NOTHING_SET : options).over(defaults);
-    return new Call<>(this, operation, Json.envelopeOf(Json.membersOf(input)), all).start();
+    return new Call<>(this, turns(), operation, Json.envelopeOf(Json.membersOf(input)), all).start();
   }
 
   /** The same, for a list: its page is bound to what fetches the one after it. */
@@ -141,9 +144,22 @@ final class Transport {
   /** Sends one attempt. Its future fails with a TimeoutException when the whole reply isn't there in time. */
   CompletableFuture<HttpResponse<Body>> send(String path, byte[] body, CallOptions options, int retries) {
     CompletableFuture<HttpResponse<Body>> sent =
-        connections.clientFor(options).sendAsync(request(path, body, options, retries), reply -> new LimitedBody());
+        connections.clientFor(options).sendAsync(requestOf(path, body, options, retries), reply -> new LimitedBody());
     return Futures.<HttpResponse<Body>, HttpResponse<Body>>map(sent, reply -> reply)
         .orTimeout(options.timeout.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  /** Sends a read whose reply may be a stream, without an end to its time. */
+  <B> CompletableFuture<HttpResponse<B>> open(
+      String path, ObjectNode input, CallOptions options, int retries, HttpResponse.BodyHandler<B> handler) {
+    String query = "?input=" + URLEncoder.encode(new String(Json.envelopeOf(input), UTF_8), UTF_8);
+    HttpRequest.Builder request = request(path + query, "text/event-stream", options, retries).GET();
+    return Futures.map(connections.clientFor(options).sendAsync(request.build(), handler), reply -> reply);
+  }
+
+  /** Options with those of the client where they say nothing. */
+  CallOptions whole(CallOptions options) {
+    return options.over(defaults);
   }
 
   /** How long it may take to connect. */
@@ -151,20 +167,25 @@ final class Transport {
     return connections.clientFor(options).connectTimeout().orElse(options.connectTimeout);
   }
 
-  private HttpRequest request(String path, byte[] body, CallOptions options, int retries) {
+  private HttpRequest requestOf(String path, byte[] body, CallOptions options, int retries) {
+    HttpRequest.Builder request = request(path, "application/json", options, retries);
+    if (!options.headers.containsKey("Content-Type")) request.setHeader("Content-Type", "application/json");
+    return request.POST(HttpRequest.BodyPublishers.ofByteArray(body)).build();
+  }
+
+  private HttpRequest.Builder request(String path, String accept, CallOptions options, int retries) {
     Map<String, String> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
-    headers.put("Content-Type", "application/json");
-    headers.put("Accept", "application/json");
+    headers.put("Accept", accept);
     headers.put("User-Agent", userAgent);
     if (apiKey != null) headers.put("Authorization", "Bearer " + apiKey);
     if (proxyAuthorization != null) headers.put("Proxy-Authorization", proxyAuthorization);
     if (retries > 0) headers.put("X-Retry-Count", Integer.toString(retries));
     headers.putAll(options.headers);
     URI uri = URI.create(baseUrl + path);
-    HttpRequest.Builder request = HttpRequest.newBuilder(uri).POST(HttpRequest.BodyPublishers.ofByteArray(body));
+    HttpRequest.Builder request = HttpRequest.newBuilder(uri);
     headers.forEach(request::setHeader);
     connections.versionFor(uri).ifPresent(request::version);
-    return request.build();
+    return request;
   }
 
   @Override
