@@ -131,10 +131,17 @@ fn methods(operation: &Operation) -> TokenStream {
     if operation.item.is_none() {
         let follow = operation.followed.as_ref().map(|_| {
             let doc = self::doc(operation, Walk::Feed);
+            let tail_doc = self::doc(operation, Walk::Tail);
+            let stream = stream_of(operation);
             quote! {
                 #(#[doc = #doc])*
                 pub fn follow(&self #parameter) -> Follow<types::#output> {
-                    Follow::new(self.#name(input))
+                    Follow::new(self.#name(input), &#stream, true)
+                }
+
+                #(#[doc = #tail_doc])*
+                pub fn tail(&self #parameter) -> Follow<types::#output> {
+                    Follow::new(self.#name(input), &#stream, false)
                 }
             }
         });
@@ -175,6 +182,7 @@ enum Walk {
     Records,
     Pages,
     Feed,
+    Tail,
 }
 
 /// The lines of the comment of a method.
@@ -190,8 +198,16 @@ fn doc(operation: &Operation, walk: Walk) -> Vec<String> {
         ],
         Walk::Feed => vec![
             format!("{summary}: all of [`{list}`](Self::{list}) from where the input says, a page at a time."),
-            "When there are no more for now, it waits and asks again; see [`Follow`]. After a restart from its \
-             [`cursor`](Follow::cursor), an event may come again: each comes at least once."
+            "They come as they happen, by the stream of [`tail`](Self::tail), or page after page where there is none; without a \
+             start, from now on. After a restart from its [`cursor`](Follow::cursor), an event may come again: each comes at \
+             least once."
+                .into(),
+        ],
+        Walk::Tail => vec![
+            format!("{summary}: as they happen, by a stream; without a start, from now on."),
+            "It is opened anew where it was when it breaks, and is an error if it cannot be opened. It takes no turn of \
+             `max_connections`; `limit` counts for nothing. After a restart from its [`cursor`](Follow::cursor), an event may come \
+             again: each comes at least once."
                 .into(),
         ],
         Walk::Pages => vec![format!("{summary}: all pages of [`{list}`](Self::{list})."), pages.into()],
@@ -222,10 +238,20 @@ fn listing(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
+/// The name of the stream of a feed.
+fn stream_of(operation: &Operation) -> Ident {
+    format_ident!("{}_STREAM", constant_of(operation))
+}
+
 fn feed(operation: &Operation) -> Option<TokenStream> {
     let item = format_ident!("{}", operation.followed.as_ref()?);
     let output = format_ident!("{}", operation.output);
+    let stream = stream_of(operation);
+    let id = format!("{}.tail", operation.router);
+    let path = format!("/api/trpc/{id}");
     Some(quote! {
+        static #stream: Operation = Operation::known(#id, #path, false, &[]);
+
         impl Feed for types::#output {
             type Event = types::#item;
 

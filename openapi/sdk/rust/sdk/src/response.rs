@@ -22,6 +22,22 @@ pub struct Response<T> {
     pub body: String,
 }
 
+impl<T> Response<T> {
+    pub(crate) fn new(data: T, status: u16, headers: HeaderMap, attempts: u32, body: String) -> Self {
+        let text = |name| headers.get(name)?.to_str().ok();
+        Self {
+            data,
+            status,
+            request_id: text("X-Request-Id").map(str::to_owned),
+            rate_limit: RateLimit::of(&headers),
+            replayed: text("Idempotency-Replayed") == Some("true"),
+            attempts,
+            body,
+            headers,
+        }
+    }
+}
+
 /// How much of a rate limit is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -56,9 +56,14 @@ fn client(replies: impl IntoIterator<Item = (u16, Value)>) -> ({{client}}, Waits
     let left = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
     let sent = Arc::clone(&inputs);
     let service = service_fn(move |request: Request| {
-        let body = request.body().and_then(Body::as_bytes).unwrap_or_default();
-        sent.lock().unwrap().push(serde_json::from_slice::<Value>(body).unwrap()["json"].take());
-        let reply = left.lock().unwrap().pop_front();
+        let is_tail = request.body().is_none();
+        let body = request.body().and_then(Body::as_bytes).unwrap_or(br#"{"json":null}"#);
+        let input = serde_json::from_slice::<Value>(body).unwrap()["json"].take();
+        // There is no stream here.
+        let reply = if is_tail { Some((405, Value::Null)) } else { left.lock().unwrap().pop_front() };
+        if !is_tail {
+            sent.lock().unwrap().push(input);
+        }
         async move {
             let (status, body) = reply.ok_or("another page was asked for")?;
             let reply = http::Response::builder().status(status).body(body.to_string()).unwrap();

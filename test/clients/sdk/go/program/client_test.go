@@ -359,7 +359,7 @@ func TestListNamesAPageAndItsSize(t *testing.T) {
 		fmt.Fprintf(w, `{"result":{"data":{"json":{"items":[],"page":1,"limit":1,"total":0,"totalRelation":"eq",`+
 			`"hasMore":true,"nextCursor":"c%d"}}}}`, len(bodies))
 	})
-	for _, input := range []gateway.ImageListInput{{}, {Page: 4, Limit: 7}, {Cursor: "c"}} {
+	for _, input := range []gateway.ImageListInput{{}, {Page: 4, Limit: 7}} {
 		page, err := client.Image.List(t.Context(), input)
 		if err != nil {
 			t.Fatal(err)
@@ -371,7 +371,6 @@ func TestListNamesAPageAndItsSize(t *testing.T) {
 	wanted := []string{
 		`{"json":{"limit":20,"page":1}}`, `{"json":{"limit":20,"page":2,"cursor":"c1"}}`,
 		`{"json":{"limit":7,"page":4}}`, `{"json":{"limit":7,"page":5,"cursor":"c3"}}`,
-		`{"json":{"limit":20,"cursor":"c"}}`, `{"json":{"limit":20,"cursor":"c5"}}`,
 	}
 	if !slices.Equal(bodies, wanted) {
 		t.Errorf("%q was sent", bodies)

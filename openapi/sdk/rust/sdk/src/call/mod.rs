@@ -3,11 +3,14 @@ mod connect;
 pub(crate) mod operation;
 mod reply;
 mod retry;
+// {{#events}}
+pub(crate) mod stream;
+// {{/events}}
 pub(crate) mod transport;
 
 use std::{
     fmt,
-    future::IntoFuture,
+    future::{Future, IntoFuture},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,7 +21,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::{
-    Listing, Page, RateLimit, Response,
+    Listing, Page, Response,
     client::{
         self, Shared,
         options::{Options, option_methods},
@@ -138,15 +141,30 @@ impl<T> Call<T> {
 
     /// Sends it, again and again if need be.
     async fn send(&self) -> Result<Response<T>, Error> {
-        if let Some(fault) = &self.options.fault {
-            return Err(Error::Usage(fault.clone()));
-        }
-        let mut headers = self.headers()?;
+        self.check()?;
+        let headers = self.headers()?;
         let idempotency_key = match self.operation.writes {
             true => headers.get(IDEMPOTENCY_KEY).and_then(|value| value.to_str().ok()).map(str::to_owned),
             false => None,
         };
         let body = json!({ "json": self.input }).to_string();
+        let (call, text, key) = (self, body.as_str(), idempotency_key.as_deref());
+        let attempt = move |headers, attempts| async move { call.attempt(&headers, text, attempts, key).await };
+        self.attempts(headers, true, attempt).await
+    }
+
+    /// Whether it can work as it was given.
+    fn check(&self) -> Result<(), Error> {
+        self.options.fault.clone().map_or(Ok(()), |fault| Err(Error::Usage(fault)))
+    }
+
+    /// Attempts something until it succeeds, or until that is of no use.
+    async fn attempts<R, F: Future<Output = Result<Response<R>, Error>>>(
+        &self,
+        mut headers: HeaderMap,
+        takes_turn: bool,
+        attempt: impl Fn(HeaderMap, u32) -> F,
+    ) -> Result<Response<R>, Error> {
         let retries = self.options.max_retries.or(self.shared.options.max_retries).unwrap_or(client::MAX_RETRIES);
         let mut attempts = 0;
         loop {
@@ -154,9 +172,9 @@ impl<T> Call<T> {
             if attempts > 1 {
                 headers.insert(RETRY_COUNT, HeaderValue::from(attempts - 1));
             }
-            let turn = self.shared.turns.acquire().await;
+            let turn = if takes_turn { Some(self.shared.turns.acquire().await) } else { None };
             let began = Instant::now();
-            let result = self.attempt(&headers, &body, attempts, idempotency_key.as_deref()).await;
+            let result = attempt(headers.clone(), attempts).await;
             drop(turn);
             let wait = match &result {
                 Err(error) if attempts <= retries => wait_after(error, attempts),
@@ -196,9 +214,22 @@ impl<T> Call<T> {
         attempts: u32,
         idempotency_key: Option<&str>,
     ) -> Result<Response<T>, Error> {
-        let Shared { origin, address, clock, .. } = &*self.shared;
         let reply = self.fetch(headers, body).await.map_err(|cause| self.failure(cause, attempts, idempotency_key))?;
-        let asked = Asked {
+        let asked = self.asked(headers, idempotency_key, attempts);
+        let output = reply.output(asked)?;
+        // Followed, it would lead here for ever.
+        if output.get("nextCursor").is_some_and(|next| next.is_string() && Some(next) == self.input.get("cursor")) {
+            return Err(reply.unexpected(asked, Fault::SameCursor));
+        }
+        let data = (self.decode)(output, self).map_err(|error| reply.unexpected(asked, Fault::unreadable(&error)))?;
+        let text = reply.text();
+        Ok(Response::new(data, reply.status, reply.headers, attempts, text))
+    }
+
+    /// Which call a reply is to.
+    fn asked<'a>(&'a self, headers: &HeaderMap, idempotency_key: Option<&'a str>, attempts: u32) -> Asked<'a> {
+        let Shared { origin, address, clock, .. } = &*self.shared;
+        Asked {
             operation: &self.operation,
             has_key: headers.contains_key(AUTHORIZATION),
             origin,
@@ -206,27 +237,11 @@ impl<T> Call<T> {
             idempotency_key,
             attempts,
             now: clock.now(),
-        };
-        let output = reply.output(asked)?;
-        // Followed, it would lead here for ever.
-        if output.get("nextCursor").is_some_and(|next| next.is_string() && Some(next) == self.input.get("cursor")) {
-            return Err(reply.unexpected(asked, Fault::SameCursor));
         }
-        let data = (self.decode)(output, self).map_err(|error| reply.unexpected(asked, Fault::unreadable(&error)))?;
-        Ok(Response {
-            data,
-            status: reply.status,
-            request_id: reply.request_id(),
-            rate_limit: RateLimit::of(&reply.headers),
-            replayed: reply.headers.get("Idempotency-Replayed").is_some_and(|value| value == "true"),
-            attempts,
-            body: reply.text(),
-            headers: reply.headers,
-        })
     }
 
     /// How long an attempt may take.
-    fn timeout_of_attempt(&self) -> Duration {
+    pub(crate) fn timeout_of_attempt(&self) -> Duration {
         self.options.timeout.or(self.shared.options.timeout).unwrap_or(client::TIMEOUT)
     }
 

@@ -12,7 +12,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const FIRST_BACKOFF: f64 = 0.5;
 const LONGEST_BACKOFF: f64 = 8.0;
 const JITTER: f64 = 0.25;
-const RETRIED: [u16; 6] = [408, 429, 500, 502, 503, 504];
+pub(crate) const RETRIED: [u16; 6] = [408, 429, 500, 502, 503, 504];
 
 /// How long to wait before attempt `attempts + 1`; none if the failure is for the caller.
 pub(crate) fn wait_after(error: &Error, attempts: u32) -> Option<Duration> {
@@ -27,7 +27,7 @@ pub(crate) fn wait_after(error: &Error, attempts: u32) -> Option<Duration> {
     }
 }
 
-fn should_retry(error: &ApiError) -> bool {
+pub(crate) fn should_retry(error: &ApiError) -> bool {
     match error.headers.get("X-Should-Retry").map(|value| value.as_bytes()) {
         Some(b"true") => true,
         Some(b"false") => false,
@@ -36,7 +36,7 @@ fn should_retry(error: &ApiError) -> bool {
 }
 
 /// 0.5 s, 1 s, 2 s … at most 8 s, less up to a quarter, so that clients that failed together don't come back together.
-fn backoff(attempts: u32) -> Duration {
+pub(crate) fn backoff(attempts: u32) -> Duration {
     let whole = (FIRST_BACKOFF * f64::from(attempts - 1).exp2()).min(LONGEST_BACKOFF);
     let random = f64::from(Uuid::new_v4().as_fields().0) / f64::from(u32::MAX);
     Duration::from_secs_f64(whole * (1.0 - JITTER * random))

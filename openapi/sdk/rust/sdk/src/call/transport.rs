@@ -3,6 +3,7 @@
 use std::{error::Error as StdError, io};
 
 use reqwest::header::HeaderMap;
+use tokio::time::error::Elapsed;
 use tower::{ServiceExt, util::BoxCloneSyncService};
 
 use super::{
@@ -49,15 +50,7 @@ impl<T> Call<T> {
             .body(body.to_owned())
             .build()
             .map_err(reqwest::Error::without_url)?;
-        let mut response =
-            CONNECT_TIMEOUT.scope(self.timeout_of_connecting(), service.clone().oneshot(request)).await?;
-        let mut body = Vec::new();
-        let mut is_too_long = false;
-        while !is_too_long && let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
-            body.extend_from_slice(&chunk);
-            is_too_long = body.len() > LARGEST_REPLY;
-        }
-        Ok(Reply { status: response.status().as_u16(), headers: response.headers().clone(), body, is_too_long })
+        whole(CONNECT_TIMEOUT.scope(self.timeout_of_connecting(), service.clone().oneshot(request)).await?).await
     }
 
     /// What went wrong where there is no whole reply.
@@ -67,7 +60,8 @@ impl<T> Call<T> {
         let idempotency_key = idempotency_key.map(str::to_owned);
         let of_http = causes(&*cause).find_map(|cause| cause.downcast_ref::<reqwest::Error>());
         let connecting = causes(&*cause).find_map(|cause| cause.downcast_ref::<ConnectTimedOut>());
-        if connecting.is_some() || of_http.is_some_and(reqwest::Error::is_timeout) {
+        let is_late = causes(&*cause).any(|cause| cause.is::<Elapsed>());
+        if connecting.is_some() || is_late || of_http.is_some_and(reqwest::Error::is_timeout) {
             let limit = connecting.map_or(self.timeout_of_attempt(), |timed_out| timed_out.0);
             let while_connecting = connecting.is_some();
             let error = ApiTimeoutError { operation, attempts, idempotency_key, limit, while_connecting, origin };
@@ -94,6 +88,17 @@ impl<T> Call<T> {
             may_pass,
         }))
     }
+}
+
+/// A reply with the whole of its body.
+pub(super) async fn whole(mut response: reqwest::Response) -> Result<Reply, BoxError> {
+    let mut body = Vec::new();
+    let mut is_too_long = false;
+    while !is_too_long && let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
+        body.extend_from_slice(&chunk);
+        is_too_long = body.len() > LARGEST_REPLY;
+    }
+    Ok(Reply { status: response.status().as_u16(), headers: response.headers().clone(), body, is_too_long })
 }
 
 /// An error and all that caused it. One of I/O passes its own cause over: it names that one's.

@@ -128,6 +128,9 @@ pub enum WebhookFault {
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     Foreign,
+    // {{#events}}
+    NoStream,
+    // {{/events}}
     Redirect(String),
     Empty,
     CutOff,

@@ -96,6 +96,9 @@ impl fmt::Display for UnexpectedReplyError {
                 return write!(f, "to {target}, which is not followed: give that base URL if it is right.");
             }
             Fault::Foreign => write!(f, "{media_type}, which is no reply of {{service}}")?,
+            // {{#events}}
+            Fault::NoStream => write!(f, "{media_type}, which is no stream of events")?,
+            // {{/events}}
             Fault::Empty => write!(f, "{media_type} with an empty body")?,
             Fault::CutOff => write!(f, "{media_type} whose JSON is cut off")?,
             Fault::NotJson => write!(f, "{media_type} whose JSON is not valid")?,

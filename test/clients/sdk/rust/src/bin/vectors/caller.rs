@@ -10,8 +10,11 @@ use std::{
 
 use content_gateway::{
     Call, ContentGateway, Error as GatewayError, ListAll, ListPages, Page, Response,
-    types::{GameGetByIdInput, GameInput, GameListOutput, GameSummary},
+    types::{GameGetByIdInput, GameInput, GameListOutput},
 };
+// {{#events}}
+use content_gateway::{Follow, types::{EventListInput, EventListOutput}};
+// {{/events}}
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::{runtime::Runtime, select, time::sleep};
@@ -81,6 +84,22 @@ impl Caller<'_> {
                 let input = serde_json::from_value::<GameInput>(input)?;
                 self.once(task, gateway.game().create(input), report::game)
             }
+            ("user.search", _) => {
+                let query = input["query"].as_str().ok_or("no query")?;
+                self.once(task, gateway.user().search(query), |found| json!({ "count": found.items.len() }))
+            }
+            // {{#events}}
+            (_, Some(form @ ("tail" | "follow"))) => {
+                let from = if input.is_null() { json!({}) } else { input };
+                let from = serde_json::from_value::<EventListInput>(from)?;
+                let events = if form == "tail" { gateway.event().tail(from) } else { gateway.event().follow(from) };
+                let mut events = with_options!(events, options);
+                if let Some(silence) = options["silenceMs"].as_u64() {
+                    events = events.silence(Duration::from_millis(silence));
+                }
+                Ok(self.events(events, take))
+            }
+            // {{/events}}
             ("user.me", _) => self.once(task, gateway.user().me(), report::user),
             ("game.list", Some("pages")) => self.pages(task, gateway.game().list(serde_json::from_value(input)?)),
             ("game.list", Some("all")) => {
@@ -131,12 +150,22 @@ impl Caller<'_> {
         Ok(line)
     }
 
+    // {{#events}}
+    fn events(&self, events: Follow<EventListOutput>, take: usize) -> Value {
+        let events = match self {
+            Self::Async(runtime) => runtime.block_on(events.take(take).collect::<Vec<_>>()),
+            Self::Blocking => events.iter_blocking().take(take).collect(),
+        };
+        walk(events.into_iter().map(|event| Ok(vec![event?.id])))
+    }
+    // {{/events}}
+
     fn all(&self, all: ListAll<GameListOutput>, take: usize) -> Value {
         let records = match self {
             Self::Async(runtime) => runtime.block_on(all.take(take).collect::<Vec<_>>()),
             Self::Blocking => all.iter_blocking().take(take).collect(),
         };
-        walk(records.into_iter().map(|record| Ok(vec![record?])))
+        walk(records.into_iter().map(|record| Ok(vec![record?.id])))
     }
 
     /// Leaves the pages with the one that makes the records enough.
@@ -149,7 +178,7 @@ impl Caller<'_> {
         walk(from_fn(|| {
             let games = (left > 0).then(|| pages.next())??.map(|page| page.into_inner().items);
             left = left.saturating_sub(games.as_ref().map_or(0, Vec::len));
-            Some(games)
+            Some(games.map(|games| games.into_iter().map(|game| game.id).collect()))
         }))
     }
 
@@ -209,12 +238,12 @@ impl Caller<'_> {
 }
 
 /// What came of a walk: the ids of the records, and the error if there is one.
-fn walk(parts: impl Iterator<Item = Result<Vec<GameSummary>, GatewayError>>) -> Value {
+fn walk(parts: impl Iterator<Item = Result<Vec<String>, GatewayError>>) -> Value {
     let mut line = json!({});
     let mut items = Vec::new();
     for part in parts {
         match part {
-            Ok(games) => items.extend(games.into_iter().map(|game| game.id)),
+            Ok(ids) => items.extend(ids),
             Err(error) => line = report::failure(&error),
         }
     }

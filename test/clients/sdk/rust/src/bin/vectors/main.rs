@@ -74,7 +74,9 @@ fn play(vector: &Value, at_client: bool, caller: Caller) -> Result<Value, Box<dy
     };
     let gateway = if at_client { with_options!(builder, options) } else { builder }.build()?;
     let of_call = if at_client {
-        json!({ "idempotencyKey": options["idempotencyKey"], "maxRecords": options["maxRecords"] })
+        json!({
+            "idempotencyKey": options["idempotencyKey"], "maxRecords": options["maxRecords"], "silenceMs": options["silenceMs"],
+        })
     } else {
         options.clone()
     };
