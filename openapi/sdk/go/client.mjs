@@ -8,7 +8,6 @@ const [typesFile, file] = process.argv.slice(2);
 const read = (name) => JSON.parse(readFileSync(join(process.env.SDK_BUILD, name), 'utf8'));
 
 const operations = read('operations.json');
-const { schemas } = read('schemas.json').components;
 const types = readFileSync(typesFile, 'utf8');
 const { title, go } = readSettings();
 const routers = [...new Set(operations.map(({ router }) => router))];
@@ -129,12 +128,6 @@ ${operation.limited ? '\tinput.Limit = cmp.Or(input.Limit, listSize)\n' : ''}	re
 ${callWithValue(operation)}${followCall(operation)}`;
 };
 
-/** Begins at the first page; beside a cursor, a page is sent only where the document requires it, as older ones do. */
-const firstPageOf = ({ input }) =>
-  schemas[input].required?.includes('page')
-    ? '\tinput.Page = cmp.Or(input.Page, firstPage)'
-    : '\tif input.Cursor == "" {\n\t\tinput.Page = cmp.Or(input.Page, firstPage)\n\t}';
-
 const listCalls = (operation) => {
   const { service, method, parameters, output, item } = namesOf(operation);
   const [all, pages] = [`${method}All`, `${method}Pages`];
@@ -142,7 +135,9 @@ const listCalls = (operation) => {
 ${comment(`It returns one page, of 20 records without a Limit, the first one without a Page or a Cursor; see ${all} for all records, and ${pages} for all pages.`)}
 func (s *${service}) ${method}(${parameters}) (*${output}, error) {
 	input.Limit = cmp.Or(input.Limit, listSize)
-${firstPageOf(operation)}
+	if input.Cursor == "" {
+		input.Page = cmp.Or(input.Page, firstPage)
+	}
 	page, err := perform[${output}](ctx, s.connection, ${operationOf(operation)}, input, options)
 	if err != nil {
 		return nil, err
