@@ -1,6 +1,7 @@
 // node schemas.mjs <build>: writes <build>/java.json, the schemas as the generator gets them: their descriptions are Javadoc.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readSettings } from '../settings.mjs';
 import { javadoc } from './javadoc.mjs';
 
 const [build] = process.argv.slice(2);
@@ -22,4 +23,5 @@ const prepare = ({ properties, description, ...schema }) => ({
 });
 
 const prepared = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, prepare(schema)]));
-writeFileSync(join(build, 'java.json'), JSON.stringify({ ...document, components: { schemas: prepared } }));
+const info = { ...document.info, title: readSettings().title };
+writeFileSync(join(build, 'java.json'), JSON.stringify({ ...document, info, components: { schemas: prepared } }));
