@@ -15,7 +15,7 @@ use std::{
 
 use {{rust.library}}::{
     Clock, {{client}}, Error, ErrorKind,
-    reqwest::{self, Proxy, Request, Response},
+    reqwest::{self, Request, Response},
     types::{GameListInput, ImageListInput},
 };
 use serde_json::{Value, json};
@@ -116,10 +116,11 @@ async fn a_client_and_those_derived_of_it_share_their_connections() {
     assert_eq!(taken.load(Ordering::SeqCst), 1);
 }
 
+#[cfg(feature = "tls")]
 #[tokio::test]
 async fn a_proxy_that_wants_a_password_is_asked_once() {
     let (url, _) = serve("407 Proxy Authentication Required");
-    let http = reqwest::Client::builder().proxy(Proxy::https(url).unwrap());
+    let http = reqwest::Client::builder().proxy(reqwest::Proxy::https(url).unwrap());
     let gateway = client().with_options().base_url("https://gateway.invalid").http(http).build().unwrap();
     let error = gateway.game().get_by_id("g1").await.unwrap_err();
     let start = "game.getById: no reply from https://gateway.invalid after 1 attempt: ";
