@@ -11,6 +11,7 @@ import { Instances1764400000010 } from './0010-instances.ts';
 import { Events1764500000011 } from './0011-events.ts';
 import { Webhooks1764600000012 } from './0012-webhooks.ts';
 import { Names1764700000013 } from './0013-names.ts';
+import { WebhookGenerations1764800000014 } from './0014-webhook-generations.ts';
 
 /** All migrations, oldest first. */
 export const migrations = [
@@ -27,4 +28,5 @@ export const migrations = [
   Events1764500000011,
   Webhooks1764600000012,
   Names1764700000013,
+  WebhookGenerations1764800000014,
 ];

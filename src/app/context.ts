@@ -39,6 +39,7 @@ import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import type { send } from '../webhook/sender/send.ts';
 import { WebhookSender } from '../webhook/sender/sender.ts';
+import { sweepChallenges } from '../webhook/sender/challenges.ts';
 import { sweepDeliveries } from '../webhook/sender/store.ts';
 import { profileReads } from '../user/reads.ts';
 
@@ -150,6 +151,7 @@ export const openContext = async (
             what: 'deliveries of webhooks',
             sweep: () => sweepDeliveries(db.background, now(), config.eventRetentionDays),
           },
+          { what: 'challenges of webhooks', sweep: () => sweepChallenges(db.background, now()) },
           { what: 'counts of key uses', sweep: () => sweepUses(db.background, now()) },
           { what: 'rows of instances', sweep: () => sweepInstances(db.background, now()) },
         ],

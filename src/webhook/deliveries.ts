@@ -97,11 +97,10 @@ export const redeliver = async (tx: Transaction, deliveryId: string, by: Webhook
     time,
     row.id,
   ]);
-  await tx.execute('UPDATE webhooks SET next_at = CASE WHEN next_at < ? THEN next_at ELSE ? END WHERE id = ?', [
-    time,
-    time,
-    row.webhook_id,
-  ]);
+  await tx.execute(
+    "UPDATE webhooks SET next_at = CASE WHEN next_at < ? THEN next_at ELSE ? END WHERE id = ? AND state = 'active'",
+    [time, time, row.webhook_id],
+  );
   await note(tx, by, { action: 'webhooks redeliver', subject: `delivery ${deliveryId}` });
   return deliveryOf({ ...row, state: 'waiting', attempts: 0, next_at: time });
 };

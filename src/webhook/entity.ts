@@ -28,13 +28,23 @@ export interface WebhookColumns {
   /** The last event for which deliveries are stored. */
   position: number;
   position_id: Bytes;
-  /** When the next delivery or challenge is due. */
+  /** When the next delivery or challenge is due; while a process delivers, the end of its lease. */
   next_at: string;
+  /** Counts its addresses, and each time that it has to answer the challenge: an answer counts for the one that it was asked of. */
+  generation: number;
   /** The lease of the process that delivers. */
   lease_until: string;
   holder: Bytes;
   created_at: string;
   updated_at: string;
+}
+
+/** Challenges without an answer, of an owner or to a host, as the drivers return them. */
+export interface ChallengeColumns {
+  id: Bytes;
+  unanswered: number;
+  /** When the next one may be sent. */
+  free_at: string;
 }
 
 /** The columns of a delivery, as the drivers return them. */
@@ -52,7 +62,7 @@ export interface DeliveryColumns extends EventColumns {
 }
 
 export const webhookEntities = (engine: Engine): EntitySchema[] => {
-  const { id, text, longText, time, small, big } = columnTypes(engine);
+  const { id, text, longText, time, small, big, count } = columnTypes(engine);
   const key = (name: string) => ({ ...id, name, transformer: idTransformer }) as const;
   const nullable = { nullable: true } as const;
   return [
@@ -77,6 +87,7 @@ export const webhookEntities = (engine: Engine): EntitySchema[] => {
         nextAt: { ...time, name: 'next_at' },
         leaseUntil: { ...time, name: 'lease_until' },
         holder: key('holder'),
+        generation: { ...count, default: 0 },
         createdAt: { ...time, name: 'created_at' },
         updatedAt: { ...time, name: 'updated_at' },
       },
@@ -93,6 +104,16 @@ export const webhookEntities = (engine: Engine): EntitySchema[] => {
           onDelete: 'CASCADE',
         },
       ],
+    }),
+    new EntitySchema({
+      name: 'WebhookChallenge',
+      tableName: 'webhook_challenges',
+      columns: {
+        id: { ...key('id'), primary: true },
+        unanswered: count,
+        freeAt: { ...time, name: 'free_at' },
+      },
+      indices: [{ name: 'webhook_challenges_swept', columns: ['freeAt'] }],
     }),
     new EntitySchema({
       name: 'WebhookDelivery',

@@ -197,6 +197,16 @@ export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Pr
     if (webhook.state !== 'active') await resume(tx, webhook, by.now);
   });
 
+/** Has no answer count any more that is still to come, and ends the lease: what follows need not wait for it. */
+const startGeneration = async (tx: Transaction, id: Bytes, now: Date): Promise<void> => {
+  const time = timeToDb(now);
+  await tx.execute(
+    `UPDATE webhooks SET generation = generation + 1, holder = ?, lease_until = ?, next_at = ?, attempts = 0, failing_since = NULL
+    WHERE id = ?`,
+    [storedIdToBytes(UNHELD), time, time, id],
+  );
+};
+
 const resume = async (
   tx: Transaction,
   { id, position }: Pick<WebhookColumns, 'id' | 'position'>,
@@ -204,10 +214,7 @@ const resume = async (
 ): Promise<void> => {
   const feed = await readFeed(tx);
   await changeState(tx, id, 'pending', null, now);
-  await tx.execute('UPDATE webhooks SET attempts = 0, failing_since = NULL, next_at = ? WHERE id = ?', [
-    timeToDb(now),
-    id,
-  ]);
+  await startGeneration(tx, id, now);
   if (position < feed.removed_through || position > feed.last_position) {
     await tx.execute('UPDATE webhooks SET position = ?, position_id = ? WHERE id = ?', [
       feed.last_position,
@@ -239,8 +246,10 @@ export const updateWebhook = async (
       timeToDb(by.now),
       webhook.id,
     ]);
-    if (state === 'paused') await changeState(tx, webhook.id, 'paused', 'Its owner has paused it.', by.now);
-    else if (isMoved || (state === 'active' && webhook.state !== 'active')) await resume(tx, webhook, by.now);
+    if (state === 'paused') {
+      if (isMoved) await startGeneration(tx, webhook.id, by.now);
+      await changeState(tx, webhook.id, 'paused', 'Its owner has paused it.', by.now);
+    } else if (isMoved || (state === 'active' && webhook.state !== 'active')) await resume(tx, webhook, by.now);
   });
   return readWebhook(tx, id, by);
 };

@@ -244,8 +244,8 @@ const live = async (fan: TestUser) => {
       [Buffer.alloc(16), '2020-01-01 00:00:00.000', storedIdToBytes(webhook.id)],
     );
   });
-  const lease = { holder: Buffer.alloc(16), until: new Date() };
-  expect(await pullEvents(db, storedIdToBytes(webhook.id), lease, new Date())).toBeDefined();
+  const held = { id: storedIdToBytes(webhook.id), holder: Buffer.alloc(16), generation: 0 };
+  expect(await pullEvents(db, held, new Date(), new Date())).toBeDefined();
   await db.transaction((tx) => tx.execute('UPDATE webhook_deliveries SET answer = ?', [text('answer')]));
   await ran('tags', 'rename', `${NEEDLE}-tag`, `${NEEDLE} tag`);
   await app.context.auth.uses.flush();

@@ -13,10 +13,11 @@ import { InFlight } from './in-flight.ts';
 import { type Answer, isTaken, send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 import {
-  type Lease,
+  type DueWebhook,
+  type Held,
   pullEvents,
+  readDue,
   readDueDeliveries,
-  readDueIds,
   releaseLease,
   storeAnswers,
   storeChallenge,
@@ -31,6 +32,10 @@ const RETRY_MS = 2000;
 const LEASE_MS = 30_000;
 /** Webhooks that are delivered to at once: one that hangs takes a place for ten seconds. */
 const MOST_AT_ONCE = 256;
+/** The places that an owner has at most while others wait for some. */
+const MOST_OF_AN_OWNER = 8;
+/** An owner has this part of the places that are free at most, and one: so there is always one for somebody new. */
+const SHARE_OF_FREE = 1 / 8;
 /** Messages that begin in a turn, and the shortest time from one turn to the next: 50 a second for an endpoint at most. */
 const STARTED_A_TURN = 10;
 const TURN_MS = 200;
@@ -55,6 +60,8 @@ interface SenderOptions {
   isAlone?: boolean | undefined;
 }
 
+const placeOf = ({ id, generation }: Pick<Held, 'id' | 'generation'>): string => `${idFromBytes(id)} ${generation}`;
+
 const challengeIn = (body: string): unknown => {
   try {
     return (JSON.parse(body) as { challenge?: unknown } | null)?.challenge;
@@ -73,7 +80,10 @@ export class WebhookSender {
   readonly #holder: Bytes;
   /** Attempts so far. */
   readonly counts = { delivered: 0, failed: 0 };
-  readonly #serving = new Set<Promise<void>>();
+  /** The webhooks that have a place, by id and generation. */
+  readonly #serving = new Map<string, { ownerId: string; ending: Promise<void> }>();
+  /** Whether something waits for a place. */
+  #isCrowded = false;
   #running: Promise<void> | undefined;
   #isStarted = false;
   #isStopped = false;
@@ -103,7 +113,7 @@ export class WebhookSender {
     this.#isStopped = true;
     this.#sleep.wake();
     await this.#running;
-    await Promise.all(this.#serving);
+    await Promise.all(Array.from(this.#serving.values(), ({ ending }) => ending));
   }
 
   async #run(): Promise<void> {
@@ -126,19 +136,52 @@ export class WebhookSender {
     const { background } = this.#db;
     const now = this.#options.now();
     const { last_position: last } = await readFeed(background);
-    const room = MOST_AT_ONCE - this.#serving.size;
-    if (room === 0) return;
-    for (const id of await readDueIds(background, now, last, room)) {
+    this.#isCrowded = this.#serving.size >= MOST_AT_ONCE;
+    if (this.#isCrowded) return;
+    // Twice as many as there are places, since those who have all of them may be among the first.
+    const due = await readDue(background, now, last, 2 * MOST_AT_ONCE);
+    for (const { id, ownerId, place } of this.#inTurn(due)) {
       if (this.#isStopped) return;
-      const webhook = await takeLease(background, id, this.#lease(), now, last);
+      if (!this.#hasPlace(ownerId, due)) {
+        this.#isCrowded = true;
+        continue;
+      }
+      const webhook = await takeLease(background, id, { holder: this.#holder, until: this.#leaseEnd() }, now, last);
       if (!webhook) continue;
-      const serving = this.#serve(webhook).finally(() => this.#serving.delete(serving));
-      this.#serving.add(serving);
+      const ending = this.#serve(webhook).finally(() => {
+        this.#serving.delete(place);
+        if (this.#isCrowded) this.#sleep.wake();
+      });
+      this.#serving.set(place, { ownerId, ending });
     }
   }
 
-  #lease(): Lease {
-    return { holder: this.#holder, until: new Date(this.#options.now().getTime() + LEASE_MS) };
+  /** Those that have no place here, those of owners with fewer places first. */
+  #inTurn(due: readonly DueWebhook[]): { id: Bytes; ownerId: string; place: string }[] {
+    const before = new Map<string, number>();
+    for (const { ownerId } of this.#serving.values()) before.set(ownerId, (before.get(ownerId) ?? 0) + 1);
+    return due
+      .map(({ id, user_id: owner, generation }) => {
+        const ownerId = idFromBytes(owner);
+        const rank = before.get(ownerId) ?? 0;
+        before.set(ownerId, rank + 1);
+        return { id, ownerId, place: placeOf({ id, generation }), rank };
+      })
+      .filter(({ place }) => !this.#serving.has(place))
+      .toSorted((a, b) => a.rank - b.rank);
+  }
+
+  /** Whether an owner may have one more place. */
+  #hasPlace(ownerId: string, due: readonly DueWebhook[]): boolean {
+    const free = MOST_AT_ONCE - this.#serving.size;
+    const held = [...this.#serving.values()].filter((one) => one.ownerId === ownerId).length;
+    if (held === 0) return free > 0;
+    const othersWait = due.some(({ user_id: owner }) => idFromBytes(owner) !== ownerId);
+    return held < Math.min(free * SHARE_OF_FREE, othersWait ? MOST_OF_AN_OWNER : MOST_AT_ONCE);
+  }
+
+  #leaseEnd(): Date {
+    return new Date(this.#options.now().getTime() + LEASE_MS);
   }
 
   /** Does what a webhook needs, and gives it back. Never rejects. */
@@ -148,8 +191,8 @@ export class WebhookSender {
     const { id } = webhook;
     try {
       if (webhook.state === 'pending') await this.#challenge(webhook);
-      else await this.#deliverEvents(id);
-      await releaseLease(background, id, this.#holder, now());
+      else await this.#deliverEvents(webhook);
+      await releaseLease(background, webhook, now());
     } catch (error) {
       // While the service stops, the database may be closed before an endpoint has answered: the lease ends by itself.
       if (!this.#isStopped) log.warn({ err: error, webhookId: idFromBytes(id) }, 'a webhook could not be served yet');
@@ -157,15 +200,15 @@ export class WebhookSender {
   }
 
   /** Delivers events while there are some, until it is the turn of others or nothing is taken. */
-  async #deliverEvents(id: Bytes): Promise<void> {
+  async #deliverEvents(held: Held): Promise<void> {
     const { background } = this.#db;
+    const { id } = held;
     const { now } = this.#options;
     const inFlight = new InFlight();
-    const store = (): Promise<void> =>
-      inFlight.store((tried) => storeAnswers(background, id, this.#holder, tried, now()));
+    const store = (): Promise<void> => inFlight.store((tried) => storeAnswers(background, held, tried, now()));
     for (let turns = 0; turns < TURNS_AT_ONCE; turns += 1) {
       if (this.#isStopped || inFlight.failuresInRow >= STARTED_A_TURN) break;
-      const webhook = await pullEvents(background, id, this.#lease(), now());
+      const webhook = await pullEvents(background, held, this.#leaseEnd(), now());
       if (!webhook) break;
       const room = Math.min(STARTED_A_TURN, MOST_UNANSWERED - inFlight.size);
       const due = await readDueDeliveries(background, id, now(), inFlight.size + room);
@@ -205,7 +248,7 @@ export class WebhookSender {
     const message = { type: 'webhook.challenge', timestamp: now().toISOString(), data: { challenge } };
     const answer = await this.#send(webhook, newId(now()), message);
     const isAnswered = isTaken(answer) && challengeIn(answer.body) === challenge;
-    await storeChallenge(this.#db.background, webhook.id, this.#holder, { isAnswered, answer }, now());
+    await storeChallenge(this.#db.background, webhook, { isAnswered, answer }, now());
   }
 
   async #send(webhook: WebhookColumns, id: string, message: object): Promise<Answer> {

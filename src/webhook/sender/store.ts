@@ -5,16 +5,17 @@ import { inList, partsOf } from '../../db/sql/in-list.ts';
 import { ERASED_SLUG } from '../../outbox/erase.ts';
 import { slugKey } from '../../outbox/record.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { type Bytes, newId, storedIdToBytes, timeToDb } from '../../db/values.ts';
+import { type Bytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
 import { readEvents } from '../../event/reads.ts';
 import type { DeliveryColumns, WebhookColumns } from '../entity.ts';
+import { chargeChallenge, refundChallenge } from './challenges.ts';
 import { DEAD_AFTER_MS, MAX_ATTEMPTS, nextAttempt } from './schedule.ts';
 import type { Tried } from './in-flight.ts';
 import { type Answer, isTaken } from './send.ts';
 
 const COLUMNS = `id, user_id, url, secret, old_secret, old_secret_until, types, record_id, state, reason, attempts,
-  failing_since, position, position_id, next_at, lease_until, holder, created_at, updated_at`;
+  failing_since, position, position_id, next_at, lease_until, holder, generation, created_at, updated_at`;
 const DELIVERY_COLUMNS = `d.id, d.webhook_id, d.position, d.event_id, d.type, d.record_id, d.slug, d.actor_id, d.happened_at,
   d.state, d.attempts, d.next_at, d.answered_at, d.status, d.answer`;
 
@@ -53,19 +54,27 @@ const dueParameters = (now: Date, lastPosition: number): (string | number)[] => 
   return [time, lastPosition, time, time];
 };
 
-/** Some webhooks that have something to do. */
-export const readDueIds = async (
+/** A webhook whose endpoint takes nothing comes after the others of its owner, and of those who have as many places. */
+const FAILING = 'CASE WHEN w.failing_since IS NULL AND w.attempts = 0 THEN 0 ELSE 1 END';
+
+/** A webhook that has something to do. */
+export type DueWebhook = Pick<WebhookColumns, 'id' | 'user_id' | 'generation'>;
+
+/** Some webhooks that have something to do: first one of each owner, then the second ones, and so on. */
+export const readDue = (
   reader: Pick<Reader, 'read'>,
   now: Date,
   lastPosition: number,
   limit: number,
-): Promise<Bytes[]> => {
-  const rows = await reader.read<{ id: Bytes }>(
-    `SELECT w.id FROM webhooks w WHERE ${DUE} ORDER BY w.next_at, w.id LIMIT ${limit}`,
+): Promise<DueWebhook[]> =>
+  reader.read<DueWebhook>(
+    `SELECT d.id, d.user_id, d.generation FROM (
+      SELECT w.id, w.user_id, w.generation, w.lease_until, ${FAILING} AS failing,
+        ROW_NUMBER() OVER (PARTITION BY w.user_id ORDER BY ${FAILING}, w.lease_until, w.id) AS place
+      FROM webhooks w WHERE ${DUE}) d
+    ORDER BY d.place, d.failing, d.lease_until, d.id LIMIT ${limit}`,
     dueParameters(now, lastPosition),
   );
-  return rows.map(({ id }) => id);
-};
 
 /** A process that delivers, and until when it holds a webhook. */
 export interface Lease {
@@ -73,7 +82,13 @@ export interface Lease {
   until: Date;
 }
 
-/** Takes the lease of a webhook, unless another process has it by now. */
+/** A webhook of which this process has the lease, at the address that it had then. */
+export type Held = Pick<WebhookColumns, 'id' | 'holder' | 'generation'>;
+
+/**
+ * Takes the lease of a webhook, unless another process has it by now, or it is to wait for its challenge. Where it is never given
+ * back, the webhook is due when it ends.
+ */
 export const takeLease = (
   db: Pick<WorkloadPool, 'transaction'>,
   id: Bytes,
@@ -87,15 +102,29 @@ export const takeLease = (
       [id, ...dueParameters(now, lastPosition)],
     );
     if (!row) return undefined;
-    await tx.execute('UPDATE webhooks SET lease_until = ?, holder = ? WHERE id = ?', [timeToDb(until), holder, id]);
-    return row;
+    const refused = row.state === 'pending' ? await chargeChallenge(tx, row, now) : undefined;
+    if (refused) {
+      const retryAt = timeToDb(refused.retryAt);
+      await tx.execute('UPDATE webhooks SET next_at = ? WHERE id = ?', [retryAt, id]);
+      const why = `Too many challenges of its owner, or to its host, were not answered: the next one follows at ${timeFromDb(retryAt)}.`;
+      if (!refused.isSoon) await changeState(tx, id, 'pending', why, now);
+      return undefined;
+    }
+    const end = timeToDb(until);
+    await tx.execute('UPDATE webhooks SET lease_until = ?, next_at = ?, holder = ? WHERE id = ?', [
+      end,
+      end,
+      holder,
+      id,
+    ]);
+    return { ...row, holder };
   });
 
-/** A webhook, locked; undefined where its lease is lost or it was deleted. */
-const lockHeld = async (tx: Transaction, id: Bytes, holder: Bytes): Promise<WebhookColumns | undefined> => {
+/** A webhook, locked; undefined where its lease is lost, it has another address or is challenged anew, or it was deleted. */
+const lockHeld = async (tx: Transaction, { id, holder, generation }: Held): Promise<WebhookColumns | undefined> => {
   const [row] = await tx.read<WebhookColumns>(
-    `SELECT ${COLUMNS} FROM webhooks WHERE id = ? AND holder = ? ${tx.dialect.forUpdate}`,
-    [id, holder],
+    `SELECT ${COLUMNS} FROM webhooks WHERE id = ? AND holder = ? AND generation = ? ${tx.dialect.forUpdate}`,
+    [id, holder, generation],
   );
   return row;
 };
@@ -103,14 +132,16 @@ const lockHeld = async (tx: Transaction, id: Bytes, holder: Bytes): Promise<Webh
 /** Stores deliveries for the events that follow, and prolongs the lease. Returns the webhook; undefined where it is lost. */
 export const pullEvents = (
   db: Pick<WorkloadPool, 'transaction'>,
-  id: Bytes,
-  { holder, until }: Lease,
+  held: Held,
+  until: Date,
   now: Date,
 ): Promise<WebhookColumns | undefined> =>
   db.transaction(async (tx) => {
-    const webhook = await lockHeld(tx, id, holder);
+    const webhook = await lockHeld(tx, held);
     if (!webhook || webhook.state !== 'active') return undefined;
-    await tx.execute('UPDATE webhooks SET lease_until = ? WHERE id = ?', [timeToDb(until), id]);
+    const { id } = held;
+    const leaseEnd = timeToDb(until);
+    await tx.execute('UPDATE webhooks SET lease_until = ?, next_at = ? WHERE id = ?', [leaseEnd, leaseEnd, id]);
     const [waiting] = await tx.read<{ n: number }>(
       "SELECT COUNT(*) AS n FROM webhook_deliveries WHERE webhook_id = ? AND state = 'waiting'",
       [id],
@@ -184,17 +215,20 @@ export const changeState = async (
 
 const said = ({ status, text }: Answer): string => (status === undefined ? text : `It answered ${status}.`);
 
-/** Stores how deliveries went. An endpoint that is gone, or dead for days, gets no more. */
+/**
+ * Stores how deliveries went. An endpoint that is gone, or dead for days, gets no more. Where the webhook has another address by now,
+ * or is challenged anew, nothing is stored: the deliveries wait for the one that answers.
+ */
 export const storeAnswers = (
   db: Pick<WorkloadPool, 'transaction'>,
-  id: Bytes,
-  holder: Bytes,
+  held: Held,
   tried: readonly Tried[],
   now: Date,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const webhook = await lockHeld(tx, id, holder);
+    const webhook = await lockHeld(tx, held);
     if (!webhook) return;
+    const { id } = held;
     let failingSince = webhook.failing_since;
     for (const { delivery, answer } of tried) {
       const attempts = delivery.attempts + 1;
@@ -219,20 +253,24 @@ export const storeAnswers = (
     await tx.execute('UPDATE webhooks SET failing_since = ? WHERE id = ?', [failingSince, id]);
   });
 
-/** Stores whether an endpoint answered the challenge: then it gets events, else it is tried again a few times. */
+/**
+ * Stores whether an endpoint answered the challenge: then it gets events, else it is tried again a few times. Where the webhook has
+ * another address by now, or is challenged anew, the answer says nothing of it.
+ */
 export const storeChallenge = (
   db: Pick<WorkloadPool, 'transaction'>,
-  id: Bytes,
-  holder: Bytes,
+  asked: WebhookColumns,
   { isAnswered, answer }: { isAnswered: boolean; answer: Answer },
   now: Date,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const webhook = await lockHeld(tx, id, holder);
+    const webhook = await lockHeld(tx, asked);
+    if (isAnswered) await refundChallenge(tx, asked, now);
     if (!webhook || webhook.state !== 'pending') return;
+    const { id } = asked;
     if (isAnswered) {
       await changeState(tx, id, 'active', null, now);
-      await tx.execute('UPDATE webhooks SET attempts = 0, next_at = ? WHERE id = ?', [NEVER, id]);
+      await tx.execute('UPDATE webhooks SET attempts = 0 WHERE id = ?', [id]);
       return;
     }
     const attempts = webhook.attempts + 1;
@@ -247,15 +285,11 @@ export const storeChallenge = (
   });
 
 /** Gives a lease back, and notes when the next delivery is due. */
-export const releaseLease = (
-  db: Pick<WorkloadPool, 'transaction'>,
-  id: Bytes,
-  holder: Bytes,
-  now: Date,
-): Promise<void> =>
+export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, held: Held, now: Date): Promise<void> =>
   db.transaction(async (tx) => {
-    const webhook = await lockHeld(tx, id, holder);
+    const webhook = await lockHeld(tx, held);
     if (!webhook) return;
+    const { id } = held;
     const [next] = await tx.read<{ next_at: string | null }>(
       "SELECT MIN(next_at) AS next_at FROM webhook_deliveries WHERE webhook_id = ? AND state = 'waiting'",
       [id],
