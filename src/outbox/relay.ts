@@ -105,7 +105,7 @@ export class EventRelay {
   /** Whether the last move found the lease taken by another relay. */
   #isReplaced = false;
   #reactionsAt = Number.NEGATIVE_INFINITY;
-  /** What waits without being moved, as seen by a relay without the lease, and since when. */
+  /** The events that wait without being moved, as seen by a relay without the lease, and since when. */
   #stuck: { what: string | undefined; since: number } = { what: undefined, since: 0 };
 
   constructor(db: Database, options: RelayOptions) {

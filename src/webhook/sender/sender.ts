@@ -34,7 +34,7 @@ const LEASE_MS = 30_000;
 const MOST_AT_ONCE = 256;
 /** The places that an owner has at most while others wait for some. */
 const MOST_OF_AN_OWNER = 8;
-/** An owner has this part of the places that are free at most, and one: so there is always one for somebody new. */
+/** An owner has this part of the places that are free at most, and one: so a new owner always finds one. */
 const SHARE_OF_FREE = 1 / 8;
 /** Messages that begin in a turn, and the shortest time from one turn to the next: 50 a second for an endpoint at most. */
 const STARTED_A_TURN = 10;
@@ -138,7 +138,7 @@ export class WebhookSender {
     const { last_position: last } = await readFeed(background);
     this.#isCrowded = this.#serving.size >= MOST_AT_ONCE;
     if (this.#isCrowded) return;
-    // Twice as many as there are places, since those who have all of them may be among the first.
+    // Twice as many as there are places: the owners of all places may be among the first.
     const due = await readDue(background, now, last, 2 * MOST_AT_ONCE);
     for (const { id, ownerId, place } of this.#inTurn(due)) {
       if (this.#isStopped) return;
@@ -156,7 +156,7 @@ export class WebhookSender {
     }
   }
 
-  /** Those that have no place here, those of owners with fewer places first. */
+  /** Due webhooks without a place here; owners with fewer places come first. */
   #inTurn(due: readonly DueWebhook[]): { id: Bytes; ownerId: string; place: string }[] {
     const before = new Map<string, number>();
     for (const { ownerId } of this.#serving.values()) before.set(ownerId, (before.get(ownerId) ?? 0) + 1);

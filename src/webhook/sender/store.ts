@@ -54,7 +54,7 @@ const dueParameters = (now: Date, lastPosition: number): (string | number)[] => 
   return [time, lastPosition, time, time];
 };
 
-/** A webhook whose endpoint takes nothing comes after the others of its owner, and of those who have as many places. */
+/** Failing webhooks come after the others of their owner, and of owners with as many places. */
 const FAILING = 'CASE WHEN w.failing_since IS NULL AND w.attempts = 0 THEN 0 ELSE 1 END';
 
 /** A webhook that has something to do. */
