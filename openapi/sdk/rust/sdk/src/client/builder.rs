@@ -129,8 +129,8 @@ impl Builder {
         self
     }
 
-    /// How many calls are under way at once, and so how many connections there are, for this client and those derived from it; 100
-    /// unless set. Other calls wait for their turn before the time of their attempt begins. A client that is derived with
+    /// How many calls are under way at once, and so about how many connections there are, for this client and those derived from
+    /// it; 100 unless set. Other calls wait for their turn before the time of their attempt begins. A client that is derived with
     /// another limit has turns of its own.
     pub fn max_connections(mut self, most: usize) -> Self {
         if most == 0 || most > Semaphore::MAX_PERMITS {
