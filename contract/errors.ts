@@ -67,7 +67,8 @@ const ErrorPayload = z
   })
   .meta({ id: 'ErrorPayload', description: 'A failure as tRPC words it.' });
 
-const ErrorBody = z
+/** The JSON of a failure; in a stream, the `data` of a message `serialized-error`. */
+export const ErrorBody = z
   .object({ json: ErrorPayload })
   .meta({ id: 'ErrorBody', description: 'The superjson envelope of a failure.' });
 

@@ -3,8 +3,8 @@ import { Author, Id, Tag, Timestamp, wholeNumber } from './common.ts';
 import { exampleEvent, exampleUpdate } from './examples.ts';
 import { GameSummary } from './game.ts';
 import { ImagePostSummary } from './image.ts';
-import { lengths, MAX_EVENTS, RECENT_EVENTS_SECONDS } from './limits.ts';
-import { procedure, router } from './procedure.ts';
+import { lengths, MAX_EVENTS, MAX_TAIL_SECONDS, RECENT_EVENTS_SECONDS } from './limits.ts';
+import { procedure, router, stream } from './procedure.ts';
 import { text } from './text.ts';
 
 /** All types of events. */
@@ -43,7 +43,8 @@ const EventRecord = z
 
 const now = 'as it is now; null if there is none. Only with `include`';
 
-const Event = z
+/** An event as it goes out. */
+export const Event = z
   .object({
     id: z.string().describe('The id of the event, by which a program knows one that it has seen'),
     position: z.int().min(1).describe('The place in the order of all events; positions have no gaps'),
@@ -73,27 +74,13 @@ const EventInclusion = z
 const members = {
   after: text(1, lengths.cursor)
     .optional()
-    .describe('The `nextCursor` of an earlier reply. Filters may differ from those it was made with'),
+    .describe(
+      'The `nextCursor` of an earlier reply, or the `id` of a message of `event.tail`. Filters may differ from those it was made with',
+    ),
   types: z.array(EventType).min(1).max(eventTypes.length).optional().describe('Only events of these types'),
   recordId: Id.optional().describe('Only events of this record; of a tag, by its slug'),
   include: EventInclusion.optional().describe('Adds to each event the record as it is now'),
 };
-
-/**
- * The subscription to events as they happen, which is no procedure: a GET that answers Server-Sent Events (HTML, section 9.2) as
- * tRPC's `httpSubscriptionLink` reads them.
- */
-export const eventTail = {
-  id: 'event.tail',
-  path: '/api/trpc/event.tail',
-  input: z.strictObject({
-    ...members,
-    start: EventStart.default('latest'),
-    /** The id of the last event that the client has got, as tRPC's clients send it; it takes the place of `after`. */
-    lastEventId: text(1, lengths.cursor).nullable().optional(),
-  }),
-  output: Event,
-} as const;
 
 export const event = router('event', {
   list: procedure({
@@ -119,4 +106,31 @@ export const event = router('event', {
       output: { items: [exampleEvent, exampleUpdate], nextCursor: 'WzIsIjAxOWEzYzVlLWE1NTAiXQ', hasMore: false },
     },
   }),
+  tail: stream({
+    summary: 'Send events as they happen',
+    description: `Keeps the reply open and sends the events as they happen, as Server-Sent Events: each message has an event in its \`data\`, as \`{"json": {…}}\`, and in its \`id\` the cursor that leads to the next one. Without \`maxDuration\` it goes on until you close it, so a client that waits for a whole reply sends one. Browsers' \`EventSource\` and tRPC's subscriptions open the same by GET.`,
+    input: z.strictObject({
+      ...members,
+      start: EventStart.default('latest').describe(
+        `Where to begin without \`after\`: at the oldest event, ${RECENT_EVENTS_SECONDS} seconds back, or after the last event`,
+      ),
+      maxDuration: wholeNumber(1, MAX_TAIL_SECONDS)
+        .optional()
+        .describe('Ends the stream after so many seconds, with a message `return`. Without it, it has no end'),
+    }),
+    output: Event,
+    errors: ['CURSOR_INVALID', 'EVENTS_GONE', 'EVENTS_OFF'],
+    example: {
+      input: { start: 'latest', types: ['game.created', 'image.updated'], maxDuration: 10 },
+      output: exampleEvent,
+    },
+  }),
+});
+
+/**
+ * The input of `event.tail` as tRPC's clients send it: they add to the input the id of the last event that they have got, which
+ * takes the place of `after`.
+ */
+export const TailSubscription = event.tail.body.shape.json.extend({
+  lastEventId: text(1, lengths.cursor).nullable().optional(),
 });

@@ -2,7 +2,7 @@ import { initContract } from '@ts-rest/core';
 import { event } from './event.ts';
 import { game } from './game.ts';
 import { image } from './image.ts';
-import { type Procedure, proceduresOf } from './procedure.ts';
+import { isProcedure, isStream, type Operation, operationsOf, type Procedure, type Stream } from './procedure.ts';
 import { user } from './user.ts';
 import { webhook } from './webhook.ts';
 
@@ -13,11 +13,15 @@ const routes = { game, image, user, event, webhook };
 export const contract = initContract().router(routes, { strictStatusCodes: true });
 export type Contract = typeof contract;
 
-/** All procedures of the API, router by router. */
-export const procedures: readonly Procedure[] = proceduresOf(contract);
+/** All operations of the API, router by router. */
+export const operations: readonly Operation[] = operationsOf(contract);
+/** The operations that answer with a stream. */
+export const streams: readonly Stream[] = operations.filter(isStream);
+/** The operations that answer once: procedures. */
+export const procedures: readonly Procedure[] = operations.filter(isProcedure);
 
 export * from './errors.ts';
-export { eventKinds, eventTail, type EventType, eventTypes } from './event.ts';
+export { eventKinds, type EventType, eventTypes, TailSubscription } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
 export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
 export { type Advise, issuesOf } from './issues.ts';
@@ -25,6 +29,10 @@ export * from './limits.ts';
 export {
   type Access,
   type InputOf,
+  isStream,
+  isStreamRoute,
+  type Operation,
+  operationsOf,
   type OutputOf,
   type Procedure,
   type ProcedureMetadata,
@@ -33,6 +41,9 @@ export {
   type Scope,
   scopes,
   type SentOf,
+  type Stream,
+  STREAM_TYPE,
+  type StreamRoute,
 } from './procedure.ts';
 export {
   type DeliveryState,

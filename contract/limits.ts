@@ -23,6 +23,8 @@ export const RECENT_EVENTS_SECONDS = 120;
 
 /** Open tails of events that a caller, a key or an address, may have: an office that shares one has a screen each. */
 export const MAX_TAILS = 200;
+/** The longest `maxDuration` of a tail: a day. Longer ones have no end. */
+export const MAX_TAIL_SECONDS = 86_400;
 
 /** Related games: the two to four rows that a page shows beside a game. */
 export const MAX_RELATED = 24;

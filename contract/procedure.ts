@@ -1,3 +1,4 @@
+import { type ContractOtherResponse, initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import {
   commonReasons,
@@ -70,7 +71,7 @@ export interface ProcedureMetadata {
   example: { input: unknown; output: unknown };
 }
 
-/** A route of the contract, as far as all are alike. */
+/** A route of the contract that answers once, as far as all are alike. */
 export interface Route {
   method: 'POST';
   path: string;
@@ -83,10 +84,22 @@ export interface Route {
   metadata: ProcedureMetadata;
 }
 
+/** The media type of Server-Sent Events (HTML, section 9.2). */
+export const STREAM_TYPE = 'text/event-stream';
+
+/** A route whose success is a stream of Server-Sent Events, as far as all are alike. */
+export interface StreamRoute extends Omit<Route, 'responses' | 'metadata'> {
+  responses: { 200: ContractOtherResponse<z.ZodType> };
+  metadata: ProcedureMetadata & {
+    /** The JSON in the `data` of each message that has no `event`. */
+    message: z.ZodType<{ json: unknown }>;
+  };
+}
+
 /** The input as a caller may send it: members with a default may be left out. */
-export type SentOf<R extends Route> = z.input<R['body']>['json'];
+export type SentOf<R extends Route | StreamRoute> = z.input<R['body']>['json'];
 /** The input of a procedure as its contract parses it, with the defaults. */
-export type InputOf<R extends Route> = z.output<R['body']>['json'];
+export type InputOf<R extends Route | StreamRoute> = z.output<R['body']>['json'];
 /** The output of a procedure as its contract describes it. */
 export type OutputOf<R extends Route> = z.output<R['responses'][200]>['result']['data']['json'];
 
@@ -99,6 +112,20 @@ export interface Procedure extends ProcedureMetadata {
   route: Route;
 }
 
+export const isStreamRoute = (route: Route | StreamRoute): route is StreamRoute => 'message' in route.metadata;
+
+/** An operation of the contract that answers with a stream: all that is known of it. */
+export interface Stream extends Omit<Procedure, 'route'> {
+  message: z.ZodType<{ json: unknown }>;
+  route: StreamRoute;
+}
+
+/** Any operation of the contract. */
+export type Operation = Procedure | Stream;
+
+export const isStream = (operation: Operation): operation is Stream => 'message' in operation;
+export const isProcedure = (operation: Operation): operation is Procedure => !isStream(operation);
+
 /** Describes a procedure: an identity function that ties the example to the schemas. */
 export const procedure = <
   I extends z.ZodType,
@@ -109,6 +136,16 @@ export const procedure = <
 >(
   spec: Spec<I, O, A, R, E>,
 ): Spec<I, O, A, R, E> => spec;
+
+/** A public read that sends its output again and again, as a stream. Its example shows the input, and one output. */
+type StreamSpec<I extends z.ZodType, O extends z.ZodType, R extends Reason> = Spec<I, O, 'public', R, 'read'> & {
+  streams: true;
+};
+
+/** Describes an operation that answers with a stream of its outputs. */
+export const stream = <I extends z.ZodType, O extends z.ZodType, const R extends Reason = never>(
+  spec: Omit<StreamSpec<I, O, R>, 'access' | 'effect' | 'streams'>,
+): StreamSpec<I, O, R> => ({ ...spec, access: 'public', effect: 'read', streams: true });
 
 const NoInput = z.strictObject({}).meta({ id: 'NoInput', description: 'No parameters.' });
 
@@ -135,7 +172,21 @@ const response = <O extends z.ZodType>(name: string, output: O) => {
     .meta({ id: `${name}Response`, description: 'The reply; the output is in `result.data.json`.' });
 };
 
-type AnySpec = Spec<z.ZodType, z.ZodType, Access, Reason>;
+/** The text of a stream, which no schema describes further. */
+const StreamText = z.string().meta({
+  id: 'EventStream',
+  description:
+    'Server-Sent Events (HTML, section 9.2), as text. `x-streaming` of the operation says what their `data` is.',
+});
+
+const streamed = initContract().otherResponse({ contentType: STREAM_TYPE, body: StreamText });
+
+const message = <O extends z.ZodType>(name: string, output: O) =>
+  z
+    .object({ json: output })
+    .meta({ id: `${name}Message`, description: 'The JSON in the `data` of each message that has no `event`.' });
+
+type AnySpec = Spec<z.ZodType, z.ZodType, Access, Reason> & { streams?: true };
 type ReasonsOf<S> =
   S extends Spec<z.ZodType, z.ZodType, infer A, infer R, infer E>
     ? | R
@@ -151,8 +202,11 @@ type RouteOf<N extends string, S extends AnySpec> = {
   summary: string;
   description: string;
   body: ReturnType<typeof request<S['input']>>;
-  responses: { 200: ReturnType<typeof response<S['output']>> } & Record<StatusOf<ReasonsOf<S>>, typeof ErrorResponse>;
-  metadata: ProcedureMetadata & Pick<S, 'access' | 'effect'>;
+  responses: Record<StatusOf<ReasonsOf<S>>, typeof ErrorResponse> &
+    (S extends { streams: true } ? { 200: typeof streamed } : { 200: ReturnType<typeof response<S['output']>> });
+  metadata: ProcedureMetadata &
+    Pick<S, 'access' | 'effect'> &
+    (S extends { streams: true } ? { message: ReturnType<typeof message<S['output']>> } : unknown);
 };
 
 const capitalise = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
@@ -169,6 +223,7 @@ const bodyLimitOf = ({ effect, recordsMember }: Pick<AnySpec, 'effect' | 'record
 };
 
 const routeOf = (id: string, name: string, spec: AnySpec) => {
+  const { streams = false, output } = spec;
   const reasons: Reason[] = [
     ...commonReasons,
     ...(spec.access === 'public' ? [] : protectedReasons),
@@ -183,7 +238,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
     description: spec.description,
     body: request(name, named(spec.input, `${name}Input`, `The parameters of \`${id}\`.`)),
     responses: {
-      200: response(name, named(spec.output, `${name}Output`, `What \`${id}\` answers.`)),
+      200: streams ? streamed : response(name, named(output, `${name}Output`, `What \`${id}\` answers.`)),
       ...Object.fromEntries(failures),
     },
     metadata: {
@@ -195,9 +250,10 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       cost: spec.cost ?? 'usual',
       searchMember: spec.searchMember,
       recordsMember: spec.recordsMember,
-      answersList: spec.output instanceof z.ZodObject && 'items' in spec.output.shape,
+      answersList: output instanceof z.ZodObject && 'items' in output.shape,
       inputOptional: spec.input instanceof z.ZodOptional,
       example: spec.example,
+      ...(streams && { message: message(name, output) }),
     } satisfies ProcedureMetadata,
   };
 };
@@ -217,8 +273,12 @@ export const router = <N extends string, S extends Record<string, AnySpec>>(
     ]),
   ) as never;
 
-/** The procedures of these routers, in their order. */
-export const proceduresOf = (routers: Record<string, Record<string, Route>>): Procedure[] =>
+/** The operations of these routers, in their order. */
+export const operationsOf = (routers: Record<string, Record<string, Route | StreamRoute>>): Operation[] =>
   Object.entries(routers).flatMap(([prefix, routes]) =>
-    Object.entries(routes).map(([name, route]) => ({ ...route.metadata, router: prefix, name, route })),
+    Object.entries(routes).map(([name, route]) => ({ ...route.metadata, router: prefix, name, route }) as Operation),
   );
+
+/** The procedures of these routers, in their order. */
+export const proceduresOf = (routers: Parameters<typeof operationsOf>[0]): Procedure[] =>
+  operationsOf(routers).filter(isProcedure);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HttpUrl, Id, Timestamp, Count, wholeNumber } from './common.ts';
-import { eventTail, eventTypes, EventType } from './event.ts';
+import { Event, eventTypes, EventType } from './event.ts';
 import { exampleDelivery, exampleEvent, exampleWebhook } from './examples.ts';
 import { MAX_DELIVERIES, MAX_WEBHOOKS, ROTATION_HOURS } from './limits.ts';
 import { noInput, procedure, router } from './procedure.ts';
@@ -96,7 +96,7 @@ export const webhookMessages: Record<string, WebhookMessage> = {
     summary: 'An event',
     description:
       'Tells of a change. Answer with any 2xx within ten seconds. Until then it is sent again, ten times in about 75 hours, and later events of the same record wait.',
-    body: message('WebhookEventMessage', 'An event', EventType, eventTail.output),
+    body: message('WebhookEventMessage', 'An event', EventType, Event),
     example: { type: exampleEvent.type, timestamp, data: exampleEvent },
   },
   challenge: {

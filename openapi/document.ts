@@ -7,6 +7,7 @@ import {
   KEY_LENGTH,
   KEY_PREFIX,
   type Route,
+  type StreamRoute,
 } from '../contract/index.ts';
 import { escapeOf, escapeUnseen } from '../contract/text.ts';
 import { type GeneratedOperation, type Operation, operation } from './operation.ts';
@@ -100,8 +101,7 @@ type NamedExamples = Record<string, unknown>;
 const takeExamples = (paths: Record<string, { post: Operation }>): NamedExamples => {
   const taken: NamedExamples = {};
   for (const { post } of Object.values(paths)) {
-    for (const { content } of Object.values(post.responses)) {
-      const media: { examples?: Record<string, unknown> } = content['application/json'];
+    for (const media of Object.values(post.responses).flatMap(({ content }) => Object.values(content))) {
       for (const [reason, example] of Object.entries(media.examples ?? {})) {
         const name = `${post.operationId}.${reason}`;
         taken[name] = example;
@@ -141,7 +141,10 @@ export const buildDocument = async (version: string, target: Target) => {
     // It asks for parameters of path, query and headers too, which no route has.
     schemaTransformer: async ({ schema, type }) =>
       schema === undefined ? null : components.ref(schema as z.ZodType, type === 'response' ? 'output' : 'input'),
-    operationMapper: (generated, route) => operation(generated as GeneratedOperation, route as Route, target),
+    operationMapper: (generated, route) =>
+      operation(generated as GeneratedOperation, route as Route | StreamRoute, target, (schema) =>
+        components.ref(schema, 'output'),
+      ),
   });
   const described = paths as Record<string, { post: Operation }>;
   const { post: create } = described[contract.webhook.create.path] ?? {};

@@ -20,6 +20,7 @@ import {
   MAX_PAGE_SIZE,
   MAX_TAILS,
   MAX_SUMMARY_IMAGES,
+  operations,
   procedures,
   RATE_SECONDS,
   READS_PER_HIGH_COST,
@@ -66,7 +67,7 @@ const rateTable = table(
 );
 
 const operationsOf = (scope: Scope | 'public'): string =>
-  procedures
+  operations
     .filter(({ access }) => access === scope)
     .map(({ id }) => code(id))
     .join(', ');
@@ -120,7 +121,7 @@ export const facts = {
   searchLength: number(lengths.search),
   month: number(timeRangeDays.month),
   year: number(timeRangeDays.year),
-  operationCount: number(procedures.length),
+  operationCount: number(operations.length),
   publicOperations: operationsOf('public'),
   readRate: number(rates.read),
   anonymousRate: number(rates.anonymous),

@@ -1,21 +1,30 @@
 import type { z } from 'zod';
 import {
+  ErrorBody,
   errorOf,
   type ErrorResponse,
   failureBody,
   idempotencyKey,
   idempotencyReplayed,
   inBytes,
+  isStreamRoute,
   issuesOf,
   type ProcedureMetadata,
   type Reason,
   type Route,
+  STREAM_TYPE,
+  type StreamRoute,
 } from '../contract/index.ts';
 import { samplesOf } from './samples/samples.ts';
 import type { Reference, Target } from './schemas.ts';
 
 interface Generated {
   content: { 'application/json': { schema: Reference } };
+}
+
+/** The content of a reply as `@ts-rest/open-api` makes it: JSON, or the text of a stream. */
+interface GeneratedReply {
+  content: Record<string, { schema: Reference }>;
 }
 
 /** An operation as `@ts-rest/open-api` makes it of a route, as far as it goes into the document. */
@@ -25,18 +34,34 @@ export interface GeneratedOperation {
   summary: string;
   description: string;
   requestBody: Generated;
-  responses: Record<string, Generated>;
+  responses: Record<string, GeneratedReply>;
 }
 
+interface Media {
+  schema: Reference;
+  example?: unknown;
+  examples?: Record<string, { value: unknown } | Reference>;
+}
+
+/** By its media type: one. */
 interface Response {
   description: string;
   headers: Record<string, Reference>;
-  content: {
-    'application/json': { schema: Reference; example?: unknown; examples?: Record<string, { value: unknown }> };
-  };
+  content: Record<string, Media>;
 }
 
+/** How programs find what the messages of a stream hold. */
+interface Streaming {
+  'x-streaming'?: { format: 'sse'; message: Reference; error: Reference };
+}
+
+/** The cursors before and after the event of the example. */
+const EXAMPLE_CURSOR = 'WzEsIjAxOWEzYzVlLWE1NTAiXQ';
+const NEXT_CURSOR = 'WzIsIjAxOWEzYzVlLWE1NTAiXQ';
 const REQUEST_ID = '019a3c5e-c260-7f96-8a63-ae51df72b306';
+
+/** Makes a component of a schema of outputs. */
+type RefOf = (schema: z.ZodType) => Reference;
 
 const header = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } });
 
@@ -61,20 +86,37 @@ const exampleIssues = (body: z.ZodType) => {
   return issuesOf(failed.error?.issues ?? []);
 };
 
-const exampleError = (reason: Reason, route: Route): ErrorResponse =>
+const exampleError = (reason: Reason, route: Route | StreamRoute): ErrorResponse =>
   failureBody(reason, {
     path: route.metadata.id,
     requestId: REQUEST_ID,
     issues: reason === 'VALIDATION_FAILED' ? exampleIssues(route.body) : undefined,
   });
 
-const success = ({ metadata }: Route, schema: Reference): Response => ({
+const success = ({ metadata }: Route | StreamRoute, schema: Reference): Response => ({
   description: 'The output is in `result.data.json`.',
   headers: headersOf(200, metadata),
   content: { 'application/json': { schema, example: { result: { data: { json: metadata.example.output } } } } },
 });
 
-const failure = (route: Route, schema: Reference, status: number): Response => {
+/** An example of a stream: its first message, an event, and the last message. */
+const exampleStream = (output: unknown): string =>
+  [
+    ['event: connected', 'data: {"reconnectAfterInactivityMs":45000}', `id: ${EXAMPLE_CURSOR}`],
+    [`data: ${JSON.stringify({ json: output })}`, `id: ${NEXT_CURSOR}`],
+    ['event: return', 'data: ', `id: ${NEXT_CURSOR}`],
+  ]
+    .map((lines) => `${lines.join('\n')}\n\n`)
+    .join('');
+
+const streamed = ({ metadata }: StreamRoute, schema: Reference): Response => ({
+  description:
+    'The messages, one by one. Those without an `event` hold an event; `connected` comes first, `ping` every ten seconds, `serialized-error` on a failure under way, and `return` when `maxDuration` is over.',
+  headers: headersOf(200, metadata),
+  content: { [STREAM_TYPE]: { schema, example: exampleStream(metadata.example.output) } },
+});
+
+const failure = (route: Route | StreamRoute, schema: Reference, status: number): Response => {
   const reasons = route.metadata.reasons.filter((reason) => errorOf(reason).status === status);
   const examples = Object.fromEntries(reasons.map((reason) => [reason, { value: exampleError(reason, route) }]));
   return {
@@ -96,11 +138,26 @@ const securityOf = ({ access }: ProcedureMetadata, target: Target): Security => 
   return { security: [{ ApiKey: [] }], 'x-required-scopes': [access] };
 };
 
+/** The mark of an operation that streams; `ref` names a schema. */
+const streamingOf = (route: Route | StreamRoute, ref: RefOf): Streaming =>
+  isStreamRoute(route)
+    ? { 'x-streaming': { format: 'sse', message: ref(route.metadata.message), error: ref(ErrorBody) } }
+    : {};
+
+/** The reply of one status. */
+const responseOf = (route: Route | StreamRoute, status: number, content: GeneratedReply['content']): Response => {
+  const [media] = Object.values(content);
+  const schema = (media as { schema: Reference }).schema;
+  if (status !== 200) return failure(route, schema, status);
+  return isStreamRoute(route) ? streamed(route, schema) : success(route, schema);
+};
+
 /** The operation object of one route: what was generated, with who may call, what a body may be, headers, examples and samples. */
 export const operation = (
   { operationId, tags, summary, description, requestBody, responses }: GeneratedOperation,
-  route: Route,
+  route: Route | StreamRoute,
   target: Target,
+  ref: RefOf,
 ) => {
   const { bodyLimit, inputOptional, example } = route.metadata;
   const { schema } = requestBody.content['application/json'];
@@ -117,11 +174,9 @@ export const operation = (
       content: { 'application/json': { schema, example: { json: example.input } } },
     },
     responses: Object.fromEntries(
-      Object.entries(responses).map(([status, { content }]) => {
-        const reply = content['application/json'].schema;
-        return [status, status === '200' ? success(route, reply) : failure(route, reply, Number(status))];
-      }),
+      Object.entries(responses).map(([status, { content }]) => [status, responseOf(route, Number(status), content)]),
     ),
+    ...streamingOf(route, ref),
     'x-codeSamples': samplesOf(route),
   };
 };

@@ -5,7 +5,15 @@ import type {
   TRPCSubscriptionProcedure,
 } from '@trpc/server';
 import type { z } from 'zod';
-import type { Contract, ErrorResponse, eventTail, OutputOf, Route, SentOf } from '../contract/index.ts';
+import type {
+  Contract,
+  ErrorResponse,
+  OutputOf,
+  Route,
+  SentOf,
+  StreamRoute,
+  TailSubscription,
+} from '../contract/index.ts';
 
 interface Signature<R extends Route> {
   /** `void` lets callers leave out what may be left out. */
@@ -14,18 +22,20 @@ interface Signature<R extends Route> {
   meta: unknown;
 }
 
+/** Events as they happen, each tracked by the cursor that leads to the next one. */
+type Subscription<R extends StreamRoute> = TRPCSubscriptionProcedure<{
+  input: z.input<typeof TailSubscription> | void;
+  output: AsyncIterable<{ id: string; data: z.output<R['metadata']['message']>['json'] }>;
+  meta: unknown;
+}>;
+
 type Procedure<R> = R extends Route
   ? R['metadata']['effect'] extends 'read'
     ? TRPCQueryProcedure<Signature<R>>
     : TRPCMutationProcedure<Signature<R>>
-  : never;
-
-/** Events as they happen, each tracked by the cursor that leads to the next one. */
-type Tail = TRPCSubscriptionProcedure<{
-  input: z.input<(typeof eventTail)['input']> | void;
-  output: AsyncIterable<{ id: string; data: z.output<(typeof eventTail)['output']> }>;
-  meta: unknown;
-}>;
+  : R extends StreamRoute
+    ? Subscription<R>
+    : never;
 
 interface Root {
   ctx: object;
@@ -40,9 +50,5 @@ interface Root {
  */
 export type AppRouter = TRPCBuiltRouter<
   Root,
-  {
-    [Name in keyof Contract]: { [Key in keyof Contract[Name]]: Procedure<Contract[Name][Key]> } & (Name extends 'event'
-      ? { tail: Tail }
-      : unknown);
-  }
+  { [Name in keyof Contract]: { [Key in keyof Contract[Name]]: Procedure<Contract[Name][Key]> } }
 >;

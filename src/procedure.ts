@@ -1,4 +1,4 @@
-import type { InputOf, OutputOf, Route } from '../contract/index.ts';
+import type { InputOf, OutputOf, Route, StreamRoute } from '../contract/index.ts';
 import type { Deadline } from './deadline.ts';
 import type { IdempotentCall } from './idempotency/call.ts';
 import type { Caller } from './auth/verifier.ts';
@@ -19,6 +19,8 @@ export interface Call<C extends Caller | undefined = Caller | undefined> {
 export type CallOf<R extends Route> = Call<R['metadata']['access'] extends 'public' ? Caller | undefined : Caller>;
 
 /** One function for each procedure of a router: contract input in, contract output out. */
-export type Handlers<Router extends Record<string, Route>> = {
-  [K in keyof Router]: (input: InputOf<Router[K]>, call: CallOf<Router[K]>) => Promise<OutputOf<Router[K]>>;
+export type Handlers<Router extends Record<string, Route | StreamRoute>> = {
+  [K in keyof Router as Router[K] extends Route ? K : never]: Router[K] extends Route
+    ? (input: InputOf<Router[K]>, call: CallOf<Router[K]>) => Promise<OutputOf<Router[K]>>
+    : never;
 };

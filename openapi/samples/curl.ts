@@ -1,3 +1,4 @@
+import type { StreamRoute } from '../../contract/index.ts';
 import type { Call } from './call.ts';
 import { layOut, type Part } from './layout.ts';
 import { KEY_VARIABLE, SAMPLE_URL } from './names.ts';
@@ -15,7 +16,7 @@ const jsonOf = (value: unknown): Part => {
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** The call by curl, for a POSIX shell. */
-export const curlSample = ({ path, needsKey, json }: Call): string => {
+export const curlSample = ({ path, needsKey, json }: Pick<Call, 'path' | 'needsKey' | 'json'>): string => {
   const body = layOut([`-d '`, jsonOf({ json }), `'`], STYLE, '  ').slice(`  -d '`.length, -1);
   return [
     `curl ${SAMPLE_URL}${path}`,
@@ -24,3 +25,7 @@ export const curlSample = ({ path, needsKey, json }: Call): string => {
     `-d ${quoted(body)}`,
   ].join(' \\\n  ');
 };
+
+/** The same for a stream, whose messages are shown as they come. */
+export const curlStreamSample = ({ path, metadata: { access, example } }: StreamRoute): string =>
+  curlSample({ path, needsKey: access !== 'public', json: example.input }).replace('curl ', 'curl -N ');

@@ -1,6 +1,6 @@
-import type { Route } from '../../contract/index.ts';
+import { isStreamRoute, type Route, type StreamRoute } from '../../contract/index.ts';
 import { type Call, callOf } from './call.ts';
-import { curlSample } from './curl.ts';
+import { curlSample, curlStreamSample } from './curl.ts';
 import { goSample } from './go.ts';
 import { javaSample } from './java.ts';
 import { pythonSample } from './python.ts';
@@ -25,8 +25,9 @@ const languages: [lang: string, label: string, sample: (call: Call) => string][]
   ['Rust', 'Rust', rustSample],
 ];
 
-/** How an operation is called with the input of its example, by curl and by each SDK. */
-export const samplesOf = (route: Route): CodeSample[] => {
+/** How an operation is called with the input of its example, by curl and by each SDK; a stream by curl alone. */
+export const samplesOf = (route: Route | StreamRoute): CodeSample[] => {
+  if (isStreamRoute(route)) return [{ lang: 'Shell', label: 'curl', source: curlStreamSample(route) }];
   const call = callOf(route);
   return languages.map(([lang, label, sample]) => ({ lang, label, source: sample(call) }));
 };

@@ -1,4 +1,4 @@
-import { eventTail, procedures } from '../../contract/index.ts';
+import { procedures, streams } from '../../contract/index.ts';
 import type { Route } from '../telemetry/hooks.ts';
 
 /** Where tRPC's clients call procedures: one, or several with commas between. */
@@ -19,7 +19,7 @@ const pages: Route = { group: 'site' };
 
 const procedureRoutes: ReadonlyMap<string, Route> = new Map([
   ...procedures.map(({ route: { path } }): [string, Route] => [path, { group: 'trpc', pattern: path }]),
-  [eventTail.path, { group: 'stream', pattern: eventTail.path }],
+  ...streams.map(({ route: { path } }): [string, Route] => [path, { group: 'stream', pattern: path }]),
 ]);
 
 /** The path of a URL that begins with one. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { procedures } from '../../contract/index.ts';
+import { operations } from '../../contract/index.ts';
 import { escapeUnseen } from '../../contract/text.ts';
 import type { Config } from '../config/config.ts';
 import { EXAMPLE_ADDRESS } from './guides/links.ts';
@@ -19,7 +19,7 @@ const files: Record<string, ServedDocument> = {
 
 /** The paths in the order of the contract; the files have them by name. */
 const inOrder = (paths: ServedDocument['paths']) =>
-  Object.fromEntries(procedures.map(({ route: { path } }) => [path, paths[path]]));
+  Object.fromEntries(operations.map(({ route: { path } }) => [path, paths[path]]));
 
 /** The pages that a text names, such as `/guides/keys`, as links. */
 const linked = (markdown: string): string =>

@@ -1,6 +1,6 @@
-import type { Procedure } from '../../contract/index.ts';
+import type { Operation } from '../../contract/index.ts';
 
-type ExampleCall = Pick<Procedure, 'id' | 'route' | 'example'>;
+type ExampleCall = Pick<Operation, 'id' | 'route' | 'example'>;
 
 const known = new Map<string, unknown>();
 

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { issuesOf, MAX_ISSUES, type Procedure } from '../../contract/index.ts';
+import { issuesOf, MAX_ISSUES, type Operation } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 import { adviser, membersAt } from './members.ts';
 import { wrapperIssue } from './wrapper.ts';
 
-type InvalidCall = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
+type InvalidCall = Pick<Operation, 'id' | 'route' | 'example' | 'inputOptional'>;
 
 /** `game.getById` takes `id`. */
 const takes = ({ id, route }: InvalidCall): string => {

@@ -1,13 +1,13 @@
-import { MAX_BATCH_CALLS, procedures } from '../../contract/index.ts';
+import { MAX_BATCH_CALLS, operations, procedures, streams } from '../../contract/index.ts';
 import { nearest, plain } from './nearest.ts';
 
 /** Names of more characters are not compared. */
 const MAX_NAME = 100;
 
-const all = procedures.map(({ id }) => id);
-const routers = [...new Set(procedures.map(({ router }) => router))];
+const all = operations.map(({ id }) => id);
+const routers = [...new Set(operations.map(({ router }) => router))];
 const namesIn = (router: string): string[] =>
-  procedures.filter((procedure) => procedure.router === router).map(({ name }) => name);
+  operations.filter((operation) => operation.router === router).map(({ name }) => name);
 
 /** The names of the routers and procedures in other APIs. */
 const ROUTER_ALIASES = { image: ['post', 'posts', 'picture', 'photo'], user: ['account', 'profile', 'me'] };
@@ -34,7 +34,7 @@ export const meantIds = (name: string): string[] => {
   const same = all.find((id) => plain(id) === sought);
   if (same !== undefined) return [same];
   const [first = '', ...rest] = name.split(/[^\p{L}\p{N}_-]+/u).filter((part) => part !== '');
-  if (rest.length === 0) return procedures.filter((one) => plain(one.name) === sought).map(({ id }) => id);
+  if (rest.length === 0) return operations.filter((one) => plain(one.name) === sought).map(({ id }) => id);
   const router = nearest(first, routers, ROUTER_ALIASES);
   const found = router === undefined ? undefined : nearest(rest.join(''), namesIn(router), NAME_ALIASES);
   return found === undefined ? [] : [`${router}.${found}`];
@@ -59,8 +59,10 @@ export const meantProcedures = (name: string, show: (id: string) => string): str
 /** The hint for an unknown procedure in a path. */
 export const unknownProcedure = (name: string): string => {
   if (name === '') return `Name a procedure after the last slash, as in \`/api/trpc/game.list\`. ${LISTED}`;
+  if (streams.some(({ id }) => id === name))
+    return `\`${name}\` answers with a stream: call it by itself, outside of batches.`;
   const calls = name.slice(0, MAX_BATCH_CALLS * MAX_NAME).split(/,|%2c/i);
-  if (calls.length > 1 && calls.every((call) => all.includes(call))) {
+  if (calls.length > 1 && calls.every((call) => procedures.some(({ id }) => id === call))) {
     return 'Several procedures in one path are a batch: add `?batch=1` to the URL.';
   }
   const near = meantProcedures(name, (id) => id);

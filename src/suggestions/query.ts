@@ -1,8 +1,8 @@
-import { excerptOf, MAX_EXCERPT, type Procedure } from '../../contract/index.ts';
+import { excerptOf, MAX_EXCERPT, type Operation } from '../../contract/index.ts';
 import { leastInput } from './example.ts';
 import { membersAt } from './members.ts';
 
-type QueriedCall = Pick<Procedure, 'id' | 'route' | 'example'>;
+type QueriedCall = Pick<Operation, 'id' | 'route' | 'example'>;
 
 /** Parameters of a query that are made into an example at most. */
 const MAX_PARAMETERS = 10;

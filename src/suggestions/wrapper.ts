@@ -1,8 +1,8 @@
-import { excerptOf, type Issue, type Procedure } from '../../contract/index.ts';
+import { excerptOf, type Issue, type Operation } from '../../contract/index.ts';
 import { leastInput } from './example.ts';
 import { membersAt } from './members.ts';
 
-type WrappedCall = Pick<Procedure, 'id' | 'route' | 'example' | 'inputOptional'>;
+type WrappedCall = Pick<Operation, 'id' | 'route' | 'example' | 'inputOptional'>;
 type WrappedMembers = Record<string, unknown>;
 
 /** Names in other APIs of the member that holds the parameters. */

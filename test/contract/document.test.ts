@@ -7,7 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
-import { contract, errorOf, procedures } from '../../contract/index.ts';
+import { contract, errorOf, operations as described } from '../../contract/index.ts';
 import { buildDocument, type Document, formatDocument, type Target } from '../../openapi/document.ts';
 import { SchemaComponents } from '../../openapi/schemas.ts';
 
@@ -47,7 +47,7 @@ interface Media {
 
 interface Reply {
   description: string;
-  content: { 'application/json': Media };
+  content: Record<string, Media>;
 }
 
 /** Each example of the document with the schema it stands beside. */
@@ -55,7 +55,7 @@ const examplesIn = (document: Document) =>
   Object.values(document.paths).flatMap(({ post }) => {
     const bodies: [string, Reply][] = [['request', post.requestBody], ...Object.entries(post.responses)];
     return bodies.flatMap(([name, { content }]) => {
-      const { schema, example, examples = {} } = content['application/json'];
+      const { schema, example, examples = {} } = Object.values(content)[0] as Media;
       const values = Object.entries(examples).map(([key, named]) => {
         const { value } = ('$ref' in named ? resolve(document, named.$ref) : named) as { value: unknown };
         return [key, value] as const;
@@ -135,7 +135,7 @@ describe.each(documents)('$file', ({ target, file, document }) => {
       security,
       required,
     }));
-    const expected = procedures.map(({ id, access, router, route: { path } }) => {
+    const expected = described.map(({ id, access, router, route: { path } }) => {
       const scopes = access === 'public' ? [] : [access];
       return {
         path,
@@ -151,7 +151,7 @@ describe.each(documents)('$file', ({ target, file, document }) => {
 
   test('demands a body except where there are no parameters', () => {
     const optional = operations.filter(({ requestBody }) => !requestBody.required).map((o) => o.operationId);
-    const withoutParameters = procedures.filter(({ route }) => route.body.safeParse({}).success).map(({ id }) => id);
+    const withoutParameters = described.filter(({ route }) => route.body.safeParse({}).success).map(({ id }) => id);
     expect(optional.toSorted()).toEqual(withoutParameters.toSorted());
     expect(withoutParameters).toContain('user.me');
   });
@@ -166,9 +166,9 @@ describe.each(documents)('$file', ({ target, file, document }) => {
       [...description.matchAll(/`([A-Z_]+)`/g)].map(([, reason]) => `${operationId} ${status} ${reason}`),
     );
     const shown = errorResponses.flatMap(({ operationId, status, content }) =>
-      Object.keys(content['application/json'].examples ?? {}).map((reason) => `${operationId} ${status} ${reason}`),
+      Object.keys(content['application/json']?.examples ?? {}).map((reason) => `${operationId} ${status} ${reason}`),
     );
-    const expected = procedures.flatMap(({ id, reasons }) =>
+    const expected = described.flatMap(({ id, reasons }) =>
       reasons.map((reason) => `${id} ${errorOf(reason).status} ${reason}`),
     );
     expect(named.toSorted()).toEqual(expected.toSorted());
@@ -185,7 +185,7 @@ describe.each(documents)('$file', ({ target, file, document }) => {
       503: ['Retry-After', 'X-Should-Retry'],
     };
     for (const { operationId, responses } of operations) {
-      const { effect } = procedures.find(({ id }) => id === operationId)!;
+      const { effect } = described.find(({ id }) => id === operationId)!;
       for (const [status, { headers }] of Object.entries(responses)) {
         const special = (effect === 'write' ? ofWrites : usual)[status] ?? [];
         const all = [...special, 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'].toSorted();
@@ -198,7 +198,7 @@ describe.each(documents)('$file', ({ target, file, document }) => {
     const repeatable = operations.flatMap(({ operationId, parameters = [] }) =>
       parameters.map(({ $ref }) => `${operationId} ${$ref}`),
     );
-    const writes = procedures.filter(({ effect }) => effect === 'write');
+    const writes = described.filter(({ effect }) => effect === 'write');
     expect(repeatable.toSorted()).toEqual(
       writes.map(({ id }) => `${id} #/components/parameters/Idempotency-Key`).toSorted(),
     );
@@ -212,8 +212,8 @@ describe.each(documents)('$file', ({ target, file, document }) => {
   test('has examples that fit its schemas', () => {
     const faultsOf = validatorOf(document);
     const examples = examplesIn(document);
-    const reasons = procedures.flatMap((procedure) => procedure.reasons);
-    expect(examples).toHaveLength(2 * procedures.length + reasons.length);
+    const reasons = described.flatMap((operation) => operation.reasons);
+    expect(examples).toHaveLength(2 * described.length + reasons.length);
     const faults = examples.flatMap(({ place, ref, value }) =>
       faultsOf(ref, value).map((fault) => `${place}: ${fault}`),
     );

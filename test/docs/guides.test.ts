@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { procedures } from '../../contract/index.ts';
+import { operations as all } from '../../contract/index.ts';
 import { filledGuides } from '../../openapi/guides.ts';
 import { guides, sourceOf } from '../../src/site/guides/catalogue.ts';
 import { targetOf } from '../../src/site/guides/links.ts';
@@ -157,19 +157,21 @@ describe('guides', () => {
       const text = llmsText(BRAND, address);
       const [before = ''] = text.split('\n## ');
       const named = [...before.matchAll(/^- `([\w.]+)`: .+ \((?:public|scope \w+:\w+)\)$/gm)].map(([, id]) => id);
-      expect(named).toEqual(procedures.map(({ id }) => id));
+      expect(named).toEqual(all.map(({ id }) => id));
       expect(before).toMatch(/```sh\ncurl https:\/\/api\.example\.com\/api\/trpc\/game\.list /);
       const [, shown = ''] = /```json\n(.+)\n```/.exec(before) ?? [];
-      const { example } = procedures.find(({ id }) => id === 'game.list') as (typeof procedures)[number];
+      const { example } = all.find(({ id }) => id === 'game.list') as (typeof all)[number];
       expect(JSON.parse(shown)).toEqual({ result: { data: { json: example.output } } });
       expect(text.length).toBeLessThan(8000);
     });
 
     test('/llms-full.txt tells of each operation its input, output, errors of its own, and a call', () => {
-      for (const { id, reasons } of procedures) {
+      for (const { id, reasons } of all) {
         const [, text = ''] = full.split(`\n### ${id}\n`);
         const [about = ''] = text.split('\n### ');
-        expect(about).toMatch(/- Input: `.+`[^]*- Output: `.+`[^]*curl https:\/\/api\.example\.com\/api\/trpc\//);
+        expect(about).toMatch(
+          /- Input: `.+`[^]*- Output: `.+`[^]*curl (?:-N )?https:\/\/api\.example\.com\/api\/trpc\//,
+        );
         for (const reason of reasons) expect(full).toContain(reason);
       }
     });

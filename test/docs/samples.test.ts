@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { procedures } from '../../contract/index.ts';
+import { isStream, operations, procedures, streams } from '../../contract/index.ts';
 import type { Call, Value } from '../../openapi/samples/call.ts';
 import { curlSample } from '../../openapi/samples/curl.ts';
 import { goSample } from '../../openapi/samples/go.ts';
@@ -51,7 +51,11 @@ describe('code samples', () => {
       samplesIn(published)
         .map(([id, label]) => `${id} ${label}`)
         .toSorted(),
-    ).toEqual(procedures.flatMap(({ id }) => labels.map((label) => `${id} ${label}`)).toSorted());
+    ).toEqual(
+      operations
+        .flatMap((operation) => (isStream(operation) ? ['curl'] : labels).map((label) => `${operation.id} ${label}`))
+        .toSorted(),
+    );
   });
 
   test('both documents have the same samples', () => {
@@ -59,7 +63,7 @@ describe('code samples', () => {
   });
 
   test('a key is taken from the environment where one is needed', () => {
-    const open = new Set<string>(procedures.flatMap(({ id, access }) => (access === 'public' ? [id] : [])));
+    const open = new Set<string>(operations.flatMap(({ id, access }) => (access === 'public' ? [id] : [])));
     for (const [id, label, source] of samplesIn(published)) {
       expect([id, label, source.includes('GATEWAY_KEY')]).toEqual([id, label, !open.has(id)]);
     }
@@ -108,6 +112,13 @@ describe('code samples', () => {
     afterAll(async () => {
       await recorder.stop();
       await sandbox.stop();
+    });
+
+    test.each(streams)('$id shows its messages as they come, and ends', async ({ id }) => {
+      const samples = samplesIn(documentAt('/openapi.json', recorder.url));
+      const [, , source = ''] = samples.find(([operation]) => operation === id) ?? [];
+      const shown = await sh(source.replace('curl', 'curl -sS').replace('"maxDuration": 10', '"maxDuration": 1'));
+      expect(shown).toMatch(/^event: connected\n[^]*event: return\n/);
     });
 
     test.each(procedures)('$id asks for what the example says', async ({ id, access, example, route: { path } }) => {

@@ -7,13 +7,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createTRPCClient, httpSubscriptionLink, TRPCClientError } from '@trpc/client';
 import { EventSource } from 'eventsource';
 import superjson from 'superjson';
-import { MAX_TAILS } from '../../contract/index.ts';
+import { contract, type ErrorResponse, MAX_TAILS, STREAM_TYPE } from '../../contract/index.ts';
 import type { AppRouter } from '../../openapi/trpc.ts';
 import { closeFeed } from '../../src/outbox/feed.ts';
 import { type Output, startApp, type TestApp } from '../harness/app/app.ts';
 import { type EventStream, eventsIn, openEventStream } from '../harness/http/event-stream.ts';
 import { until } from '../harness/until.ts';
 
+type Failure = ErrorResponse['error'];
 type EventItem = Output<'event.list'>['items'][number];
 
 let app: TestApp;
@@ -159,8 +160,8 @@ describe('event.tail', () => {
     expect(await reasonOf(await get(input({ json: { typs: [] } })))).toEqual([400, 'VALIDATION_FAILED']);
     expect(await reasonOf(await get('?input={'))).toEqual([400, 'MALFORMED_JSON']);
     expect(await reasonOf(await get('', { Authorization: 'Bearer x' }))).toEqual([401, 'KEY_MALFORMED']);
-    const posted = await fetch(`${app.url}/api/trpc/event.tail`, { method: 'POST' });
-    expect([posted.headers.get('allow'), ...(await reasonOf(posted))]).toEqual(['GET', 405, 'METHOD_NOT_SUPPORTED']);
+    const put = await fetch(`${app.url}/api/trpc/event.tail`, { method: 'PUT' });
+    expect([put.headers.get('allow'), ...(await reasonOf(put))]).toEqual(['GET, POST', 405, 'METHOD_NOT_SUPPORTED']);
 
     const stream = await tail({ input: { after: 'x' } });
     await stream.ended;
@@ -170,6 +171,103 @@ describe('event.tail', () => {
       json: { data: { reason: 'CURSOR_INVALID', path: 'event.tail', httpStatus: 404 } },
     });
     expect(stream.retry()).toBe(60_000);
+  });
+
+  test('is had by POST, and ends by itself when its time is over', async () => {
+    const author = await app.aUser();
+    const example = contract.event.tail.metadata.example.input as object;
+    const post = (body: object, headers: Record<string, string> = {}) =>
+      fetch(`${app.url}/api/trpc/event.tail`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Accept: STREAM_TYPE, ...headers },
+        body: JSON.stringify(body),
+      });
+    const after = await latest();
+    const reply = await post({ json: { ...example, after, maxDuration: 1 } });
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, `${STREAM_TYPE}; charset=utf-8`]);
+    const game = await app.aGame({}, author);
+    const text = await reply.text();
+    const blocks = text.split('\n\n').filter((block) => block !== '');
+    expect(blocks[0]).toMatch(/^event: connected\n/);
+    const last = /^event: return\ndata: \nid: (.+)$/.exec(blocks.at(-1) ?? '')?.[1];
+    // What came too late for this stream is what follows its last id.
+    const seen = blocks.filter((block) => block.startsWith('data: ')).join('\n');
+    const { items } = await app.call('event.list', { after: last });
+    expect(seen + JSON.stringify(items)).toContain(game.id);
+    await until(() => app.context.tails.size === 0);
+
+    const refused = await post({ json: { maxDuration: 0 } });
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/json; charset=utf-8']);
+    expect((await post({})).status).toBe(400);
+    expect((await post({ json: {} }, { 'Content-Type': 'text/plain' })).status).toBe(415);
+  });
+
+  test('is over for a tRPC client whose time is over', async () => {
+    const client = createTRPCClient<AppRouter>({
+      links: [httpSubscriptionLink({ url: `${app.url}/api/trpc`, transformer: superjson, EventSource })],
+    });
+    await new Promise<void>((resolve, reject) => {
+      client.event.tail.subscribe({ maxDuration: 1 }, { onComplete: resolve, onError: reject });
+    });
+    const subscription = client.event.tail.subscribe({}, { onData: () => undefined });
+    await until(() => app.context.tails.size === 1);
+    subscription.unsubscribe();
+  });
+
+  test('takes plain parameters of the URL for what they say', async () => {
+    const author = await app.aUser();
+    const post = await app.anImagePost({}, author);
+    const other = await app.anImagePost({}, author);
+    const after = await latest();
+    const [typed, own, limited] = await Promise.all([
+      tail({ query: `types=image.updated,image.deleted&types=game.created&include=record&after=${after}` }),
+      tail({ query: `recordId=${post.id}&start=earliest` }),
+      tail({ query: 'maxDuration=1' }),
+    ]);
+    await app.call('image.update', { id: other.id, title: 'other' }, author.key);
+    await app.anImagePost({}, author);
+    await app.aGame({ title: 'after the posts' }, author);
+    await untilIts(typed, 2);
+    expect(events(typed).map(({ type, game, imagePost }) => [type, (game ?? imagePost)?.title])).toEqual([
+      ['image.updated', 'other'],
+      ['game.created', 'after the posts'],
+    ]);
+    await untilIts(own, 1);
+    expect(events(own).map(({ record }) => record.id)).toEqual([post.id]);
+    await limited.ended;
+    expect(limited.messages.at(-1)?.event).toBe('return');
+  });
+
+  test.each([
+    [
+      '?input=%7B%22types%22%3A%5B%22tag.merged%22%5D%7D',
+      '',
+      /must hold its parameters in `json`: send \{"json":\{"types"/,
+    ],
+    ['?input=%7B%22recordId%22%3A%22x%22%7D', '', /must hold its parameters in `json`/],
+    ['?type=game.created', '/type', /did you mean `types`/],
+    ['?types=game.created&limit=5', '/limit', /is not a member of this input/],
+    ['?types=game.created,game.creatd', '/types/1', /did you mean "game.created"/],
+    ['?types=', '/types/0', /./],
+    ['?maxDuration=soon', '/maxDuration', /./],
+    ['?recordId=a&recordId=b', '/recordId', /./],
+    ['?start=latest&input=%7B%22json%22%3A%7B%7D%7D', '/start', /stands beside `input`/],
+  ])('drops nothing silently: %s', async (query, path, message) => {
+    const reply = await fetch(`${app.url}/api/trpc/event.tail${query}`);
+    const { error } = (await reply.json()) as { error: Failure };
+    expect([reply.status, error.json.data.reason]).toEqual([400, 'VALIDATION_FAILED']);
+    expect(error.json.data.issues).toEqual([
+      expect.objectContaining({ path, message: expect.stringMatching(message) }),
+    ]);
+  });
+
+  test('is in no batch, which is told so', async () => {
+    const reply = await fetch(`${app.url}/api/trpc/event.tail,event.list?batch=1`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"0":{"json":{}},"1":{"json":{}}}',
+    });
+    expect(await reply.text()).toContain('`event.tail` answers with a stream: call it by itself, outside of batches.');
   });
 
   test('ends when the service stops, and says when to come back', async () => {

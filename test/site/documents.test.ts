@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import supertest from 'supertest';
 import { parse } from 'yaml';
-import { procedures } from '../../contract/index.ts';
+import { operations } from '../../contract/index.ts';
 import { createApp } from '../../src/app/app.ts';
 import type { Config } from '../../src/config/config.ts';
 import { startApp } from '../harness/app/app.ts';
@@ -33,7 +33,7 @@ describe('published documents', () => {
 
   test.each(documents)('%s has its operations in the order of the contract', async (path) => {
     const { body } = await app.http.get(path);
-    expect(Object.keys(body.paths as object)).toEqual(procedures.map(({ route }) => route.path));
+    expect(Object.keys(body.paths as object)).toEqual(operations.map(({ route }) => route.path));
   });
 
   test.each(documents)('%s is the same document as YAML, whichever YAML the reader knows', async (path) => {
@@ -76,7 +76,7 @@ describe('published documents', () => {
         const { servers, externalDocs } = parse(text) as { servers: object; externalDocs: object };
         return { servers, externalDocs, etag: headers['etag'], named: text.split(`http://${host}/api/trpc/`).length };
       };
-      const samples = procedures.length;
+      const samples = operations.length;
       const one = await at('games.example:8080');
       expect(one).toMatchObject({
         servers: [{ url: 'http://games.example:8080' }],

@@ -4,7 +4,15 @@
  */
 import { EventEmitter, once } from 'node:events';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { docsOf, type ErrorResponse, errorOf, procedures, type Reason, reasons } from '../../contract/index.ts';
+import {
+  docsOf,
+  type ErrorResponse,
+  errorOf,
+  operations as all,
+  procedures,
+  type Reason,
+  reasons,
+} from '../../contract/index.ts';
 import type { Explanation } from '../../src/site/errors/explanations.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { occupy } from '../harness/app/overload.ts';
@@ -172,7 +180,7 @@ describe('error pages', () => {
         const { retry: when, ...entry } = errorOf(reason);
         expect(entry).toMatchObject(rest);
         expect([retry.when, docs]).toEqual([when, docsOf(reason, base)]);
-        expect(operations).toEqual(procedures.filter((one) => one.reasons.includes(reason)).map(({ id }) => id));
+        expect(operations).toEqual(all.filter((one) => one.reasons.includes(reason)).map(({ id }) => id));
         expect(dataOf(example)).toMatchObject({ reason, docs, httpStatus: entry.status, path: operations[0] ?? null });
       }
       expect(errors.find(({ reason }) => reason === 'VALIDATION_FAILED')?.example.error.json.data.issues).toHaveLength(

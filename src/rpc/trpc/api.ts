@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { eventTail } from '../../../contract/index.ts';
+import { contract } from '../../../contract/index.ts';
 import type { AuthorizedCall, RpcPipeline } from '../pipeline.ts';
 import { textPayload } from '../payload.ts';
 import type { RpcContext } from '../context.ts';
@@ -38,7 +38,7 @@ export const trpcTransport = (
   tailOptions: TailOptions,
 ): RequestHandler => {
   const { log, protection, config } = rpc;
-  const tail = tailTransport(calls, rpc, tailOptions);
+  const tail = tailTransport(calls, bodies, rpc, tailOptions);
   const { requestTimeoutMs } = config;
   const { overload, limits } = protection;
   const batch = answerBatch(calls, bodies, { log, overload, docs: errorDocs(config), timeoutMs: requestTimeoutMs });
@@ -107,7 +107,7 @@ export const trpcTransport = (
       next();
       return;
     }
-    if (path === eventTail.path) {
+    if (path === contract.event.tail.path) {
       await tail(request, response, next);
       return;
     }

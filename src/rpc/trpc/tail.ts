@@ -3,20 +3,22 @@
  * `EventSource` reads as well: https://trpc.io/docs/client/links/httpSubscriptionLink
  */
 import type { Request, RequestHandler, Response } from 'express';
-import { eventTail, issuesOf, MAX_TAILS } from '../../../contract/index.ts';
+import { contract, MAX_TAILS, STREAM_TYPE } from '../../../contract/index.ts';
 import { AppError } from '../../errors.ts';
 import type { EventTails, TailedEvent } from '../../event/tails.ts';
 import type { EventView } from '../../event/view.ts';
 import { errorDocs, failureOf } from '../../http/message/failures.ts';
+import type { BodyReader } from '../../http/message/body.ts';
 import { setCommonHeaders } from '../../http/message/reply.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
-import { assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
+import { assertJson, assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { callerOf } from '../../overload/caller.ts';
 import type { RpcContext } from '../context.ts';
-import { inputOf, textPayload } from '../payload.ts';
 import type { RpcPipeline } from '../pipeline.ts';
-import { requestContextOf } from '../request-context.ts';
-import { queryText } from './get.ts';
+import { type RequestContext, requestContextOf } from '../request-context.ts';
+import { postedInput, queriedInput, type TailInput } from './tail-input.ts';
+
+const { metadata: operation } = contract.event.tail;
 
 /** Balancers cut off connections that are silent for 15 s and more. */
 const PING_SECONDS = 10;
@@ -33,7 +35,7 @@ const LONG_RETRY_MS = 60_000;
 const REFUSED_RETRY_S = 10;
 
 const HEADERS = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Content-Type': `${STREAM_TYPE}; charset=utf-8`,
   'Cache-Control': 'no-cache, no-transform',
   // NGINX would hold events back.
   'X-Accel-Buffering': 'no',
@@ -49,20 +51,16 @@ const encoded = new WeakMap<TailedEvent<EventView>, Buffer>();
 const messageOf = (tailed: TailedEvent<EventView>): Buffer => {
   const known = encoded.get(tailed);
   if (known) return known;
-  const json = eventTail.output.parse(tailed.view);
-  const message = Buffer.from(`data: ${JSON.stringify({ json })}\nid: ${tailed.cursor}\n\n`);
+  const data = operation.message.parse({ json: tailed.view });
+  const message = Buffer.from(`data: ${JSON.stringify(data)}\nid: ${tailed.cursor}\n\n`);
   encoded.set(tailed, message);
   return message;
 };
 
-/** The input of a tail; the id of the last event that a client has got takes the place of `after`. */
-const readInput = (request: Request) => {
-  const payload = textPayload(queryText(request)).parse();
-  const { success, data, error } = eventTail.input.safeParse(inputOf(payload) ?? {});
-  if (!success) throw new AppError('VALIDATION_FAILED', { issues: issuesOf(error.issues) });
-  const { lastEventId, after, types, recordId, include, start } = data;
+/** The query of a tail. The id of the last event that a client has got takes the place of `after`. */
+const queryOf = ({ headers }: Request, { lastEventId, after, types, recordId, include, start }: TailInput) => {
   // A browser that connects again sends the same URL and, in this header, how far it came since.
-  const header = request.headers['last-event-id'];
+  const header = headers['last-event-id'];
   const seen = typeof header === 'string' && header !== '' ? header : (lastEventId ?? after);
   return { after: seen, start, types, recordId, includesRecord: include === 'record' };
 };
@@ -112,6 +110,11 @@ class Stream {
   /** Shows that the connection is alive, and moves the client's place on past events that it does not want. */
   ping(): void {
     if (this.#hasBegun) this.#write(`event: ping\ndata: \nid: ${this.#cursor}\n\n`);
+  }
+
+  /** Ends it after the time that the client wanted, at its place. */
+  finish(): void {
+    this.end(`event: return\ndata: \nid: ${this.#cursor}\n\n`);
   }
 
   /** Ends it; the client connects again after a time. */
@@ -195,6 +198,7 @@ export interface TailOptions {
 /** Answers the subscription to events. A failure goes into the stream if the client asked for one, else into the reply. */
 export const tailTransport = (
   calls: RpcPipeline,
+  bodies: BodyReader,
   { log, config, protection }: RpcContext,
   { tails, stopping }: TailOptions,
 ): RequestHandler => {
@@ -203,12 +207,22 @@ export const tailTransport = (
   const { limits } = protection;
   stopping.addEventListener('abort', () => open.endAll());
 
+  const readInput = async (request: Request, context: RequestContext): Promise<TailInput> => {
+    if (request.method === 'GET') return queriedInput(request);
+    const text = await bodies.read(request, operation.bodyLimit);
+    calls.chargeBody(context, text.length);
+    context.deadline.restart();
+    return postedInput(text);
+  };
+
   const begin = async (request: Request, response: Response, stream: Stream): Promise<void> => {
-    assertMethod(request, response, ['GET']);
-    assertNoContent(request, response);
+    assertMethod(request, response, ['GET', 'POST']);
+    if (request.method === 'GET') assertNoContent(request, response);
+    else assertJson(request, response);
     const context = requestContextOf(request, response, config.requestTimeoutMs);
     const caller = await calls.authenticate(context);
     await calls.charge(caller, context);
+    const input = await readInput(request, context);
     const name = callerOf(caller && context.authorization, context.address);
     const release = open.reserve(limits && name);
     response.once('close', release);
@@ -222,12 +236,14 @@ export const tailTransport = (
       ready: stream.ready.bind(stream),
       fail,
     };
-    const end = await tails.open(readInput(request), sink, context.deadline);
+    const end = await tails.open(queryOf(request, input), sink, context.deadline);
     context.deadline.close();
     const remove = open.add(stream);
+    const timer = input.maxDuration && setTimeout(() => stream.finish(), input.maxDuration * 1000).unref();
     const over = (): void => {
       end();
       remove();
+      clearTimeout(timer);
     };
     if (response.destroyed) over();
     else response.once('close', over);
@@ -237,7 +253,7 @@ export const tailTransport = (
   /** Sends a failure as a message. tRPC's clients throw it, and connect again where it passes. */
   const sendError = (response: Response, stream: Stream, thrown: unknown): void => {
     const { requestId, traceId } = response.locals;
-    const failure = failureOf(thrown, { procedure: eventTail.id, requestId, traceId }, failureContext);
+    const failure = failureOf(thrown, { procedure: operation.id, requestId, traceId }, failureContext);
     response.locals.reason = failure.body.error.json.data.reason;
     const seconds = Number(failure.headers['Retry-After'] ?? 0);
     const retry = retryIn(seconds > 0 ? seconds * 1000 : LONG_RETRY_MS);
@@ -246,14 +262,14 @@ export const tailTransport = (
   };
 
   return async (request, response) => {
-    response.locals.procedure = eventTail.id;
+    response.locals.procedure = operation.id;
     response.locals.isStream = true;
     if (limits) response.locals.rateLimits = new RateLimitHeaders(() => limits.limiter.status(response.locals.address));
     const stream = new Stream(response);
     try {
       await begin(request, response, stream);
     } catch (error) {
-      const isAsked = request.headers.accept?.includes('text/event-stream') === true && request.method === 'GET';
+      const isAsked = request.headers.accept?.includes(STREAM_TYPE) === true && request.method === 'GET';
       if (!isAsked && !response.headersSent) throw error;
       sendError(response, stream, error);
     }

@@ -3,7 +3,7 @@ import {
   errorOf,
   type ErrorResponse,
   failureBody,
-  procedures,
+  operations,
   type Reason,
   reasons,
   type Retry,
@@ -43,13 +43,13 @@ const REQUEST_ID = '019a3c5e-c260-7f96-8a63-ae51df72b306';
 
 /** The issues of the first operation whose input may not be empty, for one that is. */
 const exampleIssues = () => {
-  const faults = procedures.flatMap(({ route }) => route.body.safeParse({ json: {} }).error?.issues ?? []);
+  const faults = operations.flatMap(({ route }) => route.body.safeParse({ json: {} }).error?.issues ?? []);
   return issuesOf(faults.slice(0, 1));
 };
 
 const explain = (reason: Reason, publicUrl: string | undefined): Explanation => {
   const { status, code, number, message, hint, cause, fix, retry } = errorOf(reason);
-  const operations = procedures.filter((procedure) => procedure.reasons.includes(reason)).map(({ id }) => id);
+  const ids = operations.filter((operation) => operation.reasons.includes(reason)).map(({ id }) => id);
   const docs = docsOf(reason, publicUrl);
   const issues = reason === 'VALIDATION_FAILED' ? exampleIssues() : undefined;
   return {
@@ -62,9 +62,9 @@ const explain = (reason: Reason, publicUrl: string | undefined): Explanation => 
     cause,
     fix,
     retry: { when: retry, words: retries[retry] },
-    operations,
+    operations: ids,
     docs,
-    example: failureBody(reason, { path: operations[0] ?? null, requestId: REQUEST_ID, issues, docs }),
+    example: failureBody(reason, { path: ids[0] ?? null, requestId: REQUEST_ID, issues, docs }),
   };
 };
 

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { procedures } from '../../../contract/index.ts';
+import { operations as all } from '../../../contract/index.ts';
 import type { Brand } from '../../config/config.ts';
 import { codeBlock, escapeHtml } from '../html.ts';
 import { htmlPage } from '../page.ts';
@@ -14,8 +14,8 @@ const sentence = (text: string): string =>
     .map((part, index) => (index % 2 === 1 ? code(part) : escapeHtml(part)))
     .join('');
 
-const idsOf = (isOne: (procedure: (typeof procedures)[number]) => boolean): string =>
-  procedures
+const idsOf = (isOne: (operation: (typeof all)[number]) => boolean): string =>
+  all
     .filter(isOne)
     .map(({ id }) => id)
     .join();

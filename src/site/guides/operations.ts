@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import {
   commonReasons,
-  type Procedure,
-  procedures,
+  isStream,
+  type Operation,
+  operations,
   protectedReasons,
   type Reason,
   writingReasons,
@@ -100,10 +101,11 @@ const named = (schema: unknown, found = new Set<string>()): Set<string> => {
 };
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
-const componentOf = ({ router, name }: Procedure, suffix: string): OperationSchema =>
+const componentOf = ({ router, name }: Operation, suffix: string): OperationSchema =>
   schemaNamed(`${capitalised(router)}${capitalised(name)}${suffix}`);
-const inputOf = (procedure: Procedure): OperationSchema => componentOf(procedure, 'Request').properties?.['json'] ?? {};
-const outputOf = (procedure: Procedure): OperationSchema => componentOf(procedure, 'Data').properties?.['json'] ?? {};
+const inputOf = (operation: Operation): OperationSchema => componentOf(operation, 'Request').properties?.['json'] ?? {};
+const outputOf = (operation: Operation): OperationSchema =>
+  componentOf(operation, isStream(operation) ? 'Message' : 'Data').properties?.['json'] ?? {};
 
 const references = JSON.stringify(components.schemas);
 /** Whether more than one place refers to a component, so that it is told once, by its name. */
@@ -116,7 +118,7 @@ const unfolded = (schema: OperationSchema): OperationSchema => {
 };
 
 /** The call by curl, as the document has it, to `address`. */
-const curlOf = ({ id }: Procedure, address: string): string => {
+const curlOf = ({ id }: Pick<Operation, 'id'>, address: string): string => {
   const samples = paths[`/api/trpc/${id}`]?.post['x-codeSamples'] ?? [];
   return samples.find(({ label }) => label === 'curl')?.source.replaceAll(EXAMPLE_ADDRESS, () => address) ?? '';
 };
@@ -124,9 +126,9 @@ const curlOf = ({ id }: Procedure, address: string): string => {
 const shared: readonly Reason[] = [...commonReasons, ...protectedReasons, ...writingReasons];
 const own = (reasons: readonly Reason[]): Reason[] => reasons.filter((reason) => !shared.includes(reason));
 
-const operationText = (procedure: Procedure, address: string): string => {
-  const { id, access, effect, reasons, route } = procedure;
-  const input = unfolded(inputOf(procedure));
+const operationText = (operation: Operation, address: string): string => {
+  const { id, access, effect, reasons, route } = operation;
+  const input = unfolded(inputOf(operation));
   const alternatives = input.anyOf === undefined ? '' : ' (`page` or `cursor` is required)';
   const errors = own(reasons);
   return [
@@ -135,18 +137,18 @@ const operationText = (procedure: Procedure, address: string): string => {
     `${route.description} ${access === 'public' ? 'Public' : `Scope ${access}`}, ${effect === 'read' ? 'reads' : 'writes'}.`,
     '',
     `- Input: \`${brief(input)}\`${alternatives}`,
-    `- Output: \`${brief(unfolded(outputOf(procedure)))}\``,
+    `- Output: \`${brief(unfolded(outputOf(operation)))}\``,
     ...(errors.length === 0 ? [] : [`- Errors: ${errors.join(', ')}`]),
     '',
     '```sh',
-    curlOf(procedure, address),
+    curlOf(operation, address),
     '```',
   ].join('\n');
 };
 
 /** A line for each operation: its name, its summary and who may call it. */
 export const operationLines = (): string =>
-  procedures
+  operations
     .map(
       ({ id, access, route }) => `- \`${id}\`: ${route.summary} (${access === 'public' ? access : `scope ${access}`})`,
     )
@@ -154,7 +156,7 @@ export const operationLines = (): string =>
 
 /** One call at `address`, as Markdown, and the shape of its reply. */
 export const exampleText = (address: string): string => {
-  const procedure = procedures[0] as Procedure;
+  const procedure = operations[0] as Operation;
   return [
     'An example:',
     `\`\`\`sh\n${curlOf(procedure, address)}\n\`\`\``,
@@ -165,10 +167,10 @@ export const exampleText = (address: string): string => {
 
 /** All operations in short, as Markdown: inputs, outputs, errors of their own, and a call of each at `address`. */
 export const operationsText = (address: string): string => {
-  const shown = procedures.flatMap((procedure) => [unfolded(inputOf(procedure)), unfolded(outputOf(procedure))]);
+  const shown = operations.flatMap((operation) => [unfolded(inputOf(operation)), unfolded(outputOf(operation))]);
   const types = [...named(shown)].toSorted((a, b) => (a < b ? -1 : 1));
   return [
-    ...procedures.map((procedure) => operationText(procedure, address)),
+    ...operations.map((operation) => operationText(operation, address)),
     '### Types',
     types.map((name) => `- \`${name}\`: \`${brief(schemaNamed(name))}\``).join('\n'),
     '### Errors that operations share',

@@ -5,6 +5,7 @@ import { repetitionChecks } from './checks/write/idempotency.ts';
 import { refusalChecks } from './checks/refusals.ts';
 import { replyChecks } from './checks/replies.ts';
 import { serviceChecks } from './checks/service.ts';
+import { streamChecks } from './checks/streams.ts';
 import { successChecks } from './checks/success.ts';
 import type { VerifySession } from './session.ts';
 
@@ -21,6 +22,12 @@ export const planChecks = (session: VerifySession, only?: readonly string[]): Ch
     ...repetitionChecks(operation, session),
     ...refusalChecks(operation, session),
   ]);
-  const all = [...serviceChecks(session), ...ofOperations, ...replyChecks(session), ...clientDocumentChecks(session)];
+  const all = [
+    ...serviceChecks(session),
+    ...ofOperations,
+    ...streamChecks(session),
+    ...replyChecks(session),
+    ...clientDocumentChecks(session),
+  ];
   return all.filter(({ subject }) => isWanted(subject));
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { eventTail, procedures } from '../../../contract/index.ts';
+import { operations as described } from '../../../contract/index.ts';
 
-const operations: ReadonlySet<string> = new Set([...procedures.map(({ id }) => id), eventTail.id]);
+const operations: ReadonlySet<string> = new Set(described.map(({ id }) => id));
 
 const Failure = z.looseObject({ reason: z.string(), message: z.string().optional() });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { procedures, type Reason } from '../../../contract/index.ts';
+import { operations, type Reason } from '../../../contract/index.ts';
 import { AppError } from '../../errors.ts';
 import { type ErrorDocs, errorReply, sendFailure } from '../../http/message/failures.ts';
 import { sendJson } from '../../http/message/reply.ts';
@@ -116,7 +116,7 @@ export const faultOf = (faults: readonly InjectedFault[], attempt: number): Inje
 };
 
 const reads: ReadonlySet<string | undefined> = new Set(
-  procedures.filter(({ effect }) => effect === 'read').map(({ id }) => id),
+  operations.filter(({ effect }) => effect === 'read').map(({ id }) => id),
 );
 
 /** The faults that a request asks for, in the order in which they occur. */

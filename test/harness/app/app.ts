@@ -5,6 +5,7 @@ import {
   type ErrorResponse,
   type Issue,
   type OutputOf,
+  type Route,
   type Scope,
   scopes,
   type SentOf,
@@ -32,7 +33,9 @@ import { expectNoSecrets } from '../documents/secrets.ts';
 
 type RouterName = keyof Contract;
 type Procedures = {
-  [R in RouterName]: { [P in keyof Contract[R] & string as `${R}.${P}`]: Contract[R][P] };
+  [R in RouterName]: {
+    [P in keyof Contract[R] & string as Contract[R][P] extends Route ? `${R}.${P}` : never]: Contract[R][P];
+  };
 }[RouterName];
 type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (member: infer I) => void ? I : never;
 type AllProcedures = Intersection<Procedures>;

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { eventTail } from '../../../contract/index.ts';
+import { contract } from '../../../contract/index.ts';
 import { checkReply, reasonOf } from './published.ts';
 
 const API = '/api/trpc/';
@@ -29,7 +29,7 @@ const check = (
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
   const type = String(headers['content-type']);
   if (!pathname.startsWith(API) || text === '' || !type.startsWith('application/json')) return;
-  const procedure = pathname === eventTail.path ? 'event.list' : pathname.slice(API.length);
+  const procedure = pathname === contract.event.tail.path ? 'event.list' : pathname.slice(API.length);
   const body: unknown = JSON.parse(text);
   if (searchParams.get('batch') !== '1') {
     checkReply(procedure, { status, headers, body });

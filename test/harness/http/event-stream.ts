@@ -27,6 +27,8 @@ export interface EventStream {
 
 interface StreamOptions {
   input?: object;
+  /** The query, where it is not the input. */
+  query?: string;
   lastEventId?: string | undefined;
   headers?: Record<string, string>;
 }
@@ -41,9 +43,9 @@ const field = (line: string): readonly [name: string, value: string] => {
 /** Opens a tail of events as a browser does. Resolves with the head of the answer. */
 export const openEventStream = async (
   base: string,
-  { input, lastEventId, headers }: StreamOptions = {},
+  { input, query: plain = '', lastEventId, headers }: StreamOptions = {},
 ): Promise<EventStream> => {
-  const query = input === undefined ? '' : `?input=${encodeURIComponent(JSON.stringify({ json: input }))}`;
+  const query = input === undefined ? `?${plain}` : `?input=${encodeURIComponent(JSON.stringify({ json: input }))}`;
   const request: ClientRequest = get(`${base}${PATH}${query}`, {
     agent: false,
     headers: {

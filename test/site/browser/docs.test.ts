@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
-import { errorOf, procedures, scopes } from '../../../contract/index.ts';
+import { errorOf, operations, scopes } from '../../../contract/index.ts';
 
 import { startApp } from '../../harness/app/app.ts';
 import { demoKeyIn } from '../../harness/app/demo.ts';
@@ -113,8 +113,8 @@ describe('Swagger UI in a browser', () => {
     await page.goto(`${app.url}/docs`);
     await shown();
     expect(page.url()).toBe(`${app.url}/docs/`);
-    expect(await idsShown()).toEqual(procedures.map(({ id }) => id));
-    const badges = procedures.map(({ access }) => (access === 'public' ? 'public' : `scope ${access}`));
+    expect(await idsShown()).toEqual(operations.map(({ id }) => id));
+    const badges = operations.map(({ access }) => (access === 'public' ? 'public' : `scope ${access}`));
     expect(await page.locator('.opblock .op-badge').allInnerTexts()).toEqual(badges);
     expect(await page.title()).toBe('Try it · Content Gateway');
     await screenshot('overview');
@@ -122,10 +122,10 @@ describe('Swagger UI in a browser', () => {
 
   test('an opened operation stays where it is', async () => {
     await open('game.toggleReaction');
-    expect(await idsShown()).toEqual(procedures.map(({ id }) => id));
+    expect(await idsShown()).toEqual(operations.map(({ id }) => id));
     await control('game.toggleReaction').click();
     await block('game.toggleReaction').locator('.docs-failures').waitFor({ state: 'detached' });
-    expect(await idsShown()).toEqual(procedures.map(({ id }) => id));
+    expect(await idsShown()).toEqual(operations.map(({ id }) => id));
   });
 
   test('the same operations stand there before the scripts have come, and without any', async () => {
@@ -134,7 +134,7 @@ describe('Swagger UI in a browser', () => {
       const bare = await plain.newPage();
       await bare.goto(`${app.url}/docs/`);
       const lines = await bare.locator('.opblock').allInnerTexts();
-      expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(procedures.map(({ id }) => id));
+      expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(operations.map(({ id }) => id));
       expect(lines[0]).toMatch(/public$/);
       expect(await bare.locator('main').innerText()).toContain('Trying operations needs JavaScript.');
     } finally {
@@ -150,7 +150,7 @@ describe('Swagger UI in a browser', () => {
     ['the tag and a word', 'image list', ['image.list']],
   ])('the filter finds operations by %s', async (_by, phrase, ids) => {
     await page.getByRole('searchbox', { name: 'Find an operation' }).fill(phrase);
-    await page.getByText(`${ids.length} of ${procedures.length} operations`).waitFor();
+    await page.getByText(`${ids.length} of ${operations.length} operations`).waitFor();
     expect(await idsShown()).toEqual(ids);
   });
 
@@ -162,13 +162,13 @@ describe('Swagger UI in a browser', () => {
     await screenshot('nothing-found');
     await page.getByRole('button', { name: 'Show all operations' }).click();
     await shown();
-    expect(await page.locator('.opblock').count()).toBe(procedures.length);
+    expect(await page.locator('.opblock').count()).toBe(operations.length);
     expect(await box.evaluate('document.activeElement.type')).toBe('search');
   });
 
   test.each(['game.create', 'game.list'])('%s is easy to survey: each failure has a line of reasons', async (id) => {
     const opened = await open(id);
-    const { reasons } = procedures.find((one) => one.id === id) ?? { reasons: [] };
+    const { reasons } = operations.find((one) => one.id === id) ?? { reasons: [] };
     const lines = await opened.locator('.docs-failure').allInnerTexts();
     const links = await opened
       .locator('.docs-reasons a')
@@ -398,7 +398,7 @@ describe('Swagger UI in a browser', () => {
 
   test('the keyboard alone opens, tries and closes an operation, and the focus is seen', async () => {
     await page.getByRole('searchbox', { name: 'Find an operation' }).fill('getTypeStats');
-    await page.getByText(`1 of ${procedures.length} operations`).waitFor();
+    await page.getByText(`1 of ${operations.length} operations`).waitFor();
     const reach = async (name: RegExp): Promise<void> => {
       for (let press = 0; press < 40; press += 1) {
         await page.keyboard.press('Tab');

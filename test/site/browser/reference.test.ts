@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { procedures, webhookMessages } from '../../../contract/index.ts';
+import { operations, webhookMessages } from '../../../contract/index.ts';
 import { startApp } from '../../harness/app/app.ts';
 import { settled } from '../../harness/documents/site.ts';
 
@@ -76,8 +76,8 @@ describe('reference in a browser', () => {
     await page.keyboard.press('Enter');
   };
 
-  const summaries = procedures.map(({ route }) => route.summary);
-  const summaryOf = (id: string): string => procedures.find((procedure) => procedure.id === id)?.route.summary ?? '';
+  const summaries = operations.map(({ route }) => route.summary);
+  const summaryOf = (id: string): string => operations.find((procedure) => procedure.id === id)?.route.summary ?? '';
   const listGames = summaryOf('game.list');
   const readProfile = summaryOf('user.getProfile');
 
@@ -92,7 +92,7 @@ describe('reference in a browser', () => {
     const led: string[] = [];
     const texts: string[] = [];
     // Opening one group may close another.
-    for (const router of new Set(procedures.map((procedure) => procedure.router))) {
+    for (const router of new Set(operations.map((procedure) => procedure.router))) {
       const links = page.locator(`[data-component-name="Menu/MenuItem"] a[href*="#/${router}/"][href*="."]`);
       await page.locator(`redoc a[href$="#/${router}"]`).first().click();
       await links.first().waitFor();
@@ -105,7 +105,7 @@ describe('reference in a browser', () => {
     // The messages to webhooks come last, in the order of their names.
     const names = Object.keys(webhookMessages).toSorted();
     expect(led).toEqual([
-      ...procedures.map(({ router, id }) => fragmentOf(router, id)),
+      ...operations.map(({ router, id }) => fragmentOf(router, id)),
       ...names.map((name) => fragmentOf('webhook', `webhook.message.${name}`)),
     ]);
     expect(texts).toEqual([...summaries, ...names.map((name) => webhookMessages[name]?.summary)]);

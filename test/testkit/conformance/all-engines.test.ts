@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { procedures, scopes } from '../../../contract/index.ts';
+import { operations, scopes } from '../../../contract/index.ts';
 import { differenceOf } from '../../../src/testkit/conformance/findings/finding.ts';
 import { anySeed } from '../../../src/testkit/conformance/seed.ts';
 import { verify } from '../../../src/testkit/conformance/verify.ts';
@@ -41,7 +41,7 @@ describe('verify on all engines', () => {
     });
     expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
     expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
-    expect([...new Set(results.map(({ subject }) => subject))]).toEqual(['service', ...procedures.map(({ id }) => id)]);
+    expect([...new Set(results.map(({ subject }) => subject))]).toEqual(['service', ...operations.map(({ id }) => id)]);
     const skipped = results.filter(({ outcome }) => outcome === 'skipped');
     // Nothing but what such a key cannot see.
     expect([...new Set(skipped.map(({ reason }) => `${reason}`))].toSorted()).toEqual([

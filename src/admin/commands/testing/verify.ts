@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { procedures } from '../../../../contract/index.ts';
+import { operations } from '../../../../contract/index.ts';
 import { keyOf } from '../../../auth/format.ts';
 import { Unusable } from '../../../testkit/conformance/caller.ts';
 import { unprovoked } from '../../../testkit/conformance/checks/refusals.ts';
@@ -39,7 +39,7 @@ const FAILED = 1;
 const USAGE = 2;
 const NO_GATEWAY = 3;
 
-const subjects = [SERVICE, ...procedures.map(({ id }) => id)];
+const subjects = [SERVICE, ...operations.map(({ id }) => id)];
 
 const parseBaseUrl = (text: string): string => {
   const url = URL.canParse(text) ? new URL(text) : undefined;

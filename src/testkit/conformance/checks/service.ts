@@ -1,6 +1,6 @@
-import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons } from '../../../../contract/index.ts';
+import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons, streams } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
-import { type Check, checkOf, once, type Proof, SERVICE } from '../check.ts';
+import { type Check, once, type Proof, SERVICE } from '../check.ts';
 import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
 import { differences, show } from '../findings/finding.ts';
@@ -53,9 +53,12 @@ const documentChecks = ({ client, operations, document }: VerifySession): Check[
         surplus.map((path) => ({ expected: 'no such path', came: show(path), at: '/paths' })),
       );
     }),
-    ...operations.map((operation) => ({
-      ...checkOf(operation, 'form', 'is published as the contract says', () => compare('paths', operation.path)),
+    ...[...operations, ...streams.map(({ id, route: { path } }) => ({ id, path }))].map(({ id, path }): Check => ({
+      subject: id,
+      name: 'is published as the contract says',
+      proves: 'form',
       needs: [],
+      run: () => compare('paths', path),
     })),
   ];
 };

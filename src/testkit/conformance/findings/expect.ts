@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { errorOf, ErrorResponse, procedures, type Reason } from '../../../../contract/index.ts';
+import { errorOf, ErrorResponse, operations, type Reason } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
 import type { Reply } from '../exchange.ts';
 import { differences, type Finding, Mismatch, show, Skip } from './finding.ts';
@@ -13,7 +13,7 @@ const FAILURE = '/error/json';
 const Failure = strict(ErrorResponse);
 
 /** The operations that a deployment without events declares to refuse. */
-const ofEvents = new Set(procedures.filter(({ reasons }) => reasons.includes('EVENTS_OFF')).map(({ id }) => id));
+const ofEvents = new Set(operations.filter(({ reasons }) => reasons.includes('EVENTS_OFF')).map(({ id }) => id));
 const isWithoutEvents = ({ subject, json }: Reply): boolean =>
   ofEvents.has(subject) && valueAt(json, ['error', 'json', 'data', 'reason']) === 'EVENTS_OFF';
 
