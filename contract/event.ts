@@ -71,6 +71,10 @@ const EventInclusion = z
   .enum(['record'])
   .meta({ id: 'EventInclusion', description: 'What to add to each event: the record as it is now.' });
 
+/** Filters are not what is wrong with a cursor of events. */
+export const eventCursorHint =
+  'Pass as `after`, unchanged, a `nextCursor` of `event.list` or the `id` of a message of `event.tail`. Without one, begin by `start`.';
+
 const members = {
   after: text(1, lengths.cursor)
     .optional()
@@ -101,6 +105,7 @@ export const event = router('event', {
       hasMore: z.boolean().describe('Whether more events are there already'),
     }),
     errors: ['CURSOR_INVALID', 'EVENTS_GONE', 'EVENTS_OFF'],
+    hints: { CURSOR_INVALID: eventCursorHint },
     example: {
       input: { start: 'earliest', types: ['game.created', 'image.updated'], limit: MAX_EVENTS },
       output: { items: [exampleEvent, exampleUpdate], nextCursor: 'WzIsIjAxOWEzYzVlLWE1NTAiXQ', hasMore: false },
@@ -120,6 +125,7 @@ export const event = router('event', {
     }),
     output: Event,
     errors: ['CURSOR_INVALID', 'EVENTS_GONE', 'EVENTS_OFF'],
+    hints: { CURSOR_INVALID: eventCursorHint },
     example: {
       input: { start: 'latest', types: ['game.created', 'image.updated'], maxDuration: 10 },
       output: exampleEvent,

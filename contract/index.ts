@@ -21,7 +21,7 @@ export const streams: readonly Stream[] = operations.filter(isStream);
 export const procedures: readonly Procedure[] = operations.filter(isProcedure);
 
 export * from './errors.ts';
-export { eventKinds, type EventType, eventTypes, TailSubscription } from './event.ts';
+export { eventCursorHint, eventKinds, type EventType, eventTypes, TailSubscription } from './event.ts';
 export { idempotencyKey, idempotencyReplayed } from './idempotency.ts';
 export { excerpt, excerptOf, MAX_EXCERPT } from './excerpt.ts';
 export { type Advise, issuesOf } from './issues.ts';

@@ -41,6 +41,8 @@ interface Spec<
   cost?: 'high';
   /** The reasons it can fail for beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
+  /** What to do about a reason here, where the catalogue's hint is about other operations. */
+  hints?: Partial<Record<R, string>>;
   /** The member of the input whose words are searched for, where there is one. */
   searchMember?: string;
   /** The member of the input that is a list of records to store together, where there is one. */
@@ -56,6 +58,8 @@ export interface ProcedureMetadata {
   effect: Effect;
   /** Every reason it can answer, the common ones included. */
   reasons: readonly Reason[];
+  /** Hints in place of the catalogue's. */
+  hints: Partial<Record<Reason, string>>;
   /** Largest request body in bytes. */
   bodyLimit: number;
   /** The work that a call takes, compared with that of others. */
@@ -246,6 +250,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
       access: spec.access,
       effect: spec.effect,
       reasons,
+      hints: spec.hints ?? {},
       bodyLimit: bodyLimitOf(spec),
       cost: spec.cost ?? 'usual',
       searchMember: spec.searchMember,

@@ -90,6 +90,7 @@ const exampleError = (reason: Reason, route: Route | StreamRoute): ErrorResponse
   failureBody(reason, {
     path: route.metadata.id,
     requestId: REQUEST_ID,
+    hint: route.metadata.hints[reason],
     issues: reason === 'VALIDATION_FAILED' ? exampleIssues(route.body) : undefined,
   });
 

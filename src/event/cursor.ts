@@ -1,3 +1,4 @@
+import { eventCursorHint } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
 import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
 
@@ -27,6 +28,8 @@ export const decodeEventCursor = (text: string): EventCursor => {
   }
   const [position, name] = Array.isArray(parts) && parts.length === 2 ? (parts as unknown[]) : [];
   const id = typeof name === 'string' ? idToBytes(name) : undefined;
-  if (!Number.isSafeInteger(position) || (position as number) < 0 || !id) throw new AppError('CURSOR_INVALID');
+  if (!Number.isSafeInteger(position) || (position as number) < 0 || !id) {
+    throw new AppError('CURSOR_INVALID', { hint: eventCursorHint });
+  }
   return { position: position as number, id };
 };

@@ -287,7 +287,9 @@ describe('event.list', () => {
       encoded([1, 'x']),
       encoded({ a: 1 }),
     ]) {
-      expect((await app.fail('event.list', { after }, 404)).data.reason).toBe('CURSOR_INVALID');
+      const { data } = await app.fail('event.list', { after }, 404);
+      expect([data.reason, data.hint]).toEqual(['CURSOR_INVALID', expect.stringMatching(/^Pass as `after`/)]);
+      expect(data.hint).not.toMatch(/search|sortBy|timeRange/);
     }
     // Of another deployment, or from before a backup was restored.
     for (const after of [encoded([1, id]), encoded([1e9, id])]) {
