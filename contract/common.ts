@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lengths, MAX_FILTER_TAGS, MAX_PAGE, MAX_PAGE_DEPTH, MAX_PAGE_SIZE, MAX_TAGS } from './limits.ts';
-import { label, NOT_IN_LINK, prose, text } from './text.ts';
+import { label, noneOf, NOT_IN_LINK, prose, text } from './text.ts';
 import { kindOf } from './zod-messages.ts';
 
 // A host is a name in any script, an IPv4 address, or an IPv6 address in brackets; user info is refused, since a link with a
@@ -28,17 +28,17 @@ const ipv6 = [
 ].join('|');
 const host = `(\\[(${ipv6})\\]|${hostLabel}(${DOT}${hostLabel})*${DOT}?)`;
 const port = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5]?[0-9]{1,4})';
-const linkCharacter = `[^${NOT_IN_LINK}]`;
-const scheme = '[Hh][Tt][Tt][Pp][Ss]?://';
+const linkCharacter = noneOf(NOT_IN_LINK);
+const scheme = '[Hh][Tt][Tt][Pp][Ss]?:[/][/]';
 const httpUrl = `${scheme}${host}(:${port})?([/?#]${linkCharacter}*)?`;
 
 // `%` and the two digits of anything but a control character, a dot, a slash or a backslash: a program that decodes a path
 // before it looks for `..` must find none.
 const escaped = '%(2[0-9A-Da-d]|5[0-9ABD-Fabd-f]|[346-9A-Fa-f][0-9A-Fa-f])';
-const pathCharacter = `([^/.%?#${NOT_IN_LINK}]|${escaped})`;
+const pathCharacter = `(${noneOf(`/.%?#${NOT_IN_LINK}`)}|${escaped})`;
 /** A segment that is not `..`: at most two dots and something else, more dots, or one alone. */
 const segment = `((\\.{0,2}${pathCharacter}|\\.{3})(\\.|${pathCharacter})*|\\.)`;
-const path = `(/|(/${segment})+/?)([?#]${linkCharacter}*)?`;
+const path = `([/]|([/]${segment})+[/]?)([?#]${linkCharacter}*)?`;
 
 const LINK_RULE = 'without spaces, quotation marks, "<", ">" and "\\"';
 
@@ -82,7 +82,7 @@ export const AvatarUrl = link(
 /** A social link: an http(s) URL, or a handle such as `@nickname`, which no browser takes for the name of a host. */
 export const SocialLink = link(
   lengths.socialLink,
-  `^(${httpUrl}|[^/:${NOT_IN_LINK}][^:${NOT_IN_LINK}]*)$`,
+  `^(${httpUrl}|${noneOf(`/:${NOT_IN_LINK}`)}${noneOf(`:${NOT_IN_LINK}`)}*)$`,
   'must be an http or https URL, or a handle that has no ":" and does not start with "/";',
 );
 
@@ -179,7 +179,7 @@ const listMembers = {
 
 const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Where a list begins: a page or a cursor must be there. The document says so in JSON Schema, which zod does not write. */
+/** Where a list begins: a page or a cursor must be there. */
 const hasBeginning = z.refine<unknown>(
   (input) => {
     const { page: number, cursor } = input as { page?: number; cursor?: string };
@@ -193,7 +193,12 @@ const hasBeginning = z.refine<unknown>(
     when: ({ value }) => isRecord(value),
   },
 );
-const hasBeginningInJsonSchema = { anyOf: [{ required: ['page'] }, { required: ['cursor'] }] };
+/** The same in JSON Schema, which zod does not write. Of `anyOf` in an object, generators make a union or nothing. */
+const hasBeginningInJsonSchema = {
+  if: { required: ['cursor'] },
+  else: { required: ['page'] },
+  'x-required-any-of': ['page', 'cursor'],
+};
 
 /** The input of a list: what all lists take, and members of its own. */
 export const listInput = <S extends z.core.$ZodLooseShape>(members: S) =>

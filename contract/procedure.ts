@@ -166,14 +166,15 @@ const request = <I extends z.ZodType>(name: string, input: I) =>
     .strictObject({ json: input, meta: SuperjsonMeta.optional() })
     .meta({ id: `${name}Request`, description: 'The request envelope: the parameters are in `json`.' });
 
-const response = <O extends z.ZodType>(name: string, output: O) => {
+/** Generators give types of their own names such as `GameListResponse`, `GameListData` and `GameListResult`: these differ. */
+const reply = <O extends z.ZodType>(name: string, output: O) => {
   const data = z
     .object({ json: output })
-    .meta({ id: `${name}Data`, description: 'The superjson envelope of the output.' });
-  const result = z.object({ data }).meta({ id: `${name}Result`, description: 'The tRPC envelope of the output.' });
+    .meta({ id: `${name}ReplyData`, description: 'The superjson envelope of the output.' });
+  const result = z.object({ data }).meta({ id: `${name}ReplyResult`, description: 'The tRPC envelope of the output.' });
   return z
     .object({ result })
-    .meta({ id: `${name}Response`, description: 'The reply; the output is in `result.data.json`.' });
+    .meta({ id: `${name}Reply`, description: 'The reply; the output is in `result.data.json`.' });
 };
 
 /** The text of a stream, which no schema describes further. */
@@ -207,7 +208,7 @@ type RouteOf<N extends string, S extends AnySpec> = {
   description: string;
   body: ReturnType<typeof request<S['input']>>;
   responses: Record<StatusOf<ReasonsOf<S>>, typeof ErrorResponse> &
-    (S extends { streams: true } ? { 200: typeof streamed } : { 200: ReturnType<typeof response<S['output']>> });
+    (S extends { streams: true } ? { 200: typeof streamed } : { 200: ReturnType<typeof reply<S['output']>> });
   metadata: ProcedureMetadata &
     Pick<S, 'access' | 'effect'> &
     (S extends { streams: true } ? { message: ReturnType<typeof message<S['output']>> } : unknown);
@@ -242,7 +243,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
     description: spec.description,
     body: request(name, named(spec.input, `${name}Input`, `The parameters of \`${id}\`.`)),
     responses: {
-      200: streams ? streamed : response(name, named(output, `${name}Output`, `What \`${id}\` answers.`)),
+      200: streams ? streamed : reply(name, named(output, `${name}Output`, `What \`${id}\` answers.`)),
       ...Object.fromEntries(failures),
     },
     metadata: {
@@ -265,7 +266,7 @@ const routeOf = (id: string, name: string, spec: AnySpec) => {
 
 /**
  * Turns the blocks of one router into ts-rest routes. Path, operation id and component names follow from the names:
- * `list` in `game` becomes `POST /api/trpc/game.list` with `GameListRequest`, `GameListInput`, `GameListResponse`, ….
+ * `list` in `game` becomes `POST /api/trpc/game.list` with `GameListRequest`, `GameListInput`, `GameListReply`, ….
  */
 export const router = <N extends string, S extends Record<string, AnySpec>>(
   name: N,

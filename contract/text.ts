@@ -4,23 +4,29 @@ import { z } from 'zod';
 // Patterns are published, so they have to mean the same in every dialect: no look-around, no `\d`, no `\s`, escapes by two
 // hex digits below U+0080 only, and what lies above as the character itself, since each dialect writes its number in
 // another way. U+202C repeats a character of the range before it: there it ends the override that U+202E begins, so that a
-// printed pattern reads in the right order.
+// printed pattern reads in the right order. They are also placed between slashes as literals of JavaScript, which hold
+// neither a slash outside of brackets nor U+2028 and U+2029: a range that begins one character before these covers them, and
+// `noneOf` takes that character back.
 const CONTROLS = '\\x00-\\x1f\\x7f-\u009f';
 const CONTROLS_BUT_BREAKS = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\u009f';
 const MARKS = '\u061c\u200e\u200f';
-const SEPARATORS = '\u2028\u2029';
 const DIRECTIONS = '\u202a-\u202e\u202c\u2066-\u2069\ufeff';
+const HYPHENATION_POINT = '\u2027';
+const SEPARATORS_AND_DIRECTIONS = `${HYPHENATION_POINT}-\u202e\u202c\u2066-\u2069\ufeff`;
 
 /**
  * The characters that a text on one line must not hold: controls, line breaks, and the invisible characters that change the
  * direction of writing, by which a name can pass for another (CWE-451, Unicode TR36). Joiners of letters and emoji are
  * allowed.
  */
-const NOT_IN_LINE = CONTROLS + MARKS + SEPARATORS + DIRECTIONS;
+const NOT_IN_LINE = CONTROLS + MARKS + SEPARATORS_AND_DIRECTIONS;
 /** As above, but tabs and line breaks may be there, and the marks that prose from right to left needs. */
 const NOT_IN_PROSE = CONTROLS_BUT_BREAKS + DIRECTIONS;
 /** The characters that a link must not hold: they end it, or the attribute or tag around it, or are read as a slash. */
 export const NOT_IN_LINK = `${NOT_IN_LINE} "<>\\\\\``;
+
+/** The pattern of a character that is none of these, which include those of a line. */
+export const noneOf = (characters: string): string => `([^${characters}]|${HYPHENATION_POINT})`;
 
 /** The forms that a text can have. */
 interface Form {
@@ -41,14 +47,14 @@ export const form = (pattern: string, message: string): Form => ({
 const nameOf = (character: string): string =>
   `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** Anything but these characters. */
-const without = (characters: string, message: string): Form => {
-  const unwanted = new RegExp(`[${characters}]`);
+/** Any number of characters of one kind, by its pattern. */
+const only = (character: string, message: string): Form => {
+  const wanted = new RegExp(`^${character}$`);
   return {
-    pattern: `^[^${characters}]*$`,
+    pattern: `^${character}*$`,
     faultOf: (value) => ({
       code: 'control_character',
-      message: `${message}: it holds ${nameOf(unwanted.exec(value)?.[0] ?? '')}`,
+      message: `${message}: it holds ${nameOf(Array.from(value).find((one) => one.length === 1 && !wanted.test(one)) ?? '')}`,
     }),
   };
 };
@@ -75,16 +81,17 @@ const seen = ({ pattern: any, faultOf }: Form, pattern: string): Form => {
 };
 
 const anything = form('^[^\\x00]*$', 'must not hold the character U+0000');
-const oneLine = without(
-  NOT_IN_LINE,
+const oneLine = only(
+  noneOf(NOT_IN_LINE),
   'must be one line without characters that control a display or turn its direction',
 );
-const manyLines = without(
-  NOT_IN_PROSE,
+const manyLines = only(
+  `[^${NOT_IN_PROSE}]`,
   'must hold no characters that control a display or turn its direction, tabs and line breaks aside',
 );
 
-const letter = `[^ ${NOT_IN_LINE}]`;
+const letter = noneOf(` ${NOT_IN_LINE}`);
+const seenLetter = noneOf(NOT_IN_LINE + BLANKS);
 
 /** Words of one line, with one space between two, in which something is to be seen. */
 export const words = seen(
@@ -92,7 +99,7 @@ export const words = seen(
     `^${letter}+( ${letter}+)*$`,
     'must be words with one space between them, without characters that control a display or turn its direction',
   ),
-  `^([${WIDE_BLANKS}]+ )*[${WIDE_BLANKS}]*[^${NOT_IN_LINE}${BLANKS}]${letter}*( ${letter}+)*$`,
+  `^([${WIDE_BLANKS}]+ )*[${WIDE_BLANKS}]*${seenLetter}${letter}*( ${letter}+)*$`,
 );
 
 /** The number of Unicode code points of a well-formed string. */
@@ -160,7 +167,7 @@ export const text = (min: number, max: number, { pattern, isRefused, faultOf }: 
 export const line = (min: number, max: number) => text(min, max, oneLine);
 
 // The first character that is to be seen ends the blanks: matched so, a text takes time by its length, not by its square.
-const seenPattern = `[${BLANKS}]*[^${NOT_IN_LINE}${BLANKS}][^${NOT_IN_LINE}]*`;
+const seenPattern = `[${BLANKS}]*${seenLetter}${noneOf(NOT_IN_LINE)}*`;
 const seenLine = seen(oneLine, `^${seenPattern}$`);
 const seenOrEmpty = seen(oneLine, `^(${seenPattern})?$`);
 
@@ -173,7 +180,7 @@ export const labelOrNone = (max: number) => text(0, max, seenOrEmpty);
 /** A text of any number of lines. */
 export const prose = (min: number, max: number) => text(min, max, manyLines);
 
-const UNSEEN = new RegExp(`[\\x7f-\u009f${MARKS}${SEPARATORS}${DIRECTIONS}]`, 'g');
+const UNSEEN = new RegExp(`[\\x7f-\u009f${MARKS}\u2028\u2029${DIRECTIONS}]`, 'g');
 
 /** `\u202e` of U+202E. */
 export const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -22,6 +22,10 @@ const SECURITY = '### Security';
 const VALUE_OF_REPLY = 'response-property-enum-value-added';
 const SCOPES = '/apiKey/scopes/items/';
 
+/** Demands on a condition; where something was always demanded before, they loosen. */
+const CONDITIONS = new Set(['request-property-if-added', 'request-property-else-added']);
+const NO_LONGER_DEMANDED = 'request-property-became-optional';
+
 const majorOf = ({ info }: Versioned): number => Number.parseInt(info.version, 10);
 
 const describe = ({ operationId, text }: Change): string => (operationId ? `${operationId}: ${text}` : text);
@@ -57,10 +61,15 @@ const isToldAsSecurity = (change: Change, entries: string): boolean => {
 const isToldAsScope = ({ id, text }: Change, entries: string): boolean =>
   id === VALUE_OF_REPLY && text.includes(SCOPES) && isNamed('scope', entries);
 
+/** Whether a condition took the place of a demand: the same operation has a member less that must always be there. */
+const isLoosened = ({ id, operationId }: Change, changes: readonly Change[]): boolean =>
+  CONDITIONS.has(id) && changes.some((one) => one.id === NO_LONGER_DEMANDED && one.operationId === operationId);
+
 const breaking = (changes: readonly Change[], released: Versioned, current: Versioned, entries: string): string[] => {
   if (majorOf(current) > majorOf(released)) return [];
   return changes
     .filter((change) => change.level > 1 && !isToldAsSecurity(change, entries) && !isToldAsScope(change, entries))
+    .filter((change) => !isLoosened(change, changes))
     .map((change) => `breaks callers, which only a new major version may: ${describe(change)}`);
 };
 

@@ -13,7 +13,7 @@ import { escapeOf, escapeUnseen } from '../contract/text.ts';
 import { type GeneratedOperation, type Operation, operation } from './operation.ts';
 import { introduction, tagDescriptions } from './prose.ts';
 import { SchemaComponents, type Target } from './schemas.ts';
-import { callbacksOf, webhooksOf } from './webhooks.ts';
+import { callbacksOf, webhooksOf, webhookTag } from './webhooks.ts';
 
 export type { Target };
 
@@ -134,7 +134,7 @@ export const buildDocument = async (version: string, target: Target) => {
       },
     },
     servers: [{ url: '/', description: 'The service that hosts this document.' }],
-    tags: Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })),
+    tags: [...Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })), webhookTag],
   };
   const { paths } = await generateOpenApiAsync(contract, head, {
     setOperationId: 'concatenated-path',

@@ -39,18 +39,35 @@ const adjust = (schema: JsonSchema, io: Io): void => {
   if (schema.format === 'date-time') delete schema.pattern;
 };
 
-/** Rewrites references to components, and for 3.0 unwraps needless `allOf`s and gives `nullable` the `type` it needs. */
+/**
+ * The default of an input's member in words: of the keyword, generators make members that a caller has to give, or clients
+ * that send what the service would fill in. Programs find it under `x-default`.
+ */
+const tellDefault = ({ default: fallback, description, ...schema }: JsonSchema): JsonSchema => ({
+  ...schema,
+  description: `${description}. Default: ${String(fallback)}`,
+  'x-default': fallback,
+});
+
+/**
+ * A reference to a component or null, in 3.0: there `nullable` adds null to the `type` beside it and to nothing else, so that
+ * null is a choice of its own.
+ */
+const orNull = ({ allOf, ...schema }: JsonSchema, definitions: Definitions): JsonSchema => {
+  const name: string = allOf?.[0]?.$ref?.slice(COMPONENTS.length) ?? '';
+  const nothing = { type: definitions[name]?.type, nullable: true, enum: [null] };
+  return { ...schema, type: nothing.type, anyOf: [...(allOf ?? []), nothing] };
+};
+
+/** Rewrites references to components, and for 3.0 unwraps needless `allOf`s. */
 const relocate = (schema: JsonSchema, definitions: Definitions): JsonSchema =>
   JSON.parse(JSON.stringify(schema), (key, value) => {
     if (key === '$ref') return COMPONENTS + value.split('/').pop();
+    if (typeof value?.description === 'string' && 'default' in value) return tellDefault(value);
     if (!Array.isArray(value?.allOf)) return value;
     if (Object.keys(value).length === 1) return value.allOf[0];
-    const name: string = value.allOf[0].$ref.slice(COMPONENTS.length);
-    return value.nullable === true ? { ...value, type: definitions[name]?.type } : value;
+    return value.nullable === true ? orNull(value, definitions) : value;
   });
-
-/** Names members of which an object has one at least, where the document may not say so by `anyOf`. */
-const REQUIRED_ANY_OF = 'x-required-any-of';
 
 /** Turns the zod schemas of the contract into named components and references to them. */
 export class SchemaComponents {
@@ -88,14 +105,10 @@ export class SchemaComponents {
     this.schemas[name] = schema;
   }
 
-  /**
-   * A schema as openapi-generator understands it. It leaves all members out of an object that also demands one of several
-   * members, and warns of a map whose values have no name.
-   */
-  #simple(name: string, { anyOf, ...rest }: JsonSchema): JsonSchema {
-    const demanded: unknown[] = (anyOf ?? []).map((one: JsonSchema) => one.required?.[0]);
-    const choice = demanded.includes(undefined) ? { anyOf } : { [REQUIRED_ANY_OF]: demanded };
-    const schema: JsonSchema = anyOf === undefined ? rest : { ...rest, ...choice };
+  /** A schema in what 3.0 has of JSON Schema; openapi-generator warns of a map whose values have no name. */
+  #simple(name: string, { ...schema }: JsonSchema): JsonSchema {
+    delete schema.if;
+    delete schema.else;
     const { additionalProperties: values } = schema;
     if (typeof values !== 'object' || values === null || '$ref' in values) return schema;
     if (Object.keys(values).length === 0) return { ...schema, additionalProperties: true };

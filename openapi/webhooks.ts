@@ -1,9 +1,13 @@
 import { type WebhookMessage, webhookHeaders, webhookMessages } from '../contract/index.ts';
 import type { SchemaComponents } from './schemas.ts';
 
+/** Not `webhook`: generators write a file for each tag, and those operations are called by others. */
+const TAG = 'webhookMessage';
+export const webhookTag = { name: TAG, description: 'What the service sends to the endpoints of webhooks.' };
+
 /** The operation that an endpoint of a webhook offers for a message. */
 const operation = ({ summary, description, body, example, answer }: WebhookMessage, components: SchemaComponents) => ({
-  tags: ['webhook'],
+  tags: [TAG],
   summary,
   description,
   // The endpoint is the caller's own: it verifies a signature, and takes no API key.

@@ -11,13 +11,6 @@ if (!folder || !env.GATEWAY_KEY) throw new Error('Usage: GATEWAY_KEY=… node sp
 
 const document = JSON.parse(readFileSync(source, 'utf8'));
 
-// "A page or a cursor": options that only say what is required. Specmatic 2 takes them for closed objects without members.
-for (const schema of Object.values(document.components.schemas)) {
-  if (schema.type === 'object' && schema.anyOf?.every((option) => Object.keys(option).join() === 'required')) {
-    delete schema.anyOf;
-  }
-}
-
 const examples = join(folder, 'contract_examples');
 mkdirSync(examples, { recursive: true });
 

@@ -28,18 +28,30 @@ const inOrderOfUse = (schemas) => {
   return ordered;
 };
 
-const limits = new Set(['minLength', 'maxLength', 'minItems', 'maxItems', 'minimum', 'maximum', 'pattern']);
+const limits = new Set([
+  'x-default',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minimum',
+  'maximum',
+  'pattern',
+]);
 
 const isTyped = (value) => typeof value?.type === 'string' || Array.isArray(value?.type);
 
 const isReference = (value) => typeof value?.$ref === 'string' || Array.isArray(value?.allOf);
 
-/** Which members must be there together is left to the service, too: generators make unions of such rules. */
+/** Which members must be there together is left to the service, too: generators made unions of such rules of older documents. */
 const saysWhichMembers = (rules) => rules?.every((rule) => Object.keys(rule).join() === 'required');
 
-const withoutRules = ({ default: fallback, anyOf, ...schema }) => ({
+/** Whether `anyOf` is a reference or null, in 3.0: generators make a union of it, and know `nullable` beside it. */
+const isOrNull = ({ nullable, anyOf }) => nullable === true && anyOf?.length === 2;
+
+const withoutRules = ({ default: fallback, anyOf, if: _if, else: _else, ...schema }) => ({
   ...Object.fromEntries(Object.entries(schema).filter(([member]) => !limits.has(member))),
-  ...(anyOf && !saysWhichMembers(anyOf) && { anyOf }),
+  ...(isOrNull({ ...schema, anyOf }) ? { allOf: anyOf.slice(0, 1) } : anyOf && !saysWhichMembers(anyOf) && { anyOf }),
   ...(fallback !== undefined && { description: `${schema.description}. Default: ${fallback}` }),
 });
 
@@ -111,13 +123,14 @@ const withoutExtras = ({ 'x-codeSamples': _samples, callbacks: _callbacks, ...op
 const answersOnce = (post) => post?.responses[200].content['application/json'] !== undefined;
 
 /** A document as the generators get it. The messages of webhooks are left to what unwraps them. */
-const prepare = ({ paths, components, webhooks: _webhooks, ...document }) => ({
+const prepare = ({ paths, tags, components, webhooks: _webhooks, ...document }) => ({
   ...document,
   paths: Object.fromEntries(
     Object.entries(paths)
       .filter(([, { post }]) => answersOnce(post))
       .map(([path, { post }]) => [path, { post: withoutExtras(withNames(post, components.schemas)) }]),
   ),
+  tags: tags.filter(({ name }) => Object.values(paths).some(({ post }) => post.tags.includes(name))),
   components: {
     ...components,
     schemas: withOptionalLimits(withRulesLeftToService(inOrderOfUse(components.schemas))),

@@ -111,6 +111,17 @@ describe('compatibility check', () => {
       expect(check(requireInput, told)).toEqual(refused('breaks callers', 'game.list', 'json/region'));
     });
 
+    test('is refused: a demand on a condition, unless it was made always', () => {
+      const onCondition = (loosened: boolean) => (document: Document) => {
+        const schema = schemaOf(document, 'GameListInput');
+        Object.assign(schema, { if: { required: ['search'] }, else: { required: ['page'] } });
+        if (loosened) schema.required = ['limit'];
+      };
+      const told = '## Unreleased\n\n- `game.list` needs no `page` with `search`.';
+      expect(check(onCondition(false), told)).toEqual(refused('breaks callers', 'game.list', 'subschema'));
+      expect(check(onCondition(true), told)).toEqual(passed);
+    });
+
     test('is refused: an operation that is gone', () => {
       const told = '## Unreleased\n\n- `game.list` is gone.';
       expect(

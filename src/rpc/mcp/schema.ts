@@ -16,7 +16,7 @@ const SILENT = new Set(['$schema', '$defs', 'id', 'examples']);
 /** Keywords whose value is a map of schemas by names that callers see. */
 const MAPS = new Set(['properties', 'patternProperties']);
 /** Keywords that some clients refuse at the top of an input. */
-const COMPOSERS = new Set(['anyOf', 'oneOf', 'allOf']);
+const COMPOSERS = new Set(['anyOf', 'oneOf', 'allOf', 'if', 'else', 'x-required-any-of']);
 
 /** Whether a pattern describes a form, and not forbidden characters. */
 const isTelling = (pattern: unknown): boolean =>

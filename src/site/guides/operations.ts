@@ -21,7 +21,7 @@ interface OperationSchema {
   required?: string[];
   additionalProperties?: OperationSchema | false;
   items?: OperationSchema;
-  default?: unknown;
+  'x-default'?: unknown;
   minimum?: number;
   maximum?: number;
   minLength?: number;
@@ -31,6 +31,7 @@ interface OperationSchema {
   maxItems?: number;
   format?: string;
   anyOf?: OperationSchema[];
+  'x-required-any-of'?: string[];
 }
 
 const { components, paths } = require('#openapi/openapi.json') as {
@@ -77,7 +78,7 @@ const brief = (schema: OperationSchema): string => {
     if (additionalProperties) return `{[name]: ${brief(additionalProperties)}}${suffix}`;
     const members = Object.entries(properties ?? {}).map(([name, member]) => {
       const isOptional = !required.includes(name);
-      const preset = member.default === undefined ? '' : ` = ${JSON.stringify(member.default)}`;
+      const preset = member['x-default'] === undefined ? '' : ` = ${JSON.stringify(member['x-default'])}`;
       return `${name}${isOptional ? '?' : ''}: ${brief(member)}${preset}`;
     });
     return `{${members.join(', ')}}${suffix}`;
@@ -105,7 +106,7 @@ const componentOf = ({ router, name }: Operation, suffix: string): OperationSche
   schemaNamed(`${capitalised(router)}${capitalised(name)}${suffix}`);
 const inputOf = (operation: Operation): OperationSchema => componentOf(operation, 'Request').properties?.['json'] ?? {};
 const outputOf = (operation: Operation): OperationSchema =>
-  componentOf(operation, isStream(operation) ? 'Message' : 'Data').properties?.['json'] ?? {};
+  componentOf(operation, isStream(operation) ? 'Message' : 'ReplyData').properties?.['json'] ?? {};
 
 const references = JSON.stringify(components.schemas);
 /** Whether more than one place refers to a component, so that it is told once, by its name. */
@@ -129,7 +130,7 @@ const own = (reasons: readonly Reason[]): Reason[] => reasons.filter((reason) =>
 const operationText = (operation: Operation, address: string): string => {
   const { id, access, effect, reasons, route } = operation;
   const input = unfolded(inputOf(operation));
-  const alternatives = input.anyOf === undefined ? '' : ' (`page` or `cursor` is required)';
+  const alternatives = input['x-required-any-of'] === undefined ? '' : ' (`page` or `cursor` is required)';
   const errors = own(reasons);
   return [
     `### ${id}`,

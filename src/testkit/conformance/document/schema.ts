@@ -42,7 +42,8 @@ const schemasOf = (document: unknown): Readonly<Record<string, RawSchema>> =>
 
 /** Whether a schema says no more than which members have to be there. */
 const isRequirement = (schema: RawSchema): boolean => Object.keys(schema).every((keyword) => keyword === 'required');
-const isNull = ({ type }: RawSchema): boolean => type === 'null';
+const isNull = ({ type, enum: words }: RawSchema): boolean =>
+  type === 'null' || (Array.isArray(words) && words.every((word) => word === null));
 
 /** A schema without references and with one of each keyword. */
 const flattened = (document: unknown, schema: RawSchema, depth = 0): RawSchema => {
