@@ -123,7 +123,10 @@ describe('verify command', () => {
         env,
       );
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(JSON.parse(stdout)).toMatchObject({ failed: 0, skips: [{ reason: 'it needs a key with user:read' }] });
+      expect(JSON.parse(stdout)).toMatchObject({
+        failed: 0,
+        skips: [{ reason: 'it needs a key with user:read' }, { reason: 'it needs a key' }],
+      });
     });
 
     test('that is refused ends a run that would only read, too', async () => {
