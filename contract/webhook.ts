@@ -143,7 +143,7 @@ export const webhookHeaders = {
 export const webhook = router('webhook', {
   create: procedure({
     summary: 'Create a webhook',
-    description: `Has events sent to a URL from now on, by POST, signed as the [Standard Webhooks](https://www.standardwebhooks.com) specification says. The webhook is \`pending\` until its endpoint has answered a challenge: a message of the type \`webhook.challenge\`, to be answered with \`{"challenge": …}\`, the text in its \`data.challenge\`. A user has ${MAX_WEBHOOKS} webhooks at most.`,
+    description: `Has events sent to a URL from now on, by POST, signed as the [Standard Webhooks](https://www.standardwebhooks.com) specification says. The webhook is \`pending\` until its endpoint has answered a challenge: a message of the type \`webhook.challenge\`, to be answered with \`{"challenge": …}\`, the text in its \`data.challenge\`. It comes at once; a receiver that does not know the secret yet may refuse it, and gets it again 5 seconds later, then after 5 minutes, ten times in all. A user has ${MAX_WEBHOOKS} webhooks at most.`,
     access: 'webhook:write',
     effect: 'write',
     input: z.strictObject({

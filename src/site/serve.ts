@@ -102,6 +102,13 @@ export const pagePolicy = ({ styles = [] }: Sources = {}): RequestHandler =>
     },
   });
 
+/** Leads from the name of a folder to the folder: `/docs` to `/docs/`. */
+export const leadToFolder = (router: Router, folder: string): void => {
+  router.all(folder.slice(0, -1), readOnly, (_request, response) => {
+    response.redirect(folder.slice(1));
+  });
+};
+
 /** Serves a page of ours, which changes only with a release, at a path. */
 export const servePage = (router: Router, path: string, html: string): void => {
   router.all(path, readOnly, pagePolicy(), revalidated('html', html));

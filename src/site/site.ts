@@ -9,13 +9,16 @@ import { errorPages } from './errors/errors.ts';
 import { guidesRouter } from './guides/router.ts';
 import { landing } from './landing.ts';
 import { referencePage } from './reference.ts';
-import { assetOf, lazily, revalidated } from './serve.ts';
+import { assetOf, lazily, leadToFolder, revalidated } from './serve.ts';
 import { swaggerPage } from './swagger/page.ts';
 import { wellKnown } from './well-known.ts';
 import { yamlOf } from './yaml.ts';
 
 /** The assets that pages share. */
 const ASSETS = ['address.js', 'bar.css', 'site.css', 'site.js'];
+
+/** The pages that are folders. */
+const FOLDERS = ['/docs/', '/guides/', '/reference/'];
 
 /** The pages and published files of the service, by path. */
 export const site = ({ config, now }: { config: Config; now: () => Date }): Router => {
@@ -28,9 +31,7 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
     router.all(path.replace(/json$/, 'yaml'), readOnly, lazily(asYaml));
   }
   router.use(landing(config));
-  router.all('/docs', readOnly, (_request, response) => {
-    response.redirect('docs/');
-  });
+  for (const folder of FOLDERS) leadToFolder(router, folder);
   for (const name of ASSETS) router.all(`/assets/${name}`, readOnly, revalidated(extname(name), assetOf(name)));
   router.use(brandFiles(config.brand));
   router.use(errorPages(config));

@@ -122,6 +122,25 @@ export const readUser = async (reader: Reader, id: string): Promise<UserColumns>
   return user;
 };
 
+/** The id of a user whom an operator names by id, or by a nickname that only one user has. @throws AppError USER_NOT_FOUND */
+export const idOfUser = async (reader: Reader, named: string): Promise<string> => {
+  if (idToBytes(named)) {
+    await readUser(reader, named);
+    return named;
+  }
+  const found = await reader.read<Pick<UserColumns, 'id'>>(
+    'SELECT id FROM users WHERE nickname = ? ORDER BY id LIMIT 3',
+    [named],
+  );
+  const [first, second] = found.map(({ id }) => idFromBytes(id));
+  if (first === undefined)
+    throw new AppError('USER_NOT_FOUND', { hint: 'nor with this nickname; find the id in: users list' });
+  if (second !== undefined) {
+    throw new AppError('USER_NOT_FOUND', { hint: 'several have this nickname; find the id in: users list' });
+  }
+  return first;
+};
+
 /** The profile of a user. @throws AppError USER_NOT_FOUND */
 export const getUser = async (
   { profiles }: Pick<UserContext, 'profiles'>,

@@ -7,7 +7,9 @@ import { pino } from 'pino';
 import { Database } from '../../src/db/database.ts';
 import { createKey, type KeyInfo, listKeys, revokeKey } from '../../src/auth/service.ts';
 import { type Caller, KeyVerifier } from '../../src/auth/verifier.ts';
+import { scopes } from '../../contract/index.ts';
 import { schema } from '../../src/app/schema.ts';
+import { welcome } from '../../src/testkit/sandbox/welcome.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { runCommand } from '../harness/app/command.ts';
@@ -102,9 +104,42 @@ describe('keys create', () => {
 
   test.each([UNKNOWN_ID, 'nobody'])('needs a user who exists, not %s', async (id) => {
     expect(await keys('create', '--user', id, '--scopes', 'user:read')).toEqual(
-      failure('There is no user with this id.'),
+      failure(
+        id === UNKNOWN_ID
+          ? 'There is no user with this id.'
+          : 'There is no user with this id: nor with this nickname; find the id in: users list',
+      ),
     );
   });
+});
+
+describe('a user', () => {
+  test('may be named by a nickname that no other user has', async () => {
+    const [one, other] = [await createUser(db, '🐉 Zoë', new Date()), await createUser(db, '🐉 zoë', new Date())];
+    const created = await keys('create', '--user', '🐉 Zoë', '--scopes', 'user:read');
+    expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(KEY) });
+    expect((await listKeys(db, one)).length).toBe(1);
+    expect(await listKeys(db, other)).toEqual([]);
+    expect((await keys('list', '--user', '🐉 Zoë', '--json')).stdout).toContain(one);
+  });
+
+  test('must be named by the id where the nickname is that of none or of several', async () => {
+    await createUser(db, 'Twin', new Date());
+    await createUser(db, 'Twin', new Date());
+    const args = ['create', '--scopes', 'user:read', '--user'];
+    expect(await keys(...args, 'Nobody there')).toEqual(
+      failure('There is no user with this id: nor with this nickname; find the id in: users list'),
+    );
+    expect(await keys(...args, 'Twin')).toEqual(
+      failure('There is no user with this id: several have this nickname; find the id in: users list'),
+    );
+  });
+});
+
+test('a start that shows no key says how to make one', () => {
+  expect(welcome({ title: 'Content Gateway', url: 'http://localhost:3000' }, undefined)).toContain(
+    `npm run -s cli -- keys create --user <user> --scopes ${scopes.join(',')}`,
+  );
 });
 
 describe('keys list', () => {

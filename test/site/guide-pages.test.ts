@@ -38,9 +38,26 @@ describe('guide pages', () => {
     expect(await page(path, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
-  test('/guides leads to the list, and the texts are texts', async () => {
-    const { status, headers } = await page('/guides');
-    expect({ status, to: headers.location }).toEqual({ status: 302, to: 'guides/' });
+  test.each(['/docs', '/guides', '/reference'])('%s leads to the folder', async (path) => {
+    const { status, headers } = await page(path);
+    expect({ status, to: headers.location }).toEqual({ status: 302, to: `${path.slice(1)}/` });
+    expect((await page(`${path}/`)).status).toBe(200);
+  });
+
+  test('the list tells guides for callers from those for operators, and so does each guide', async () => {
+    const hrefs = (html: string): string[] => [...html.matchAll(/<li><a href="(\w+)"/g)].map(([, name = '']) => name);
+    const [callers, operators] = [false, true].map((isForOperators) =>
+      guides.filter((guide) => guide.isForOperators === isForOperators).map(({ name }) => name),
+    );
+    const { 0: first = '', 1: second = '' } = String((await page('/guides/')).body).split('<h2>Run the service</h2>');
+    expect([hrefs(first), hrefs(second)]).toEqual([callers, operators]);
+    const besides = async (name: string): Promise<string[]> =>
+      hrefs(String((await page(`/guides/${name}`)).body).split('</nav>\n<article')[0] ?? '');
+    expect(await besides('start')).toEqual(callers);
+    expect(await besides('backup')).toEqual(operators);
+  });
+
+  test('the texts are texts', async () => {
     expect((await page('/guides/start.md')).headers['content-type']).toBe('text/markdown; charset=utf-8');
     expect((await page('/llms.txt')).headers['content-type']).toBe('text/plain; charset=utf-8');
   });

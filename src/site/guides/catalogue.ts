@@ -10,6 +10,8 @@ export interface Guide {
   /** Its path from the root of the repository. */
   file: string;
   group: string;
+  /** Whether it is for operators of the service, and not for its callers. */
+  isForOperators: boolean;
   /** Whether `http://localhost:3000` in it is the reader's own machine, and not an example of this service. */
   isLocal: boolean;
   /** Whether it helps who writes a client: others say nothing to them, or too much. */
@@ -17,42 +19,37 @@ export interface Guide {
 }
 
 const TESTS = 'Tests';
-const SERVICE = 'The service';
 
-const GROUPS: [group: string, names: string[]][] = [
+/** The guides for callers. */
+const INTEGRATION: [group: string, names: string[]][] = [
   ['First steps', ['start', 'keys']],
   ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits', 'events', 'webhooks']],
   ['Clients', ['sdks', 'trpc', 'mcp']],
   [TESTS, ['sandbox', 'ci']],
-  [
-    SERVICE,
-    [
-      'operators',
-      'settings',
-      'moderation',
-      'erasure',
-      'backup',
-      'upgrading',
-      'transfer',
-      'operations',
-      'monitoring',
-      'scaling',
-      'sizing',
-      'changelog',
-    ],
-  ],
+  ['News', ['changelog']],
 ];
 
+/** The guides for operators. */
+const OPERATION: [group: string, names: string[]][] = [
+  ['Run it', ['operators', 'settings', 'upgrading', 'backup', 'transfer']],
+  ['Look after people', ['moderation', 'erasure']],
+  ['In depth', ['operations', 'monitoring', 'scaling', 'sizing']],
+];
+
+const guidesOf = (groups: readonly [group: string, names: string[]][], isForOperators: boolean): Guide[] =>
+  groups.flatMap(([group, names]) =>
+    names.map((name) => ({
+      name,
+      file: name === 'changelog' ? 'CHANGELOG.md' : `docs/${name}.md`,
+      group,
+      isForOperators,
+      isLocal: isForOperators || group === TESTS,
+      isForClients: !isForOperators && !['ci', 'changelog'].includes(name),
+    })),
+  );
+
 /** The guides, in the order in which they are read. */
-export const guides: readonly Guide[] = GROUPS.flatMap(([group, names]) =>
-  names.map((name) => ({
-    name,
-    file: name === 'changelog' ? 'CHANGELOG.md' : `docs/${name}.md`,
-    group,
-    isLocal: [TESTS, SERVICE].includes(group) && name !== 'changelog',
-    isForClients: group !== SERVICE && name !== 'ci',
-  })),
-);
+export const guides: readonly Guide[] = [...guidesOf(INTEGRATION, false), ...guidesOf(OPERATION, true)];
 
 const COMMENT = /<!--[^]*?-->(\n(?=\n))?/g;
 

@@ -22,19 +22,23 @@ export const renderedGuides = (): readonly PageEntry[] =>
     rendered: renderMarkdown(sourceOf(guide), (href) => targetOf(href, guide), rootFrom(pathOf(guide))),
   })));
 
-/** The list of all guides, group by group; `item` makes a line. */
-const grouped = (item: (entry: PageEntry) => string): string => {
-  const groups = [...new Set(guides.map(({ group }) => group))];
-  return groups
+/** The guides for callers, or for operators. */
+const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>): PageEntry[] =>
+  renderedGuides().filter(({ guide }) => guide.isForOperators === isForOperators);
+
+/** A list of guides, group by group below headings of a depth; `item` makes a line. */
+const grouped = (listed: readonly PageEntry[], heading: string, item: (entry: PageEntry) => string): string =>
+  [...new Set(listed.map(({ guide }) => guide.group))]
     .map((group) => {
-      const lines = renderedGuides().filter(({ guide }) => guide.group === group);
-      return `<h2>${group}</h2>\n<ul>\n${lines.map(item).join('\n')}\n</ul>`;
+      const lines = listed.filter(({ guide }) => guide.group === group);
+      return `<${heading}>${group}</${heading}>\n<ul>\n${lines.map(item).join('\n')}\n</ul>`;
     })
     .join('\n');
-};
 
 const sideList = (current: Guide): string =>
   grouped(
+    audienceOf(current),
+    'h2',
     ({ guide, rendered: { title } }) =>
       `<li><a href="${guide.name}"${guide === current ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
   );
@@ -64,8 +68,8 @@ const at = (text: string, { isLocal }: Guide, address: string): string =>
 
 /** The page of a guide, for readers who reach the service at `address`. */
 export const guidePage = (guide: Guide, brand: Brand, address: string): string => {
-  const all = renderedGuides();
-  const index = guides.indexOf(guide);
+  const all = audienceOf(guide);
+  const index = all.findIndex((entry) => entry.guide === guide);
   const { rendered } = all[index] as PageEntry;
   const contents = contentsOf(rendered.headings);
   return htmlPage(
@@ -91,7 +95,15 @@ ${contents === undefined ? '' : `<nav class="toc" aria-label="On this page">\n${
   );
 };
 
-/** The list of all guides. */
+const indexOf = (audience: Pick<Guide, 'isForOperators'>): string =>
+  grouped(
+    audienceOf(audience),
+    'h3',
+    ({ guide, rendered: { title, description } }) =>
+      `<li><a href="${guide.name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
+  );
+
+/** The list of all guides: first those for callers. */
 export const indexPage = (brand: Brand): string =>
   htmlPage(
     {
@@ -101,11 +113,12 @@ export const indexPage = (brand: Brand): string =>
       styles: STYLES,
       main: `<div class="prose guide-index">
 <h1>Guides</h1>
+<h2>Use the API</h2>
 <p>New here? <a href="start">Start</a> takes five minutes. Every example runs as it stands.</p>
-${grouped(
-  ({ guide, rendered: { title, description } }) =>
-    `<li><a href="${guide.name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
-)}
+${indexOf({ isForOperators: false })}
+<h2>Run the service</h2>
+<p>For the people who run this service, or one of their own.</p>
+${indexOf({ isForOperators: true })}
 </div>`,
     },
     brand,

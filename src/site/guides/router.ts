@@ -32,9 +32,6 @@ export const guidesRouter = (config: Config): Router => {
         .send(body);
     });
   };
-  router.all('/guides', readOnly, (_request, response) => {
-    response.redirect('guides/');
-  });
   router.all('/assets/guides.css', readOnly, revalidated('css', assetOf('guides.css')));
   serve('/guides/', 'html', () => indexPage(config.brand), pagePolicy());
   for (const guide of guides) {

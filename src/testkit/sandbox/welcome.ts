@@ -1,3 +1,4 @@
+import { scopes } from '../../../contract/index.ts';
 import type { Start } from '../../app/server.ts';
 import type { Demo } from './records.ts';
 import { sandboxKeys } from './sandbox.ts';
@@ -22,16 +23,19 @@ const addresses = (url: string): [string, string][] => [
 ];
 
 /** The command that makes a key, where none was shown. */
-const makeKey = ({ userId, scopes }: Demo): string =>
-  `npm run -s cli -- keys create --user ${userId} --scopes ${scopes.join(',')}`;
+const makeKey = (user: string): string => `npm run -s cli -- keys create --user ${user} --scopes ${scopes.join(',')}`;
 
 /** The message at the start of the service. */
 export const welcome = ({ title, url }: Start, demo: Demo | undefined): string => {
-  if (!demo) return paragraphs(title, list(addresses(url)));
+  if (!demo) {
+    const users =
+      'A key is shown only when it is made. To make one, with the id or the nickname of a user from `users list`:';
+    return paragraphs(title, list(addresses(url)), users, makeKey('<user>'));
+  }
   const { key, expiresAt } = demo;
   const intro = 'The database was empty. It now has a user `demo` with a few records.';
   return key === undefined
-    ? paragraphs(title, list(addresses(url)), `${intro} Create an API key for it:`, makeKey(demo))
+    ? paragraphs(title, list(addresses(url)), `${intro} Create an API key for it:`, makeKey(demo.userId))
     : paragraphs(
         title,
         list([...addresses(url), ['API key', key]]),

@@ -5,7 +5,7 @@ import { systemActor } from '../../../audit/log.ts';
 import { displayPrefix, isWellFormedKey } from '../../../auth/format.ts';
 import { createKey, type KeyInfo, listKeys, readKey, revokeKey, rotateKey } from '../../../auth/service.ts';
 import { readUses } from '../../../auth/uses.ts';
-import { readUser } from '../../../user/service.ts';
+import { idOfUser } from '../../../user/service.ts';
 import {
   type Expiry,
   lengthOf,
@@ -44,7 +44,7 @@ const create = (): Command =>
     .description(
       'Creates a key and prints it, nothing else. It is shown only this once, since only its hash is stored.',
     )
-    .requiredOption('--user <id>', 'the id of the user that the key belongs to')
+    .requiredOption('--user <id>', 'the user that the key belongs to: the id, or a nickname that no other user has')
     .requiredOption(
       '--scopes <list>',
       `what the key may do, comma-separated: any of ${scopes.join(', ')}`,
@@ -68,7 +68,7 @@ const create = (): Command =>
       'after',
       examples(
         `keys create --user ${EXAMPLE_ID} --scopes content:write,user:read`,
-        `keys create --user ${EXAMPLE_ID} --scopes user:read --name laptop --expires never`,
+        `keys create --user Maru --scopes user:read --name laptop --expires never`,
       ),
     )
     .action(({ user, expires, ...wanted }: CreateOptions) =>
@@ -76,7 +76,7 @@ const create = (): Command =>
         const now = new Date();
         const { id, key } = await createKey(
           db,
-          { ...wanted, userId: user, expiresAt: expires(now) },
+          { ...wanted, userId: await idOfUser(db, user), expiresAt: expires(now) },
           now,
           systemActor(now),
         );
@@ -114,7 +114,10 @@ const list = (): Command =>
       'Lists keys, oldest first. Only their first 12 characters are shown. A key is active, expired or revoked; times ' +
         'are in UTC.',
     )
-    .option('--user <id>', 'only the keys of this user (default: all keys)')
+    .option(
+      '--user <id>',
+      'only the keys of this user, by id or by a nickname that no other user has (default: all keys)',
+    )
     .addOption(
       new Option(
         '--unused-since <when>',
@@ -129,9 +132,9 @@ const list = (): Command =>
     )
     .action(({ user, unusedSince, json }: { user?: string; unusedSince?: StartDate; json?: true }) =>
       withDatabase(readSettings(), async (db) => {
-        if (user !== undefined) await readUser(db, user);
+        const userId = user === undefined ? undefined : await idOfUser(db, user);
         const now = new Date();
-        const keys = await listKeys(db, user, unusedSince?.(now));
+        const keys = await listKeys(db, userId, unusedSince?.(now));
         if (json) printJsonLines(keys.map((key) => ({ ...key, state: stateOf(key, now) })));
         else printKeys(keys, now);
       }),
