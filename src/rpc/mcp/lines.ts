@@ -24,3 +24,36 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, most: number): Asy
     if (start < chunk.length) add(chunk.subarray(start));
   }
 }
+
+/** A message as it came, before anything of it is known. */
+interface Loose {
+  jsonrpc?: unknown;
+  id?: unknown;
+  method?: unknown;
+  params?: unknown;
+  result?: unknown;
+  error?: unknown;
+}
+
+/** Whether a value of JSON is an object. */
+export const isMembers = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The id of a line that asks for an answer and is no request of JSON-RPC 2.0 (section 4); undefined for all other lines. The
+ * SDK drops such a line, and its sender would wait for ever.
+ */
+export const invalidRequestId = (line: string): string | number | undefined => {
+  let message: Loose;
+  try {
+    const parsed: unknown = JSON.parse(line);
+    if (!isMembers(parsed)) return undefined;
+    message = parsed;
+  } catch {
+    return undefined;
+  }
+  if (message.result !== undefined || message.error !== undefined) return undefined;
+  const { jsonrpc, id, method, params = {} } = message;
+  if (typeof id !== 'string' && typeof id !== 'number') return undefined;
+  return jsonrpc === '2.0' && typeof method === 'string' && isMembers(params) ? undefined : id;
+};

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { RpcPipeline } from '../pipeline.ts';
 import type { RpcContext } from '../context.ts';
 import { errorDocs, failureOf, type FailureContext } from '../../http/message/failures.ts';
+import { isMembers } from './lines.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { unknownTool } from './terms.ts';
 import { idOf, toolsFor } from './tools.ts';
@@ -21,13 +22,16 @@ const noValidator = {
   getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: 'not asked for' }),
 };
 
-const isMembers = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The parameters of a tool call. The SDK's own schema copies the arguments, and loses a member `__proto__`. */
 const ToolParameters = z.looseObject({ name: z.string(), arguments: z.custom<object>(isMembers).optional() });
 
 type Handler = Parameters<Server['_wrapHandler']>[1];
+
+/** A request whose arguments are not null, which the SDK refuses and some clients send for none. */
+const withArguments = (request: Parameters<Handler>[0]): Parameters<Handler>[0] => {
+  const { params } = request;
+  return params?.['arguments'] === null ? { ...request, params: { ...params, arguments: {} } } : request;
+};
 
 /** The SDK's server with a plain message for malformed parameters, instead of the text of its parser. */
 class PlainServer extends Server {
@@ -37,7 +41,7 @@ class PlainServer extends Server {
     const wrapped = super._wrapHandler(method, handler);
     return async (request, context) => {
       try {
-        return await wrapped(request, context);
+        return await wrapped(withArguments(request), context);
       } catch (error) {
         // The errors of this server have data.
         if (error instanceof ProtocolError && error.data !== undefined) throw error;

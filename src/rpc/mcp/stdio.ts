@@ -9,7 +9,7 @@ import type { RpcContext } from '../context.ts';
 import { Deadline } from '../../deadline.ts';
 import { AppError, CallerLeft } from '../../errors.ts';
 import { asJsonRpc, errorDocs, failureOf } from '../../http/message/failures.ts';
-import { linesOf } from './lines.ts';
+import { invalidRequestId, linesOf } from './lines.ts';
 import { serverFactory } from './server.ts';
 import type { ToolCallContext, McpSession } from './session.ts';
 
@@ -21,6 +21,11 @@ const MOST_RUNNING = 16;
 const LONGEST_LINE = 2 * BATCH_BODY_LIMIT;
 /** Bytes of answers that may wait to be read, before further ones. */
 const MOST_UNREAD = 1024 * 1024;
+
+const INVALID_REQUEST = {
+  code: -32600,
+  message: 'The message is not a request of JSON-RPC 2.0: `method` is a text, and `params`, if any, an object.',
+};
 
 /** The process that started this one, with a key or without. */
 class LocalSession implements McpSession {
@@ -126,6 +131,12 @@ const whenWritten = (output: Writable): Promise<void> =>
     output.write('', () => resolve());
   });
 
+/** Answers lines that are not passed on. */
+interface Refusals {
+  tooLong: () => void;
+  invalid: (id: string | number) => void;
+}
+
 /**
  * The lines of the input, as fast as they are answered and the answers are read: the SDK would read without bound, and
  * end at a line that it finds too long. It ends when all requests are answered, since the SDK gives up running requests
@@ -133,11 +144,13 @@ const whenWritten = (output: Writable): Promise<void> =>
  */
 async function* answeredLines(
   input: AsyncIterable<Buffer>,
-  { session, output, refuse }: { session: LocalSession; output: Writable; refuse: () => void },
+  { session, output, refuse }: { session: LocalSession; output: Writable; refuse: Refusals },
 ): AsyncGenerator<Buffer> {
   for await (const line of linesOf(input, LONGEST_LINE)) {
-    if (line) yield line;
-    else refuse();
+    const invalid = line && invalidRequestId(line.toString());
+    if (!line) refuse.tooLong();
+    else if (invalid !== undefined) refuse.invalid(invalid);
+    else yield line;
     await session.whenRoom();
     await whenTaken(output);
   }
@@ -172,9 +185,11 @@ export const serveOnStdio = async (
     const { body } = failureOf(new AppError('PAYLOAD_TOO_LARGE'), place, { log, docs: errorDocs(config) });
     stdout.write(`${asJsonRpc(body)}\n`);
   };
-  const input = Readable.from(answeredLines(stdin, { session, output: stdout, refuse: tooLong }), {
-    objectMode: false,
-  });
+  const invalid = (id: string | number): void => {
+    stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: INVALID_REQUEST })}\n`);
+  };
+  const lines = answeredLines(stdin, { session, output: stdout, refuse: { tooLong, invalid } });
+  const input = Readable.from(lines, { objectMode: false });
   // Each unread answer has two listeners of the SDK.
   stdout.setMaxListeners(0);
   // The transport handles errors of its input, but not the one after it has closed.

@@ -761,8 +761,9 @@ describe('on standard input and output', () => {
       '\ufeff{}',
       JSON.stringify([message('ping', {}, 4)]),
       JSON.stringify({ ...message('ping', {}, 5), id: {} }),
-      JSON.stringify({ ...message('ping', {}, 6), jsonrpc: '1.0' }),
       JSON.stringify({ jsonrpc: '2.0', id: 7, result: {} }),
+      JSON.stringify({ jsonrpc: '2.0', id: null, method: 3 }),
+      JSON.stringify({ jsonrpc: '2.0', method: 3 }),
       JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 8 } }),
     ];
     const known = [
@@ -770,8 +771,16 @@ describe('on standard input and output', () => {
       message('tools/call', { name: 'constructor' }, 13),
       message('tools/call', { name: 'game_list', arguments: [] }, 14),
     ];
+    const invalid = [
+      { ...message('ping', {}, 20), jsonrpc: '1.0' },
+      { id: 21, method: 'ping' },
+      { jsonrpc: '2.0', id: 22, method: 12 },
+      { jsonrpc: '2.0', id: 23, params: {} },
+      { ...message('tools/list', {}, 24), params: null },
+      { ...message('ping', {}, 25), params: 'x' },
+    ];
     const tooDeep = `{"jsonrpc":"2.0","id":15,"method":"tools/call","params":{"name":"game_list","arguments":{"x":${deep}}}}\n`;
-    const input = `${lines(handshake)}${odd.join('\n')}\n${lines(...known)}${tooDeep}${lines(message('ping', {}, 16))}`;
+    const input = `${lines(handshake)}${odd.join('\n')}\n${lines(...known, ...invalid)}${tooDeep}${lines(message('ping', {}, 16))}`;
     const { code, stdout } = await runCli(['mcp'], { env: { ...env, LOG_LEVEL: 'silent' }, input });
     const answers = stdout
       .trimEnd()
@@ -789,8 +798,21 @@ describe('on standard input and output', () => {
       [14, -32602],
       [15, true],
       [16, false],
+      ...invalid.map(({ id }) => [id, -32600]),
     ]);
     expect(code).toBe(0);
+  });
+
+  test('it takes arguments that are null for none', async () => {
+    const call = message('tools/call', { name: 'game_getTypeStats', arguments: null }, 2);
+    const { stdout } = await runCli(['mcp'], { env, input: lines(handshake, call) });
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; result?: { isError?: boolean; content?: unknown } });
+    const answer = answers.find(({ id }) => id === 2);
+    expect(answer?.result?.content).toBeDefined();
+    expect(answer?.result?.isError ?? false).toBe(false);
   });
 
   test('it passes over what is no message', async () => {
