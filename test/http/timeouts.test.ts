@@ -117,7 +117,7 @@ describe('HTTP timeouts', () => {
     });
 
     test.concurrent('not a second time, if it was answered before it had come', async () => {
-      const { text: reply, ms } = await (await talk(`${start}Content-Length: 9999999\r\n\r\n`)).ended;
+      const { text: reply, ms } = await (await talk(`${start}Content-Length: 1000000\r\n\r\n`)).ended;
       expect(parseReply(reply).status).toBe(413);
       expect(reply.lastIndexOf('HTTP/1.1')).toBe(0);
       expect(ms).toBeGreaterThan(REQUEST_MS - 50);

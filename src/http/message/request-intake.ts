@@ -16,9 +16,8 @@ const SLICE_BYTES = 2048;
 const DENSE_SLICE = 64;
 const SMALL_SLICE_BYTES = 512;
 
-/** Limits of the lingering close. */
-const LINGER_MS = 10_000;
-const LINGER_BYTES = 16 * 1024 * 1024;
+/** The input that is discarded after an early answer: twice the largest body. */
+const LINGER_BYTES = 8 * 1024 * 1024;
 
 /** llhttp's HPE_PAUSED: the callback for headers stops the parser with it. */
 const PAUSED = 21;
@@ -29,6 +28,7 @@ interface Parser {
   resume: () => void;
 }
 
+/** A socket of Node's server. It calls `destroySoon` after the last answer of a connection. */
 interface ParsedSocket extends Socket {
   parser?: Parser | null;
   _paused?: boolean;
@@ -88,6 +88,9 @@ const tooManyChunks = (): AppError =>
  */
 class IntakeConnection {
   readonly #socket: ParsedSocket;
+  readonly #lingerMs: number;
+  /** The latest request. */
+  #latest: IncomingMessage | undefined;
   #pending = 0;
   /** The request whose chunked body is being read. */
   #body: IncomingMessage | undefined;
@@ -104,11 +107,18 @@ class IntakeConnection {
   #isHeld = false;
   #discarded = 0;
 
-  constructor(socket: ParsedSocket, parser: Parser) {
+  constructor(socket: ParsedSocket, parser: Parser, lingerMs: number) {
     this.#socket = socket;
+    this.#lingerMs = lingerMs;
+    const destroySoon = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => {
+      if (this.#latest?.complete === false) this.linger();
+      else destroySoon();
+    };
     const { onIncoming } = parser;
     parser.onIncoming = (request, keepAlive) => {
       this.#pending += 1;
+      this.#latest = request;
       if (isChunked(request)) {
         this.#body = request;
         this.#countChunks(request);
@@ -128,15 +138,20 @@ class IntakeConnection {
       this.#rest = this.#rest && rest ? Buffer.concat([rest, this.#rest]) : (rest ?? this.#rest);
       return;
     }
+    this.#rest = rest;
+    this.#takeOver();
+    this.#pump();
+  }
+
+  /** Reads the socket in place of Node's parser. */
+  #takeOver(): void {
     const socket = this.#socket;
     this.#parse = socket.listeners('data')[0] as (bytes: Buffer) => void;
-    this.#rest = rest;
     socket.removeListener('data', this.#parse);
     // Node stops consuming the socket for a listener of this event.
     socket.on('data', this.#onData);
     socket.on('resume', this.#onResume);
     startReading(socket);
-    this.#pump();
   }
 
   answered(): void {
@@ -145,18 +160,6 @@ class IntakeConnection {
       this.#isHeld = false;
       this.#pump();
     }
-  }
-
-  /** Closes the connection after an answer that precedes the end of the body. */
-  closeAfterEarly(request: IncomingMessage, response: ServerResponse): void {
-    const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => ServerResponse;
-    response.writeHead = (...given: unknown[]) => {
-      if (!request.complete) {
-        response.shouldKeepAlive = false;
-        this.#socket.destroySoon = () => this.#linger();
-      }
-      return writeHead(...given);
-    };
   }
 
   readonly #onData = (bytes: Buffer): void => {
@@ -242,17 +245,30 @@ class IntakeConnection {
    * Ends the write side and discards further input, so that the caller reads the answer before a reset (RFC 9112,
    * section 9.6).
    */
-  #linger(): void {
+  linger(): void {
     const socket = this.#socket;
     if (this.#isClosing || socket.destroyed) return;
     this.#isClosing = true;
     this.#rest = undefined;
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    if (!this.#parse) this.#takeOver();
+    const timer = setTimeout(() => socket.destroy(), this.#lingerMs).unref();
     socket.once('close', () => clearTimeout(timer));
     socket.end();
     socket.resume();
   }
 }
+
+/** Closes the connection after an answer that precedes the end of the body. */
+const closeAfterEarly = (request: IncomingMessage, response: ServerResponse): void => {
+  const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => ServerResponse;
+  response.writeHead = (...given: unknown[]) => {
+    if (!request.complete) response.shouldKeepAlive = false;
+    return writeHead(...given);
+  };
+};
+
+/** Whether a body is announced that is too long to read for the sake of the next request. */
+const isHuge = ({ headers }: IncomingMessage): boolean => Number(headers['content-length'] ?? 0) > LINGER_BYTES;
 
 /**
  * Bounds the work that one connection causes: requests that wait for answers, chunks of a body, and input after an
@@ -263,30 +279,32 @@ export class RequestIntake {
 
   /**
    * Must be created before the server's connection listeners are replaced. `refuse` gets the `clientError` events of
-   * other causes.
+   * other causes; it may end a connection by `linger`. `lingerMs` is the longest time of a lingering close.
    */
-  constructor(server: Server, refuse: (fault: ParserFault, socket: Socket) => void) {
+  constructor(
+    server: Server,
+    refuse: (fault: ParserFault, socket: Socket, linger: () => void) => void,
+    lingerMs: number,
+  ) {
     server.on('connection', (socket: ParsedSocket) => {
-      if (socket.parser) this.#connections.set(socket, new IntakeConnection(socket, socket.parser));
+      if (socket.parser) this.#connections.set(socket, new IntakeConnection(socket, socket.parser, lingerMs));
     });
     server.on('clientError', (fault: ParserFault, socket: Socket) => {
-      const connection = fault.code === 'HPE_PAUSED' ? this.#connections.get(socket) : undefined;
-      if (connection) connection.stopped(fault);
-      else refuse(fault, socket);
+      const connection = this.#connections.get(socket);
+      if (connection && fault.code === 'HPE_PAUSED') connection.stopped(fault);
+      else refuse(fault, socket, () => connection?.linger());
     });
   }
 
   /**
    * Called for each request; `answer` answers it. A chunked body is first parsed as far as it has come: an answer
-   * before its end closes the connection.
+   * before its end closes the connection. So does one before the end of a huge body.
    */
   begin(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
-    if (!isChunked(request)) {
-      answer();
-      return;
-    }
-    this.#connections.get(request.socket)?.closeAfterEarly(request, response);
-    process.nextTick(answer);
+    const mustParse = isChunked(request);
+    if (mustParse || isHuge(request)) closeAfterEarly(request, response);
+    if (mustParse) process.nextTick(answer);
+    else answer();
   }
 
   /** Called when the response to a request is closed. */

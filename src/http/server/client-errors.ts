@@ -3,7 +3,6 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { AppError } from '../../errors.ts';
-import type { HttpServerLimits } from './limits.ts';
 import { type ErrorDocs, errorReply, failureMessage } from '../message/failures.ts';
 import type { HeaderList } from '../message/reply.ts';
 import type { RequestObserver } from '../../telemetry/hooks.ts';
@@ -37,7 +36,6 @@ const currentOf = (socket: Socket): ServerResponse | null | undefined =>
   (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
 
 interface ClientErrorOptions {
-  limits: Pick<HttpServerLimits, 'lingerMs'>;
   /** The headers of every reply. */
   headers: HeaderList;
   docs: ErrorDocs;
@@ -64,39 +62,39 @@ export class ClientErrorHandler {
     if (!request.complete) this.#answeredEarly.set(request.socket, request);
   }
 
-  /** The listener of the server's event `clientError`. */
-  readonly refuse = (fault: ParseFault, socket: Socket): void => {
+  /** Answers a `clientError` of the server; `linger` closes the connection once the answer is written. */
+  readonly refuse = (fault: ParseFault, socket: Socket, linger: () => void): void => {
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
-    this.#inTurn(fault, socket);
+    this.#inTurn(fault, socket, linger);
   };
 
-  #inTurn(fault: ParseFault, socket: Socket): void {
+  #inTurn(fault: ParseFault, socket: Socket, linger: () => void): void {
     const response = currentOf(socket);
     if (fault.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
     } else if (!response) {
-      this.#betweenAnswers(fault, socket);
+      this.#betweenAnswers(fault, socket, linger);
     } else if (response.headersSent || response.req.complete) {
-      response.once('close', () => this.#inTurn(fault, socket));
+      response.once('close', () => this.#inTurn(fault, socket, linger));
     } else if (response.req.listenerCount('error') > 0) {
       // The reader of this request's body fails with the error, and answers.
       response.setHeader('Connection', 'close');
       response.req.emit('error', refusalOf(fault));
     } else {
-      setTimeout(() => this.#inTurn(fault, socket), AGAIN_MS).unref();
+      setTimeout(() => this.#inTurn(fault, socket, linger), AGAIN_MS).unref();
     }
   }
 
-  #betweenAnswers(fault: ParseFault, socket: Socket): void {
+  #betweenAnswers(fault: ParseFault, socket: Socket, linger: () => void): void {
     // A client would take a second answer for that of its next request.
     const isAnswered = this.#answeredEarly.get(socket)?.complete === false;
     if (isAnswered || socket.bytesRead === 0) socket.destroy();
-    else this.#write(refusalOf(fault), socket);
+    else this.#write(refusalOf(fault), socket, linger);
   }
 
-  #write(refusal: AppError, socket: Socket): void {
-    const { headers, docs, log, limits, observer } = this.#options;
+  #write(refusal: AppError, socket: Socket, linger: () => void): void {
+    const { headers, docs, log, observer } = this.#options;
     const requestId = randomUUID();
     const failure = errorReply(refusal, null, requestId, docs);
     const { status } = failure;
@@ -104,8 +102,8 @@ export class ClientErrorHandler {
     const lines = [...message.headers, 'Date', new Date().toUTCString(), 'Connection', 'close'].map(
       (part, index) => part + (index % 2 === 0 ? ': ' : '\r\n'),
     );
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${message.text}`);
-    setTimeout(() => socket.destroy(), limits.lingerMs).unref();
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${message.text}`);
+    linger();
     observer?.unreadable(status);
     // Without headers, the caller behind a proxy is unknown.
     log?.info({ requestId, address: socket.remoteAddress, status, reason: refusal.reason }, REQUEST);

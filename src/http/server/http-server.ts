@@ -90,7 +90,7 @@ export class HttpServer {
     }: HttpServerOptions = {},
   ) {
     const limits = { ...defaultLimits, ...changed };
-    const refusals = new ClientErrorHandler({ limits, headers, docs, log, observer });
+    const refusals = new ClientErrorHandler({ headers, docs, log, observer });
     const begin = (
       request: IncomingMessage,
       response: ServerResponse,
@@ -147,7 +147,7 @@ export class HttpServer {
     this.#server.on('checkContinue', inviteBody(answer));
     // Node would refuse an expectation other than 100-continue, which may be ignored (RFC 9110, section 10.1.1).
     this.#server.on('checkExpectation', answer);
-    const intake = new RequestIntake(this.#server, refusals.refuse);
+    const intake = new RequestIntake(this.#server, refusals.refuse, limits.lingerMs);
     this.#scheduler = new AcceptScheduler(this.#server, shedder?.onPhase);
     // Node drops further headers silently: the app must see that there are too many.
     this.#server.maxHeadersCount = MAX_HEADERS + 1;

@@ -19,7 +19,7 @@ export interface HttpServerLimits {
   sweepMs: number;
   /** The bytes of unread answers of all callers: a dozen of the largest, or thousands of pages. */
   heldBytes: number;
-  /** The time that a refused connection stays half open, so that the refusal is read (RFC 9112, section 9.6). */
+  /** The longest time that a refused connection stays half open, so that the refusal is read (RFC 9112, section 9.6). */
   lingerMs: number;
   /** The time that an idle connection stays open at a stop: a request may be arriving. */
   stopIdleMs: number;
@@ -35,6 +35,6 @@ export const defaultLimits: HttpServerLimits = {
   answerIdleMs: ANSWER_IDLE_SECONDS * 1000,
   sweepMs: 250,
   heldBytes: 128 * MIB,
-  lingerMs: 1000,
+  lingerMs: 5000,
   stopIdleMs: 500,
 };

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Serv
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../config/config.ts';
+import { defaultLimits } from './limits.ts';
 import { RequestIntake } from '../message/request-intake.ts';
 import type { Metrics } from '../../telemetry/metrics/metrics.ts';
 
@@ -97,10 +98,14 @@ export const serveMetrics = async (
       );
     }
   };
-  const intake = new RequestIntake(server, (_fault, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
-    else socket.destroy();
-  });
+  const intake = new RequestIntake(
+    server,
+    (_fault, socket) => {
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+      else socket.destroy();
+    },
+    defaultLimits.lingerMs,
+  );
   server.maxConnections = MOST_CONNECTIONS;
   server.timeout = IDLE_MS;
   // A worker that asked its supervisor for the port would share it.
