@@ -4,7 +4,7 @@ import { callsOf } from './app.ts';
 import { stopSignal } from './cluster/workers.ts';
 import { closeContext } from './context.ts';
 import { open, openLog, prepareDatabase } from './start.ts';
-import { StopTime } from './stop-time.ts';
+import { LOG_END_MS, StopTime } from './stop-time.ts';
 
 /**
  * Serves the Model Context Protocol on the standard input and output, with a key or anonymously, until the input ends
@@ -13,7 +13,7 @@ import { StopTime } from './stop-time.ts';
  * @throws AppError DATABASE_UNAVAILABLE, KEY_… for a key that does not work
  */
 export const serveMcp = async (config: Config, key: string | undefined): Promise<void> => {
-  const log = await openLog(config);
+  const { log, end } = await openLog(config);
   // Programs that start it for an assistant show its log as a fault.
   const context = await open(config, log, { level: 'debug' });
   const stopTime = new StopTime(config.shutdownTimeoutMs);
@@ -27,5 +27,6 @@ export const serveMcp = async (config: Config, key: string | undefined): Promise
     await serveOnStdio(calls, context, { key, stopped, stopMs: () => stopTime.left });
   } finally {
     await closeContext(context, new Deadline(stopTime.leftInAll));
+    await end(stopTime.leftInAll + LOG_END_MS);
   }
 };

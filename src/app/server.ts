@@ -25,7 +25,7 @@ import {
   prepareDatabase,
   type StatusDocuments,
 } from './start.ts';
-import { StopTime } from './stop-time.ts';
+import { LOG_END_MS, StopTime } from './stop-time.ts';
 import { warningsOf } from './warnings.ts';
 
 /** The facts that a start prints: the name and the version of the service, and its URL. */
@@ -233,7 +233,7 @@ const superviseWorkers = async <Demo>(
  * @throws ConfigError for an address that cannot be opened, AppError DATABASE_UNAVAILABLE
  */
 export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<void> => {
-  const log = await openLog(config);
+  const { log, end } = await openLog(config);
   if (!isWorker) log.info({ version, build, node: process.version }, 'starting');
   const told = isWorker ? workerStopped() : undefined;
   let isOpen = false;
@@ -260,6 +260,7 @@ export const serve = async <Demo>(config: Config, kit: ServeKit<Demo>): Promise<
     leaveSupervisor();
   }
   log.info('stopped');
+  await end(stopTime.leftInAll + LOG_END_MS);
   // Spans that wait for a collector would keep the process alive.
   if (areSent === false) process.exit();
 };

@@ -13,25 +13,45 @@ import { migrateBy } from './migrate.ts';
 
 const LOG_BUFFER_BYTES = 4096;
 const LOG_DELAY_MS = 200;
+/** How long the line about an uncaught exception may take to be written. */
+const LAST_WORDS_MS = 1000;
 /** The exit status of Node.js for an uncaught exception. */
 const FAULT = 1;
 
+/** The log of a process. */
+export interface ProcessLog {
+  log: Logger;
+  /**
+   * Resolves when all lines are written, or cannot be. A pipe that nobody reads holds the thread that writes to it, for which the
+   * exit of the process would wait for ever: after so many milliseconds this ends the process by SIGKILL.
+   */
+  end: (ms: number) => Promise<void>;
+}
+
 /** Opens the log on the standard error, which is written in blocks. The rest is written when the process ends. */
-export const openLog = async ({ logLevel, logFormat }: Config): Promise<Logger> => {
+export const openLog = async ({ logLevel, logFormat }: Config): Promise<ProcessLog> => {
   const destination = pino.destination({ dest: 2, sync: false, minLength: LOG_BUFFER_BYTES });
   setInterval(() => destination.flush(), LOG_DELAY_MS).unref();
   const lines = logFormat === 'pretty' ? await prettyLines(destination, process.stderr.isTTY) : destination;
   const log = createLog(logLevel, lines);
+  let isBroken = false;
+  destination.on('error', () => (isBroken = true));
+  const end = async (ms: number): Promise<void> => {
+    if (isBroken) return;
+    const late = setTimeout(() => process.kill(process.pid, 'SIGKILL'), ms);
+    await new Promise<void>((resolve) => destination.flush(() => resolve()));
+    clearTimeout(late);
+  };
   // Node.js would print all members of the error, statements and values included.
   process.on('uncaughtException', (error) => {
     try {
       log.fatal({ err: error }, 'uncaught exception; exiting');
-      destination.flushSync();
-    } finally {
+      void end(LAST_WORDS_MS).finally(() => process.exit(FAULT));
+    } catch {
       process.exit(FAULT);
     }
   });
-  return log;
+  return { log, end };
 };
 
 /** Makes the documents about the state of a service, which stand beside its metrics. */

@@ -4,6 +4,9 @@
  */
 const LAST_MS = 400;
 
+/** The milliseconds beyond the stop time in which the last lines of the log must be written. */
+export const LOG_END_MS = 300;
+
 /** The time limit of a stop, which requests, storing and disconnecting share. */
 export class StopTime {
   #end: number | undefined;

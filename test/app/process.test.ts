@@ -147,4 +147,15 @@ describe('server process', () => {
       stderr: `error: HOST "${host}" is not an address of this machine\n`,
     });
   });
+
+  test('ends in time though nobody reads its log any more', async () => {
+    const { base, child } = await start({ SHUTDOWN_TIMEOUT_MS: '1000', RATE_LIMIT: 'off' });
+    child.stderr?.pause();
+    // More than pipes and sockets hold.
+    for (let count = 0; count < 500; count += 1) await fetch(`${base}/${'x'.repeat(4000)}`);
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    // The thread that writes cannot be ended otherwise.
+    expect(await ended).toEqual([null, 'SIGKILL']);
+  });
 });
