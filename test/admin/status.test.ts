@@ -26,8 +26,8 @@ let server: MetricsServer;
 let caller: TestUser;
 
 /** Asks the metrics' port under a name. */
-const ask = async (path: string, { host = `127.0.0.1:${port}`, method = 'GET' } = {}) => {
-  const sent = request({ host: '127.0.0.1', port, path, method, headers: { host } }).end();
+const ask = async (path: string, { host = `127.0.0.1:${port}`, method = 'GET', more = {} } = {}) => {
+  const sent = request({ host: '127.0.0.1', port, path, method, headers: { host, ...more } }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await readText(response) };
 };
@@ -80,6 +80,9 @@ describe('status of a running process', () => {
   test('answers to an address or localhost only: the name of a page elsewhere may lead here', async () => {
     for (const host of ['evil.example', `evil.example:${port}`]) {
       expect((await ask('/admin.json', { host })).status).toBe(403);
+      // A page whose name leads here; a scraper may use any name.
+      expect((await ask('/metrics', { host, more: { 'Accept-Language': 'en' } })).status).toBe(403);
+      expect((await ask('/metrics', { host })).status).toBe(200);
     }
     for (const host of [`localhost:${port}`, '[::1]:9464', '10.0.0.7']) {
       expect((await ask('/admin.json', { host })).status).toBe(200);

@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from 'node:http';
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../config/config.ts';
@@ -24,6 +30,9 @@ const isLocalName = (host: string, own: string): boolean => {
   const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return name === 'localhost' || name === own || isIP(name) !== 0;
 };
+
+/** Whether a browser asks: scrapers, which may use any name, do not send this header. */
+const isBrowser = (headers: IncomingHttpHeaders): boolean => headers['accept-language'] !== undefined;
 
 /** No scripts, and nothing from elsewhere. */
 const DOCUMENT_HEADERS = {
@@ -78,7 +87,7 @@ export const serveMetrics = async (
     const document = documents.get(path);
     if (path !== PATH && !document) answer(404, `Metrics are at ${[PATH, ...documents.keys()].join(', ')}.\n`);
     else if (method !== 'GET' && method !== 'HEAD') answer(405, 'Ask by GET.\n', plain, { Allow: 'GET, HEAD' });
-    else if (document && !isLocalName(headers.host ?? '', host)) {
+    else if ((document || isBrowser(headers)) && !isLocalName(headers.host ?? '', host)) {
       answer(403, 'Ask by an IP address or as localhost: other names may be led here by a page.\n');
     } else if (document) {
       document.read().then(
