@@ -42,11 +42,15 @@ export const openLog = async ({ logLevel, logFormat }: Config): Promise<ProcessL
     await new Promise<void>((resolve) => destination.flush(() => resolve()));
     clearTimeout(late);
   };
+  const exit = async (): Promise<void> => {
+    await end(LAST_WORDS_MS);
+    process.exit(FAULT);
+  };
   // Node.js would print all members of the error, statements and values included.
   process.on('uncaughtException', (error) => {
     try {
       log.fatal({ err: error }, 'uncaught exception; exiting');
-      void end(LAST_WORDS_MS).finally(() => process.exit(FAULT));
+      void exit();
     } catch {
       process.exit(FAULT);
     }
