@@ -41,7 +41,7 @@ interface Spec<
   cost?: 'high';
   /** The reasons it can fail for beyond `commonReasons`, `protectedReasons` and `writingReasons`. */
   errors: readonly R[];
-  /** What to do about a reason here, where the catalogue's hint is about other operations. */
+  /** Hints of this operation on reasons, in place of the catalogue's, which is about other operations. */
   hints?: Partial<Record<R, string>>;
   /** The member of the input whose words are searched for, where there is one. */
   searchMember?: string;

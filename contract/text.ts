@@ -65,8 +65,7 @@ const WIDE_BLANKS =
   '\u00a0\u00ad\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200d\u202f\u205f-\u2065\u206a-\u206f\u2800\u3000' +
   '\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8';
 const BLANKS = ` ${WIDE_BLANKS}`;
-// Those beyond U+FFFF can stand in no pattern that means the same in every dialect: JavaScript takes each for two characters
-// unless it is told otherwise. The service refuses texts of them alone all the same.
+// No pattern of every dialect can name a character beyond U+FFFF: JavaScript takes each for two characters without the flag `u`. The service refuses texts of them alone all the same.
 const BLANK = new RegExp(`^[${BLANKS}\\p{Default_Ignorable_Code_Point}]+$`, 'u');
 
 /** A form, and the pattern of those texts of it in which something is to be seen. */

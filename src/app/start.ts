@@ -22,8 +22,8 @@ const FAULT = 1;
 export interface ProcessLog {
   log: Logger;
   /**
-   * Resolves when all lines are written, or cannot be. A pipe that nobody reads holds the thread that writes to it, for which the
-   * exit of the process would wait for ever: after so many milliseconds this ends the process by SIGKILL.
+   * Resolves when all lines are written, or the log is broken. A full pipe without a reader blocks the writing thread, and the exit
+   * of a process waits for its threads: after this time, in milliseconds, the process ends by SIGKILL.
    */
   end: (ms: number) => Promise<void>;
 }
