@@ -4,33 +4,34 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { transform } from '@swc/core';
+import { guides } from '../../src/site/guides/catalogue.ts';
+import { renderMarkdown } from '../../src/site/guides/markdown.ts';
 import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { type ServeProcess, startSandbox } from '../harness/app/program.ts';
 
-// What README tells its readers to run, run as it stands against a sandbox; only the port is another.
+// What README tells its readers to run, run as it stands against a sandbox; only the port is another. And what it, and
+// docs/developing.md, refer to.
+
+/** `UPDATE_PICTURE=true npm run test:file -- test/site/browser/docs.test.ts` makes it anew. */
+const PICTURE = 'docs/swagger-ui.png';
 
 const readme = await readFile('README.md', 'utf8');
+const developing = await readFile('docs/developing.md', 'utf8');
 const blocks = [...readme.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language = '', code = '']) => ({
   language,
   code,
 }));
 
 let sandbox: ServeProcess;
-let folder: string;
 describe('README', () => {
   beforeAll(async () => {
     sandbox = await startSandbox();
-    // Within the repository, so that packages are found.
-    folder = await mkdtemp(resolve('dist/readme-'));
   });
-  afterAll(async () => {
-    await sandbox.stop();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => sandbox.stop());
 
   const run = async (command: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
     // On a terminal, Jest has its workers color what they print.
@@ -60,14 +61,47 @@ describe('README', () => {
       blocks.filter(({ code }) => /^curl .*\/api\//.test(code)).map(({ code }) => code.includes('$GATEWAY_KEY')),
     ).toEqual([false, true]);
   });
+});
 
-  test('the tRPC client', async () => {
-    const { code = '' } = blocks.find(({ language }) => language === 'ts') ?? {};
-    const compiled = await transform(here(code), { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } });
-    const file = join(folder, 'client.mjs');
-    await writeFile(file, compiled.code);
-    const { code: status, stdout, stderr } = await run(process.execPath, [file]);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toContain('星の伝説');
+describe('the text of README', () => {
+  const linksIn = (text: string): string[] => [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, href = '']) => href);
+  const isOurs = (href: string): boolean => !/^[a-z]+:/.test(href);
+
+  test('is short enough to be read whole', () => {
+    expect(readme.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(1000);
+  });
+
+  test.each([
+    ['README.md', readme],
+    ['docs/developing.md', developing],
+  ])('of %s leads to files and headings that are there', (file, text) => {
+    const { headings } = renderMarkdown(text, (url) => ({ kind: 'outside', url }), '');
+    const ids = headings.map(({ id }) => `#${id}`);
+    const broken = linksIn(text)
+      .filter(isOurs)
+      .filter((href) =>
+        href.startsWith('#') ? !ids.includes(href) : !existsSync(join(dirname(file), href.replace(/#.*$/, ''))),
+      );
+    expect(broken).toEqual([]);
+  });
+
+  test('shows the page of Swagger UI, 1280 pixels wide, in less than 150 kB', async () => {
+    expect(linksIn(readme)).toContain(PICTURE);
+    const picture = await readFile(PICTURE);
+    expect(picture.subarray(1, 4).toString('latin1')).toBe('PNG');
+    // The width stands first in the first chunk, whose length and type take eight bytes.
+    expect(picture.readUInt32BE(16)).toBe(1280);
+    expect(picture.length).toBeLessThan(150_000);
+  });
+
+  test('leaves the way of one call to docs/developing.md, which names files of src that are there', () => {
+    const [, way = ''] = /^## The way of one call\n([^]*?)^## /m.exec(developing) ?? [];
+    const named = [...way.matchAll(/`([\w-]+\/[\w/.-]*)`/g)].map(([, path = '']) => path);
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((path) => !existsSync(join('src', path)))).toEqual([]);
+  });
+
+  test('is no guide of the site, nor is docs/developing.md', () => {
+    expect(guides.filter(({ file }) => ['README.md', 'docs/developing.md'].includes(file))).toEqual([]);
   });
 });
