@@ -41,7 +41,8 @@ describe('verify on all engines', () => {
     });
     expect(results.flatMap(({ findings }) => findings.map(differenceOf))).toEqual([]);
     expect(results.filter(({ outcome }) => outcome === 'passed').length).toBeGreaterThan(1300);
-    expect([...new Set(results.map(({ subject }) => subject))]).toEqual(['service', ...operations.map(({ id }) => id)]);
+    const subjects = new Set(results.map(({ subject }) => subject));
+    expect(subjects).toEqual(new Set(['service', ...operations.map(({ id }) => id)]));
     const skipped = results.filter(({ outcome }) => outcome === 'skipped');
     // Nothing but what such a key cannot see.
     expect([...new Set(skipped.map(({ reason }) => `${reason}`))].toSorted()).toEqual([
