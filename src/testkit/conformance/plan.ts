@@ -1,4 +1,5 @@
 import type { Check } from './check.ts';
+import { additionChecks } from './checks/additions.ts';
 import { clientDocumentChecks } from './checks/document.ts';
 import { effectChecks } from './checks/effects.ts';
 import { repetitionChecks } from './checks/write/idempotency.ts';
@@ -27,6 +28,7 @@ export const planChecks = (session: VerifySession, only?: readonly string[]): Ch
     ...ofOperations,
     ...streamChecks(session),
     ...replyChecks(session),
+    ...additionChecks(session),
     ...clientDocumentChecks(session),
   ];
   return all.filter(({ subject }) => isWanted(subject));

@@ -51,7 +51,7 @@ const SAMPLED = 100;
 
 type SessionParts = Pick<
   VerifySession,
-  'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly' | 'receiver'
+  'operations' | 'client' | 'caller' | 'chance' | 'document' | 'clientDocument' | 'readOnly' | 'strict' | 'receiver'
 >;
 
 /** One run of the kit on a deployment: its caller, and the records it uses. */
@@ -62,6 +62,8 @@ export class VerifySession {
   readonly chance: SeededRandom;
   /** Whether nothing may be changed: operations that write are then called without the key. */
   readonly readOnly: boolean;
+  /** Whether the deployment may have nothing that the contract does not know. */
+  readonly strict: boolean;
   readonly client: Client;
   /** The OpenAPI document of the contract. */
   readonly document: object;
@@ -75,7 +77,17 @@ export class VerifySession {
   readonly webhooks = new OwnWebhooks(this);
   readonly #samples = new Map<string, Promise<RecordSummary[]>>();
 
-  constructor({ operations, client, caller, chance, document, clientDocument, readOnly, receiver }: SessionParts) {
+  constructor({
+    operations,
+    client,
+    caller,
+    chance,
+    document,
+    clientDocument,
+    readOnly,
+    strict,
+    receiver,
+  }: SessionParts) {
     this.operations = operations;
     this.client = client;
     this.caller = caller;
@@ -83,6 +95,7 @@ export class VerifySession {
     this.document = document;
     this.clientDocument = clientDocument;
     this.readOnly = readOnly;
+    this.strict = strict;
     this.receiver = receiver;
   }
 

@@ -2,8 +2,9 @@ import { procedures, type Scope } from '../../../contract/index.ts';
 import { scopesOf, Unusable } from './caller.ts';
 import { type Check, WITHHELD } from './check.ts';
 import { operationOf } from './contract/operation.ts';
+import { additionsTo } from './checks/additions.ts';
 import { readChanges } from './checks/document.ts';
-import type { ClientDocument } from './document/client-document.ts';
+import { type ClientDocument, documented } from './document/client-document.ts';
 import type { Change } from './document/compare.ts';
 import { type Finding, Mismatch, show, Skip } from './findings/finding.ts';
 import { findBase } from './http/base.ts';
@@ -24,6 +25,8 @@ export interface VerifyTarget {
   key?: string | undefined;
   /** Whether nothing may be changed, even with a key that may. */
   readOnly?: boolean;
+  /** Whether what this contract does not know is a fault, and not only a change. */
+  strict?: boolean;
   /** A well-formed key that the deployment has not issued. */
   unknownKey: string;
   /** The site whose scripts the requests pretend to come from. */
@@ -69,7 +72,7 @@ export interface VerifyRun {
   /** The name of the run, which its records have in their titles. */
   name: string;
   results: CheckResult[];
-  /** The differences from the document of a client. */
+  /** The differences from the document of a client, or else of the contract, and what replies hold beyond the contract. */
   changes: Change[];
   /** How many records the run made. */
   made: number;
@@ -113,6 +116,19 @@ const make = async (check: Check, session: VerifySession): Promise<CheckResult> 
   }
 };
 
+/** The changes that are no faults, each place of an operation once. */
+const changesOf = async (session: VerifySession): Promise<Change[]> => {
+  const { clientDocument, document, strict } = session;
+  const additions = strict ? [] : additionsTo(session);
+  // Where there is no document to compare with, the checks have said so.
+  const documentChanges =
+    strict && !clientDocument
+      ? []
+      : await readChanges(session, clientDocument ?? documented('this contract', document)).catch(() => []);
+  const told = new Set(documentChanges.map(({ operation, where }) => `${operation} ${where}`));
+  return [...documentChanges, ...additions.filter(({ operation, where }) => !told.has(`${operation} ${where}`))];
+};
+
 const verifyWith = async (
   receiver: WebhookReceiver | undefined,
   { key, unknownKey, document, clientDocument, only, ...target }: VerifyTarget,
@@ -122,7 +138,7 @@ const verifyWith = async (
     onBase = () => undefined,
   }: VerifyObserver,
 ): Promise<VerifyRun> => {
-  const { origin, readOnly = false, timeoutMs = TIMEOUT_MS } = target;
+  const { origin, readOnly = false, strict = false, timeoutMs = TIMEOUT_MS } = target;
   const chance = new SeededRandom(target.seed);
   const operations = procedures.map(operationOf);
   const client = await findBase(
@@ -141,6 +157,7 @@ const verifyWith = async (
     clientDocument,
     caller,
     readOnly,
+    strict,
     receiver,
   });
   await demandUnusedSeed(session);
@@ -156,8 +173,7 @@ const verifyWith = async (
     return made;
   });
   client.begin('end');
-  // Where there is no document to compare with, the checks have said so.
-  const changes = clientDocument ? await readChanges(session, clientDocument).catch(() => []) : [];
+  const changes = await changesOf(session);
   return {
     baseUrl: client.baseUrl,
     name: chance.run,

@@ -36,6 +36,7 @@ describe('verify on all engines', () => {
       origin: 'https://app.example.com',
       document,
       key,
+      strict: true,
       seed: anySeed(),
       receiverPort,
     });

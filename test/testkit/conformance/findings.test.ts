@@ -125,7 +125,7 @@ describe('verify finds', () => {
     '%s is one finding',
     async (_, meddle, found) => {
       meddler.meddle(meddle);
-      const { results } = await runVerify({ baseUrl: meddler.url, only });
+      const { results } = await runVerify({ baseUrl: meddler.url, only, strict: true });
       const groups = groupsOf(results);
       expect(groups.map(({ finding }) => `${finding.expected} ${finding.came}`)).toEqual([
         expect.stringMatching(found),
@@ -158,7 +158,7 @@ describe('verify finds', () => {
       meddler.meddle(wrong);
       // Those before could not delete the webhooks that they were told of wrongly, and a user has a few at most.
       const { key } = await app.aUser();
-      const { results } = await runVerify({ baseUrl: meddler.url, key });
+      const { results } = await runVerify({ baseUrl: meddler.url, key, strict: true });
       const groups = groupsOf(results).map(({ finding }) => `${finding.at}: ${finding.expected}`);
       expect(groups.toSorted()).toEqual([
         '/error/json/data/requestId: string',

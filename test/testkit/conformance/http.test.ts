@@ -18,6 +18,7 @@ import {
   verify,
 } from '../../../src/testkit/conformance/verify.ts';
 import { startApp, type TestUser } from '../../harness/app/app.ts';
+import { runVerify } from '../../harness/http/verify.ts';
 import { type Meddle, type PassingReply, type PassingRequest, startMeddler } from '../../harness/servers/meddler.ts';
 import { createDatabase, type TestDatabase } from '../../harness/app/database.ts';
 import { runCli, type ServeProcess, startServe } from '../../harness/app/program.ts';
@@ -246,6 +247,8 @@ interface Planted {
   fault: string;
   only: string;
   meddle: Meddle;
+  /** Whether it is none in a newer service. */
+  strict?: boolean;
   /** What has to be among the failures. */
   found: RegExp | RegExp[];
   timeoutMs?: number;
@@ -258,6 +261,7 @@ const planted: Planted[] = [
     meddle: outputs('game.list', ({ items }) => {
       for (const item of items) [item.likes, item.likeCount] = [item.likeCount, undefined];
     }),
+    strict: true,
     found: [
       /^game\.list: has each .*: \/result\/data\/json\/items\/0\/likeCount: expected number, came nothing$/,
       /^game\.list: .*: \/result\/data\/json\/items\/0\/likes: expected no such member, came 0$/,
@@ -274,8 +278,9 @@ const planted: Planted[] = [
     fault: 'a member too many',
     only: 'user.me',
     meddle: outputs('user.me', (me) => (me['email'] = 'x@example.com')),
+    strict: true,
     found:
-      /^user\.me: answers its example.*: \/result\/data\/json\/email: expected no such member, came "x@example\.com"$/,
+      /^user\.me: answers no member .*: \/result\/data\/json\/email: expected no such member, came "x@example\.com"$/,
   },
   {
     fault: 'a member of another type',
@@ -445,8 +450,8 @@ const planted: Planted[] = [
     fault: 'a leak in failures',
     only: 'user.getProfile',
     meddle: failures('user.getProfile', ({ data }) => (data.stack = 'at getUser')),
-    found:
-      /^user\.getProfile: writes every failure in the one envelope: \/error\/json\/data\/stack: expected no such member,/,
+    strict: true,
+    found: /^user\.getProfile: answers no member .*: \/error\/json\/data\/stack: expected no such member,/,
   },
   {
     fault: 'another request id in failures',
@@ -665,7 +670,8 @@ const planted: Planted[] = [
       request.path === '/openapi.json'
         ? changed(await forward(request), ({ info }) => (info.version = '0.9.0'))
         : forward(request),
-    found: /^service: publishes the version of this contract: \/info\/version: expected "[0-9.]+", came "0\.9\.0"$/,
+    found:
+      /^service: publishes the version of this contract: \/info\/version: expected "[0-9.]+" or a later version .*, came "0\.9\.0"$/,
   },
   {
     fault: 'a document that says something else',
@@ -684,6 +690,7 @@ const planted: Planted[] = [
       request.path === '/openapi.json'
         ? changed(await forward(request), ({ paths }) => (paths['/api/trpc/game.delete'] = {}))
         : forward(request),
+    strict: true,
     found:
       /^service: publishes no operations of other contracts: \/paths: expected no such path, came "\/api\/trpc\/game\.delete"$/,
   },
@@ -692,7 +699,7 @@ const planted: Planted[] = [
     only: 'service',
     meddle: async (request, forward) => (request.path === '/openapi.json' ? html(200) : forward(request)),
     found:
-      /^service: publishes the schemas of this contract: expected an OpenAPI document at \/openapi\.json, came status 200, text\/html,/,
+      /^service: publishes the components of this contract: expected an OpenAPI document at \/openapi\.json, came status 200, text\/html,/,
   },
   {
     fault: 'HTML beside the API',
@@ -853,16 +860,91 @@ const planted: Planted[] = [
 describe('behind a proxy', () => {
   test('is as green as in front of it', async () => {
     const only = ['service', 'game.list', 'image.update', 'user.me'];
-    expect(failuresOf(await run({ baseUrl: meddler.url, key: user.key, only }))).toEqual([]);
+    expect(failuresOf(await run({ baseUrl: meddler.url, key: user.key, only, strict: true }))).toEqual([]);
   });
 
   test.each(planted)(
     'finds $fault',
-    async ({ only, meddle, found, timeoutMs }) => {
+    async ({ only, meddle, strict, found, timeoutMs }) => {
       meddler.meddle(meddle);
-      const results = await run({ baseUrl: meddler.url, key: user.key, only: [only], timeoutMs });
+      const results = await run({ baseUrl: meddler.url, key: user.key, only: [only], strict, timeoutMs });
       const expected = [found].flat().map((pattern) => expect.stringMatching(pattern));
       expect(failuresOf(results)).toEqual(expect.arrayContaining(expected));
+    },
+    RUN_MS,
+  );
+
+  const sentEvent = streams.find(({ id }) => id === 'event.tail')?.example.output as object;
+  /** A service of a later version, in which everything that may hold more does. */
+  const newer: Meddle = async (request, forward) => {
+    const reply = await forward(request);
+    if (request.path === '/openapi.json') {
+      return changed(reply, ({ info, paths, components: { schemas, parameters } }) => {
+        info.version = info.version.replace(/[0-9]+\.[0-9]+$/, '10.0');
+        info.description = 'other words';
+        paths['/api/trpc/game.delete'] = { post: { operationId: 'game.delete', responses: {} } };
+        paths['/api/trpc/game.list'].post.description = 'other words';
+        paths['/api/trpc/game.list'].post.responses['418'] = paths['/api/trpc/game.list'].post.responses['400'];
+        paths['/api/trpc/game.list'].post.tags.push('later');
+        parameters.Later = { in: 'header', name: 'Later' };
+        schemas.GameSummary.properties.inList = { type: 'string' };
+        schemas.GameInput.properties.title.maxLength = 300;
+      });
+    }
+    if (calls('event.tail', request) && reply.status === 200) {
+      const message = JSON.stringify({ json: { ...sentEvent, inTail: 'new' } });
+      return { ...reply, body: reply.body.replace('event: return', `data: ${message}\n\nevent: return`) };
+    }
+    if (!request.path.startsWith('/api/trpc/') || !/^[[{]/.test(reply.body)) return reply;
+    // No two operations have the same new members.
+    const name = `in${request.path.replace(/^.*\.|\?.*$/g, '')}`;
+    const grown = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(grown);
+      if (typeof value !== 'object' || value === null) return value;
+      const members = Object.entries(value).map(([member, one]) => [
+        member,
+        // What users put in is a map, which has no members of the service.
+        member === 'socialLinks' ? one : grown(one),
+      ]);
+      return { ...Object.fromEntries(members), [name]: 'new' };
+    };
+    return { ...reply, body: JSON.stringify(grown(JSON.parse(reply.body))) };
+  };
+
+  test(
+    'finds nothing in a newer service, notes what is new, and fails by it where it is to be strict',
+    async () => {
+      meddler.meddle(newer);
+      const target = { baseUrl: meddler.url, key: user.key };
+      // Nothing sends webhooks here, and checks of these wait for one.
+      const left = ['webhook.test', 'webhook.deliveries', 'webhook.redeliver'];
+      const made = await runVerify({ ...target, only: ['service', ...ids.filter((id) => !left.includes(id))] });
+      expect(failuresOf(made.results)).toEqual([]);
+      const notes = made.changes.map(({ operation, where, breaks }) => `${operation} ${where} ${breaks}`);
+      expect(notes).toEqual(
+        expect.arrayContaining([
+          'game.delete the operation false',
+          'game.list the operation false',
+          'game.create the request /json/title false',
+          'user.me 200 /result/data/json/inme false',
+          'image.list 200 /result/data/json/items/*/author/inlist false',
+          'service 404 /error/json/data/insuch false',
+          'event.tail 200 /json/inTail false',
+        ]),
+      );
+      expect(new Set(notes).size).toBe(notes.length);
+
+      const only = ['service', 'game.list', 'user.me', 'event.tail'];
+      expect(failuresOf((await runVerify({ ...target, strict: true, only })).results)).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^service: publishes the version of this contract: /),
+          expect.stringMatching(/^service: publishes no operations of other contracts: /),
+          expect.stringMatching(/^service: answers no member .*: \/error\/json\/data\/insuch: /),
+          expect.stringMatching(/^game\.list: is published as the contract says: .*\/responses\/418: /),
+          expect.stringMatching(/^user\.me: answers no member .*: \/result\/data\/json\/inme: expected no such member/),
+          expect.stringMatching(/^event\.tail: answers no member .*: \/json\/inTail: expected no such member/),
+        ]),
+      );
     },
     RUN_MS,
   );
@@ -992,11 +1074,18 @@ describe('on the command line', () => {
     expect(xml).toContain('<skipped message="it needs a key without user:read"/>');
   });
 
-  test('ends with status 1 and a line for a fault', async () => {
+  test('notes a member that is not known and, with --strict, ends with status 1 and a line for the fault', async () => {
     meddler.meddle(outputs('user.me', (me) => (me['email'] = 'x@example.com')));
     const junit = join(folder, 'red.xml');
     const args = ['--key', user.key, '--only', 'user.me', '--junit', junit];
-    const { code, stdout } = await runCli(['verify', meddler.url, ...args]);
+    const open = await runCli(['verify', meddler.url, ...args]);
+    expect([open.code, open.stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /\nNOTE 200 \/result\/data\/json\/email: expected no such member, came "x@example\.com"\n {2}in 1 place of 1 operation: user\.me 200 /,
+      ),
+    ]);
+    const { code, stdout } = await runCli(['verify', meddler.url, ...args, '--strict']);
     expect(code).toBe(1);
     const lines = stdout.split('\n');
     const failed = lines.findIndex((line) => line.startsWith('FAILED'));
@@ -1005,7 +1094,7 @@ describe('on the command line', () => {
         /^FAILED \/result\/data\/json\/email: expected no such member, came "x@example\.com" \(request verify-[0-9a-f]{12}-[0-9.]+ to user\.me\)$/,
       ),
       expect.stringMatching(
-        /^ {2}shown by [0-9]+ checks of 1 operation: user\.me answers its example .*; and [0-9]+ more$/,
+        /^ {2}shown by 1 check of 1 operation: user\.me answers no member that the contract does not know$/,
       ),
       expect.stringMatching(/^ {2}curl .*"\$GATEWAY_KEY"/),
       expect.stringMatching(/ failed for 1 fault, /),

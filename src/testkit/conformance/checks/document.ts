@@ -1,17 +1,19 @@
 import { z } from 'zod';
-import { type Check, once } from '../check.ts';
+import { type Check, once, SERVICE } from '../check.ts';
 import { type Change, changesFor } from '../document/compare.ts';
 import { type ClientDocument, documented, type DocumentedOperation } from '../document/client-document.ts';
 import { jsonSchemaOf } from '../document/schema.ts';
 import { describeReply, demandThat, schemaFindings } from '../findings/expect.ts';
+import type { Reply } from '../exchange.ts';
 import { type Finding, Mismatch, Skip } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { VerifySession } from '../session.ts';
 
-// The changes for a client that was generated from an older document.
+// The changes for a client that was generated from another document.
 
-const findingOf = ({ where, expected, came }: Change): Finding => ({ expected, came, at: where });
+/** A change as a finding. */
+export const findingOf = ({ where, expected, came }: Change): Finding => ({ expected, came, at: where });
 
 /** A check of what an operation's replies hold, all that came in the run. */
 const replyCheck = (
@@ -64,10 +66,14 @@ export const clientDocumentChecks = (session: VerifySession): Check[] => {
   ]);
 };
 
-/** The differences of the published document from a client's. @throws Mismatch when none is published */
-export const readChanges = async (session: VerifySession, client: ClientDocument): Promise<Change[]> => {
-  const reply = await session.client.send('service', DOCUMENT, { method: 'GET' });
-  const isDocument = reply.status === 200 && valueAt(reply.json, ['paths']) !== undefined;
+/** The reply with the published document. @throws Mismatch when none is published */
+export const readDocument = async ({ client }: VerifySession): Promise<Reply> => {
+  const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });
+  const isDocument = reply.status === 200 && valueAt(reply.json, ['openapi']) !== undefined;
   demandThat(isDocument, reply, { expected: `an OpenAPI document at ${DOCUMENT}`, came: describeReply(reply) });
-  return changesFor(client, documented(DOCUMENT, reply.json as object));
+  return reply;
 };
+
+/** The differences of the published document from a client's. @throws Mismatch when none is published */
+export const readChanges = async (session: VerifySession, client: ClientDocument): Promise<Change[]> =>
+  changesFor(client, documented(DOCUMENT, (await readDocument(session)).json as object));

@@ -1,12 +1,15 @@
 import { ERRORS_PATH, idempotencyKey, MAX_BATCH_CALLS, reasons, streams } from '../../../../contract/index.ts';
 import { pointerOf } from '../../../../contract/issues.ts';
 import { type Check, once, type Proof, SERVICE } from '../check.ts';
+import { changesFor } from '../document/compare.ts';
+import { documented } from '../document/client-document.ts';
 import type { Reply } from '../exchange.ts';
 import { ailmentOr, demand, demandThat, describeReply, expectFailure, expectSuccess } from '../findings/expect.ts';
 import { differences, show } from '../findings/finding.ts';
 import { valueAt } from '../values.ts';
 import { DOCUMENT } from '../http/base.ts';
 import type { VerifySession } from '../session.ts';
+import { findingOf, readDocument } from './document.ts';
 
 /** One more than a batch may hold. */
 const TOO_MANY_CALLS = MAX_BATCH_CALLS + 1;
@@ -30,35 +33,75 @@ const pathsOf = (document: unknown): string[] => Object.keys(valueAt(document, [
 const withoutSamples = (part: unknown): unknown =>
   JSON.parse(JSON.stringify(part ?? null, (name, value: unknown) => (name === 'x-codeSamples' ? undefined : value)));
 
-const documentChecks = ({ client, operations, document }: VerifySession): Check[] => {
-  const published = once(async (): Promise<Reply> => {
-    const reply = await client.send(SERVICE, DOCUMENT, { method: 'GET' });
-    const isDocument = reply.status === 200 && valueAt(reply.json, ['openapi']) !== undefined;
-    demandThat(isDocument, reply, { expected: `an OpenAPI document at ${DOCUMENT}`, came: describeReply(reply) });
-    return reply;
-  });
+/** Whether newer documents may differ in this member: in texts and extensions, and in schemas, which `changesFor` compares. */
+const isFree = (name: string): boolean => /^(?:x-.*|description|summary|examples?|schemas?)$/.test(name);
+
+/** The parts of a document that newer ones have, too, for an operation or for all. Lists are told by what they hold. */
+const lasting = (part: unknown): unknown => {
+  if (Array.isArray(part)) return Object.fromEntries(part.map((item) => [JSON.stringify(lasting(item)), true]));
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(
+    Object.entries(part).flatMap(([name, member]) => (isFree(name) ? [] : [[name, lasting(member)]])),
+  );
+};
+
+/** Whether a version is this one, or a later one with the same first number. */
+const isSince = (version: string, since: string): boolean =>
+  version.split('.')[0] === since.split('.')[0] && version.localeCompare(since, 'en', { numeric: true }) >= 0;
+
+const VERSION = ['info', 'version'];
+
+/** Checks that the published document is that of the contract or, unless that is a fault, of a newer one. */
+const documentChecks = (session: VerifySession): Check[] => {
+  const { operations, document, strict } = session;
+  const published = once(() => readDocument(session));
+  const changes = once(async () =>
+    changesFor(documented('this contract', document), documented(DOCUMENT, (await published()).json as object)),
+  );
   const compare = async (...path: string[]): Promise<void> => {
     const reply = await published();
-    const [expected, came] = [document, reply.json].map((one) => withoutSamples(valueAt(one, path)));
-    demand(reply, differences(expected, came, pointerOf(path)));
+    const [expected, came] = [document, reply.json].map((one) => valueAt(one, path));
+    const findings = strict
+      ? differences(withoutSamples(expected), withoutSamples(came), pointerOf(path))
+      : differences(lasting(expected), lasting(came), pointerOf(path), { more: 'allowed' });
+    demand(reply, findings);
+  };
+  const compareOperation = async (id: string, path: string): Promise<void> => {
+    const breaking = strict ? [] : (await changes()).filter(({ operation, breaks }) => breaks && operation === id);
+    demand(await published(), breaking.map(findingOf));
+    await compare('paths', path);
   };
   return [
-    serviceCheck('form', 'publishes the version of this contract', () => compare('info', 'version')),
-    serviceCheck('form', 'publishes the schemas of this contract', () => compare('components')),
-    serviceCheck('form', 'publishes no operations of other contracts', async () => {
+    serviceCheck('form', 'publishes the version of this contract', async () => {
+      if (strict) return compare(...VERSION);
       const reply = await published();
-      const surplus = pathsOf(reply.json).filter((path) => !pathsOf(document).includes(path));
-      demand(
-        reply,
-        surplus.map((path) => ({ expected: 'no such path', came: show(path), at: '/paths' })),
-      );
+      const [since, version] = [document, reply.json].map((one) => String(valueAt(one, VERSION)));
+      const finding = {
+        expected: `${show(since)} or a later version that breaks no client`,
+        came: show(version),
+        at: pointerOf(VERSION),
+      };
+      demandThat(isSince(version ?? '', since ?? ''), reply, finding);
     }),
+    serviceCheck('form', 'publishes the components of this contract', () => compare('components')),
+    ...(strict
+      ? [
+          serviceCheck('form', 'publishes no operations of other contracts', async () => {
+            const reply = await published();
+            const surplus = pathsOf(reply.json).filter((path) => !pathsOf(document).includes(path));
+            demand(
+              reply,
+              surplus.map((path) => ({ expected: 'no such path', came: show(path), at: '/paths' })),
+            );
+          }),
+        ]
+      : []),
     ...[...operations, ...streams.map(({ id, route: { path } }) => ({ id, path }))].map(({ id, path }): Check => ({
       subject: id,
       name: 'is published as the contract says',
       proves: 'form',
       needs: [],
-      run: () => compare('paths', path),
+      run: () => compareOperation(id, path),
     })),
   ];
 };

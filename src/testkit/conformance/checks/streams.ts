@@ -1,8 +1,8 @@
 import { type Reason, type Stream, STREAM_TYPE, streams } from '../../../../contract/index.ts';
 import type { Check } from '../check.ts';
-import { strict } from '../contract/strict.ts';
 import { demand, demandThat, describeReply, expectFailure, schemaFindings } from '../findings/expect.ts';
 import { show } from '../findings/finding.ts';
+import { parsed } from '../http/client.ts';
 import type { VerifySession } from '../session.ts';
 
 /** How long a stream is read, in seconds. */
@@ -16,6 +16,12 @@ const messagesOf = (text: string): ReadonlyMap<string, string>[] =>
     .map(
       (block) => new Map(block.split('\n').map((line) => [line.split(':', 1)[0] ?? '', line.replace(/^\w*: ?/, '')])),
     );
+
+/** The JSON values of a stream's messages; undefined for one that is no JSON. */
+export const valuesOf = (text: string): unknown[] =>
+  messagesOf(text)
+    .filter((message) => !message.has('event') && message.has('data'))
+    .map((message) => parsed(message.get('data') ?? ''));
 
 const checksOf = (stream: Stream, session: VerifySession): Check[] => {
   const { id, route, example } = stream;
@@ -43,9 +49,7 @@ const checksOf = (stream: Stream, session: VerifySession): Check[] => {
       const events = messages.map((message) => message.get('event'));
       const isWhole = events[0] === 'connected' && events.at(-1) === 'return';
       demandThat(isWhole, reply, { expected: 'a message `connected` at first, `return` at last', came: show(events) });
-      for (const message of messages.filter((one) => !one.has('event') && one.has('data'))) {
-        demand(reply, schemaFindings(strict(stream.message), JSON.parse(message.get('data') ?? '')));
-      }
+      for (const value of valuesOf(reply.text)) demand(reply, schemaFindings(stream.message, value));
     }),
     refused('VALIDATION_FAILED', 'refuses a member that it does not know', { unknownMember: null }),
     refused('VALIDATION_FAILED', 'refuses /maxDuration: 0', { maxDuration: 0 }),

@@ -12,8 +12,10 @@ export interface Operation extends Omit<Procedure, 'route'> {
   body: z.ZodType;
   /** The same as JSON Schema, for all to see what is allowed. */
   bodySchema: JsonSchema;
-  /** The strict schema of a success, which refuses unknown members. */
+  /** The schema of a success, which passes over unknown members. */
   success: z.ZodType;
+  /** The same, which refuses them. */
+  strictSuccess: z.ZodType;
   example: { input: Readonly<Record<string, unknown>>; output: unknown };
   /** The member of the input that names a record. */
   idMember: string | undefined;
@@ -33,7 +35,8 @@ export const operationOf = ({ route, ...procedure }: Procedure): Operation => {
     path,
     body,
     bodySchema: z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }),
-    success: strict(responses[200]),
+    success: responses[200],
+    strictSuccess: strict(responses[200]),
     example,
     idMember: Object.keys(example.input).find((member) => member === 'id' || member.endsWith('Id')),
     notFound: reasons.find((reason) => reason.endsWith('_NOT_FOUND')),

@@ -6,7 +6,7 @@ const leaves = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral,
 
 /**
  * A schema that accepts what another one accepts, but refuses members that it does not know, at any depth. Replies are
- * open to clients, so that members can be added; a deployment of this very contract has no others.
+ * open, so that members can be added; a deployment of this very contract has no others.
  * @throws Error for a kind of schema that no reply of the contract has had so far
  */
 export const strict = (schema: z.ZodType): z.ZodType => {

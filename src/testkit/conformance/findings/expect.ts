@@ -5,12 +5,10 @@ import type { Reply } from '../exchange.ts';
 import { differences, type Finding, Mismatch, show, Skip } from './finding.ts';
 import { valueAt } from '../values.ts';
 import type { Operation } from '../contract/operation.ts';
-import { strict } from '../contract/strict.ts';
 
 /** Where the output of an operation is in its reply. */
 export const OUTPUT = '/result/data/json';
 const FAILURE = '/error/json';
-const Failure = strict(ErrorResponse);
 
 /** The operations that a deployment without events declares to refuse. */
 const ofEvents = new Set(operations.filter(({ reasons }) => reasons.includes('EVENTS_OFF')).map(({ id }) => id));
@@ -93,10 +91,12 @@ const schemaFinding = (issue: z.core.$ZodIssue, path: readonly PropertyKey[], bo
   };
 };
 
-/** How a body differs from a schema; what differs likewise in every item of a list is told once. */
-export const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => {
+const issuesOf = (schema: z.ZodType, body: unknown): z.core.$ZodIssue[] => schema.safeParse(body).error?.issues ?? [];
+
+/** Issues as findings: a difference that every item of a list has is one. */
+const findingsOf = (issues: readonly z.core.$ZodIssue[], body: unknown): Finding[] => {
   const found = new Map<string, Finding>();
-  for (const issue of schema.safeParse(body).error?.issues ?? []) {
+  for (const issue of issues) {
     const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
     for (const path of paths) {
       const likeness = `${issue.code} ${withoutIndices(path)}`;
@@ -106,15 +106,25 @@ export const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => {
   return [...found.values()];
 };
 
-/** How a reply differs from the envelope of all failures. */
+/** How a body differs from a schema. */
+export const schemaFindings = (schema: z.ZodType, body: unknown): Finding[] => findingsOf(issuesOf(schema, body), body);
+
+/** The members of a body that a strict schema does not know. */
+export const unknownMembers = (schema: z.ZodType, body: unknown): Finding[] =>
+  findingsOf(
+    issuesOf(schema, body).filter(({ code }) => code === 'unrecognized_keys'),
+    body,
+  );
+
+/** How a reply differs from the envelope of all failures; it may hold more. */
 export const failureFindings = (reply: Reply): Finding[] => {
-  const findings = schemaFindings(Failure, reply.json);
+  const findings = schemaFindings(ErrorResponse, reply.json);
   const [first] = findings;
   return first && ailmentOf(reply) ? [ailmentOr(reply, first)] : findings;
 };
 
 /**
- * The output in a reply that has to be a success, strictly as the contract says.
+ * The output in a reply that has to be a success, without the members that the contract does not know.
  * @throws Mismatch, and Skip where an operation without an id says that there is no record for it
  */
 export const expectSuccess = ({ success, idMember, notFound }: Operation, reply: Reply): unknown => {
@@ -128,7 +138,7 @@ export const expectSuccess = ({ success, idMember, notFound }: Operation, reply:
   demandThat(isResult, reply, ailmentOr(reply, finding));
   const [first, ...others] = schemaFindings(success, json);
   demand(reply, first ? (ailmentOf(reply) ? [ailmentOr(reply, first)] : [first, ...others]) : []);
-  return valueAt(json, ['result', 'data', 'json']);
+  return valueAt(success.parse(json), ['result', 'data', 'json']);
 };
 
 /** The payload of a reply that has to be a failure for this reason. `path` is its procedure. @throws Mismatch */

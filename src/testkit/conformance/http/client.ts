@@ -26,7 +26,7 @@ const MAX_OVERLOAD_S = 120;
 /** After this many consecutive requests without a reply, no more of the kind are sent. */
 const MAX_SILENCE = 3;
 
-const parsed = (text: string): unknown => {
+export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {

@@ -20,7 +20,7 @@ export interface RunFacts {
  *   (`id`, `operation`, `method`, `url`; or null), `replay` (a line for a shell, or null), `shownBy` (`operation`, `name`)
  * - `skips`: `reason`, `checks` (how many), `operations`
  * - `results`: one for each check: `operation`, `name`, `outcome` (`passed`, `failed`, `skipped`), `ms`
- * - `changes`: what a client of `--document` does not know: `operation`, `where`, `expected`, `came`, `breaks`
+ * - `changes`: what a client of `--document`, or else of this contract, does not know: `operation`, `where`, `expected`, `came`, `breaks`
  * - `records`: `made`, and how many are `left` (null where that cannot be told)
  */
 export const jsonOf = (run: VerifyRun, { key, seed, readOnly, seconds, left }: RunFacts): string => {

@@ -1,7 +1,6 @@
 import { type Check, checkOf } from '../../check.ts';
-import { demand, demandOutput, OUTPUT } from '../../findings/expect.ts';
+import { demand, demandOutput, expectSuccess, OUTPUT } from '../../findings/expect.ts';
 import { differences } from '../../findings/finding.ts';
-import { valueAt } from '../../values.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { CallAnswer, ListedPage, VerifySession, RecordSummary } from '../../session.ts';
 import { steadily } from '../../until-stable.ts';
@@ -50,7 +49,7 @@ export const sampleChecks = (getById: Operation, session: VerifySession): Check[
       await steadily(watchRecord(session, getById, json), async () => {
         const post: CallAnswer<object> = await session.call(getById, json);
         const get = await session.send({ ...getById, path: `${getById.path}?input=${input}` }, { method: 'GET' });
-        const came = valueAt(get.json, ['result', 'data', 'json']) as object;
+        const came = expectSuccess(getById, get) as object;
         demand(get, differences(without(post.output, [VIEWED]), without(came, [VIEWED]), OUTPUT));
       });
     }),
