@@ -273,6 +273,14 @@ describe('challenges without an answer', () => {
     expect(challenges()).toBe(20);
   });
 
+  test('are none where nothing was sent: names that lead nowhere do not hold up a sound one', async () => {
+    const unsent: Partial<Answer> = { text: 'It may not be called: its name has no public address.', isUnsent: true };
+    endpoint = (one) => (one.url.endsWith('/nowhere') ? unsent : agreement(one));
+    start();
+    for (let n = 0; n < 8; n += 1) await untilReason(await create('/nowhere'), FAILED);
+    await untilState(await create('/sound'), 'active');
+  });
+
   test('are forgotten, and leave nothing behind', async () => {
     const { db } = app.context;
     endpoint = silent;

@@ -79,11 +79,18 @@ export const chargeChallenge = async (
   return undefined;
 };
 
-/** Takes back what an answered challenge counted. A host that answers has no budget: it wants them. */
-export const refundChallenge = async (tx: Transaction, asked: Asked, now: Date): Promise<void> => {
+/**
+ * Takes back what a challenge counted that was answered, or was never sent. A host that answers has no budget: it wants them.
+ */
+export const refundChallenge = async (
+  tx: Transaction,
+  asked: Asked,
+  { isAnswered, now }: { isAnswered: boolean; now: Date },
+): Promise<void> => {
   const host = hostKey(asked);
   for (const { id, unanswered } of await lockBudgets(tx, asked, now)) {
-    if (Buffer.compare(id, host) === 0) await tx.execute('DELETE FROM webhook_challenges WHERE id = ?', [id]);
+    if (isAnswered && Buffer.compare(id, host) === 0)
+      await tx.execute('DELETE FROM webhook_challenges WHERE id = ?', [id]);
     else await changeBudget(tx, id, Math.max(unanswered - 1, 0), now.getTime());
   }
 };

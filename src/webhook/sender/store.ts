@@ -265,7 +265,7 @@ export const storeChallenge = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const webhook = await lockHeld(tx, asked);
-    if (isAnswered) await refundChallenge(tx, asked, now);
+    if (isAnswered || answer.isUnsent) await refundChallenge(tx, asked, { isAnswered, now });
     if (!webhook || webhook.state !== 'pending') return;
     const { id } = asked;
     if (isAnswered) {
