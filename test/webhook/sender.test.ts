@@ -3,9 +3,10 @@
  * @tier long
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { suspendUser, unsuspendUser } from '../../src/admin/moderation/users.ts';
 import { systemActor } from '../../src/audit/log.ts';
 import type { Transaction } from '../../src/db/connection.ts';
-import { newId, storedIdToBytes } from '../../src/db/values.ts';
+import { newId, storedIdToBytes, timeToDb } from '../../src/db/values.ts';
 import { readFeed } from '../../src/outbox/feed.ts';
 import { listDeliveries, testWebhook } from '../../src/webhook/deliveries.ts';
 import { sweepChallenges } from '../../src/webhook/sender/challenges.ts';
@@ -179,6 +180,40 @@ describe('a process that ends without a word', () => {
     expect(of('/hook')).toEqual([]);
     time += 30_000;
     await until(() => of('/hook').length === 21);
+  });
+});
+
+describe('a user who is suspended while messages wait', () => {
+  test('gets no further one: what was under way ends, and the others wait until that is lifted', async () => {
+    const { db } = app.context;
+    const [id] = (await insertActive(['/hook'], user.id)) as [string];
+    const games = Array.from({ length: 60 }, (_, n) => ({ title: `game ${n}` }));
+    await app.call('game.batchCreate', { games }, user.key);
+    await app.context.lifecycle.relay.moveNow();
+    endpoint = () => undefined;
+    start();
+    // As many as may be without an answer: no further one begins before one of them has it.
+    await until(() => of('/hook').length === 20);
+    await suspendUser(db, user.id, by, { hide: false });
+    endpoint = takesAll;
+    for (const one of of('/hook')) one.answer({ status: 204 });
+    const isHeld = async (): Promise<boolean> => {
+      const rows = await db.read('SELECT id FROM webhooks WHERE lease_until > ?', [timeToDb(new Date(time))]);
+      return rows.length > 0;
+    };
+    await until(async () => !(await isHeld()));
+    // A turn whose look preceded the suspension may have begun ten.
+    expect(of('/hook').length).toBeLessThanOrEqual(30);
+    const begun = of('/hook').length;
+    const delivered = async (): Promise<number> =>
+      (await listDeliveries(db, id, { limit: 100, state: 'delivered' })).items.length;
+    expect(await delivered()).toBe(begun);
+    // Another user's webhook is served meanwhile, and this one is not.
+    await insertActive(['/other'], (await app.aUser()).id);
+    await until(() => of('/other').length >= 1);
+    expect(of('/hook')).toHaveLength(begun);
+    await unsuspendUser(db, user.id, by);
+    await until(async () => (await delivered()) >= 61);
   });
 });
 

@@ -129,7 +129,10 @@ const lockHeld = async (tx: Transaction, { id, holder, generation }: Held): Prom
   return row;
 };
 
-/** Stores deliveries for the events that follow, and prolongs the lease. Returns the webhook; undefined where it is lost. */
+/**
+ * Stores deliveries for the events that follow, and prolongs the lease. Returns the webhook; undefined where it is lost, or rests
+ * with its user.
+ */
 export const pullEvents = (
   db: Pick<WorkloadPool, 'transaction'>,
   held: Held,
@@ -139,6 +142,10 @@ export const pullEvents = (
   db.transaction(async (tx) => {
     const webhook = await lockHeld(tx, held);
     if (!webhook || webhook.state !== 'active') return undefined;
+    const [user] = await tx.read<{ suspended_at: string | null }>('SELECT suspended_at FROM users WHERE id = ?', [
+      webhook.user_id,
+    ]);
+    if (user?.suspended_at !== null) return undefined;
     const { id } = held;
     const leaseEnd = timeToDb(until);
     await tx.execute('UPDATE webhooks SET lease_until = ?, next_at = ? WHERE id = ?', [leaseEnd, leaseEnd, id]);
