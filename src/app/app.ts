@@ -27,7 +27,7 @@ export const callsOf = (c: Context): RpcPipeline => {
 export const transports = (bodies: BodyReader, c: Context): RequestHandler => {
   const calls = callsOf(c);
   const [viaTrpc, viaMcp] = [
-    trpcTransport(calls, bodies, c, { tails: c.tails, stopping: c.lifecycle.stopping.signal }),
+    trpcTransport(calls, bodies, c, { tails: c.tails, places: c.tailPlaces, stopping: c.lifecycle.stopping.signal }),
     mcpTransport(calls, bodies, c),
   ];
   return (request, response, next) => (request.path === MCP_PATH ? viaMcp : viaTrpc)(request, response, next);

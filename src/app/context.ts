@@ -26,6 +26,7 @@ import { OverloadProtection } from '../overload/overload-protection.ts';
 import { openLimits } from '../rate-limit/limits.ts';
 import type { RpcContext } from '../rpc/context.ts';
 import type { Routers } from '../rpc/procedures.ts';
+import { TailPlaces } from '../rpc/trpc/tail-places.ts';
 import type { Config } from '../config/config.ts';
 import { DatabaseFigures } from './database-figures.ts';
 import { InstanceRegistry, sweepInstances } from './instances/registry.ts';
@@ -57,6 +58,7 @@ export interface Context extends RpcContext {
   routers: Routers;
   /** The tails of events. */
   tails: EventTails<EventView>;
+  tailPlaces: TailPlaces;
   /** Background work. `stopping` is aborted when the service has been told to stop. */
   lifecycle: {
     indexer: Indexer;
@@ -139,6 +141,7 @@ export const openContext = async (
     },
     observer,
     tails,
+    tailPlaces: new TailPlaces(),
     lifecycle: {
       indexer: new Indexer(db.background, searchKinds, log, undefined, maintenance),
       renewal: new Renewal(db, log, maintenance),

@@ -94,16 +94,24 @@ export class KeyVerifier {
    * the errors of `lookUp`
    */
   async verify(key: string, lookUp?: KeyLookUp): Promise<Caller> {
+    const { id, userId, name, scopes, expiresAt } = await this.#valid(key, lookUp);
+    this.uses.add(id, this.#now());
+    return { userId, key: { id, name, scopes, expiresAt } };
+  }
+
+  /** Verifies a key that is in use already: this is no use of it. @throws AppError as `verify` does */
+  async assertValid(key: string): Promise<void> {
+    await this.#valid(key, undefined);
+  }
+
+  async #valid(key: string, lookUp: KeyLookUp | undefined): Promise<KnownKey> {
     if (!isWellFormedKey(key)) throw new AppError('KEY_MALFORMED', { hint: keyMistake(key) });
     const info = await this.#find(hashKey(key), lookUp);
     if (!info) throw new AppError('KEY_UNKNOWN');
     if (info.revokedAt !== null) throw new AppError('KEY_REVOKED');
-    const now = this.#now();
-    if (info.expiresAt !== null && info.expiresAt <= now) throw new AppError('KEY_EXPIRED');
+    if (info.expiresAt !== null && info.expiresAt <= this.#now()) throw new AppError('KEY_EXPIRED');
     if (info.isSuspended) throw new AppError('USER_SUSPENDED');
-    this.uses.add(info.id, now);
-    const { id, name, scopes, expiresAt } = info;
-    return { userId: info.userId, key: { id, name, scopes, expiresAt } };
+    return info;
   }
 
   /** Stores the times of last uses. */

@@ -6,16 +6,20 @@ import type { RequestContext } from './request-context.ts';
 
 const BEARER = /^Bearer +([^ ]+)$/i;
 
+/** The key in an `Authorization` header. @throws AppError KEY_MALFORMED */
+export const keyIn = (authorization: string): string => {
+  const key = BEARER.exec(authorization)?.[1];
+  if (key === undefined) throw new AppError('KEY_MALFORMED', { hint: credentialMistake(authorization) });
+  return key;
+};
+
 /**
  * Verifies an `Authorization` header. A credential that does not work is refused on public procedures too, so that a
  * caller is never taken for anonymous by mistake.
  * @throws AppError KEY_MALFORMED, KEY_UNKNOWN, KEY_REVOKED, KEY_EXPIRED, USER_SUSPENDED, and the errors of `lookUp`
  */
-export const identify = async (keys: KeyVerifier, authorization: string, lookUp?: KeyLookUp): Promise<Caller> => {
-  const key = BEARER.exec(authorization)?.[1];
-  if (key === undefined) throw new AppError('KEY_MALFORMED', { hint: credentialMistake(authorization) });
-  return keys.verify(key, lookUp);
-};
+export const identify = async (keys: KeyVerifier, authorization: string, lookUp?: KeyLookUp): Promise<Caller> =>
+  keys.verify(keyIn(authorization), lookUp);
 
 /** The error of a call without a credential. `elsewhere` names a place of a key that is not read. */
 const keyMissing = (elsewhere: string | undefined): AppError =>

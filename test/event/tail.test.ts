@@ -3,14 +3,18 @@
  * @tier fast
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTRPCClient, httpSubscriptionLink, TRPCClientError } from '@trpc/client';
 import { EventSource } from 'eventsource';
 import superjson from 'superjson';
-import { contract, type ErrorResponse, MAX_TAILS, STREAM_TYPE } from '../../contract/index.ts';
+import { contract, type ErrorResponse, MAX_TAILS, SITE_FACTOR, STREAM_TYPE } from '../../contract/index.ts';
 import type { AppRouter } from '../../openapi/trpc.ts';
+import { suspendUser } from '../../src/admin/moderation/users.ts';
+import { systemActor } from '../../src/audit/log.ts';
+import { revokeKey } from '../../src/auth/service.ts';
 import { closeFeed } from '../../src/outbox/feed.ts';
-import { type Output, startApp, type TestApp } from '../harness/app/app.ts';
+import { clientSubnet } from '../../src/rate-limit/client-subnet.ts';
+import { type Output, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { type EventStream, eventsIn, openEventStream } from '../harness/http/event-stream.ts';
 import { until } from '../harness/until.ts';
 
@@ -299,6 +303,91 @@ describe('event.tail', () => {
     for (const stream of open) stream.close();
     await until(() => limited.context.tails.size === 0);
     await limited.stop();
+  });
+
+  describe('with places taken, behind a proxy,', () => {
+    let limited: TestApp;
+    beforeAll(async () => {
+      const settings = { TRUST_PROXY: '1' };
+      limited = await startApp({ databaseUrl: app.databaseUrl, rates: 'on', settings });
+    });
+    afterAll(() => limited.stop());
+    const from = async (address: string, key?: string): Promise<unknown[]> => {
+      const headers: Record<string, string> = { Accept: '*/*', 'X-Forwarded-For': address };
+      if (key !== undefined) headers.Authorization = `Bearer ${key}`;
+      const { response, close } = await openEventStream(limited.url, { headers });
+      close();
+      return [response.statusCode, response.headers['retry-after']];
+    };
+    /** Takes places for tails without a key. */
+    const take = (count: number, address: (n: number) => string): (() => void) => {
+      const taken = Array.from({ length: count }, (_, n) =>
+        limited.context.tailPlaces.reserve({ name: clientSubnet(address(n)), hasKey: false }),
+      );
+      return () => {
+        for (const giveBack of taken) giveBack();
+      };
+    };
+
+    test('by fifty addresses: a key has one all the same, from one of these, too', async () => {
+      const { key } = await app.aUser();
+      const giveBack = take(8000, (n) => `198.51.100.${n % 50}`);
+      expect(await from('203.0.113.9')).toEqual([503, '10']);
+      expect(await from('203.0.113.9', key)).toEqual([200, undefined]);
+      expect(await from('198.51.100.7', key)).toEqual([200, undefined]);
+      giveBack();
+      expect(await from('203.0.113.9')).toEqual([200, undefined]);
+    });
+
+    test('by networks of one /48: its other networks have none, and those of others have', async () => {
+      const { key } = await app.aUser();
+      const giveBack = take(SITE_FACTOR * MAX_TAILS, (n) => `2001:db8:51:${(n % 40).toString(16)}::1`);
+      expect(await from('2001:db8:51:beef::2')).toEqual([429, '10']);
+      expect(await from('2001:db8:51:beef::2', key)).toEqual([200, undefined]);
+      expect(await from('2001:db8:52::2')).toEqual([200, undefined]);
+      giveBack();
+      expect(await from('2001:db8:51:beef::2')).toEqual([200, undefined]);
+    });
+  });
+
+  describe('with a key', () => {
+    let other: TestApp;
+    let aheadMs = 0;
+    beforeAll(async () => {
+      other = await startApp({ databaseUrl: app.databaseUrl, now: () => new Date(Date.now() + aheadMs) });
+    });
+    beforeEach(() => {
+      aheadMs = 0;
+    });
+    afterAll(() => other.stop());
+
+    test.each([
+      ['KEY_REVOKED', ({ keyId }) => revokeKey(app.context.db, keyId, new Date())],
+      ['KEY_EXPIRED', () => Promise.resolve((aheadMs = 3_600_000))],
+      ['USER_SUSPENDED', ({ id }) => suspendUser(app.context.db, id, systemActor(), { hide: false })],
+    ] satisfies [string, (user: TestUser) => Promise<unknown>][])(
+      'ends on another instance, too, as soon as calls are refused with %s',
+      async (reason, refuse) => {
+        const user = await app.aUser({ expiresAt: new Date(Date.now() + 1_800_000) });
+        const headers = { Authorization: `Bearer ${user.key}` };
+        const own = [
+          await tail({ headers }, other.url),
+          await tail({ headers, input: { start: 'earliest' } }, other.url),
+        ];
+        const anyone = await tail({}, other.url);
+        await refuse(user);
+        for (const stream of own) {
+          await stream.ended;
+          const last = stream.messages.at(-1);
+          expect([last?.event, JSON.parse(last?.data ?? '')]).toMatchObject([
+            'serialized-error',
+            { json: { data: { reason, httpStatus: 401, path: 'event.tail' } } },
+          ]);
+        }
+        const game = await app.aGame();
+        await until(() => events(anyone).some(({ record }) => record.id === game.id));
+      },
+    );
   });
 
   test('ends where events are turned off, and is not there', async () => {

@@ -3,7 +3,7 @@
  * `EventSource` reads as well: https://trpc.io/docs/client/links/httpSubscriptionLink
  */
 import type { Request, RequestHandler, Response } from 'express';
-import { contract, MAX_TAILS, STREAM_TYPE } from '../../../contract/index.ts';
+import { contract, STREAM_TYPE } from '../../../contract/index.ts';
 import { AppError } from '../../errors.ts';
 import type { EventTails, TailedEvent } from '../../event/tails.ts';
 import type { EventView } from '../../event/view.ts';
@@ -13,9 +13,12 @@ import { setCommonHeaders } from '../../http/message/reply.ts';
 import { RateLimitHeaders } from '../../http/message/rate-limit-headers.ts';
 import { assertJson, assertMethod, assertNoContent } from '../../http/middleware/preconditions.ts';
 import { callerOf } from '../../overload/caller.ts';
+import { keyIn } from '../access.ts';
 import type { RpcContext } from '../context.ts';
 import type { RpcPipeline } from '../pipeline.ts';
 import { type RequestContext, requestContextOf } from '../request-context.ts';
+import { KeyWatch } from './key-watch.ts';
+import type { TailPlaces } from './tail-places.ts';
 import { postedInput, queriedInput, type TailInput } from './tail-input.ts';
 
 const { metadata: operation } = contract.event.tail;
@@ -26,13 +29,10 @@ const PING_SECONDS = 10;
 const RECONNECT_MS = 45_000;
 /** The bytes that are held for a client that reads slowly. Beyond, it is cut off, and resumes. */
 const HELD_BYTES = 256 * 1024;
-/** The tails of a process: each takes some 30 KiB. */
-const MAX_OPEN = 10_000;
 /** Clients come back within this time when the service stops, not all at once. */
 const RETRY_MS = 3000;
 /** After an error that lasts, they had better not come back soon. */
 const LONG_RETRY_MS = 60_000;
-const REFUSED_RETRY_S = 10;
 
 const HEADERS = {
   'Content-Type': `${STREAM_TYPE}; charset=utf-8`,
@@ -117,10 +117,10 @@ class Stream {
     this.end(`event: return\ndata: \nid: ${this.#cursor}\n\n`);
   }
 
-  /** Ends it; the client connects again after a time. */
+  /** Ends it, unless it has ended; the client connects again after a time. */
   end(text: string): void {
     this.begin();
-    this.#response.end(text);
+    if (!this.#response.writableEnded) this.#response.end(text);
   }
 
   #write(message: string | Buffer): void {
@@ -132,33 +132,12 @@ class Stream {
   }
 }
 
-/** The open tails of a process, and how many each caller has. */
+/** The open tails of a process. */
 class OpenTails {
-  readonly #byCaller = new Map<string, number>();
   /** By the second in which they are pinged. */
   readonly #streams = Array.from({ length: PING_SECONDS }, () => new Set<Stream>());
-  #size = 0;
   #turn = 0;
   #timer: NodeJS.Timeout | undefined;
-
-  /** Counts a tail. Returns a function that counts it no more. @throws AppError RATE_LIMITED, OVERLOADED */
-  reserve(caller: string | undefined): () => void {
-    const own = caller === undefined ? 0 : (this.#byCaller.get(caller) ?? 0);
-    if (own >= MAX_TAILS) {
-      const hint = `A key, or an address without one, may have ${MAX_TAILS} tails at a time.`;
-      throw new AppError('RATE_LIMITED', { retryAfter: REFUSED_RETRY_S, hint });
-    }
-    if (this.#size >= MAX_OPEN) throw new AppError('OVERLOADED', { retryAfter: REFUSED_RETRY_S });
-    this.#size += 1;
-    if (caller !== undefined) this.#byCaller.set(caller, own + 1);
-    return () => {
-      this.#size -= 1;
-      if (caller === undefined) return;
-      const left = (this.#byCaller.get(caller) ?? 1) - 1;
-      if (left === 0) this.#byCaller.delete(caller);
-      else this.#byCaller.set(caller, left);
-    };
-  }
 
   /** Pings a stream now and then. Returns a function that ends that. */
   add(stream: Stream): () => void {
@@ -168,7 +147,7 @@ class OpenTails {
     this.#timer ??= this.#ping();
     return () => {
       group.delete(stream);
-      if (this.#size > 0) return;
+      if (this.#streams.some(({ size }) => size > 0)) return;
       clearInterval(this.#timer);
       this.#timer = undefined;
     };
@@ -191,6 +170,7 @@ class OpenTails {
 /** The dependencies of tails besides those of calls. */
 export interface TailOptions {
   tails: EventTails<EventView>;
+  places: TailPlaces;
   /** Aborted when the service has been told to stop. */
   stopping: AbortSignal;
 }
@@ -199,10 +179,11 @@ export interface TailOptions {
 export const tailTransport = (
   calls: RpcPipeline,
   bodies: BodyReader,
-  { log, config, protection }: RpcContext,
-  { tails, stopping }: TailOptions,
+  { log, config, auth, protection }: RpcContext,
+  { tails, places, stopping }: TailOptions,
 ): RequestHandler => {
   const open = new OpenTails();
+  const watch = new KeyWatch((key) => auth.keys.assertValid(key));
   const failureContext = { log, docs: errorDocs(config) };
   const { limits } = protection;
   stopping.addEventListener('abort', () => open.endAll());
@@ -224,7 +205,11 @@ export const tailTransport = (
     await calls.charge(caller, context);
     const input = await readInput(request, context);
     const name = callerOf(caller && context.authorization, context.address);
-    const release = open.reserve(limits && name);
+    const release = places.reserve({ name: limits && name, hasKey: caller !== undefined });
+    if (response.destroyed) {
+      release();
+      return;
+    }
     response.once('close', release);
     if (stopping.aborted) {
       stream.end(retryIn(Math.random() * RETRY_MS));
@@ -239,10 +224,13 @@ export const tailTransport = (
     const end = await tails.open(queryOf(request, input), sink, context.deadline);
     context.deadline.close();
     const remove = open.add(stream);
+    const { authorization } = context;
+    const unwatch = authorization === undefined ? undefined : watch.add(keyIn(authorization), fail);
     const timer = input.maxDuration && setTimeout(() => stream.finish(), input.maxDuration * 1000).unref();
     const over = (): void => {
       end();
       remove();
+      unwatch?.();
       clearTimeout(timer);
     };
     if (response.destroyed) over();

@@ -1,0 +1,122 @@
+/**
+ * @engines none
+ * @tier fast
+ */
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { MAX_TAILS, type Reason, SITE_FACTOR } from '../../contract/index.ts';
+import { AppError } from '../../src/errors.ts';
+import { clientSubnet } from '../../src/rate-limit/client-subnet.ts';
+import { KeyWatch } from '../../src/rpc/trpc/key-watch.ts';
+import { TailPlaces } from '../../src/rpc/trpc/tail-places.ts';
+
+describe('the places of tails', () => {
+  let places: TailPlaces;
+  beforeEach(() => {
+    places = new TailPlaces();
+  });
+  const from = (address: string) => places.reserve({ name: clientSubnet(address), hasKey: false });
+  const by = (key: string) => places.reserve({ name: key, hasKey: true });
+
+  /** Takes as many places as it gets. */
+  const takeAll = (take: (n: number) => () => void): { count: number; reason: Reason } => {
+    for (let count = 0; ; count += 1) {
+      try {
+        take(count);
+      } catch (error) {
+        return { count, reason: (error as AppError).reason };
+      }
+    }
+  };
+
+  test('are there for keys, from however many addresses tails without one come', () => {
+    expect(takeAll((n) => from(`192.0.2.${n % 50}`))).toEqual({ count: 8000, reason: 'OVERLOADED' });
+    expect(() => from('198.51.100.1')).toThrow('OVERLOADED');
+    expect(takeAll((n) => by(`key ${n % 20}`))).toEqual({ count: 2000, reason: 'OVERLOADED' });
+  });
+
+  test('are there for keys where callers have no limits, too', () => {
+    const anyone = (hasKey: boolean) => () => places.reserve({ name: undefined, hasKey });
+    expect(takeAll(anyone(false)).count).toBe(8000);
+    expect(takeAll(anyone(true)).count).toBe(2000);
+  });
+
+  test('may all be taken by keys, and are free again when they are given back', () => {
+    const taken = Array.from({ length: 10_000 }, (_, n) => by(`key ${n % 50}`));
+    expect(() => by('key 50')).toThrow('OVERLOADED');
+    expect(() => from('192.0.2.1')).toThrow('OVERLOADED');
+    for (const giveBack of taken) giveBack();
+    expect(takeAll((n) => from(`192.0.2.${n % 50}`)).count).toBe(8000);
+  });
+
+  test('of a key or an address are as many as is said', () => {
+    const taken = Array.from({ length: MAX_TAILS }, () => by('a key'));
+    expect(takeAll(() => by('a key'))).toEqual({ count: 0, reason: 'RATE_LIMITED' });
+    expect(takeAll(() => from('192.0.2.1'))).toEqual({ count: MAX_TAILS, reason: 'RATE_LIMITED' });
+    taken[0]!();
+    expect(takeAll(() => by('a key')).count).toBe(1);
+  });
+
+  test('of all networks of a /48 together are eight times those of one', () => {
+    const inSite = (n: number) => from(`2001:db8:7:${(n % 100).toString(16)}::${n.toString(16)}`);
+    expect(takeAll(inSite)).toEqual({ count: SITE_FACTOR * MAX_TAILS, reason: 'RATE_LIMITED' });
+    expect(() => from('2001:db8:7:ffff::1')).toThrow('RATE_LIMITED');
+    expect(takeAll(() => from('2001:db8:8::1')).count).toBe(MAX_TAILS);
+  });
+});
+
+describe('a watch of keys', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+  const HALF_A_SECOND = 500;
+
+  test('checks each key once for all that is open with it, and ends that once', async () => {
+    const checked: string[] = [];
+    const ended: string[] = [];
+    let revoked = '';
+    const watch = new KeyWatch((key) => {
+      checked.push(key);
+      return key === revoked ? Promise.reject(new AppError('KEY_REVOKED')) : Promise.resolve();
+    });
+    const add = (key: string, name: string) =>
+      watch.add(key, ({ reason }) => {
+        ended.push(`${name}: ${reason}`);
+      });
+    add('a', 'a1');
+    add('a', 'a2');
+    const leave = add('a', 'a3');
+    const leaveLast = add('b', 'b1');
+    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    expect([checked.splice(0), ended]).toEqual([['a', 'b'], []]);
+    leave();
+    revoked = 'a';
+    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    expect(ended).toEqual(['a1: KEY_REVOKED', 'a2: KEY_REVOKED']);
+    checked.splice(0);
+    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    expect(checked).toEqual(['b']);
+    leaveLast();
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('ends nothing while keys cannot be read, and does not ask again before it has an answer', async () => {
+    const ended: Reason[] = [];
+    const answers: ((reason: Reason) => void)[] = [];
+    const watch = new KeyWatch(
+      () => new Promise((_, reject) => answers.push((reason) => reject(new AppError(reason)))),
+    );
+    watch.add('a', ({ reason }) => ended.push(reason));
+    await jest.advanceTimersByTimeAsync(10 * HALF_A_SECOND);
+    expect(answers).toHaveLength(1);
+    answers[0]!('DATABASE_UNAVAILABLE');
+    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    expect([answers.length, ended]).toEqual([2, []]);
+    answers[1]!('USER_SUSPENDED');
+    await jest.advanceTimersByTimeAsync(HALF_A_SECOND);
+    expect(ended).toEqual(['USER_SUSPENDED']);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
