@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { operations, webhookMessages } from '../../../contract/index.ts';
+import { webhookTag } from '../../../openapi/webhooks.ts';
 import { startApp } from '../../harness/app/app.ts';
 import { settled } from '../../harness/documents/site.ts';
 
@@ -64,7 +65,7 @@ describe('reference in a browser', () => {
   };
 
   /** The fragment that leads to an operation. */
-  const fragmentOf = (router: string, id: string): string => `#/${router}/${id.toLowerCase()}`;
+  const fragmentOf = (tag: string, id: string): string => `#/${tag}/${id}`.toLowerCase();
 
   const FOUND = '[data-component-name="Search/SearchItem"]';
 
@@ -92,9 +93,10 @@ describe('reference in a browser', () => {
     const led: string[] = [];
     const texts: string[] = [];
     // Opening one group may close another.
-    for (const router of new Set(operations.map((procedure) => procedure.router))) {
-      const links = page.locator(`[data-component-name="Menu/MenuItem"] a[href*="#/${router}/"][href*="."]`);
-      await page.locator(`redoc a[href$="#/${router}"]`).first().click();
+    for (const tag of new Set([...operations.map(({ router }) => router), webhookTag.name])) {
+      const group = tag.toLowerCase();
+      const links = page.locator(`[data-component-name="Menu/MenuItem"] a[href*="#/${group}/"][href*="."]`);
+      await page.locator(`redoc a[href$="#/${group}"]`).first().click();
       await links.first().waitFor();
       const found = (await links.evaluateAll((all) =>
         all.map((one) => [(one as unknown as HTMLLink).hash, (one as unknown as HTMLLink).innerText]),
@@ -106,7 +108,7 @@ describe('reference in a browser', () => {
     const names = Object.keys(webhookMessages).toSorted();
     expect(led).toEqual([
       ...operations.map(({ router, id }) => fragmentOf(router, id)),
-      ...names.map((name) => fragmentOf('webhook', `webhook.message.${name}`)),
+      ...names.map((name) => fragmentOf(webhookTag.name, `webhook.message.${name}`)),
     ]);
     expect(texts).toEqual([...summaries, ...names.map((name) => webhookMessages[name]?.summary)]);
   });
