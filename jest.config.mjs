@@ -1,5 +1,5 @@
-// Which tests run, by `TEST_TIER`: `fast` (`npm test`), `long`, `fault`, `fuzz`, `vitess` or `vitess-fault`. Plain JavaScript:
-// Jest reads a TypeScript configuration on Node 20 only with the help of another package.
+// Which tests run, by `TEST_TIER`: `fast` (`npm test`), `long`, `fault`, `timing`, `fuzz` or `vitess`. Plain JavaScript: Jest reads a
+// TypeScript configuration on Node 20 only with the help of another package.
 import { availableParallelism } from 'node:os';
 import * as available from './test/harness/jest/available.mjs';
 import { project, tests } from './test/harness/jest/projects.mjs';
@@ -17,8 +17,8 @@ const programs = {
   galera: { global: 'TEST_GALERA', find: available.findGalera },
   haproxy: { global: 'TEST_HAPROXY', find: available.findHaproxy },
 };
-const ofTier = tests.filter((test) => test.tier === tier.replace('vitess-', ''));
-const needed = tier.startsWith('vitess') ? [] : [...new Set(ofTier.flatMap(({ needs }) => needs))];
+const ofTier = tests.filter((test) => test.tier === tier);
+const needed = tier === 'vitess' ? [] : [...new Set(ofTier.flatMap(({ needs }) => needs))];
 const found = Object.fromEntries(
   needed.map((name) => {
     const { [name]: value, notices: lacking } = programs[name].find();
@@ -27,7 +27,7 @@ const found = Object.fromEntries(
   }),
 );
 // There, everything is to be tested.
-if (process.env.CI === 'true' && !tier.startsWith('vitess') && notices.length > 0) {
+if (process.env.CI === 'true' && tier !== 'vitess' && notices.length > 0) {
   throw new Error(['CI=true, and the machine lacks what the whole suite needs.', ...notices.flat()].join('\n'));
 }
 
@@ -55,13 +55,10 @@ const projectOf = (engine, some, more) =>
     ...more,
   });
 
-const isWanted = ({ tier: own }) => (tier === 'vitess' ? ['fast', 'long'].includes(own) : own === 'fault');
-const isOneTest = (skip) => skip.test !== undefined;
-
 const onVitess = () => {
   const { vitess: server, notices: lacking } = available.findVitess();
   if (!server) throw new Error(lacking.flat().join('\n'));
-  const some = tests.filter((test) => isWanted(test) && test.engines.includes('vitess') && test.skips.every(isOneTest));
+  const some = tests.filter((test) => test.engines.includes('vitess'));
   return [
     projectOf({ name: 'vitess', server }, some, { testEnvironment: '<rootDir>/test/harness/vitess/environment.mjs' }),
   ];
@@ -91,14 +88,14 @@ const onEngines = () => [
 const reporters = {
   fast: ['<rootDir>/test/harness/jest/coverage-reporter.mjs'],
   fault: ['<rootDir>/test/harness/jest/results-reporter.mjs'],
-  vitess: ['<rootDir>/test/harness/vitess/reporter.mjs'],
-  'vitess-fault': ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
+  timing: ['<rootDir>/test/harness/jest/results-reporter.mjs'],
+  vitess: ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
 };
-const isFault = tier.endsWith('fault');
-const testTimeout = tier.startsWith('vitess') ? 180_000 : isFault ? 120_000 : 30_000;
-// Faults run one after the other: they measure how soon others are answered while something fails. The fuzzer hardly waits
-// for anything. Other tests wait for a database, a process, a second: on two cores 3 workers take 181 s where 2 take 222.
-const maxWorkers = isFault ? 1 : Math.ceil(availableParallelism() * (tier === 'fuzz' ? 1 : 1.5));
+const testTimeout = { fault: 120_000, timing: 120_000, vitess: 180_000 }[tier] ?? 30_000;
+// By core. The fuzzer hardly waits for anything, and nothing may run beside what measures how soon others are answered. Other
+// tests wait for a database, a process, a second; those of faults use a fifth of a core.
+const workers = { fault: 2, fuzz: 1 }[tier] ?? 1.5;
+const maxWorkers = tier === 'timing' ? 1 : Math.ceil(availableParallelism() * workers);
 
 /** @type {import('jest').Config} */
 export default {
@@ -109,9 +106,9 @@ export default {
   reporters: [
     'default',
     ...(reporters[tier] ?? []),
-    ...(tier.startsWith('vitess') || tier === 'fuzz'
+    ...(tier === 'vitess' || tier === 'fuzz'
       ? []
       : [['<rootDir>/test/harness/jest/summary-reporter.mjs', { notices }]]),
   ],
-  projects: (tier.startsWith('vitess') ? onVitess() : onEngines()).filter(({ testMatch }) => testMatch.length > 0),
+  projects: (tier === 'vitess' ? onVitess() : onEngines()).filter(({ testMatch }) => testMatch.length > 0),
 };

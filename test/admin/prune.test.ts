@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier long
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';

@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite
  * @tier fast
  */
 import { request } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite
  * @tier long
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,8 +1,6 @@
 /**
- * @engines all
+ * @engines sqlite
  * @tier long
- * @skipOnVitess export and import under faults an import that the database fails midway: Vitess takes no CREATE TRIGGER, by
- *   which the test has an import fail midway.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite
  * @tier long
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';

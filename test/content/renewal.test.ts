@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier long
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';

@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines all second-server
  * @tier fast
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,8 +1,6 @@
 /**
- * @engines all second-server
+ * @engines sqlite server second-server
  * @tier long
- * @skipOnVitess file: It counts the rows that MySQL and MariaDB say they read (ANALYZE); the plans are those of the
- *   MySQL below.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection } from 'mysql2/promise';

@@ -1,8 +1,6 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier long
- * @skipOnVitess file: Version 1.0.0, which it runs beside this one, cannot migrate on Vitess: its lock of migrations
- *   is none there.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Database } from '../../src/db/database.ts';

@@ -1,8 +1,6 @@
 /**
- * @engines all second-server
+ * @engines sqlite server
  * @tier long
- * @skipOnVitess backup guide the guide for servers: The tests of a server with other settings start one of their own and set it
- *   up with SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

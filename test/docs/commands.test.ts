@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite
  * @tier long
  */
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
  * @engines none
  * @tier fast
+ * @modules own
  */
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { MAX_TAILS, type Reason, SITE_FACTOR } from '../../contract/index.ts';

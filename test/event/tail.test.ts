@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite
  * @tier fast
  */
 import { setTimeout as sleep } from 'node:timers/promises';

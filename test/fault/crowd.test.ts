@@ -1,6 +1,6 @@
 /**
- * @engines all
- * @tier fault
+ * @engines sqlite server
+ * @tier timing
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

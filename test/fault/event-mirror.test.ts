@@ -1,5 +1,5 @@
 /**
- * @engines all second-server
+ * @engines sqlite server
  * @tier fault
  */
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
  * @engines mariadb
- * @tier fault
+ * @tier timing
  * @needs haproxy
  */
 import { readFileSync } from 'node:fs';

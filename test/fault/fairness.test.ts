@@ -1,6 +1,6 @@
 /**
  * @engines sqlite server
- * @tier fault
+ * @tier timing
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';

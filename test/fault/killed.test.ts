@@ -1,5 +1,5 @@
 /**
- * @engines all second-server
+ * @engines all
  * @tier fault
  */
 import { setTimeout as sleep } from 'node:timers/promises';

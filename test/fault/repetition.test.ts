@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier fault
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 /**
- * @engines server vitess
- * @tier fault
+ * @engines server
+ * @tier timing
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';

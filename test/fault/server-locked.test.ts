@@ -1,6 +1,6 @@
 /**
- * @engines server vitess
- * @tier fault
+ * @engines server
+ * @tier timing
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -8,7 +8,7 @@ import { type Connection, createConnection, type RowDataPacket } from 'mysql2/pr
 import { openClient, reasonIn } from '../harness/app/client.ts';
 import { idToBytes } from '../../src/db/values.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
-import { connectionOptions, createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
+import { connectionOptions, createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { startLiveness, startProber } from '../harness/faults/prober.ts';
 import { quantile } from '../harness/quantile.mjs';
 import { startReaders } from '../harness/faults/readers.ts';
@@ -16,16 +16,14 @@ import { noteResult } from '../harness/faults/results.ts';
 import { audit, startWriters, strayOf } from '../harness/faults/writers.ts';
 import { aKey, idIn, withDatabase } from '../harness/http/load.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
-import { beneath, storedAs, storedIn } from '../harness/servers/vitess.ts';
 
 // Another session of the database holds what callers want: a table, or a row.
 
 const REQUEST_MS = 2000;
 const GRACE_MS = 500;
-/** When many statements are given up at once, Vitess holds the others up for a second: seen two times in three. */
-const QUICK_MS = engine === 'vitess' ? 1200 : 100;
+const QUICK_MS = 100;
 /** It asks the database, beside readers who ask again at once. */
-const READY_MS = engine === 'vitess' ? 500 : 250;
+const READY_MS = 250;
 const BUSY = ['TIMEOUT', 'OVERLOADED', 'OUTCOME_UNKNOWN'];
 
 let database: TestDatabase;
@@ -40,7 +38,7 @@ beforeEach(async () => {
     url: database.url,
     env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', REQUEST_TIMEOUT_MS: String(REQUEST_MS) },
   });
-  other = await createConnection(connectionOptions(beneath(database.url)));
+  other = await createConnection(connectionOptions(new URL(database.url)));
 });
 afterEach(async () => {
   await other.end();
@@ -59,23 +57,16 @@ const call = async (procedure: Parameters<ReturnType<typeof openClient>['call']>
 /** Locks a game's row, and no other, in a transaction of the other session. */
 const hold = async (gameId: string): Promise<void> => {
   await other.query('START TRANSACTION');
-  let held = 0;
-  for (const games of storedAs(database.url, 'games')) {
-    const sql = `SELECT 1 FROM ${games} WHERE id = ?`;
-    const [found] = await other.query<RowDataPacket[]>(sql, [idToBytes(gameId)]);
-    // On the other shard, it would lock the gap that new games go into.
-    if (found.length === 0) continue;
-    held += (await other.query<RowDataPacket[]>(`${sql} FOR UPDATE`, [idToBytes(gameId)]))[0].length;
-  }
-  expect(held).toBe(1);
+  const sql = 'SELECT 1 FROM games WHERE id = ? FOR UPDATE';
+  const [held] = await other.query<RowDataPacket[]>(sql, [idToBytes(gameId)]);
+  expect(held).toHaveLength(1);
 };
 
 /** How many statements of the service's sessions run: where it has nothing else to do, they wait for a lock. */
 const waitingStatements = async (): Promise<number> => {
   const [rows] = await other.query<RowDataPacket[]>('SHOW PROCESSLIST');
-  const stored = storedIn(database.url);
-  return rows.filter(({ db, Command, Id }) => stored.has(String(db)) && Command !== 'Sleep' && Id !== other.threadId)
-    .length;
+  const own = new URL(database.url).pathname.slice(1);
+  return rows.filter(({ db, Command, Id }) => db === own && Command !== 'Sleep' && Id !== other.threadId).length;
 };
 
 /** Resolves with how long it took until so many statements wait. */
@@ -117,7 +108,7 @@ describe('a table that another session has locked', () => {
       { procedure: 'user.me', input: {}, key },
       { procedure: 'user.search', input: { query: 'a', limit: 1 }, key },
     ]);
-    await other.query(`LOCK TABLES ${storedAs(database.url, 'games').join(' WRITE, ')} WRITE`);
+    await other.query('LOCK TABLES games WRITE');
     const lockedAt = performance.now();
     const games = startReaders(served.base, gameReaders(crowd, gameId));
     const ready = startProber(`${served.base}/readyz`);
@@ -235,8 +226,7 @@ describe('a row that another session has locked', () => {
       duplicated: 0,
       seen: `nothing waits in the database ${Math.round(took)} ms later`,
     });
-    const marks = storedAs(database.url, 'game_favorites').map((table) => `SELECT 1 FROM ${table}`);
-    const [rows] = await other.query<RowDataPacket[]>(marks.join(' UNION ALL '));
+    const [rows] = await other.query<RowDataPacket[]>('SELECT 1 FROM game_favorites');
     expect(rows).toEqual([]);
     await withDatabase(database.url, expectExactCounts);
   });

@@ -1,5 +1,5 @@
 /**
- * @engines server vitess second-server
+ * @engines server vitess
  * @tier fault
  */
 import { randomUUID } from 'node:crypto';

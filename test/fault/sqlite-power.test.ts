@@ -1,6 +1,6 @@
 /**
  * @engines sqlite
- * @tier fault
+ * @tier timing
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

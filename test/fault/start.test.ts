@@ -1,8 +1,6 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier fault
- * @skipOnVitess a database with a wrong password: Vitess takes no CREATE USER: vtgate has accounts of its own, which
- *   its operator sets up.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

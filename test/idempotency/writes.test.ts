@@ -1,5 +1,5 @@
 /**
- * @engines all second-server
+ * @engines all
  * @tier long
  */
 import { randomUUID } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
  * @engines none
  * @tier fast
+ * @modules own
  */
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { refusalCost, RetryThrottle } from '../../src/overload/retry-throttle.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { tests } from '../harness/jest/projects.mjs';
 
 const engines = ['none', 'sqlite', 'server', 'second-server', 'mariadb', 'vitess'];
-const tiers = ['fast', 'long', 'fault', 'fuzz'];
+const tiers = ['fast', 'long', 'fault', 'timing', 'fuzz'];
 const programs = ['redis', 'promtool', 'chromium', 'oasdiff', 'galera', 'haproxy'];
 
 describe('the docblock of a test file', () => {

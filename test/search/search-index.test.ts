@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier long
  */
 import { once } from 'node:events';

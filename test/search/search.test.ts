@@ -1,5 +1,5 @@
 /**
- * @engines all second-server
+ * @engines all
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

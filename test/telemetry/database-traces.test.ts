@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier fast
  */
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -169,8 +169,7 @@ describe('database traces', () => {
         kind: 'client',
         status: 'unset',
         attributes: {
-          // Vitess is spoken to as MySQL.
-          'db.system.name': engine === 'vitess' ? 'mysql' : engine,
+          'db.system.name': engine,
           ...namespace,
           ...server,
           'db.operation.name': expect.stringMatching(/^[A-Z]+$/),

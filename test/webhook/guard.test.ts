@@ -203,7 +203,7 @@ describe('a message to an endpoint', () => {
         hosts.map((host) => send({ url: `https://${host}/`, headers: {}, body: '{}' }, strict, lookUp)),
       );
       expect(new Set(answers.map(({ fault: _fault, ...shown }) => JSON.stringify(shown)))).toEqual(
-        new Set([JSON.stringify({ text: NOT_PUBLIC, body: '', retryAfter: undefined })]),
+        new Set([JSON.stringify({ text: NOT_PUBLIC, body: '', isNotSent: true })]),
       );
       // The operator is told all of it.
       expect(answers.map(({ fault }) => String(fault))).toEqual([

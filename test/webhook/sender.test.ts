@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier long
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -309,7 +309,7 @@ describe('challenges without an answer', () => {
   });
 
   test('are none where nothing was sent: names that lead nowhere do not hold up a sound one', async () => {
-    const unsent: Partial<Answer> = { text: 'It may not be called: its name has no public address.', isUnsent: true };
+    const unsent: Partial<Answer> = { text: 'It may not be called: its name has no public address.', isNotSent: true };
     endpoint = (one) => (one.url.endsWith('/nowhere') ? unsent : agreement(one));
     start();
     for (let n = 0; n < 8; n += 1) await untilReason(await create('/nowhere'), FAILED);

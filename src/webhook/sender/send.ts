@@ -30,7 +30,7 @@ export interface Answer {
   /** The seconds of `Retry-After`. */
   retryAfter: number | undefined;
   /** Whether nothing was sent, since the target may not be called. */
-  isUnsent?: true;
+  isNotSent?: true;
   /** Why there was none, with names and addresses: for the operator's log alone. */
   fault?: unknown;
 }
@@ -136,7 +136,7 @@ export const send = async (
   } catch (error) {
     if (deadline.signal.aborted) return noAnswer(`It did not answer within ${timeoutMs / 1000} seconds.`, error);
     if (error instanceof ForbiddenTarget) {
-      return { ...noAnswer(`It may not be called: ${error.message}.`, error.cause ?? error), isUnsent: true };
+      return { ...noAnswer(`It may not be called: ${error.message}.`, error.cause ?? error), isNotSent: true };
     }
     // The messages of the system name addresses.
     const { code } = error as NodeJS.ErrnoException;

@@ -272,7 +272,7 @@ export const storeChallenge = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const webhook = await lockHeld(tx, asked);
-    if (isAnswered || answer.isUnsent) await refundChallenge(tx, asked, { isAnswered, now });
+    if (isAnswered || answer.isNotSent) await refundChallenge(tx, asked, { isAnswered, now });
     if (!webhook || webhook.state !== 'pending') return;
     const { id } = asked;
     if (isAnswered) {

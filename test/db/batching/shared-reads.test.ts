@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite
  * @tier fast
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,6 +1,7 @@
 /**
  * @engines none
  * @tier fast
+ * @modules own
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';

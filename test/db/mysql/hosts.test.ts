@@ -1,8 +1,6 @@
 /**
- * @engines all second-server
+ * @engines sqlite server second-server
  * @tier long
- * @skipOnVitess failover between hosts: The tests of a server with other settings start one of their own and set it up with SET
- *   GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';

@@ -1,8 +1,6 @@
 /**
- * @engines all second-server
+ * @engines sqlite server second-server
  * @tier fast
- * @skipOnVitess on an odd server: The tests of a server with other settings start one of their own and set it up
- *   with SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';

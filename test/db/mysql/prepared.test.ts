@@ -1,8 +1,6 @@
 /**
- * @engines all second-server
+ * @engines sqlite server second-server
  * @tier long
- * @skipOnVitess prepared statements a server: The tests of a server with other settings start one of their own and set it up
- *   with SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,8 +1,6 @@
 /**
- * @engines all second-server
+ * @engines sqlite server second-server
  * @tier long
- * @skipOnVitess TLS a connection: The tests of a server with other settings start one of their own and set it up with
- *   SET GLOBAL: those of MySQL below Vitess are its operator’s.
  */
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';

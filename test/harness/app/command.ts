@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { type Environment, type Outcome, withoutDatabase } from './program.ts';
 
-let runs = 0;
 let last: Promise<unknown> = Promise.resolve();
 
 /** Takes the place of an output; `texts` is what was written to it. */
@@ -32,7 +32,6 @@ const withProcess = async (properties: Partial<NodeJS.Process>, work: () => Prom
 
 const run = async (args: readonly string[], env: Environment): Promise<Outcome> => {
   const [stdout, stderr] = [collect(), collect()];
-  runs += 1;
   let code: Outcome['code'] = null;
   await withProcess(
     {
@@ -40,14 +39,14 @@ const run = async (args: readonly string[], env: Environment): Promise<Outcome> 
       env,
       stdout: stdout.stream as unknown as NodeJS.Process['stdout'],
       stderr: stderr.stream as unknown as NodeJS.Process['stderr'],
-      exitCode: 0,
     },
     async () => {
       // Another query makes it another module, which runs again; what it imports is loaded once.
-      await import(`../../../src/admin/command-line.ts?run=${runs}`);
-      code = Number(process.exitCode);
+      await import(`../../../src/admin/command-line.ts?run=${randomUUID()}`);
+      code = Number(process.exitCode ?? 0);
     },
   );
+  process.exitCode = undefined;
   return { code, stdout: stdout.texts.join(''), stderr: stderr.texts.join('') };
 };
 

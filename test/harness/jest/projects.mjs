@@ -3,9 +3,10 @@
  *
  * - `@engines`: `none`, or of `sqlite`, `server` (MariaDB, or MySQL where that is the only one), `second-server` (MySQL beside
  *   MariaDB), `mariadb` and `vitess`; `all` is `sqlite server vitess`.
- * - `@tier`: `fast` for `npm test`, `long`, `fault` or `fuzz`.
+ * - `@tier`: `fast` for `npm test`, `long`, `fault`, `timing` for faults that show how soon others are answered, or `fuzz`.
  * - `@needs`: a program that the test runs, such as `redis`.
- * - `@skipOnVitess <file, or the beginning of a test's full name>: <reason>`, as often as there is something to skip.
+ * - `@modules own`: the service's modules are loaded for this file alone: see shared-modules.cjs.
+ * - `@skipOnVitess <the beginning of a test's full name>: <reason>`, as often as there is something to skip.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ const testOf = (path) => {
   const [engines, tier, needs] = ['engines', 'tier', 'needs'].map((tag) => valuesOf(docblock.slice(0, -2), tag)[0]);
   const skips = valuesOf(docblock.slice(0, -2), 'skipOnVitess').map((text) => {
     const [test, ...reason] = text.split(': ');
-    return { path, test: test === 'file' ? undefined : test, reason: reason.join(': ') };
+    return { path, test, reason: reason.join(': ') };
   });
   return {
     path,
@@ -45,7 +46,8 @@ export const tests = readdirSync('test', { recursive: true })
 export const project = (name, color, some, more = {}) => ({
   displayName: { name, color },
   testMatch: some.map(({ path }) => `<rootDir>/${path}`),
-  testEnvironment: 'node',
+  runtime: '<rootDir>/test/harness/jest/shared-modules.cjs',
+  testEnvironment: '<rootDir>/test/harness/jest/shared-environment.mjs',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }] },
   modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],

@@ -1,11 +1,11 @@
 import { relative } from 'node:path';
-import { TestEnvironment } from 'jest-environment-node';
 import { tests } from '../jest/projects.mjs';
+import SharedEnvironment from '../jest/shared-environment.mjs';
 
 const nameOf = (test) => (test.parent ? [nameOf(test.parent), test.name].filter(Boolean).join(' ') : '');
 
 /** Skips the tests that their file's docblock names in `@skipOnVitess`. */
-export default class VitessEnvironment extends TestEnvironment {
+export default class VitessEnvironment extends SharedEnvironment {
   #skips;
 
   constructor(config, context) {

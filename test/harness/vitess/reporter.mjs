@@ -4,7 +4,7 @@ import { tests } from '../jest/projects.mjs';
 export default class VitessReporter {
   onRunComplete() {
     const skips = tests.flatMap((test) => test.skips);
-    const lines = skips.map(({ path, test, reason }) => `  ${path}${test ? `: ${test}` : ''}\n    ${reason}`);
+    const lines = skips.map(({ path, test, reason }) => `  ${path}: ${test}\n    ${reason}`);
     process.stderr.write(`\nSkipped on Vitess, where it cannot hold:\n${lines.join('\n')}\n`);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines all second-server
  * @tier long
  */
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
  * @engines none
  * @tier fast
+ * @modules own
  */
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { RateLimitNotice } from '../../../src/admin/commands/testing/rate-limit-notice.ts';

@@ -1,0 +1,33 @@
+import { TestEnvironment } from 'jest-environment-node';
+
+/** What values of the service's modules are instances of, which Node.js itself loads: see shared-modules.cjs. */
+const SHARED = {
+  AggregateError,
+  Buffer,
+  Date,
+  Error,
+  Map,
+  RangeError,
+  RegExp,
+  Set,
+  SyntaxError,
+  TypeError,
+  URIError,
+  process,
+};
+
+/** An environment whose `process` and classes are those of Node.js. What a file sets in `process.env` ends with it. */
+export default class SharedEnvironment extends TestEnvironment {
+  #env = { ...process.env };
+
+  constructor(config, context) {
+    super(config, context);
+    if (context.docblockPragmas.modules !== 'own') Object.assign(this.global, SHARED);
+  }
+
+  async teardown() {
+    for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
+    Object.assign(process.env, this.#env);
+    await super.teardown();
+  }
+}
