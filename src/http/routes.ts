@@ -1,6 +1,8 @@
 import { procedures, streams } from '../../contract/index.ts';
 import type { Route } from '../telemetry/hooks.ts';
 
+/** Below it there are calls alone, and no pages. */
+export const API_PREFIX = '/api/';
 /** Where tRPC's clients call procedures: one, or several with commas between. */
 export const API_PATH = '/api/trpc/';
 /** Where the Model Context Protocol is spoken. */
@@ -10,7 +12,7 @@ export const READINESS_PATH = '/readyz';
 
 /** By the beginnings of their paths; the pages have the rest. */
 const groups: readonly (readonly [prefix: string, route: Route])[] = [
-  ['/api/', { group: 'trpc', pattern: `${API_PATH}{procedures}` }],
+  [API_PREFIX, { group: 'trpc', pattern: `${API_PATH}{procedures}` }],
   [MCP_PATH, { group: 'mcp', pattern: MCP_PATH }],
   [LIVENESS_PATH, { group: 'health' }],
   [READINESS_PATH, { group: 'health' }],

@@ -8,6 +8,7 @@ import { documents, withAddress } from './documents.ts';
 import { errorPages } from './errors/errors.ts';
 import { guidesRouter } from './guides/router.ts';
 import { landing } from './landing.ts';
+import { notFoundPage } from './not-found.ts';
 import { referencePage } from './reference.ts';
 import { assetOf, lazily, leadToFolder, revalidated } from './serve.ts';
 import { swaggerPage } from './swagger/page.ts';
@@ -39,5 +40,6 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   router.use(referencePage(config.brand));
   router.use('/docs/', readOnly, swaggerPage(config.brand));
   router.use(wellKnown(config, now));
+  router.use(notFoundPage(config));
   return router;
 };
