@@ -26,6 +26,8 @@ export interface Brand {
   contact: string | undefined;
   /** The terms of use: an http(s) URL. */
   terms: string | undefined;
+  /** The source of the service: an http(s) URL. */
+  source: string | undefined;
 }
 
 /** The settings of the service, as docs/settings.md describes them. */
@@ -83,6 +85,8 @@ export interface Config {
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   brand: Brand;
+  /** The folder of the SDKs' packages that the service gives away. */
+  sdksDir: string | undefined;
   /** Variables that look like misspelled settings. */
   strays: StrayVariable[];
   /** Whether this is the sandbox: in memory, with known keys, and with faults on demand. */
@@ -187,7 +191,9 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
       logo: data.BRAND_LOGO,
       contact: data.BRAND_CONTACT,
       terms: data.BRAND_TERMS,
+      source: data.SOURCE_URL,
     },
+    sdksDir: data.SDKS_DIR,
     strays,
     sandbox: false,
   };

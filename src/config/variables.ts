@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
@@ -88,6 +89,14 @@ const logo = z.string().transform((path, ctx) => {
   }
 });
 
+const isFolder = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+};
+
 const WEB_ADDRESS = /^https?:\/\/[^\s/]/i;
 const MAIL_ADDRESS = /^mailto:[^\s@?]+@[^\s@?]+$/i;
 
@@ -173,6 +182,8 @@ export const variables = z.object({
     'must be mailto:name@example.com or an http or https URL',
   ).optional(),
   BRAND_TERMS: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
+  SOURCE_URL: link([WEB_ADDRESS], 'must be an http or https URL').optional(),
+  SDKS_DIR: z.string().refine(isFolder, 'must be the path of a folder that is there').optional(),
 });
 
 /** The names of all variables that are read. */

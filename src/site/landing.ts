@@ -5,13 +5,14 @@ import { readOnly } from '../http/middleware/preconditions.ts';
 import { byAddress } from './base.ts';
 import { codeBlock, escapeHtml } from './html.ts';
 import { htmlPage, rootFrom } from './page.ts';
+import { keyHelp } from './publication.ts';
 import { pagePolicy, revalidated } from './serve.ts';
 import { version } from '../version.ts';
 
 const PATH = '/';
 
 /** The other pages and files, by their paths from the root. */
-const links = ({ sandbox }: Config) => ({
+const links = ({ sandbox, sdksDir }: Config) => ({
   api: 'api/trpc',
   guides: 'guides/',
   reference: 'reference/',
@@ -28,13 +29,17 @@ const links = ({ sandbox }: Config) => ({
   live: 'healthz',
   ready: 'readyz',
   ...(sandbox && { sandbox: 'sandbox' }),
+  ...(sdksDir !== undefined && { sdks: 'sdks/' }),
 });
 
 /** For programs: what this is, and the addresses of the rest; relative ones for a caller who names no host. */
 const description = (config: Config, base: string | undefined) => ({
   name: config.brand.name,
   version,
-  links: Object.fromEntries(Object.entries(links(config)).map(([name, path]) => [name, `${base ?? '.'}/${path}`])),
+  links: {
+    ...Object.fromEntries(Object.entries(links(config)).map(([name, path]) => [name, `${base ?? '.'}/${path}`])),
+    source: config.brand.source,
+  },
 });
 
 /** A call that needs no key and works on an empty database, too. */
@@ -80,17 +85,22 @@ const START: readonly Card[] = [
   },
 ];
 
-const LOOK_UP: readonly Card[] = [
+const lookUp = ({ sdksDir, brand: { source } }: Config): readonly Card[] => [
   {
     title: 'Reference',
     href: 'reference/',
     text: 'every operation with its input, output and errors, and code samples',
   },
   { title: 'Try it', href: 'docs/', text: 'call every operation from the browser' },
+  { title: 'Sandbox', href: 'guides/sandbox', text: 'a copy of the service with data and keys, to try writing' },
+  { title: 'Types', href: 'guides/trpc', text: 'every operation as types, for clients of tRPC' },
+  { title: 'Verify', href: 'guides/ci#verify', text: 'check that a deployment does what it documents' },
+  ...(sdksDir === undefined ? [] : [{ title: 'Packages', href: 'sdks/', text: 'the SDKs, to install from here' }]),
   { title: 'Errors', href: 'errors', text: 'what each error means and how to fix it' },
   { title: 'Limits', href: 'guides/limits', text: 'sizes, rates and quotas' },
   { title: 'Changelog', href: 'guides/changelog', text: 'what is new in each version' },
   { title: 'Status', href: 'readyz', text: 'whether the service is ready for requests' },
+  ...(source === undefined ? [] : [{ title: 'Source', href: escapeHtml(source), text: 'the code of this service' }]),
 ];
 
 const MACHINES: readonly Omit<Card, 'text'>[] = [
@@ -111,7 +121,7 @@ const linkTo = ({ title, href }: Pick<Card, 'title' | 'href'>): string => `<a hr
 const page = (config: Config, base: string | undefined): string => {
   const { brand } = config;
   const cards = START.map((card) => `<li class="card"><h3>${linkTo(card)}</h3><p>${card.text}</p></li>`);
-  const rows = LOOK_UP.map((card) => `<li>${linkTo(card)}: ${card.text}</li>`);
+  const rows = lookUp(config).map((card) => `<li>${linkTo(card)}: ${card.text}</li>`);
   return htmlPage(
     {
       path: PATH,
@@ -122,7 +132,8 @@ const page = (config: Config, base: string | undefined): string => {
 published needs no key.</p>
 ${config.sandbox ? SANDBOX : ''}<h2>Make a call now</h2>
 ${firstCall(config, base)}
-<p>Paste it into a terminal: no key, nothing to install. Or call any operation <a href="docs/">from the browser</a>.</p>
+<p>Paste it into a terminal: no key, nothing to install. Or call any operation <a href="docs/">from the browser</a>.
+Publishing needs a key. ${keyHelp(config, rootFrom(PATH))}</p>
 <h2>Where to start</h2>
 <ul class="cards">
 ${cards.join('\n')}

@@ -49,11 +49,12 @@ ${links.join('\n')}
 export const SKIP = '<a class="skip" href="#main">Skip to content</a>';
 
 /** The foot of every page. */
-const footOf = ({ contact, terms }: Brand, path: string): string => {
+const footOf = ({ contact, terms, source }: Brand, path: string): string => {
   const root = rootFrom(path);
   const links = [
     ['Contact', contact],
     ['Terms', terms],
+    ['Source', source],
     ['Status', `${root}readyz`],
     ['openapi.json', `${root}openapi.json`],
   ].flatMap(([label, href]) => (href === undefined ? [] : [`<a href="${escapeHtml(href)}">${label}</a>`]));

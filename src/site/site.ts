@@ -11,6 +11,7 @@ import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
 import { referencePage } from './reference.ts';
 import { assetOf, lazily, leadToFolder, revalidated } from './serve.ts';
+import { sdkFiles } from './sdks.ts';
 import { swaggerPage } from './swagger/page.ts';
 import { wellKnown } from './well-known.ts';
 import { yamlOf } from './yaml.ts';
@@ -38,8 +39,9 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   router.use(errorPages(config));
   router.use(guidesRouter(config));
   router.use(referencePage(config.brand));
-  router.use('/docs/', readOnly, swaggerPage(config.brand));
+  router.use('/docs/', readOnly, swaggerPage(config));
   router.use(wellKnown(config, now));
+  if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config.brand));
   router.use(notFoundPage(config));
   return router;
 };

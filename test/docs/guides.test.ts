@@ -7,13 +7,15 @@ import { posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { operations as all } from '../../contract/index.ts';
 import { filledGuides } from '../../openapi/guides.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { guides, sourceOf } from '../../src/site/guides/catalogue.ts';
 import { targetOf } from '../../src/site/guides/links.ts';
 import { llmsFullText, llmsText } from '../../src/site/guides/llms.ts';
 import { renderMarkdown } from '../../src/site/guides/markdown.ts';
 import { guideMarkdown, guidePage, renderedGuides } from '../../src/site/guides/pages.ts';
 
-const BRAND = { name: 'Example & Co', color: '#2457d6', logo: undefined, contact: undefined, terms: undefined };
+const { brand, ...config } = readConfig({});
+const SERVICE = { ...config, brand: { ...brand, name: 'Example & Co' } };
 const render = (markdown: string) => renderMarkdown(markdown, (url) => ({ kind: 'outside', url }), '../');
 
 describe('guides', () => {
@@ -39,7 +41,7 @@ describe('guides', () => {
 
     test('leads to files that are there, and to anchors on guides that are there', () => {
       const anchors = new Map(
-        renderedGuides().map(({ guide, rendered }) => [guide.file, rendered.headings.map(({ id }) => id)]),
+        renderedGuides(SERVICE).map(({ guide, rendered }) => [guide.file, rendered.headings.map(({ id }) => id)]),
       );
       const broken = guides.flatMap((guide) =>
         [...sourceOf(guide).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, href = '']) => {
@@ -111,7 +113,7 @@ describe('guides', () => {
 
   describe('examples', () => {
     const page = (name: string, address: string): string =>
-      guidePage(guides.find((guide) => guide.name === name) as never, BRAND, address);
+      guidePage(guides.find((guide) => guide.name === name) as never, SERVICE, address);
 
     test('call the service that publishes them', () => {
       const start = page('start', 'https://api.example.com');
@@ -129,7 +131,7 @@ describe('guides', () => {
 
     test('are in the Markdown too, whose links lead to the service', () => {
       const [start] = guides;
-      const text = guideMarkdown(start as never, 'https://api.example.com/content');
+      const text = guideMarkdown(start as never, SERVICE, 'https://api.example.com/content');
       expect(text).toContain('curl https://api.example.com/content/api/trpc/game.list');
       expect(text).toContain('(https://api.example.com/content/guides/keys)');
       expect(text).toContain('(https://api.example.com/content/reference/)');
@@ -139,10 +141,10 @@ describe('guides', () => {
 
   describe('what language models read', () => {
     const address = 'https://api.example.com';
-    const full = llmsFullText(BRAND, address);
+    const full = llmsFullText(SERVICE, address);
 
     test('/llms.txt has a title, a summary and sections of links, as llmstxt.org wants it', () => {
-      const [title, , summary, , ...rest] = llmsText(BRAND, address).trimEnd().split('\n');
+      const [title, , summary, , ...rest] = llmsText(SERVICE, address).trimEnd().split('\n');
       expect(title).toBe('# Example & Co');
       expect(summary).toMatch(/^> \S/);
       const sections = rest.join('\n').split(/^## /m).slice(1);
@@ -154,7 +156,7 @@ describe('guides', () => {
     });
 
     test('/llms.txt names each operation in a line, and shows one call whole', () => {
-      const text = llmsText(BRAND, address);
+      const text = llmsText(SERVICE, address);
       const [before = ''] = text.split('\n## ');
       const named = [...before.matchAll(/^- `([\w.]+)`: .+ \((?:public|scope \w+:\w+)\)$/gm)].map(([, id]) => id);
       expect(named).toEqual(all.map(({ id }) => id));

@@ -2,13 +2,15 @@
  * @engines sqlite
  * @tier long
  */
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { guides } from '../../src/site/guides/catalogue.ts';
-import { type Ran, runGuide } from '../harness/documents/guide.ts';
+import { blocksOf, guideFor, type Ran, runGuide } from '../harness/documents/guide.ts';
 import { runCli, type ServeProcess, startSandbox, startServe } from '../harness/app/program.ts';
 
 // The examples of the guides, run as they stand, and what they show of the answers.
@@ -133,6 +135,19 @@ describe('on a service with a database and limits', () => {
     },
     GUIDE_MS,
   );
+
+  test('a key is made as the start page says to people with a service of their own', async () => {
+    const env = { ...process.env, DATABASE_URL: url };
+    await runCli(['users', 'create', '--nickname', 'demo'], { env });
+    const blocks = blocksOf(guideFor('own', await readFile('docs/start.md', 'utf8')));
+    const make = blocks.find(({ text }) => text.includes('keys create'))?.text ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-ec', `${make}printf %s "$GATEWAY_KEY"`], { env });
+    const reply = await fetch(`${service.base}/api/trpc/user.me`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${stdout}` },
+    });
+    expect(await reply.json()).toMatchObject({ result: { data: { json: { nickname: 'demo' } } } });
+  });
 
   test('the key of the guide was rotated, then revoked', async () => {
     const { stdout } = await runCli(['keys', 'list', '--json'], { env: { DATABASE_URL: url } });

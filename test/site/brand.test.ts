@@ -81,7 +81,7 @@ describe('brand', () => {
     expect(names(dark)).toEqual(names(light));
   });
 
-  describe('BRAND_…', () => {
+  describe('BRAND_… and what else makes the pages the operator’s', () => {
     const folder = mkdtempSync(join(tmpdir(), 'brand-'));
     afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -101,6 +101,7 @@ describe('brand', () => {
         logo: undefined,
         contact: undefined,
         terms: undefined,
+        source: undefined,
       });
       expect(logoPath(brand)).toBe('assets/logo.svg');
       expect(String(logoOf(brand).bytes)).toContain('fill="#2457d6"');
@@ -146,6 +147,9 @@ describe('brand', () => {
       ['BRAND_CONTACT', () => 'javascript:alert(1)', 'must be mailto:name@example.com or an http or https URL'],
       ['BRAND_TERMS', () => 'mailto:help@example.com', 'must be an http or https URL'],
       ['BRAND_TERMS', () => 'https:terms', 'must be an http or https URL'],
+      ['SOURCE_URL', () => 'git@example.com:source.git', 'must be an http or https URL'],
+      ['SDKS_DIR', () => join(folder, 'absent'), 'must be the path of a folder that is there'],
+      ['SDKS_DIR', () => file('a.txt', ''), 'must be the path of a folder that is there'],
     ])('%s is refused with its reason, case %#', (name, valueOf, reason) => {
       const value = valueOf();
       expect(() => readConfig({ [name]: value })).toThrow(`${name} "${value}" ${reason}`);

@@ -29,6 +29,7 @@ describe('published documents', () => {
     logo: undefined,
     contact: 'mailto:api@example.com',
     terms: 'https://example.com/terms',
+    source: undefined,
   };
 
   test.each(documents)('%s has its operations in the order of the contract', async (path) => {

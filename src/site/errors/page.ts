@@ -1,9 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import { operations as all } from '../../../contract/index.ts';
-import type { Brand } from '../../config/config.ts';
 import { codeBlock, escapeHtml } from '../html.ts';
-import { htmlPage } from '../page.ts';
+import { htmlPage, rootFrom } from '../page.ts';
+import { htmlWithContact, keyHelp, type Publication } from '../publication.ts';
 import type { Explanation } from './explanations.ts';
+
+const PATH = '/errors';
+const UNAUTHORIZED = 401;
 
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 
@@ -31,11 +34,11 @@ const namedSets: Record<string, string> = {
 const operationsOf = ({ operations }: Explanation): string =>
   namedSets[operations.join()] ?? operations.map(code).join(', ');
 
-const section = (explanation: Explanation): string => {
+const section = (explanation: Explanation, publication: Publication): string => {
   const { reason, status, code: kind, number, message, cause, fix, retry, example } = explanation;
   const rows = [
     ['When it happens', sentence(cause)],
-    ['How to fix it', sentence(fix)],
+    ['How to fix it', htmlWithContact(sentence(fix), publication)],
     ['Should you retry?', sentence(retry.words)],
     ['Operations', operationsOf(explanation)],
   ];
@@ -52,10 +55,10 @@ ${codeBlock(escapeHtml(JSON.stringify(example, null, 2)))}
 </section>`;
 };
 
-const group = (status: number, members: readonly Explanation[]): string =>
+const group = (status: number, members: readonly Explanation[], publication: Publication): string =>
   `<section class="reasons" aria-labelledby="status-${status}">
 <h2 id="status-${status}">${status} ${STATUS_CODES[status]}</h2>
-${members.map(section).join('\n')}
+${status === UNAUTHORIZED ? `<p>${keyHelp(publication, rootFrom(PATH))}</p>\n` : ''}${members.map((member) => section(member, publication)).join('\n')}
 </section>`;
 
 const contents = (status: number, members: readonly Explanation[]): string =>
@@ -65,12 +68,12 @@ ${members.map(({ reason }) => `<li><a href="#${reason}">${reason}</a></li>`).joi
 </ul>`;
 
 /** The page about all reasons: what each means, how to fix it, and whether to try again. */
-export const errorsPage = (explained: readonly Explanation[], brand: Brand): string => {
+export const errorsPage = (explained: readonly Explanation[], publication: Publication): string => {
   const statuses = [...new Set(explained.map(({ status }) => status))];
   const groups = statuses.map((status) => [status, explained.filter((one) => one.status === status)] as const);
   return htmlPage(
     {
-      path: '/errors',
+      path: PATH,
       title: 'Errors',
       description: 'Every error of this API: when it happens, how to fix it, and whether to try again.',
       styles: ['assets/errors.css'],
@@ -89,10 +92,10 @@ Here is what each reason means, how to fix it, and whether to try again.</p>
 ${groups.map(([status, members]) => contents(status, members)).join('\n')}
 </nav>
 <article class="prose">
-${groups.map(([status, members]) => group(status, members)).join('\n')}
+${groups.map(([status, members]) => group(status, members, publication)).join('\n')}
 </article>
 </div>`,
     },
-    brand,
+    publication.brand,
   );
 };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { kindOf, markdownUrl, markdownWithContact, type Publication } from '../publication.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -52,9 +53,30 @@ const guidesOf = (groups: readonly [group: string, names: string[]][], isForOper
 export const guides: readonly Guide[] = [...guidesOf(INTEGRATION, false), ...guidesOf(OPERATION, true)];
 
 const COMMENT = /<!--[^]*?-->(\n(?=\n))?/g;
+/** `<!-- where own sandbox -->` and its end enclose what is said only by services of these kinds. */
+export const PASSAGE = /<!-- where ([\w -]+) -->\n\n([^]*?)<!-- \/where -->\n\n/g;
+/** A link to the root of the repository. */
+const TO_SOURCE = /\[([^\]]+)\]\(\.\.\)/g;
 
-/** The Markdown of a guide, without comments. */
-export const sourceOf = ({ name }: Guide): string =>
-  readFileSync(require.resolve(name === 'changelog' ? '#changelog' : `#docs/${name}.md`), 'utf8')
+/** Markdown as a service publishes it: with its own passages, its source and its contact. */
+export const publishedText = (markdown: string, publication: Publication): string => {
+  const { brand, sdksDir } = publication;
+  const kinds: string[] = [kindOf(publication), sdksDir === undefined ? 'no-sdks' : 'sdks'];
+  const text = markdown
+    .replaceAll(PASSAGE, (_, names: string, passage: string) =>
+      names.split(' ').some((name) => kinds.includes(name)) ? passage : '',
+    )
+    .replaceAll(TO_SOURCE, (_, words: string) =>
+      brand.source === undefined ? words : `[${words}](${markdownUrl(brand.source)})`,
+    );
+  return markdownWithContact(text, publication);
+};
+
+const read = ({ name }: Guide): string =>
+  readFileSync(require.resolve(name === 'changelog' ? '#changelog' : `#docs/${name}.md`), 'utf8');
+
+/** The Markdown of a guide, without comments: as a service publishes it or, without one, as it is kept. */
+export const sourceOf = (guide: Guide, publication?: Publication): string =>
+  (publication === undefined ? read(guide) : publishedText(read(guide), publication))
     .replaceAll(COMMENT, '')
     .trimStart();

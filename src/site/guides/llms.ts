@@ -1,4 +1,4 @@
-import type { Brand } from '../../config/config.ts';
+import type { Publication } from '../publication.ts';
 import { type Guide, guides } from './catalogue.ts';
 import { exampleText, operationLines, operationsText } from './operations.ts';
 import { guideMarkdown, renderedGuides } from './pages.ts';
@@ -13,14 +13,14 @@ const SUMMARY =
 const line = (title: string, url: string, words: string): string => `- [${title}](${url}): ${words}`;
 
 /** `/llms.txt`: what there is to read, for a service at `address`. */
-export const llmsText = ({ name }: Brand, address: string): string => {
+export const llmsText = (publication: Publication, address: string): string => {
   const lines = (isWanted: (guide: Guide) => boolean): string =>
-    renderedGuides()
+    renderedGuides(publication)
       .filter(({ guide }) => isWanted(guide))
       .map(({ guide, rendered }) => line(rendered.title, `${address}/guides/${guide.name}.md`, rendered.description))
       .join('\n');
   return `${[
-    `# ${name}`,
+    `# ${publication.brand.name}`,
     `> ${SUMMARY}`,
     `[${address}/llms-full.txt](${address}/llms-full.txt) holds the guides and all operations in one file.`,
     'The operations:',
@@ -49,11 +49,13 @@ const deeper = (markdown: string): string =>
     .join('');
 
 /** `/llms-full.txt`: what it takes to write a client of a service at `address`, in one file. */
-export const llmsFullText = ({ name }: Brand, address: string): string =>
+export const llmsFullText = (publication: Publication, address: string): string =>
   `${[
-    `# ${name}`,
+    `# ${publication.brand.name}`,
     `> ${SUMMARY}`,
-    ...guides.filter(({ isForClients }) => isForClients).map((guide) => deeper(guideMarkdown(guide, address)).trim()),
+    ...guides
+      .filter(({ isForClients }) => isForClients)
+      .map((guide) => deeper(guideMarkdown(guide, publication, address)).trim()),
     '## Operations',
     operationsText(address),
   ].join('\n\n')}\n`;

@@ -1,6 +1,6 @@
-import type { Brand } from '../../config/config.ts';
 import { escapeHtml } from '../html.ts';
 import { htmlPage, rootFrom } from '../page.ts';
+import type { Publication } from '../publication.ts';
 import { type Guide, guides, sourceOf } from './catalogue.ts';
 import { EXAMPLE_ADDRESS, targetOf } from './links.ts';
 import { type Heading, type Rendered, renderMarkdown } from './markdown.ts';
@@ -13,18 +13,23 @@ interface PageEntry {
   rendered: Rendered;
 }
 
-let entries: readonly PageEntry[] | undefined;
+const rendered = new WeakMap<Publication, readonly PageEntry[]>();
 
-/** All guides, rendered at the first request for one. */
-export const renderedGuides = (): readonly PageEntry[] =>
-  (entries ??= guides.map((guide) => ({
+/** All guides of a service, rendered at the first request for one. */
+export const renderedGuides = (publication: Publication): readonly PageEntry[] => {
+  const known = rendered.get(publication);
+  if (known) return known;
+  const made = guides.map((guide) => ({
     guide,
-    rendered: renderMarkdown(sourceOf(guide), (href) => targetOf(href, guide), rootFrom(pathOf(guide))),
-  })));
+    rendered: renderMarkdown(sourceOf(guide, publication), (href) => targetOf(href, guide), rootFrom(pathOf(guide))),
+  }));
+  rendered.set(publication, made);
+  return made;
+};
 
 /** The guides for callers, or for operators. */
-const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>): PageEntry[] =>
-  renderedGuides().filter(({ guide }) => guide.isForOperators === isForOperators);
+const audienceOf = ({ isForOperators }: Pick<Guide, 'isForOperators'>, publication: Publication): PageEntry[] =>
+  renderedGuides(publication).filter(({ guide }) => guide.isForOperators === isForOperators);
 
 /** A list of guides, group by group below headings of a depth; `item` makes a line. */
 const grouped = (listed: readonly PageEntry[], heading: string, item: (entry: PageEntry) => string): string =>
@@ -35,9 +40,9 @@ const grouped = (listed: readonly PageEntry[], heading: string, item: (entry: Pa
     })
     .join('\n');
 
-const sideList = (current: Guide): string =>
+const sideList = (current: Guide, publication: Publication): string =>
   grouped(
-    audienceOf(current),
+    audienceOf(current, publication),
     'h2',
     ({ guide, rendered: { title } }) =>
       `<li><a href="${guide.name}"${guide === current ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`,
@@ -67,44 +72,44 @@ const at = (text: string, { isLocal }: Guide, address: string): string =>
   isLocal ? text : text.replaceAll(EXAMPLE_ADDRESS, () => address);
 
 /** The page of a guide, for readers who reach the service at `address`. */
-export const guidePage = (guide: Guide, brand: Brand, address: string): string => {
-  const all = audienceOf(guide);
+export const guidePage = (guide: Guide, publication: Publication, address: string): string => {
+  const all = audienceOf(guide, publication);
   const index = all.findIndex((entry) => entry.guide === guide);
-  const { rendered } = all[index] as PageEntry;
-  const contents = contentsOf(rendered.headings);
+  const { title, description, html, headings } = (all[index] as PageEntry).rendered;
+  const contents = contentsOf(headings);
   return htmlPage(
     {
       path: pathOf(guide),
-      title: rendered.title,
-      description: rendered.description,
+      title,
+      description,
       styles: STYLES,
       main: `<div class="columns">
 <nav class="side" aria-label="Guides">
-${sideList(guide)}
+${sideList(guide, publication)}
 </nav>
 <article class="prose">
-<h1>${escapeHtml(rendered.title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 ${contents === undefined ? '' : `<details class="contents"><summary>On this page</summary>\n${contents}\n</details>`}
-${at(rendered.html, guide, escapeHtml(address))}
+${at(html, guide, escapeHtml(address))}
 <nav class="steps" aria-label="Previous and next guide">${step('prev', 'Previous', all[index - 1])}${step('next', 'Next', all[index + 1])}</nav>
 </article>
 ${contents === undefined ? '' : `<nav class="toc" aria-label="On this page">\n${contents}\n</nav>`}
 </div>`,
     },
-    brand,
+    publication.brand,
   );
 };
 
-const indexOf = (audience: Pick<Guide, 'isForOperators'>): string =>
+const indexOf = (audience: Pick<Guide, 'isForOperators'>, publication: Publication): string =>
   grouped(
-    audienceOf(audience),
+    audienceOf(audience, publication),
     'h3',
     ({ guide, rendered: { title, description } }) =>
       `<li><a href="${guide.name}">${escapeHtml(title)}</a> <span>${escapeHtml(description)}</span></li>`,
   );
 
 /** The list of all guides: first those for callers. */
-export const indexPage = (brand: Brand): string =>
+export const indexPage = (publication: Publication): string =>
   htmlPage(
     {
       path: '/guides/',
@@ -115,18 +120,18 @@ export const indexPage = (brand: Brand): string =>
 <h1>Guides</h1>
 <h2>Use the API</h2>
 <p>New here? <a href="start">Start</a> takes five minutes. Every example runs as it stands.</p>
-${indexOf({ isForOperators: false })}
+${indexOf({ isForOperators: false }, publication)}
 <h2>Run the service</h2>
 <p>For the people who run this service, or one of their own.</p>
-${indexOf({ isForOperators: true })}
+${indexOf({ isForOperators: true }, publication)}
 </div>`,
     },
-    brand,
+    publication.brand,
   );
 
 /** The Markdown of a guide, whose links lead to where things are on the service at `address`. */
-export const guideMarkdown = (guide: Guide, address: string): string => {
-  const text = sourceOf(guide).replaceAll(/\]\(([^)\s]+)\)/g, (whole, href: string) => {
+export const guideMarkdown = (guide: Guide, publication: Publication, address: string): string => {
+  const text = sourceOf(guide, publication).replaceAll(/\]\(([^)\s]+)\)/g, (whole, href: string) => {
     const target = targetOf(href, guide);
     if (target.kind === 'file') return `](${target.path})`;
     return target.kind === 'outside' || target.path.startsWith('#') ? whole : `](${address}/${target.path})`;

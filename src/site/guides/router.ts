@@ -33,12 +33,12 @@ export const guidesRouter = (config: Config): Router => {
     });
   };
   router.all('/assets/guides.css', readOnly, revalidated('css', assetOf('guides.css')));
-  serve('/guides/', 'html', () => indexPage(config.brand), pagePolicy());
+  serve('/guides/', 'html', () => indexPage(config), pagePolicy());
   for (const guide of guides) {
-    serve(`/guides/${guide.name}`, 'html', (address) => guidePage(guide, config.brand, address), pagePolicy());
-    serve(`/guides/${guide.name}.md`, MARKDOWN, (address) => guideMarkdown(guide, address));
+    serve(`/guides/${guide.name}`, 'html', (address) => guidePage(guide, config, address), pagePolicy());
+    serve(`/guides/${guide.name}.md`, MARKDOWN, (address) => guideMarkdown(guide, config, address));
   }
-  serve('/llms.txt', PLAIN, (address) => llmsText(config.brand, address));
-  serve('/llms-full.txt', PLAIN, (address) => llmsFullText(config.brand, address));
+  serve('/llms.txt', PLAIN, (address) => llmsText(config, address));
+  serve('/llms-full.txt', PLAIN, (address) => llmsFullText(config, address));
   return router;
 };

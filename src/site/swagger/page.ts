@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import express, { type Router } from 'express';
 import swaggerUi from 'swagger-ui-express';
-import type { Brand } from '../../config/config.ts';
 import { readOnly } from '../../http/middleware/preconditions.ts';
-import { htmlPage } from '../page.ts';
+import { htmlPage, rootFrom } from '../page.ts';
+import { keyHelp, type Publication } from '../publication.ts';
 import { assetFiles, pagePolicy, revalidated } from '../serve.ts';
 import { operationIndex } from './operations.ts';
 
@@ -56,11 +56,13 @@ const files = Object.fromEntries([
   ...OUR_FILES.map((name) => [`/${name}`, require.resolve(`#assets/swagger/${name}`)]),
 ]) as Record<string, string>;
 
-const main = `<div class="docs-intro">
+const PATH = '/docs/';
+
+const mainOf = (publication: Publication): string => `<div class="docs-intro">
 <h1>Try it</h1>
 <p>Every operation of this service, with its schemas. Open one, change the example and send it from here. Public operations
 need no key. For the others, give yours to <b>Authorize</b>: it is kept in this tab alone, across reloads, and forgotten when
-the tab is closed.</p>
+the tab is closed. ${keyHelp(publication, rootFrom(PATH))}</p>
 <noscript><p>Trying operations needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> and the
 <a href="../guides/">guides</a> do without.</p></noscript>
 </div>
@@ -70,17 +72,17 @@ ${operationIndex}
 <script type="module" src="plugins.js"></script>`;
 
 /** `/docs/`: Swagger UI with its files from the npm package, and a CSP that lets it reach nothing but this service. */
-export const swaggerPage = (brand: Brand): Router => {
+export const swaggerPage = (publication: Publication): Router => {
   const html = htmlPage(
     {
-      path: '/docs/',
+      path: PATH,
       title: 'Try it',
       description: 'Every operation of the API, to read and to try in the browser.',
-      main,
+      main: mainOf(publication),
       styles: ['docs/swagger-ui.css', 'docs/docs.css'],
       scripts: ['docs/swagger-ui-bundle.js', 'docs/swagger-ui-init.js'],
     },
-    brand,
+    publication.brand,
   );
   const [init] = swaggerUi.serveFiles(undefined, options);
   const router = express.Router({ caseSensitive: true, strict: true });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { transform } from '@swc/core';
+import { PASSAGE } from '../../../src/site/guides/catalogue.ts';
 
 // Runs what a guide tells its readers to run, as it stands; only the address is another.
 
@@ -129,15 +130,21 @@ export interface Ran {
   mismatches: string[];
 }
 
+/** A guide as a service of a kind has it: passages of other kinds are blank lines. */
+export const guideFor = (kind: string, markdown: string): string =>
+  markdown.replaceAll(PASSAGE, (whole: string, kinds: string) =>
+    kinds.split(' ').includes(kind) ? whole : whole.replaceAll(/.+/g, ''),
+  );
+
 /**
- * Runs a guide: its shell lines in one shell, then its programs. Whatever follows directly on a block, and shows JSON, text or
+ * Runs a guide, as a sandbox has it: its shell lines in one shell, then its programs. Whatever follows directly on a block, and shows JSON, text or
  * headers, is what it should answer. @throws Error if something ends with another status than 0
  */
 export const runGuide = async (
   file: string,
   { address, folder, env }: { address: string; folder: string; env: NodeJS.ProcessEnv },
 ): Promise<Ran> => {
-  const markdown = await readFile(file, 'utf8');
+  const markdown = guideFor('sandbox', await readFile(file, 'utf8'));
   const blocks = blocksOf(markdown);
   const shell = await runShell(
     blocks.filter(({ language }) => language === 'sh'),

@@ -1,0 +1,54 @@
+import type { Config } from '../config/config.ts';
+import { escapeHtml } from './html.ts';
+
+/** The settings that the pages depend on. */
+export type Publication = Pick<Config, 'brand' | 'publicUrl' | 'sandbox' | 'sdksDir'>;
+
+/** A service that says how others reach it or its operator is a deployment; any other may be the reader's own. */
+export const kindOf = ({ brand, publicUrl, sandbox }: Publication): 'sandbox' | 'deployment' | 'own' => {
+  if (sandbox) return 'sandbox';
+  return publicUrl !== undefined || brand.contact !== undefined ? 'deployment' : 'own';
+};
+
+/** A link in HTML. */
+const linkTo = (url: string, html: string): string => `<a href="${escapeHtml(url)}">${html}</a>`;
+
+/** Where a reader gets a key, as HTML. `root` leads from the page to the root of the service. */
+export const keyHelp = (publication: Publication, root: string): string => {
+  const { contact } = publication.brand;
+  const kind = kindOf(publication);
+  if (kind === 'sandbox') {
+    return `The ${linkTo(`${root}guides/sandbox#keys`, 'keys of the sandbox')} are fixed and public.`;
+  }
+  if (kind === 'own') {
+    return `The operator of the service ${linkTo(`${root}guides/keys#get-a-key`, 'makes keys on the command line')}.`;
+  }
+  return contact === undefined
+    ? 'Ask the operator of this service for a key.'
+    : `Ask ${linkTo(contact, escapeHtml(contact.replace(/^mailto:|^https?:\/\//i, '')))} for a key.`;
+};
+
+/** Makes "the operator" a link to the contact, wherever a text tells to ask them. */
+const withContact = (
+  text: string,
+  contact: string | undefined,
+  link: (words: string, url: string) => string,
+): string =>
+  contact === undefined
+    ? text
+    : text.replaceAll(
+        /\b([Aa]sk|[Tt]ell) (the operator(?: of the service)?)\b/g,
+        (_, verb: string, words: string) => `${verb} ${link(words, contact)}`,
+      );
+
+/** A URL as it may stand in a link of Markdown. */
+export const markdownUrl = (url: string): string =>
+  new URL(url).href.replaceAll(/[()]/g, (character) => (character === '(' ? '%28' : '%29'));
+
+/** `withContact` for HTML. */
+export const htmlWithContact = (html: string, { brand: { contact } }: Publication): string =>
+  withContact(html, contact, (words, url) => linkTo(url, words));
+
+/** `withContact` for Markdown. */
+export const markdownWithContact = (markdown: string, { brand: { contact } }: Publication): string =>
+  withContact(markdown, contact, (words, url) => `[${words}](${markdownUrl(url)})`);
