@@ -17,15 +17,17 @@ const publishedAt = async (url = 'http://localhost:3000') => {
 
 const pascal = (name) => name[0].toUpperCase() + name.slice(1);
 
-/** The samples in a language: `{name, path, needsKey, json, source}`, of which `name` is `GameCreate`. */
+/** The samples in a language: `{name, path, needsKey, json, source}`, of which `name` is `GameCreate`. Streams have none but curl's. */
 const samplesIn = ({ paths }, label) =>
-  Object.entries(paths).map(([path, { post }]) => ({
-    name: post.operationId.split('.').map(pascal).join(''),
-    path,
-    needsKey: post.security.length === 1,
-    json: post.requestBody.content['application/json'].example.json,
-    source: `${post['x-codeSamples'].find((sample) => sample.label.toLowerCase() === label).source}\n`,
-  }));
+  Object.entries(paths)
+    .filter(([, { post }]) => !post['x-streaming'])
+    .map(([path, { post }]) => ({
+      name: post.operationId.split('.').map(pascal).join(''),
+      path,
+      needsKey: post.security.length === 1,
+      json: post.requestBody.content['application/json'].example.json,
+      source: `${post['x-codeSamples'].find((sample) => sample.label.toLowerCase() === label).source}\n`,
+    }));
 
 const writeAll = (folder, samples, extension) => {
   rmSync(folder, { recursive: true, force: true });
