@@ -14,11 +14,11 @@ const document = JSON.parse(readFileSync(source, 'utf8'));
 const examples = join(folder, 'contract_examples');
 mkdirSync(examples, { recursive: true });
 
-const write = (name, path, body, status, reply) => {
+const write = (name, path, body, status, reply, type = JSON_TYPE) => {
   const headers = { 'Content-Type': JSON_TYPE, Authorization: `Bearer ${env.GATEWAY_KEY}` };
   const example = {
     'http-request': { method: 'POST', path, headers, body },
-    'http-response': { status, headers: { 'Content-Type': JSON_TYPE }, body: reply },
+    'http-response': { status, headers: { 'Content-Type': type }, body: reply },
   };
   writeFileSync(join(examples, `${name}.json`), JSON.stringify(example, undefined, 2));
 };
@@ -26,11 +26,15 @@ const write = (name, path, body, status, reply) => {
 for (const [path, { post }] of Object.entries(document.paths)) {
   const { operationId, requestBody, responses } = post;
   const { example } = requestBody.content[JSON_TYPE];
-  write(operationId, path, example, 200, responses[200].content[JSON_TYPE].example);
+  // Specmatic waits for six seconds.
+  if (post['x-streaming']) example.json.maxDuration = 1;
+  // A stream answers with another type.
+  const [[type, answer]] = Object.entries(responses[200].content);
+  write(operationId, path, example, 200, answer.example, type);
   const { VALIDATION_FAILED } = responses[400].content[JSON_TYPE].examples;
   write(`${operationId}.refused`, path, { json: { ...example.json, unknown: true } }, 400, VALIDATION_FAILED.value);
   // Those of the replies have no request beside them; Specmatic reads and drops each.
-  for (const { content } of Object.values(responses)) delete content?.[JSON_TYPE].examples;
+  for (const { content } of Object.values(responses)) delete content?.[JSON_TYPE]?.examples;
 }
 // Specmatic reads JSON as YAML, which has no unescaped control characters.
 const escaped = JSON.stringify(document, undefined, 2).replaceAll(
