@@ -125,10 +125,9 @@ export class GroupCommit<Call, Result> {
     const { overtakeMs, isPipelined = false } = this.#options;
     for (let group = [first]; group.length > 0; group = this.#take(queue)) {
       const members = group.filter(({ deadline }) => !deadline.error);
-      // The statements of a group are traced below the call that has waited longest.
       let onCommit: () => void = ignore;
       const commits = new Promise<void>((resolve) => (onCommit = resolve));
-      const settled = members[0]?.context.runInAsyncScope(() => this.#settle(members, onCommit));
+      const settled = members.length === 0 ? undefined : this.#settle(members, onCommit);
       const isPassed = isPipelined && settled ? Promise.race([settled, commits]) : settled;
       await (overtakeMs === undefined || !isPassed ? isPassed : orLate(isPassed, overtakeMs));
     }
@@ -164,16 +163,15 @@ export class GroupCommit<Call, Result> {
         : setTimeout(giveUp, Math.max(splitMs, SLOW * this.#usualMs));
     const began = performance.now();
     try {
-      const results = await this.#doAll(
-        group.map(({ call }) => call),
-        deadline,
-        () => {
-          clearTimeout(timer);
-          onCommit();
-        },
-      );
+      const calls = group.map(({ call }) => call);
+      const beforeCommit = (): void => {
+        clearTimeout(timer);
+        onCommit();
+      };
+      // The statements of a group are traced below the call that has waited longest; one of a larger group may have ended.
+      const results = await group[0]?.context.runInAsyncScope(() => this.#doAll(calls, deadline, beforeCommit));
       this.#usualMs += WEIGHT * (performance.now() - began - this.#usualMs);
-      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+      for (const [index, { resolve }] of group.entries()) resolve(results?.[index] as Result);
     } catch (error) {
       // An AppError of the service concerns all calls of the group; any other error may come from one of them.
       if (isSlow && error === deadline?.error) await Promise.all(group.map((member) => this.#settle([member])));

@@ -132,6 +132,26 @@ describe('group commit', () => {
     expect(await results[0]).toBe(0);
   });
 
+  test('each part of a group that failed belongs to a call of its own', async () => {
+    const context = new AsyncLocalStorage<number>();
+    const done: unknown[] = [];
+    const groups = new GroupCommit<number, number>(async (calls) => {
+      await sleep(1);
+      done.push([context.getStore(), ...calls]);
+      if (calls.includes(-3)) throw new Error('negative');
+      return calls;
+    });
+    await Promise.allSettled([1, 2, -3, 4].map((n) => context.run(n, () => groups.do('a', n, forever))));
+    expect(done).toEqual([
+      [1, 1],
+      [2, 2, -3, 4],
+      [2, 2, -3],
+      [2, 2],
+      [-3, -3],
+      [4, 4],
+    ]);
+  });
+
   test('a group that commits is overtaken where that is allowed', async () => {
     const happened: string[] = [];
     const groups = new GroupCommit<number, number>(
