@@ -124,6 +124,14 @@ export const errors = {
     fix: 'Ask the operator to turn events on, or read the lists again from time to time.',
     retry: 'no',
   },
+  WEBHOOK_SECRETS_OFF: {
+    ...notFound,
+    message: 'This service makes no secrets of webhooks.',
+    hint: 'The operator has set no key to encrypt them with. Use `event.list` or `event.tail`.',
+    cause: 'The operator runs the service on a database server without `WEBHOOK_SECRET_KEY`.',
+    fix: 'Ask the operator to set the key, or get events by `event.list` or `event.tail`. Webhooks that are there already go on.',
+    retry: 'no',
+  },
   KEY_MISSING: {
     ...unauthorized,
     message: 'This operation needs an API key.',

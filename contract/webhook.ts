@@ -42,7 +42,14 @@ const Webhook = z
 
 const Secret = z
   .string()
-  .describe('The secret that signs its messages, `whsec_` and base64. It is shown only here: store it');
+  .nullable()
+  .describe(
+    'The secret that signs its messages, `whsec_` and base64. It is shown only this once: store it. Null in the answer to a repetition',
+  );
+
+/** What a caller does who has lost the answer with a secret. */
+const REPETITION =
+  'A repetition with the same `Idempotency-Key` is answered without the secret: where the first answer was lost, call `webhook.rotateSecret` with another key.';
 
 const NewWebhook = z
   .object({ ...webhookMembers, secret: Secret })
@@ -143,7 +150,7 @@ export const webhookHeaders = {
 export const webhook = router('webhook', {
   create: procedure({
     summary: 'Create a webhook',
-    description: `Has events sent to a URL from now on, by POST, signed as the [Standard Webhooks](https://www.standardwebhooks.com) specification says. The webhook is \`pending\` until its endpoint has answered a challenge: a message of the type \`webhook.challenge\`, to be answered with \`{"challenge": …}\`, the text in its \`data.challenge\`. It comes at once; a receiver that does not know the secret yet may refuse it, and gets it again 5 seconds later, then after 5 minutes, ten times in all. A user has ${MAX_WEBHOOKS} webhooks at most.`,
+    description: `Has events sent to a URL from now on, by POST, signed as the [Standard Webhooks](https://www.standardwebhooks.com) specification says. The webhook is \`pending\` until its endpoint has answered a challenge: a message of the type \`webhook.challenge\`, to be answered with \`{"challenge": …}\`, the text in its \`data.challenge\`. It comes at once; a receiver that does not know the secret yet may refuse it, and gets it again 5 seconds later, then after 5 minutes, ten times in all. ${REPETITION} A user has ${MAX_WEBHOOKS} webhooks at most.`,
     access: 'webhook:write',
     effect: 'write',
     input: z.strictObject({
@@ -152,7 +159,7 @@ export const webhook = router('webhook', {
       recordId: filters.recordId.optional().describe('Only events of this record; of a tag, by its slug'),
     }),
     output: NewWebhook,
-    errors: ['WEBHOOK_URL_FORBIDDEN', 'WEBHOOK_LIMIT', 'EVENTS_OFF'],
+    errors: ['WEBHOOK_URL_FORBIDDEN', 'WEBHOOK_LIMIT', 'EVENTS_OFF', 'WEBHOOK_SECRETS_OFF'],
     example: {
       input: { url: exampleWebhook.url, types: exampleWebhook.types },
       output: { ...exampleWebhook, state: 'pending', secret: exampleSecret },
@@ -206,7 +213,7 @@ export const webhook = router('webhook', {
 
   rotateSecret: procedure({
     summary: 'Replace the secret of a webhook',
-    description: `Gives a webhook another secret. For ${ROTATION_HOURS} hours its messages carry a signature by the old one as well, so that no message is refused meanwhile.`,
+    description: `Gives a webhook another secret. For ${ROTATION_HOURS} hours its messages carry a signature by the old one as well, so that no message is refused meanwhile. ${REPETITION}`,
     access: 'webhook:write',
     effect: 'write',
     input: z.strictObject(ofWebhook),
@@ -214,7 +221,7 @@ export const webhook = router('webhook', {
       secret: Secret,
       previousUntil: Timestamp.describe('Until when the old secret signs, too'),
     }),
-    errors: ['WEBHOOK_NOT_FOUND'],
+    errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_SECRETS_OFF'],
     example: {
       input: { id: exampleId },
       output: { secret: exampleSecret, previousUntil: '2025-11-02T09:30:00.000Z' },

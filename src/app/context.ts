@@ -39,6 +39,7 @@ import type { Observer } from '../telemetry/hooks.ts';
 import { RecentRequests } from '../telemetry/recent-requests.ts';
 import type { MetricSources } from '../telemetry/metrics/metrics.ts';
 import type { send } from '../webhook/sender/send.ts';
+import { WebhookSecrets } from '../webhook/secrets.ts';
 import { WebhookSender } from '../webhook/sender/sender.ts';
 import { sweepChallenges } from '../webhook/sender/challenges.ts';
 import { sweepDeliveries } from '../webhook/sender/store.ts';
@@ -102,11 +103,13 @@ export const openContext = async (
     toggles: new Toggles(db, writes, now),
     quotaOf: (caller) => limits && quotaOf(caller, now()),
   };
+  const secrets = new WebhookSecrets(config);
   const sender = new WebhookSender(db, {
     log,
     pause: maintenance,
     now,
     policy: config.webhooks,
+    secrets,
     view: eventView,
     deliver,
     isAlone: config.sandbox,
@@ -137,14 +140,14 @@ export const openContext = async (
       },
       user: { db, now, profiles: profileReads(db), search, writes },
       event: { db, now, events },
-      webhook: { db, now, writes, policy: config.webhooks, onWork: sender.poke },
+      webhook: { db, now, writes, policy: config.webhooks, secrets, onWork: sender.poke },
     },
     observer,
     tails,
     tailPlaces: new TailPlaces(),
     lifecycle: {
       indexer: new Indexer(db.background, searchKinds, log, undefined, maintenance),
-      renewal: new Renewal(db, log, maintenance),
+      renewal: new Renewal(db, secrets, log, maintenance),
       sweeper: new Sweeper(
         [
           { what: 'idempotency records', sweep: () => sweepRecords(db.background, now()) },

@@ -9,6 +9,7 @@ import type { Database } from '../db/database.ts';
 import { gameKind } from '../game/kind.ts';
 import { imageKind } from '../image/kind.ts';
 import { renormalise } from '../search/indexing/check.ts';
+import { renewSecrets, type WebhookSecrets } from '../webhook/secrets.ts';
 import { searchKinds } from './schema.ts';
 
 const RETRY_MS = 10_000;
@@ -17,19 +18,21 @@ const DUE = 'renewal:names';
 const kinds = [gameKind, imageKind] as const;
 
 /**
- * Brings slugs of tags and search texts that an earlier version stored into the form of this one, in the background and
- * once, when a migration has asked for it. Any number of processes may do so at once; one that is interrupted does it again
- * at its next start.
+ * Brings what is stored into the form of this start, in the background: slugs of tags and search texts of an earlier version, when a
+ * migration has asked for it, and secrets of webhooks that are not encrypted with the first key. Any number of processes may do so at
+ * once; one that is interrupted does it again at its next start.
  */
 export class Renewal {
   readonly #db: Database;
+  readonly #secrets: WebhookSecrets;
   readonly #log: Logger | undefined;
   readonly #pause: WritePause | undefined;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(db: Database, log?: Logger, pause?: WritePause) {
+  constructor(db: Database, secrets: WebhookSecrets, log?: Logger, pause?: WritePause) {
     this.#db = db;
+    this.#secrets = secrets;
     this.#log = log;
     this.#pause = pause;
   }
@@ -49,12 +52,14 @@ export class Renewal {
     while (!signal.aborted) {
       try {
         if (!(await this.#pause?.isOn())) {
+          const encrypted = await renewSecrets(this.#db.background, this.#secrets, signal);
+          if (encrypted > 0) this.#log?.info({ webhooks: encrypted }, 'encrypted the secrets of webhooks');
           if (await this.work()) this.#log?.info('renewed the slugs of tags and the search texts');
           return;
         }
       } catch (error) {
         if (signal.aborted) return;
-        this.#log?.warn({ err: error }, 'slugs of tags and search texts could not be renewed yet');
+        this.#log?.warn({ err: error }, 'what is stored could not be renewed yet');
       }
       await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }

@@ -84,13 +84,14 @@ const localUrl = ({ host, port }: Config): string => {
 };
 
 /** Logs what the operator should change. */
-const warn = async ({ config, db, log }: Context): Promise<void> => {
+const warn = async ({ config, db, log, routers }: Context): Promise<void> => {
   const { databaseUrl, workers, quotas, redisUrl } = config;
   const circumstances = {
     databaseUrl,
     uid: process.getuid?.(),
     inContainer: inContainer(),
     countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
+    lacksWebhookKey: config.recordsEvents && !config.isReadOnly && !routers.webhook.secrets.isOn,
     // A database that does not answer now does not prevent the start.
     isDurable: await isDurable(db).catch(() => true),
     nodeVersion: process.versions.node,

@@ -20,6 +20,8 @@ interface RuntimeFacts {
   inContainer: boolean;
   /** Whether several processes count rates separately. */
   countsApart: boolean;
+  /** Whether no webhook can be made for want of a key. */
+  lacksWebhookKey: boolean;
   /** Whether the database writes each commit to the disk. */
   isDurable: boolean;
   /** For example `20.19.0`. */
@@ -42,6 +44,7 @@ export const warningsOf = ({
   uid,
   inContainer,
   countsApart,
+  lacksWebhookKey,
   isDurable,
   nodeVersion,
   now,
@@ -51,6 +54,14 @@ export const warningsOf = ({
     : []),
   ...(countsApart
     ? [{ message: 'each worker counts rates by itself: with REDIS_URL they count together, and as RATE_LIMIT says' }]
+    : []),
+  ...(lacksWebhookKey
+    ? [
+        {
+          message:
+            'no webhook can be created: set WEBHOOK_SECRET_KEY, which their secrets are encrypted with; docs/operations.md tells how',
+        },
+      ]
     : []),
   ...(databaseUrl.startsWith('sqlite:') ? openToOthers(sqliteFile(databaseUrl)) : []).map((path) => ({
     path,

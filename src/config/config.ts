@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import type { Quotas } from '../rate-limit/policies.ts';
@@ -81,6 +82,8 @@ export interface Config {
   eventRetentionDays: number;
   /** The hosts that webhooks may reach. */
   webhooks: { allowed: string[]; ports: number[]; allowsHttp: boolean };
+  /** The keys that the secrets of webhooks are encrypted with: by the first one from now on. */
+  webhookKeys: readonly Buffer[];
   /** The milliseconds in which a stopping service still accepts requests, while `/readyz` says that it stops. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -107,6 +110,8 @@ export const sandboxOf = (config: Config): Config => ({
   quotas: undefined,
   maxQueueMs: undefined,
   redisUrl: undefined,
+  // Its spaces are copies of each other.
+  webhookKeys: [randomBytes(32)],
   sandbox: true,
 });
 
@@ -140,7 +145,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
   const { success, data, error } = z.object({ ...variables.shape, ...telemetry.shape }).safeParse(present);
   const faults = (error?.issues ?? []).map((issue) => {
     const name = String(issue.path[0]);
-    if (fromFiles.has(name)) return `${name}_FILE "${present[`${name}_FILE`]}" holds an address that ${issue.message}`;
+    if (fromFiles.has(name)) return `${name}_FILE "${present[`${name}_FILE`]}" holds a value that ${issue.message}`;
     // A log must not show a password.
     return `${name}${secretNames.includes(name) ? '' : ` "${present[name]}"`} ${issue.message}`;
   });
@@ -183,6 +188,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
     recordsEvents: data.EVENTS === 'on',
     eventRetentionDays: data.EVENT_RETENTION_DAYS,
     webhooks: { allowed: data.WEBHOOK_ALLOW ?? [], ports: data.WEBHOOK_PORTS, allowsHttp: data.WEBHOOK_HTTP },
+    webhookKeys: data.WEBHOOK_SECRET_KEY ?? [],
     shutdownDelayMs: data.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: data.SHUTDOWN_TIMEOUT_MS,
     brand: {

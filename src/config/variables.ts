@@ -79,6 +79,22 @@ const publicUrl = z
   .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), 'must be an http or https URL')
   .transform((url) => url.replace(/\/+$/, ''));
 
+const KEY = /^[\w+/-]{43}=?$/;
+
+/** Keys of 32 bytes in base64, with commas in between; undefined for another text. */
+export const readKeys = (text: string): Buffer[] | undefined => {
+  const keys = text.split(',').map((key) => key.trim());
+  return keys.every((key) => KEY.test(key)) ? keys.map((key) => Buffer.from(key, 'base64')) : undefined;
+};
+
+const keys = z
+  .string()
+  .transform(readKeys)
+  .refine(
+    (list) => list !== undefined,
+    'must be 32 bytes in base64, as `openssl rand -base64 32` prints them; of several keys, the first encrypts',
+  );
+
 const logo = z.string().transform((path, ctx) => {
   try {
     return readLogo(path);
@@ -162,6 +178,7 @@ export const variables = z.object({
   WEBHOOK_ALLOW: networks.optional(),
   WEBHOOK_PORTS: portList.prefault('443,8443'),
   WEBHOOK_HTTP: flag.default(false),
+  WEBHOOK_SECRET_KEY: keys.optional(),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(0, 600_000).default(10_000),
   BRAND_NAME: z
@@ -195,6 +212,7 @@ export const secretNames: readonly string[] = [
   'DATABASE_READ_URL',
   'MIGRATE_DATABASE_URL',
   'REDIS_URL',
+  'WEBHOOK_SECRET_KEY',
 ];
 
 /** The variables that name a file with the value of a secret one. */

@@ -105,14 +105,18 @@ export class Writes {
   /**
    * Runs `work`, which makes the output, in one transaction. A change also has `look`, which makes the output from
    * stored rows: repetitions are answered by it when the quota of the key for stored answers is used up. Publishing has
-   * no `look`, since its answers are no larger than the records that it stores.
+   * no `look`, since its answers are no larger than the records that it stores. `keep` makes what repetitions get of an
+   * output that is not to be stored.
    * @throws IdempotentReplay for a repetition, AppError IDEMPOTENCY_IN_PROGRESS, IDEMPOTENCY_MISMATCH, and the errors
    * of `work`, `look` and `Database.transaction`
    */
   do<Output extends object>(
     { deadline, idempotent }: Write,
     work: TransactionWork<Output>,
-    look?: TransactionWork<Output>,
+    {
+      look,
+      keep = (output) => output,
+    }: { look?: TransactionWork<Output> | undefined; keep?: ((output: Output) => Output) | undefined } = {},
   ): Promise<Output> {
     if (!idempotent) return withoutDangling(() => this.#db.transaction(work, deadline));
     const once = (): Promise<Output> =>
@@ -126,7 +130,7 @@ export class Writes {
           }
           if (objection) throw objection;
           const output = await work(tx);
-          const answer = idempotent.encode(output);
+          const answer = idempotent.encode(keep(output));
           // Also where rates are off: it bounds what is stored.
           const isKept = !look || (await mayKeepAnswer(tx, quotaFor(idempotent, now), sizeOf(answer)));
           await save(tx, [{ call: idempotent, answer: isKept ? answer : NOT_KEPT }], memory, now);

@@ -138,7 +138,7 @@ export const updateImagePost = <Output extends object>(
   };
   const { table, notFound } = imageKind;
   const idempotent = showing(call.idempotent, { table, idsIn: () => [id], gone: notFound });
-  return writes.do({ deadline: call.deadline, idempotent }, change, look);
+  return writes.do({ deadline: call.deadline, idempotent }, change, { look });
 };
 
 interface OwnPost {

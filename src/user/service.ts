@@ -193,7 +193,7 @@ export const updateUser = <Output extends object>(
     }
     return look(tx);
   };
-  return writes.do(call, change, look);
+  return writes.do(call, change, { look });
 };
 
 /** The maximum that the meter is charged for a search, in milliseconds. */

@@ -9,7 +9,7 @@ import { readFeed } from '../outbox/feed.ts';
 import { lockUser } from '../user/service.ts';
 import type { WebhookColumns } from './entity.ts';
 import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './sender/guard.ts';
-import { newSecret } from './sender/signature.ts';
+import { newSecret, type WebhookSecrets } from './secrets.ts';
 import { changeState, WEBHOOK_COLUMNS } from './sender/store.ts';
 
 const HOUR_MS = 3_600_000;
@@ -60,15 +60,16 @@ export type NewWebhook = InputOf<Contract['webhook']['create']> & { userId: stri
 
 /**
  * Makes a webhook, which gets events from now on, once its endpoint has answered a challenge. The secret is shown only here.
- * @throws AppError USER_NOT_FOUND, WEBHOOK_URL_FORBIDDEN, WEBHOOK_LIMIT, EVENTS_OFF
+ * @throws AppError USER_NOT_FOUND, WEBHOOK_URL_FORBIDDEN, WEBHOOK_LIMIT, EVENTS_OFF, WEBHOOK_SECRETS_OFF
  */
 export const createWebhook = async (
   tx: Transaction,
   { userId, url, types, recordId }: NewWebhook,
-  policy: WebhookPolicy,
+  { policy, secrets }: { policy: WebhookPolicy; secrets: WebhookSecrets },
   by: WebhookActor,
 ): Promise<Webhook & { secret: string }> => {
   if (!tx.recording) throw new AppError('EVENTS_OFF');
+  secrets.assertOn();
   assertTarget(url, policy);
   await lockUser(tx, userId);
   const [row] = await tx.read<{ n: number }>('SELECT COUNT(*) AS n FROM webhooks WHERE user_id = ?', [
@@ -82,7 +83,7 @@ export const createWebhook = async (
     id,
     userId,
     url,
-    secret,
+    secret: secrets.encrypt(secret, id),
     types: types ?? null,
     recordId: recordId ?? null,
     position,
@@ -104,6 +105,7 @@ interface StoredWebhook {
   id: string;
   userId: string;
   url: string;
+  /** The secret, encrypted. */
   secret: string;
   types: readonly EventType[] | null;
   recordId: string | null;
@@ -258,18 +260,23 @@ export const updateWebhook = async (
 export const readWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<Webhook> =>
   webhookOf(await lockWebhook(tx, id, by));
 
-/** Gives a webhook another secret; the old one signs beside it for a day. @throws AppError WEBHOOK_NOT_FOUND */
+/**
+ * Gives a webhook another secret; the old one signs beside it for a day.
+ * @throws AppError WEBHOOK_NOT_FOUND, WEBHOOK_SECRETS_OFF
+ */
 export const rotateSecret = (
   tx: Transaction,
   id: string,
+  secrets: WebhookSecrets,
   by: WebhookActor,
 ): Promise<{ secret: string; previousUntil: string }> =>
   change(tx, id, by, 'rotate', async (webhook) => {
+    secrets.assertOn();
     const secret = newSecret();
     const until = timeToDb(new Date(by.now.getTime() + ROTATION_HOURS * HOUR_MS));
     await tx.execute(
       'UPDATE webhooks SET secret = ?, old_secret = ?, old_secret_until = ?, updated_at = ? WHERE id = ?',
-      [secret, webhook.secret, until, timeToDb(by.now), webhook.id],
+      [secrets.encrypt(secret, idFromBytes(webhook.id)), webhook.secret, until, timeToDb(by.now), webhook.id],
     );
     return { secret, previousUntil: timeFromDb(until) };
   });

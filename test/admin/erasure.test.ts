@@ -27,6 +27,7 @@ import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
 import { engine } from '../harness/app/database.ts';
+import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { repeating } from '../harness/documents/repeating.ts';
 
 // A person of whom nothing is to be left, in any column of any table, nor in the bytes of an SQLite file.
@@ -236,7 +237,7 @@ const live = async (fan: TestUser) => {
   // Where events and deliveries of webhooks hold texts.
   const policy = { allowed: [], ports: [443], allowsHttp: false };
   const wanted = { userId: id, url: url('hook'), recordId: `${NEEDLE}-tag` };
-  const webhook = await db.transaction((tx) => createWebhook(tx, wanted, policy, by));
+  const webhook = await db.transaction((tx) => createWebhook(tx, wanted, { policy, secrets: webhookSecrets }, by));
   await app.context.lifecycle.relay.moveNow();
   await db.transaction(async (tx) => {
     await tx.execute(

@@ -10,6 +10,7 @@ const harmless = {
   uid: 1000,
   inContainer: false,
   countsApart: false,
+  lacksWebhookKey: false,
   isDurable: true,
   nodeVersion: '26.10.0',
   now: new Date('2026-11-24'),

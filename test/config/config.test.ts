@@ -372,7 +372,7 @@ describe('configuration', () => {
     test('is not shown when it is faulty, and cannot stand beside its variable', () => {
       const faulty = fileWith('postgres://me:s3cret@host/db');
       expect(faultsOf({ DATABASE_URL_FILE: faulty })).toEqual([
-        `DATABASE_URL_FILE "${faulty}" holds an address that must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…`,
+        `DATABASE_URL_FILE "${faulty}" holds a value that must be sqlite:<path>, mysql://user:password@host:port/database or mariadb://…`,
       ]);
       expect(faultsOf({ REDIS_URL: 'redis://host', REDIS_URL_FILE: faulty })).toEqual([
         `REDIS_URL_FILE "${faulty}" must not be set beside REDIS_URL: one of them is enough`,

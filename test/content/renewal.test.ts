@@ -10,6 +10,7 @@ import type { Parameter } from '../../src/db/connection.ts';
 import { Indexer } from '../../src/search/indexing/indexer.ts';
 import { startApp, type TestApp } from '../harness/app/app.ts';
 import { expectExactCounts } from '../harness/app/counts.ts';
+import { webhookSecrets } from '../harness/app/webhook-key.ts';
 
 // Slugs and search texts as earlier versions stored them, and what becomes of them.
 
@@ -124,7 +125,7 @@ describe('what an earlier version stored', () => {
     await db.revert();
     expect(await db.migrate()).toHaveLength(1);
     const { nextCursor: after } = await app.call('event.list', { start: 'latest' });
-    const renewal = new Renewal(db);
+    const renewal = new Renewal(db, webhookSecrets);
     expect(await renewal.work(async () => undefined)).toBe(true);
     expect(await renewal.work(async () => undefined)).toBe(false);
     await app.context.lifecycle.relay.moveNow();

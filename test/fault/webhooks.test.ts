@@ -15,6 +15,7 @@ import { createWebhook, listWebhooks } from '../../src/webhook/webhooks.ts';
 import { openClient } from '../harness/app/client.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
+import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { startDurableServer } from '../harness/faults/durable-server.ts';
 import { noteResult } from '../harness/faults/results.ts';
 import { startWriters } from '../harness/faults/writers.ts';
@@ -143,7 +144,9 @@ describe('webhooks', () => {
           url: `http://127.0.0.1:${endpoint.port}/`,
           types: [...TYPES],
         };
-        const made = await db.transaction((tx) => createWebhook(tx, target, policy, systemActor()));
+        const made = await db.transaction((tx) =>
+          createWebhook(tx, target, { policy, secrets: webhookSecrets }, systemActor()),
+        );
         endpoint.secret = made.secret;
         await until(async () => (await listWebhooks(db))[0]?.state === 'active');
       });

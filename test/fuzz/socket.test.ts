@@ -19,6 +19,7 @@ import { createDatabase, engine, type TestDatabase } from '../harness/app/databa
 import { withDatabase } from '../harness/http/load.ts';
 import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
 import { usageOf } from '../harness/app/usage.ts';
+import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { converse, type Fault, type Tally } from './socket/client.ts';
 import { aConversation, type Conversation } from './socket/conversation.ts';
 
@@ -96,7 +97,7 @@ describe('fuzzing of the socket', () => {
       for (const { id, userId } of await listWebhooks(db)) {
         await db.transaction((tx) => deleteWebhook(tx, id, { ownerId: userId, now }));
       }
-      await insertSandboxWebhook(db, now);
+      await insertSandboxWebhook(db, now, webhookSecrets);
     } catch (error) {
       // A call deletes the same one: the next turn makes it again.
       if (!(error instanceof AppError) || error.reason !== 'WEBHOOK_NOT_FOUND') throw error;

@@ -34,6 +34,7 @@ import {
 } from '../../src/webhook/webhooks.ts';
 import { sweepDeliveries } from '../../src/webhook/sender/store.ts';
 import { type Output, startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { startNameServer } from '../harness/servers/name-server.ts';
 import { until } from '../harness/until.ts';
 
@@ -125,6 +126,7 @@ const start = (deliver?: typeof send): WebhookSender => {
     pause: protection.maintenance,
     now: () => new Date(Date.now() + aheadMs),
     policy: policy(),
+    secrets: webhookSecrets,
     view,
     deliver,
   });
@@ -136,7 +138,9 @@ const start = (deliver?: typeof send): WebhookSender => {
 const create = (more: Partial<NewWebhook> & { path?: string } = {}) => {
   const { path = '/hook', ...wanted } = more;
   const url = `http://127.0.0.1:${endpoint.port}${path}`;
-  return act((tx) => createWebhook(tx, { userId: user.id, url, ...wanted }, policy(), by));
+  return act((tx) =>
+    createWebhook(tx, { userId: user.id, url, ...wanted }, { policy: policy(), secrets: webhookSecrets }, by),
+  );
 };
 
 /** The latest deliveries of a webhook. */
@@ -298,7 +302,7 @@ describe('a webhook', () => {
     const deliveryId = await act((tx) => testWebhook(tx, id, by));
     await until(() => endpoint.received.length === 1);
     expect(endpoint.received[0]?.message).toEqual({ type: 'webhook.test', timestamp: expect.any(String), data: {} });
-    const { secret: next } = await act((tx) => rotateSecret(tx, id, by));
+    const { secret: next } = await act((tx) => rotateSecret(tx, id, webhookSecrets, by));
     await until(async () => (await deliveriesOf(id))[0]?.state === 'delivered');
     await act((tx) => redeliver(tx, deliveryId, by));
     await until(() => endpoint.received.length === 2);
@@ -331,7 +335,9 @@ describe('a webhook', () => {
     const { db } = app.context;
     await expect(create({ userId: 'nobody' })).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' });
     const url = 'http://169.254.169.254/latest';
-    const forbidden = act((tx) => createWebhook(tx, { userId: user.id, url }, policy(), by));
+    const forbidden = act((tx) =>
+      createWebhook(tx, { userId: user.id, url }, { policy: policy(), secrets: webhookSecrets }, by),
+    );
     await expect(forbidden).rejects.toMatchObject({ reason: 'WEBHOOK_URL_FORBIDDEN' });
     for (let n = 0; n < MAX_WEBHOOKS; n += 1) await create();
     await expect(create()).rejects.toMatchObject({ reason: 'WEBHOOK_LIMIT' });

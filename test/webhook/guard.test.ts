@@ -16,7 +16,8 @@ import {
 import { nameLookUp } from '../../src/webhook/sender/names.ts';
 import { MAX_ATTEMPTS, nextAttempt } from '../../src/webhook/sender/schedule.ts';
 import { isTaken, send } from '../../src/webhook/sender/send.ts';
-import { newSecret, signedHeaders } from '../../src/webhook/sender/signature.ts';
+import { signedHeaders } from '../../src/webhook/sender/signature.ts';
+import { newSecret } from '../../src/webhook/secrets.ts';
 import { NXDOMAIN, SERVFAIL, startNameServer } from '../harness/servers/name-server.ts';
 
 const NOT_PUBLIC = 'It may not be called: its name has no public address.';

@@ -21,6 +21,7 @@ import {
   updateWebhook,
 } from '../../src/webhook/webhooks.ts';
 import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
+import { webhookSecrets } from '../harness/app/webhook-key.ts';
 import { until } from '../harness/until.ts';
 
 // Who is served when, by a clock and endpoints of the tests.
@@ -67,6 +68,7 @@ const start = (): void => {
     pause: protection.maintenance,
     now: () => new Date(time),
     policy,
+    secrets: webhookSecrets,
     view: ({ type }) => ({ type }),
     deliver,
   });
@@ -76,7 +78,8 @@ const start = (): void => {
 const act = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => app.context.db.transaction(work);
 const now = (): typeof by => ({ ...by, now: new Date(time) });
 const create = async (path: string, userId = user.id): Promise<string> =>
-  (await act((tx) => createWebhook(tx, { userId, url: `${HOST}${path}` }, policy, now()))).id;
+  (await act((tx) => createWebhook(tx, { userId, url: `${HOST}${path}` }, { policy, secrets: webhookSecrets }, now())))
+    .id;
 const move = (id: string, path: string): Promise<unknown> =>
   act((tx) => updateWebhook(tx, { id, url: `${HOST}${path}` }, policy, now()));
 const stateOf = async (id: string) => (await listWebhooks(app.context.db)).find((one) => one.id === id)!;

@@ -7,6 +7,7 @@ import { type Config, inContainer } from '../../config/config.ts';
 import { IN_MEMORY, sqliteFile } from '../../db/address.ts';
 import type { Database } from '../../db/database.ts';
 import { readMaintenance } from '../../rpc/maintenance/state.ts';
+import { examineSecrets, WebhookSecrets } from '../../webhook/secrets.ts';
 import { release } from '../../version.ts';
 import { type Check, failure, type Finding, ok, skipped, warning } from './check.ts';
 
@@ -25,7 +26,8 @@ const settings = (config: Config): Finding => {
       uid: process.getuid?.(),
       inContainer: inContainer(),
       countsApart: workers > 1 && quotas !== undefined && redisUrl === undefined,
-      // A check of its own.
+      // Checks of their own.
+      lacksWebhookKey: false,
       isDurable: true,
       nodeVersion: process.versions.node,
       now: new Date(),
@@ -117,6 +119,29 @@ const backup = async (db: Database): Promise<Finding> => {
   return hours > OLD_BACKUP_HOURS ? warning(message, cure) : ok(message);
 };
 
+const webhookKey = async (config: Config, db: Database): Promise<Finding> => {
+  const secrets = new WebhookSecrets(config);
+  const { total, unreadable, outdated } = await examineSecrets(db, secrets);
+  if (total === 0 && !config.recordsEvents) return skipped('Events are off, and there are no webhooks.');
+  if (unreadable > 0) {
+    return failure(
+      `The secrets of ${unreadable} of ${total} webhooks cannot be decrypted: nothing is sent to them.`,
+      'Restore the key that they were encrypted with, beside the others: docs/operations.md tells how.',
+    );
+  }
+  if (!secrets.isOn) {
+    return warning(
+      `No webhook can be created, as WEBHOOK_SECRET_KEY is not set${total > 0 ? `; the secrets of ${total} are not encrypted` : ''}.`,
+      'Set WEBHOOK_SECRET_KEY: docs/operations.md tells how.',
+    );
+  }
+  if (outdated === 0) return ok(`The secrets of ${total} webhooks are encrypted with the first key.`);
+  return warning(
+    `The secrets of ${outdated} of ${total} webhooks are not encrypted with the first key yet.`,
+    'Restart the service, and keep the former keys until then.',
+  );
+};
+
 /** Checks of the settings, of this machine, and of the instances, in this order. */
 export const deploymentChecks = (config: Config, db: Database): Check[] => [
   { name: 'settings', run: () => settings(config) },
@@ -124,6 +149,7 @@ export const deploymentChecks = (config: Config, db: Database): Check[] => [
   { name: 'Redis', run: () => redis(config) },
   { name: 'migrations', run: () => migrations(db) },
   { name: 'instances', needsTables: true, run: () => instances(db) },
+  { name: 'webhook secrets', needsTables: true, run: () => webhookKey(config, db) },
   { name: 'backup', needsTables: true, run: () => backup(db) },
   { name: 'mode', needsTables: true, run: () => mode(config, db) },
 ];

@@ -17,7 +17,7 @@ interface Calls {
 }
 
 type Listed = OutputOf<Contract['webhook']['list']>;
-type Created = OutputOf<Contract['webhook']['create']>;
+type Created = OutputOf<Contract['webhook']['create']> & { secret: string };
 type Tested = OutputOf<Contract['webhook']['test']>;
 
 const ROUTER = 'webhook';

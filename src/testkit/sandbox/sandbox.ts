@@ -20,7 +20,7 @@ import { Random } from '../seed/random.ts';
 import { seed } from '../seed/service.ts';
 import { insertUser } from '../../user/service.ts';
 import { insertWebhook } from '../../webhook/webhooks.ts';
-import { newSecret } from '../../webhook/sender/signature.ts';
+import { newSecret, type WebhookSecrets } from '../../webhook/secrets.ts';
 import { changeState, deliveryInsertion } from '../../webhook/sender/store.ts';
 import { insertDemo } from './records.ts';
 
@@ -136,7 +136,7 @@ export const fillSandbox = async (db: Database, reference: Date): Promise<void> 
 };
 
 /** Inserts the webhook that the contract's examples talk about, with a delivery. Its endpoint is a scripted one. */
-export const insertSandboxWebhook = async (db: Database, reference: Date): Promise<void> => {
+export const insertSandboxWebhook = async (db: Database, reference: Date, secrets: WebhookSecrets): Promise<void> => {
   const published = datedBefore(reference)(new Date(exampleWebhook.createdAt));
   await db.transaction(async (tx) => {
     const { last_position: position, last_id: positionId } = await readFeed(tx);
@@ -146,7 +146,7 @@ export const insertSandboxWebhook = async (db: Database, reference: Date): Promi
       id,
       userId: exampleUser.id,
       url,
-      secret: newSecret(),
+      secret: secrets.encrypt(newSecret(), id),
       types,
       recordId,
       position,

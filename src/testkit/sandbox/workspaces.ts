@@ -47,11 +47,11 @@ interface Beginning {
 }
 
 /** Fills an empty database with the initial data of workspaces. */
-const beginIn = async ({ db, lifecycle: { relay } }: Context, reference: Date): Promise<Beginning> => {
+const beginIn = async ({ db, routers, lifecycle: { relay } }: Context, reference: Date): Promise<Beginning> => {
   await db.migrate();
   await fillSandbox(db, reference);
   await relay.moveNow();
-  await insertSandboxWebhook(db, reference);
+  await insertSandboxWebhook(db, reference, routers.webhook.secrets);
   const catalogue = await catalogueOf(db, reference);
   return { snapshot: new Snapshot(db.dataSource), firstId: firstIdSince(reference), catalogue };
 };

@@ -8,6 +8,7 @@ import { type StoredEvent, storedEventOf } from '../../event/service.ts';
 import { readFeed } from '../../outbox/feed.ts';
 import { InterruptibleSleep } from '../../outbox/interruptible-sleep.ts';
 import type { DeliveryColumns, WebhookColumns } from '../entity.ts';
+import type { WebhookSecrets } from '../secrets.ts';
 import type { WebhookPolicy } from './guard.ts';
 import { InFlight } from './in-flight.ts';
 import { type Answer, isTaken, send } from './send.ts';
@@ -21,8 +22,10 @@ import {
   releaseLease,
   storeAnswers,
   storeChallenge,
+  storeReadable,
   takeLease,
   TEST_TYPE,
+  UNREADABLE,
 } from './store.ts';
 
 /** How often it looks for something to deliver. */
@@ -52,6 +55,7 @@ interface SenderOptions {
   pause: WritePause;
   now: () => Date;
   policy: WebhookPolicy;
+  secrets: WebhookSecrets;
   /** An event on the wire. */
   view: (event: StoredEvent) => object;
   /** Answers messages in place of endpoints (default: they are sent). */
@@ -82,6 +86,8 @@ export class WebhookSender {
   readonly counts = { delivered: 0, failed: 0 };
   /** The webhooks that have a place, by id and generation. */
   readonly #serving = new Map<string, { ownerId: string; ending: Promise<void> }>();
+  /** The webhooks of which the log tells that their secrets cannot be decrypted. */
+  readonly #unreadable = new Set<string>();
   /** Whether something waits for a place. */
   #isCrowded = false;
   #running: Promise<void> | undefined;
@@ -190,7 +196,12 @@ export class WebhookSender {
     const { now, log } = this.#options;
     const { id } = webhook;
     try {
-      if (webhook.state === 'pending') await this.#challenge(webhook);
+      const secrets = this.#secretsOf(webhook);
+      const isReadable = secrets.length > 0;
+      if (!isReadable || webhook.reason === UNREADABLE) await storeReadable(background, webhook, isReadable, now());
+      // It is looked at again when the lease ends.
+      if (!isReadable) return;
+      if (webhook.state === 'pending') await this.#challenge(webhook, secrets);
       else await this.#deliverEvents(webhook);
       await releaseLease(background, webhook, now());
     } catch (error) {
@@ -209,11 +220,12 @@ export class WebhookSender {
     for (let turns = 0; turns < TURNS_AT_ONCE; turns += 1) {
       if (this.#isStopped || inFlight.failuresInRow >= STARTED_A_TURN) break;
       const webhook = await pullEvents(background, held, this.#leaseEnd(), now());
-      if (!webhook) break;
+      const secrets = webhook ? this.#secretsOf(webhook) : [];
+      if (!webhook || secrets.length === 0) break;
       const room = Math.min(STARTED_A_TURN, MOST_UNANSWERED - inFlight.size);
       const due = await readDueDeliveries(background, id, now(), inFlight.size + room);
       const next = due.filter((delivery) => !inFlight.has(delivery)).slice(0, room);
-      for (const delivery of next) inFlight.add(delivery, this.#deliver(webhook, delivery));
+      for (const delivery of next) inFlight.add(delivery, this.#deliver(webhook, secrets, delivery));
       if (inFlight.size === 0) break;
       const turn = sleep(TURN_MS, undefined, { ref: false });
       await (next.length > 0
@@ -226,8 +238,8 @@ export class WebhookSender {
     await store();
   }
 
-  async #deliver(webhook: WebhookColumns, delivery: DeliveryColumns): Promise<Answer> {
-    const answer = await this.#send(webhook, idFromBytes(delivery.id), this.#messageOf(delivery));
+  async #deliver(webhook: WebhookColumns, secrets: readonly string[], delivery: DeliveryColumns): Promise<Answer> {
+    const answer = await this.#send(webhook, secrets, idFromBytes(delivery.id), this.#messageOf(delivery));
     if (isTaken(answer)) this.counts.delivered += 1;
     else this.counts.failed += 1;
     return answer;
@@ -242,22 +254,42 @@ export class WebhookSender {
   }
 
   /** Asks an endpoint whether it wants events: it has to repeat a random text. So no stranger can be flooded. */
-  async #challenge(webhook: WebhookColumns): Promise<void> {
+  async #challenge(webhook: WebhookColumns, secrets: readonly string[]): Promise<void> {
     const { now } = this.#options;
     const challenge = randomBytes(24).toString('base64url');
     const message = { type: 'webhook.challenge', timestamp: now().toISOString(), data: { challenge } };
-    const answer = await this.#send(webhook, newId(now()), message);
+    const answer = await this.#send(webhook, secrets, newId(now()), message);
     const isAnswered = isTaken(answer) && challengeIn(answer.body) === challenge;
     await storeChallenge(this.#db.background, webhook, { isAnswered, answer }, now());
   }
 
-  async #send(webhook: WebhookColumns, id: string, message: object): Promise<Answer> {
+  /** The secrets that sign the messages of a webhook; none where the one that it has cannot be decrypted. */
+  #secretsOf({ id, secret, old_secret: old, old_secret_until: until }: WebhookColumns): string[] {
+    const { now, log, secrets } = this.#options;
+    const webhookId = idFromBytes(id);
+    let fault: unknown;
+    try {
+      const current = secrets.decrypt(secret, webhookId);
+      if (current !== undefined) {
+        this.#unreadable.delete(webhookId);
+        const isOldUsed = old !== null && until !== null && until > timeToDb(now());
+        const former = isOldUsed ? secrets.decrypt(old, webhookId) : undefined;
+        return former === undefined ? [current] : [current, former];
+      }
+    } catch (error) {
+      fault = error;
+    }
+    if (!this.#unreadable.has(webhookId))
+      log.warn({ err: fault, webhookId }, 'the secret of a webhook cannot be decrypted');
+    this.#unreadable.add(webhookId);
+    return [];
+  }
+
+  async #send(webhook: WebhookColumns, secrets: readonly string[], id: string, message: object): Promise<Answer> {
     const { now, policy, log, deliver = send } = this.#options;
-    const { url, secret, old_secret: old, old_secret_until: until } = webhook;
+    const { url } = webhook;
     const body = JSON.stringify(message);
-    const time = now();
-    const secrets = old !== null && until !== null && until > timeToDb(time) ? [secret, old] : [secret];
-    const answer = await deliver({ url, headers: signedHeaders(id, time, body, secrets), body }, policy);
+    const answer = await deliver({ url, headers: signedHeaders(id, now(), body, secrets), body }, policy);
     // A dead endpoint fails often: the challenge tells the operator what its owner is not told.
     const level = webhook.state === 'pending' ? 'info' : 'debug';
     if (answer.fault) log[level]({ err: answer.fault, webhookId: idFromBytes(webhook.id) }, 'a webhook did not answer');

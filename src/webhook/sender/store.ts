@@ -291,6 +291,25 @@ export const storeChallenge = (
     ]);
   });
 
+/** Tells the owner of a webhook that nothing can be sent for want of its secret; the operator restores the key. */
+export const UNREADABLE =
+  'Its secret cannot be decrypted, so nothing is sent: the operator has to restore the key. `webhook.rotateSecret` makes a new one.';
+
+/** Stores whether the secret of a webhook can be decrypted. Where it cannot, no challenge is sent that would count. */
+export const storeReadable = (
+  db: Pick<WorkloadPool, 'transaction'>,
+  held: WebhookColumns,
+  isReadable: boolean,
+  now: Date,
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    const webhook = await lockHeld(tx, held);
+    if (!webhook) return;
+    if (!isReadable && webhook.state === 'pending') await refundChallenge(tx, held, { isAnswered: false, now });
+    const reason = isReadable ? null : UNREADABLE;
+    if (webhook.reason !== reason) await changeState(tx, webhook.id, webhook.state, reason, now);
+  });
+
 /** Gives a lease back, and notes when the next delivery is due. */
 export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, held: Held, now: Date): Promise<void> =>
   db.transaction(async (tx) => {

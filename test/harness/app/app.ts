@@ -28,6 +28,7 @@ import { systemActor } from '../../../src/audit/log.ts';
 import type { Observer } from '../../../src/telemetry/hooks.ts';
 import { createUser } from '../../../src/user/service.ts';
 import { createDatabase } from './database.ts';
+import { WEBHOOK_KEY } from './webhook-key.ts';
 import { observe } from './observer.ts';
 import { expectNoSecrets } from '../documents/secrets.ts';
 
@@ -157,6 +158,7 @@ export const startApp = async ({
     REDIS_URL: redisUrl,
     REDIS_TIMEOUT_MS: String(redisTimeoutMs),
     LOG_LEVEL: 'silent',
+    WEBHOOK_SECRET_KEY: WEBHOOK_KEY,
     REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
     // What tests do at once is no overload, however slow the machine.
     MAX_QUEUE_MS: '20000',

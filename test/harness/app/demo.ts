@@ -1,11 +1,12 @@
 import { createDemo } from '../../../src/testkit/sandbox/records.ts';
 import { insertSandboxWebhook } from '../../../src/testkit/sandbox/sandbox.ts';
+import { webhookSecrets } from './webhook-key.ts';
 import type { Database } from '../../../src/db/database.ts';
 
 /** Fills an empty database with what the contract's examples talk about. Returns a key with every scope. */
 export const demoKeyIn = async (db: Database, now = new Date()): Promise<string> => {
   const demo = await createDemo(db, now, { withKey: true });
   if (demo?.key === undefined) throw new Error('the database has users already');
-  await insertSandboxWebhook(db, now);
+  await insertSandboxWebhook(db, now, webhookSecrets);
   return demo.key;
 };

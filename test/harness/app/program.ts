@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
+import { WEBHOOK_KEY } from './webhook-key.ts';
 import { expectNoSecrets } from '../documents/secrets.ts';
 
 /** The program as operators run it: setup/build.ts has compiled it for this run. */
@@ -90,7 +91,13 @@ export const startServe = ({
   env?: Environment;
   /** Another version. */
   program?: string;
-}): Promise<ServeProcess> => start(['serve'], { DATABASE_URL: url, AUTO_MIGRATE: 'true', ...env }, undefined, program);
+}): Promise<ServeProcess> =>
+  start(
+    ['serve'],
+    { DATABASE_URL: url, AUTO_MIGRATE: 'true', WEBHOOK_SECRET_KEY: WEBHOOK_KEY, ...env },
+    undefined,
+    program,
+  );
 
 /** Starts the service with the default database below `folder`. */
 export const startByDefault = (folder: string): Promise<ServeProcess> => start(['serve'], {}, folder);

@@ -20,6 +20,7 @@ import {
   resumeWebhook,
   rotateSecret,
 } from '../../../webhook/webhooks.ts';
+import { WebhookSecrets } from '../../../webhook/secrets.ts';
 import { readUser } from '../../../user/service.ts';
 import { lengthOf, listOf, textOf, wholeNumberUpTo } from '../shared/arguments.ts';
 import { CommandError, examples, PROGRAM, readSettings, withDatabase } from '../shared/common.ts';
@@ -39,10 +40,12 @@ const SAID: ReadonlySet<string> = new Set([
   'WEBHOOK_LIMIT',
   'WEBHOOK_NOT_ACTIVE',
   'EVENTS_OFF',
+  'WEBHOOK_SECRETS_OFF',
 ]);
 const OPERATORS_WORDS: Partial<Record<string, string>> = {
   WEBHOOK_NOT_FOUND: 'There is no webhook with this id: `webhooks list` shows all.',
   DELIVERY_NOT_FOUND: 'There is no delivery with this id: `webhooks deliveries` shows those of a webhook.',
+  WEBHOOK_SECRETS_OFF: 'Set WEBHOOK_SECRET_KEY, here and for the service: docs/operations.md tells how.',
 };
 
 /** Runs `work` on the database; what it cannot do is said as the command's failure. */
@@ -85,8 +88,9 @@ const create = (): Command =>
     .action(({ user, url, types, record }: CreateOptions) =>
       within(async (db) => {
         const wanted = { userId: user, url, types, recordId: record };
-        const { webhooks: policy } = readSettings();
-        const { id, secret } = await db.transaction((tx) => createWebhook(tx, wanted, policy, systemActor()));
+        const settings = readSettings();
+        const by = { policy: settings.webhooks, secrets: new WebhookSecrets(settings) };
+        const { id, secret } = await db.transaction((tx) => createWebhook(tx, wanted, by, systemActor()));
         print(secret);
         note(`Webhook ${id} waits for its endpoint to answer the challenge: ${PROGRAM} webhooks list`);
       }),
@@ -173,7 +177,8 @@ const rotate = (): Command =>
     .addHelpText('after', examples(`webhooks rotate ${EXAMPLE_ID}`))
     .action((id: string) =>
       within(async (db) => {
-        const { secret } = await db.transaction((tx) => rotateSecret(tx, id, systemActor()));
+        const secrets = new WebhookSecrets(readSettings());
+        const { secret } = await db.transaction((tx) => rotateSecret(tx, id, secrets, systemActor()));
         print(secret);
         note('It is shown only this once. The old secret signs beside it for a day.');
       }),

@@ -1,5 +1,19 @@
 /** The permissions of the files of an SQLite database, which holds private data such as passwords of archives. */
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DEFAULT_DATABASE_URL, IN_MEMORY, sqliteFile } from '../../address.ts';
 
@@ -7,8 +21,14 @@ const OWNER_ONLY_FILE = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 const OTHERS = 0o077;
 
-/** The database file, and the files that SQLite keeps beside it, which it creates with the same mode. */
-const filesOf = (file: string): string[] => ['', '-wal', '-shm', '-journal'].map((suffix) => `${file}${suffix}`);
+/** The file of the keys that secrets in a database are encrypted with. */
+export const keyFileOf = (file: string): string => `${file}.key`;
+
+/** The database file, the files that SQLite keeps beside it, which it creates with the same mode, and the file of keys. */
+const filesOf = (file: string): string[] => [
+  ...['', '-wal', '-shm', '-journal'].map((suffix) => `${file}${suffix}`),
+  keyFileOf(file),
+];
 
 /** Whether other users than the owner have any access to a path. Windows has no such modes. */
 const isOpenToOthers = (path: string): boolean => {
@@ -46,6 +66,28 @@ export const makePrivate = (file: string): void => {
   if (!isDefault) return;
   tighten(folder, OWNER_ONLY_FOLDER);
   for (const path of filesOf(file)) tighten(path, OWNER_ONLY_FILE);
+};
+
+/** Makes the file of keys, whole or not at all, for the owner of the database only; one that is there stays. */
+export const makeKeyFile = (file: string, text: string): void => {
+  const path = keyFileOf(file);
+  const made = `${path}.${randomUUID()}`;
+  writeFileSync(made, text, { mode: OWNER_ONLY_FILE, flush: true });
+  try {
+    const { uid, gid } = statSync(file);
+    // As SQLite does with its own files: a command that an administrator runs must not lock the service out.
+    if (process.getuid?.() === 0) chownSync(made, uid, gid);
+    linkSync(made, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(made);
+  }
+  if (process.platform === 'win32') return;
+  // Else a power loss could leave what is encrypted without its key.
+  const folder = openSync(dirname(path), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
 };
 
 /** The files of a database that other users than the owner can access; none if the folder keeps them out. */

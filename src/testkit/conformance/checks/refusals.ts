@@ -31,6 +31,7 @@ export const unprovoked = {
   IDEMPOTENCY_GONE: 'needs a record that was removed',
   EVENTS_GONE: 'needs a cursor older than the events that are kept',
   EVENTS_OFF: 'depends on the settings of the deployment',
+  WEBHOOK_SECRETS_OFF: 'depends on the settings of the deployment',
   IDEMPOTENCY_IN_PROGRESS: 'needs two simultaneous requests',
   OVERLOADED: 'depends on the state of the deployment',
   MAINTENANCE: 'depends on the state of the deployment',

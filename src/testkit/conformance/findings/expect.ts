@@ -10,17 +10,26 @@ import type { Operation } from '../contract/operation.ts';
 export const OUTPUT = '/result/data/json';
 const FAILURE = '/error/json';
 
-/** The operations that a deployment without events declares to refuse. */
-const ofEvents = new Set(operations.filter(({ reasons }) => reasons.includes('EVENTS_OFF')).map(({ id }) => id));
-const isWithoutEvents = ({ subject, json }: Reply): boolean =>
-  ofEvents.has(subject) && valueAt(json, ['error', 'json', 'data', 'reason']) === 'EVENTS_OFF';
+/** What a deployment lacks that refuses an operation for these reasons, as its operator has set it up. */
+const LACKS: Partial<Record<Reason, string>> = {
+  EVENTS_OFF: 'the deployment keeps no events',
+  WEBHOOK_SECRETS_OFF: 'the deployment has no key for the secrets of webhooks',
+};
+
+/** What the deployment lacks for an operation, by its reply: a reason that the operation declares. */
+const lackOf = ({ subject, json }: Reply): string | undefined => {
+  const reason = valueAt(json, ['error', 'json', 'data', 'reason']) as Reason;
+  const isDeclared = operations.some(({ id, reasons }) => id === subject && reasons.includes(reason));
+  return isDeclared ? LACKS[reason] : undefined;
+};
 
 /**
  * @throws Mismatch if there are findings, about this reply unless they name another one; Skip if it says that the deployment
- * keeps no events
+ * lacks something on purpose
  */
 export const demand = (exchange: Reply, findings: readonly Finding[]): void => {
-  if (findings.length > 0 && isWithoutEvents(exchange)) throw new Skip('the deployment keeps no events');
+  const lack = findings.length > 0 ? lackOf(exchange) : undefined;
+  if (lack !== undefined) throw new Skip(lack);
   if (findings.length > 0) throw new Mismatch(findings.map((finding) => ({ exchange, ...finding })));
 };
 
