@@ -2,6 +2,8 @@
  * @engines all
  * @tier fast
  */
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Diagnosis } from '../../src/admin/doctor/check.ts';
@@ -9,6 +11,7 @@ import { release } from '../../src/version.ts';
 import { startApp } from '../harness/app/app.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, engine } from '../harness/app/database.ts';
+import { WEBHOOK_KEY } from '../harness/app/webhook-key.ts';
 import { until } from '../harness/until.ts';
 
 const app = await startApp();
@@ -18,7 +21,7 @@ const isSqlite = db.dialect.engine === 'sqlite';
 /** What the command finds, by check, and its exit status. */
 const examined = async (env: Record<string, string> = {}) => {
   const { code, stdout } = await runCommand(['doctor', '--json'], {
-    env: { DATABASE_URL: app.databaseUrl, AUTO_MIGRATE: 'false', ...env },
+    env: { DATABASE_URL: app.databaseUrl, AUTO_MIGRATE: 'false', WEBHOOK_SECRET_KEY: WEBHOOK_KEY, ...env },
   });
   const lines = stdout.trim().split('\n');
   const found = lines.map((line) => JSON.parse(line) as Diagnosis);
@@ -50,6 +53,7 @@ describe('doctor', () => {
       Redis: 'skipped',
       migrations: 'ok',
       instances: 'ok',
+      'webhook secrets': 'ok',
       // None was made.
       backup: 'warning',
       mode: 'ok',
@@ -88,6 +92,39 @@ describe('doctor', () => {
       'skipped',
       'skipped',
     ]);
+  });
+
+  test('tells of the keys of the secrets of webhooks', async () => {
+    const key = 'webhook secrets';
+    const keyFile = `${app.databaseUrl.slice('sqlite:'.length)}.key`;
+    const other = Buffer.alloc(32, 'another').toString('base64');
+    const absent = (await examined({ WEBHOOK_SECRET_KEY: '' })).found[key];
+    const noWebhook = isSqlite ? { health: 'ok' } : { health: 'warning', message: expect.stringContaining('not set') };
+    expect(absent).toMatchObject(noWebhook);
+
+    const { key: owner } = await app.aUser();
+    await runCommand(['maintenance', 'off'], { env: { DATABASE_URL: app.databaseUrl } });
+    await app.context.protection.maintenance.isOn();
+    await until(async () => {
+      const { status } = await app.send('webhook.create', { url: 'https://hooks.example.com/' }, owner);
+      return status === 200;
+    });
+    expect((await examined()).found[key]?.health).toBe('ok');
+    const lost = (await examined({ WEBHOOK_SECRET_KEY: other })).found[key];
+    expect(lost).toMatchObject({ health: 'failure', message: expect.stringContaining('1 of 1 webhooks cannot be') });
+    const former = (await examined({ WEBHOOK_SECRET_KEY: `${other},${WEBHOOK_KEY}` })).found[key];
+    expect(former).toMatchObject({ health: 'warning', message: expect.stringContaining('1 of 1 webhooks are not') });
+    if (!isSqlite) return;
+    // It looks, and makes no file.
+    expect(existsSync(keyFile)).toBe(false);
+    writeFileSync(keyFile, WEBHOOK_KEY, { mode: 0o644 });
+    chmodSync(dirname(keyFile), 0o755);
+    const loose = (await examined({ WEBHOOK_SECRET_KEY: '' })).found;
+    expect(loose[key]?.health).toBe('ok');
+    expect(loose['settings']).toMatchObject({
+      health: 'warning',
+      message: expect.stringContaining(`${keyFile}: other`),
+    });
   });
 
   test('prints a line for each check', async () => {

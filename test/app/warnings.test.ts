@@ -33,6 +33,11 @@ describe('start-up warnings', () => {
     expect(warningsOf({ ...harmless, countsApart: true })).toEqual([{ message: expect.stringContaining('REDIS_URL') }]);
   });
 
+  test('a server without a key for the secrets of webhooks', () => {
+    const warnings = warningsOf({ ...harmless, databaseUrl: 'mysql://me@host/db', lacksWebhookKey: true });
+    expect(warnings).toEqual([{ message: expect.stringContaining('set WEBHOOK_SECRET_KEY') }]);
+  });
+
   test('a server that answers before the disk has it', () => {
     const warnings = warningsOf({ ...harmless, databaseUrl: 'mysql://me@host/db', isDurable: false });
     expect(warnings).toEqual([{ message: expect.stringContaining('innodb_flush_log_at_trx_commit=1') }]);

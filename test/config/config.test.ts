@@ -388,6 +388,23 @@ describe('configuration', () => {
     });
   });
 
+  test('keys are of 32 bytes, and are not shown', () => {
+    const [one, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 254)];
+    expect(readConfig({}).webhookKeys).toEqual([]);
+    const given = `${one.toString('base64')}, ${other.toString('base64url')}`;
+    expect(readConfig({ WEBHOOK_SECRET_KEY: given }).webhookKeys).toEqual([one, other]);
+    for (const faulty of [
+      'secret',
+      one.toString('hex'),
+      `${one.toString('base64')},`,
+      Buffer.alloc(31).toString('base64'),
+    ]) {
+      expect(faultsOf({ WEBHOOK_SECRET_KEY: faulty })).toEqual([
+        'WEBHOOK_SECRET_KEY must be 32 bytes in base64, as `openssl rand -base64 32` prints them; of several keys, the first encrypts',
+      ]);
+    }
+  });
+
   test('the address to migrate by is that of the same database', () => {
     const service = 'mysql://gateway:s3cret@proxy/content';
     expect(readConfig({ DATABASE_URL: service }).migrateDatabaseUrl).toBe(service);

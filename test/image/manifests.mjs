@@ -11,7 +11,11 @@ const execute = promisify(execFile);
 /** The oldest version that takes all of it, and the newest one that the checker knows. */
 const KUBERNETES = ['1.31', '1.37'];
 
-const PASSWORDS = { DATABASE_PASSWORD: 'of-a-test', MIGRATE_PASSWORD: 'of-another' };
+const PASSWORDS = {
+  DATABASE_PASSWORD: 'of-a-test',
+  MIGRATE_PASSWORD: 'of-another',
+  WEBHOOK_SECRET_KEY: `${'k'.repeat(43)}=`,
+};
 
 /** The services of the Compose project with all its profiles, as Compose reads it. @throws Lacking, Error with what is wrong */
 export const projectOf = async (root, env = PASSWORDS) => {
