@@ -47,7 +47,7 @@ const Secret = z
     'The secret that signs its messages, `whsec_` and base64. It is shown only this once: store it. Null in the answer to a repetition',
   );
 
-/** What a caller does who has lost the answer with a secret. */
+/** The way to a secret for a caller who has lost the answer with it. */
 const REPETITION =
   'A repetition with the same `Idempotency-Key` is answered without the secret: where the first answer was lost, call `webhook.rotateSecret` with another key.';
 

@@ -141,7 +141,7 @@ type Stored = Pick<WebhookColumns, 'id' | 'secret' | 'old_secret'>;
 
 const SECRETS = 'SELECT id, secret, old_secret FROM webhooks';
 
-/** What is to be stored in place of a secret: itself, where it cannot be decrypted. */
+/** A secret as it is to be stored by now: as it was, where it cannot be decrypted. */
 const renewed = (secrets: WebhookSecrets, stored: string, webhookId: string): string => {
   if (secrets.isCurrent(stored)) return stored;
   const secret = secrets.decrypt(stored, webhookId);
@@ -175,8 +175,9 @@ export const renewSecrets = async (
 /** How the secrets of all webhooks are stored. */
 interface StoredSecrets {
   total: number;
-  /** Those that cannot be decrypted, and those that are not encrypted with the first key. */
+  /** How many cannot be decrypted. */
   unreadable: number;
+  /** How many are not encrypted with the first key. */
   outdated: number;
 }
 

@@ -50,7 +50,7 @@ const write = async <T extends object>(
   return output;
 };
 
-/** What is kept of an answer for its repetitions: a secret is shown once. */
+/** An answer as it is kept for repetitions: a secret is shown once. */
 const withoutSecret = <T extends { secret: string | null }>(output: T): T => ({ ...output, secret: null });
 
 /** Makes a webhook of the caller. @throws AppError WEBHOOK_URL_FORBIDDEN, WEBHOOK_LIMIT, EVENTS_OFF, WEBHOOK_SECRETS_OFF */

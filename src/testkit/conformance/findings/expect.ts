@@ -10,13 +10,13 @@ import type { Operation } from '../contract/operation.ts';
 export const OUTPUT = '/result/data/json';
 const FAILURE = '/error/json';
 
-/** What a deployment lacks that refuses an operation for these reasons, as its operator has set it up. */
+/** The reasons by which a deployment refuses what its operator has left out, and words for that. */
 const LACKS: Partial<Record<Reason, string>> = {
   EVENTS_OFF: 'the deployment keeps no events',
   WEBHOOK_SECRETS_OFF: 'the deployment has no key for the secrets of webhooks',
 };
 
-/** What the deployment lacks for an operation, by its reply: a reason that the operation declares. */
+/** Says what the deployment lacks, where the reply has a reason for that which the operation declares. */
 const lackOf = ({ subject, json }: Reply): string | undefined => {
   const reason = valueAt(json, ['error', 'json', 'data', 'reason']) as Reason;
   const isDeclared = operations.some(({ id, reasons }) => id === subject && reasons.includes(reason));

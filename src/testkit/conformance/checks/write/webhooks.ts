@@ -9,7 +9,7 @@ import type { Content, VerifySession } from '../../session.ts';
 
 type Router = Contract['webhook'];
 type Webhook = OutputOf<Router['update']>;
-/** What is answered once, with its secret. */
+/** An answer that shows a secret. */
 type Shown<T> = T & { secret: string };
 type Deliveries = OutputOf<Router['deliveries']>;
 
