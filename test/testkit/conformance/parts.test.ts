@@ -13,7 +13,9 @@ import { printable } from '../../../src/admin/commands/shared/output.ts';
 import { groupsOf } from '../../../src/testkit/conformance/findings/groups.ts';
 import { basesOf } from '../../../src/testkit/conformance/http/base.ts';
 import { curlOf, quoted } from '../../../src/testkit/conformance/http/curl.ts';
-import type { SentRequest } from '../../../src/testkit/conformance/exchange.ts';
+import { demandThat } from '../../../src/testkit/conformance/findings/expect.ts';
+import { Mismatch, Skip } from '../../../src/testkit/conformance/findings/finding.ts';
+import type { Reply, SentRequest } from '../../../src/testkit/conformance/exchange.ts';
 import { anySeed, SeededRandom, SEEDS } from '../../../src/testkit/conformance/seed.ts';
 
 // The parts of the conformance kit that need no deployment.
@@ -113,6 +115,32 @@ describe('findings', () => {
       { subject: 'a', name: 'does it' },
       { subject: 'b', name: 'does it' },
     ]);
+  });
+});
+
+describe('a refusal', () => {
+  const refusalOf = (subject: string, reason: string) => {
+    const json = { error: { json: { data: { reason } } } };
+    return { subject, json, status: 404, text: JSON.stringify(json), headers: new Headers() } as unknown as Reply;
+  };
+  const refused = (subject: string, reason: string) => () =>
+    demandThat(false, refusalOf(subject, reason), { expected: 'status 200', came: 'status 404' });
+
+  test.each([
+    ['webhook.create', 'WEBHOOK_SECRETS_OFF', 'the deployment has no key for the secrets of webhooks'],
+    ['webhook.rotateSecret', 'WEBHOOK_SECRETS_OFF', 'the deployment has no key for the secrets of webhooks'],
+    ['webhook.create', 'EVENTS_OFF', 'the deployment keeps no events'],
+  ])('of %s for %s is passed over', (subject, reason, message) => {
+    expect(refused(subject, reason)).toThrow(new Skip(message));
+  });
+
+  test.each([
+    ['webhook.list', 'WEBHOOK_SECRETS_OFF'],
+    ['game.list', 'EVENTS_OFF'],
+    ['webhook.create', 'WEBHOOK_NOT_FOUND'],
+    ['webhook.create', 'toString'],
+  ])('of %s for %s is a finding', (subject, reason) => {
+    expect(refused(subject, reason)).toThrow(Mismatch);
   });
 });
 
