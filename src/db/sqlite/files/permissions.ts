@@ -72,8 +72,8 @@ export const makePrivate = (file: string): void => {
 export const makeKeyFile = (file: string, text: string): void => {
   const path = keyFileOf(file);
   const made = `${path}.${randomUUID()}`;
-  writeFileSync(made, text, { mode: OWNER_ONLY_FILE, flush: true });
   try {
+    writeFileSync(made, text, { mode: OWNER_ONLY_FILE, flush: true });
     const { uid, gid } = statSync(file);
     // As SQLite does with its own files: a command that an administrator runs must not lock the service out.
     if (process.getuid?.() === 0) chownSync(made, uid, gid);
@@ -81,7 +81,7 @@ export const makeKeyFile = (file: string, text: string): void => {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(made);
+    rmSync(made, { force: true });
   }
   if (process.platform === 'win32') return;
   // Else a power loss could leave what is encrypted without its key.
