@@ -19,20 +19,26 @@ const commands = async (options) => {
   }
 };
 
-/** What it is told alone is where the document is: neither a key nor an option. */
+/** Runs the guide's lines with a key and without one: each operation is tested, and only without one does any refuse alone. */
 export const recipe = async ({ folder, env }) => {
   const { GATEWAY_KEY: _, ...anonymous } = env;
-  const options = { cwd: folder, env: anonymous, seconds: 600 };
-  const [install, test] = blocksOf('Schemathesis');
+  const options = { cwd: folder, env: anonymous, seconds: 900 };
+  const [install, withKey, withoutKey] = blocksOf('Schemathesis');
   const [, version] = /==(\S+)/.exec(install);
   const requirements = await readFile(join(root, 'test/fuzz/requirements.txt'), 'utf8');
   if (!requirements.includes(`schemathesis==${version} `)) throw new Error(`docs/ci.md names another: ${version}`);
 
-  const PATH = `${await commands(options)}:${env.PATH}`;
-  const { output } = await run(test, { ...options, env: { ...anonymous, PATH } });
-  const [, tested] = /^ +Tested: (\d+)$/m.exec(output) ?? [];
-  const [, generated, passed] = /^ +(\d+) generated, (\d+) passed/m.exec(output) ?? [];
-  if (Number(tested) !== operations.length || !(Number(generated) > 0) || /^Failures:/m.test(output))
-    throw new Error(output);
-  return `${tested} operations, ${generated} cases, ${passed} passed, no failure`;
+  const tools = { PATH: `${await commands(options)}:${env.PATH}`, GATEWAY_HOME: root, PYTHONDONTWRITEBYTECODE: '1' };
+  const test = async (lines, variables, wantedRefusing) => {
+    const { output } = await run(lines, { ...options, env: { ...variables, ...tools } });
+    const [, tested] = /^ +Tested: (\d+)$/m.exec(output) ?? [];
+    const [, refusing = 0] = /Authentication failed: (\d+) operations/.exec(output) ?? [];
+    const [, generated, passed] = /^ +(\d+) generated, (\d+) passed/m.exec(output) ?? [];
+    if (Number(tested) !== operations.length || Number(refusing) !== wantedRefusing || !(Number(passed) > 0))
+      throw new Error(output);
+    return `${generated} cases`;
+  };
+  const cases = await test(withKey, env, 0);
+  const anonymousCases = await test(withoutKey, anonymous, operations.filter(({ isPublic }) => !isPublic).length);
+  return `${operations.length} operations, ${cases} with a key and ${anonymousCases} without, no failure`;
 };
