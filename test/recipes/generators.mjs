@@ -1,36 +1,34 @@
 import { execFile } from 'node:child_process';
-import { copyFile, readdir } from 'node:fs/promises';
+import { createHmac } from 'node:crypto';
+import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { root } from './support/clone.mjs';
+import { operations } from './support/document.mjs';
 import { Lacking } from './support/lacking.mjs';
-import { need } from './support/tools.mjs';
+import { generatorPackages, generatorPython, need } from './support/tools.mjs';
+import { startReluctant } from './support/reluctant.mjs';
 
 const execute = promisify(execFile);
 const LIMIT = { timeout: 300_000, maxBuffer: 2 ** 26 };
+const clients = fileURLToPath(new URL('clients/', import.meta.url));
+const guide = await readFile(join(root, 'docs/sdks.md'), 'utf8');
 
-/** Has a program check each file of a folder whose name ends so. Returns how many there are. */
-const checkEach = async (folder, ending, command, ...options) => {
-  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(ending));
-  if (files.length < 50) throw new Error(`${folder} holds only ${files.length} files ${ending}.`);
-  for (const file of files) await execute(command, [...options, join(folder, file)], LIMIT);
-  return files.length;
-};
+/** The documents, by the version of OpenAPI that the guide names. */
+const DOCUMENTS = { 3.1: '/openapi.json', '3.0': '/openapi-3.0.json' };
 
-/** Languages, and how to compile their clients; those that nothing here compiles are only made. */
-const COMPILERS = {
-  php: (folder) => checkEach(folder, '.php', 'php', '-l'),
-  ruby: (folder) => checkEach(folder, '.rb', 'ruby', '-c'),
-  kotlin: async (folder) => {
-    await copyFile(new URL('tools/kotlin/pom.xml', import.meta.url), join(folder, 'pom.xml'));
-    await execute('mvn', ['-q', '-B', 'compile'], { ...LIMIT, cwd: folder });
-    return (await readdir(join(folder, 'target/classes'), { recursive: true })).length;
-  },
-  csharp: undefined,
-};
+const pascal = (id) => id.replaceAll(/(?:^|\.)([a-z])/g, (_, letter) => letter.toUpperCase());
+const camel = (id) => pascal(id).replace(/^./, (letter) => letter.toLowerCase());
+const snake = (id) => camel(id).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const filesIn = async (folder, ending) =>
+  (await readdir(folder, { recursive: true }))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(folder, name));
 
 /** The program of openapi-generator. @throws Lacking */
-const generator = async () => {
+const openapiGenerator = async () => {
   try {
     return (await execute(join(root, 'openapi/sdk/java/generator'), [], LIMIT)).stdout.trim();
   } catch (error) {
@@ -38,23 +36,270 @@ const generator = async () => {
   }
 };
 
-/** Makes clients of the 3.0 document in other languages, without a word of warning, and compiles them. */
-export const recipe = async ({ gateway, folder }) => {
-  for (const command of ['java', 'mvn', 'php', 'ruby']) await need(command);
-  const jar = await generator();
-  const done = [];
-  for (const [language, compile] of Object.entries(COMPILERS)) {
-    const client = join(folder, language);
-    const source = `${gateway.url}/openapi-3.0.json`;
+/** Has openapi-generator make a client. From the 3.0 document, it says no word of warning unless it always does. */
+const byOpenapiGenerator =
+  (language, { options = [], warns = false } = {}) =>
+  async ({ source, version, client }) => {
+    const args = ['-XX:TieredStopAtLevel=1', '-jar', await openapiGenerator(), 'generate'];
     const { stdout, stderr } = await execute(
       'java',
-      ['-XX:TieredStopAtLevel=1', '-jar', jar, 'generate', '-g', language, '-i', source, '-o', client],
+      [...args, '-g', language, '-i', source, '-o', client, ...options],
       LIMIT,
     );
     const warnings = `${stdout}${stderr}`.split('\n').filter((line) => /\b(?:WARN|ERROR)\b/.test(line));
-    if (warnings.length > 0) throw new Error(`${language}: ${warnings.join('\n')}`);
-    const files = await compile?.(client);
-    done.push(files === undefined ? `${language} made` : `${language} compiled, ${files} files`);
+    if (version === '3.0' && !warns && warnings.length > 0) throw new Error(warnings.join('\n'));
+  };
+
+/** The lines of a program in the guide, in a language that only one block there is in. */
+const printed = (language) => {
+  const [, lines] = new RegExp(`^\`\`\`${language}\n(.+?)^\`\`\`$`, 'ms').exec(guide) ?? [];
+  if (!lines) throw new Error(`docs/sdks.md has no block in ${language}.`);
+  return lines;
+};
+
+/** A message as a webhook gets it, and its secret. */
+const message = () => {
+  const secret = `whsec_${Buffer.from('a secret of thirty-two characters').toString('base64')}`;
+  const body = JSON.stringify({ type: 'webhook.test', timestamp: new Date().toISOString(), data: {} });
+  const time = String(Math.floor(Date.now() / 1000));
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(`message.${time}.${body}`).digest('base64');
+  const headers = {
+    'Webhook-Id': 'message',
+    'Webhook-Timestamp': time,
+    'Webhook-Signature': `v1,other v1,${signature}`,
+  };
+  return JSON.stringify({ body, headers, secret });
+};
+
+/**
+ * Runs a program that makes three games, lists them two by two, and takes a message and refuses three, by what the guide prints:
+ * while each of its calls fails at first, so it has to try again, with the same key.
+ */
+const callByGuide = async ([command, ...args], { folder, gateway, title, env }) => {
+  const reluctant = await startReluctant(gateway.url);
+  try {
+    const own = { ...env, GATEWAY_URL: reluctant.url, TITLE: title, MESSAGE: message() };
+    const { stdout } = await execute(command, args, { ...LIMIT, cwd: folder, env: own });
+    const wanted = [title, title, title, 'webhook.test', 'refused', 'refused', 'refused'];
+    if (!isDeepStrictEqual(stdout.trim().split('\n'), wanted)) throw new Error(`it printed:\n${stdout}`);
+    const attempts = [...reluctant.attempts.values()];
+    if (attempts.length !== 5 || attempts.some((count) => count !== 2))
+      throw new Error(`attempts: ${attempts.join(', ')}`);
+  } finally {
+    await reluctant.stop();
   }
-  return done.join('; ');
+};
+
+/** Runs a program that makes a game and reads it. */
+const call = async (command, args, { folder, env, more }) => {
+  const { stdout } = await execute(command, args, { ...LIMIT, cwd: folder, env: { ...env, ...more } });
+  if (stdout.trim() !== '星の伝説') throw new Error(`it printed:\n${stdout}`);
+};
+
+/** @throws Lacking unless a command line that loads a library ends well */
+const needLibrary = async ([command, ...args]) => {
+  try {
+    await execute(command, args, LIMIT);
+  } catch (error) {
+    throw new Lacking(`this machine lacks what clients in ${command} need: ${error.message}`);
+  }
+};
+
+/** Has a program check each source of a client. */
+const checkEach = async (folder, ending, command, option) => {
+  for (const file of await filesIn(folder, ending)) await execute(command, [option, file], LIMIT);
+};
+
+const byTypescript = (name, place = 'client') => ({
+  needs: ['npm'],
+  ending: '.ts',
+  client: `src/${place}`,
+  compile: async ({ folder }) => {
+    const modules = await generatorPackages();
+    await symlink(modules, join(folder, 'node_modules'));
+    await copyFile(join(clients, `${name}.ts`), join(folder, 'src/call.ts'));
+    await copyFile(join(clients, 'tsconfig.json'), join(folder, 'tsconfig.json'));
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    await execute(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', folder], LIMIT);
+  },
+  call: (work) => call(process.execPath, ['out/call.js'], work),
+});
+
+const byPython = (name) => ({
+  needs: ['python3'],
+  ending: '.py',
+  compile: async ({ client }) => execute(await generatorPython(), ['-m', 'compileall', '-q', client], LIMIT),
+  call: async (work) =>
+    call(await generatorPython(), [join(clients, `${name}.py`)], { ...work, more: { PYTHONPATH: work.client } }),
+});
+
+/**
+ * The generators as the guide names them: what becomes of the client from each document; how it is made, compiled and called; and
+ * what its sources, which end with `ending`, have of an operation.
+ */
+const GENERATORS = {
+  php: {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    needs: ['java', 'mvn', 'php'],
+    library: ['php', '-r', 'require "GuzzleHttp/autoload.php"; mb_strlen("");'],
+    ending: '.php',
+    method: (id) => `function ${camel(id)}(`,
+    make: byOpenapiGenerator('php'),
+    compile: ({ client }) => checkEach(join(client, 'lib'), '.php', 'php', '-l'),
+    call: async (work) => {
+      await writeFile(join(work.folder, 'gateway.php'), printed('php'));
+      await copyFile(join(clients, 'call.php'), join(work.folder, 'call.php'));
+      await callByGuide(['php', 'call.php'], work);
+    },
+  },
+  ruby: {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    needs: ['java', 'mvn', 'ruby'],
+    library: ['ruby', '-r', 'typhoeus', '-e', ''],
+    ending: '.rb',
+    method: (id) => `def ${snake(id)}(`,
+    make: byOpenapiGenerator('ruby'),
+    compile: ({ client }) => checkEach(join(client, 'lib'), '.rb', 'ruby', '-c'),
+    call: async (work) => {
+      await writeFile(join(work.folder, 'gateway.rb'), printed('ruby'));
+      await copyFile(join(clients, 'call.rb'), join(work.folder, 'call.rb'));
+      await callByGuide(['ruby', 'call.rb'], work);
+    },
+  },
+  kotlin: {
+    documents: { 3.1: 'made', '3.0': 'called' },
+    needs: ['java', 'mvn'],
+    ending: '.kt',
+    method: (id) => `fun ${camel(id)}(`,
+    make: byOpenapiGenerator('kotlin'),
+    compile: async ({ client }) => {
+      await copyFile(new URL('tools/kotlin/pom.xml', import.meta.url), join(client, 'pom.xml'));
+      await copyFile(join(clients, 'call.kt'), join(client, 'src/main/kotlin/Call.kt'));
+      await writeFile(join(client, 'src/main/kotlin/Gateway.kt'), printed('kotlin'));
+      await execute('mvn', ['-q', '-B', 'compile', 'dependency:copy-dependencies'], { ...LIMIT, cwd: client });
+    },
+    call: (work) =>
+      callByGuide(['java', '-cp', `${work.client}/target/classes:${work.client}/target/dependency/*`, 'CallKt'], work),
+  },
+  csharp: {
+    documents: { 3.1: 'made', '3.0': 'made' },
+    needs: ['java', 'mvn'],
+    ending: '.cs',
+    method: (id) => `${pascal(id)}Async(`,
+    make: byOpenapiGenerator('csharp'),
+  },
+  python: {
+    documents: { 3.1: 'does not compile', '3.0': 'called' },
+    method: (id) => `def ${snake(id)}(`,
+    make: byOpenapiGenerator('python', { warns: true }),
+    ...byPython('openapi-generator'),
+  },
+  'typescript-fetch': {
+    documents: { 3.1: 'does not compile', '3.0': 'called' },
+    method: (id) => `async ${camel(id)}(`,
+    make: byOpenapiGenerator('typescript-fetch', { options: ['-p', 'importFileExtension=.js'] }),
+    ...byTypescript('typescript-fetch'),
+  },
+  'hey-api': {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    method: (id) => `export const ${camel(id)} =`,
+    make: async ({ source, client, folder }) => {
+      const config = { input: source, output: { path: client, importFileExtension: '.js' } };
+      await writeFile(join(folder, 'openapi-ts.config.mjs'), `export default ${JSON.stringify(config)};`);
+      await execute(join(await generatorPackages(), '.bin/openapi-ts'), [], { ...LIMIT, cwd: folder });
+    },
+    ...byTypescript('hey-api'),
+  },
+  'openapi-typescript': {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    method: (id) => `"/api/trpc/${id}": {`,
+    make: async ({ source, client, folder }) => {
+      const program = join(await generatorPackages(), '.bin/openapi-typescript');
+      await execute(program, [source, '-o', join(client, 'schema.ts')], { ...LIMIT, cwd: folder });
+    },
+    ...byTypescript('openapi-typescript'),
+  },
+  'openapi-python-client': {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    method: (id) => `"url": "/api/trpc/${id}"`,
+    make: async ({ source, client }) => {
+      const args = ['-m', 'openapi_python_client', 'generate', '--url', source, '--output-path', client, '--overwrite'];
+      await execute(await generatorPython(), args, LIMIT);
+    },
+    ...byPython('openapi-python-client'),
+  },
+  'oapi-codegen': {
+    documents: { 3.1: 'called', '3.0': 'called' },
+    needs: ['go'],
+    ending: '.go',
+    method: (id) => `) ${pascal(id)}WithResponse(`,
+    make: async ({ source, client }) => {
+      const options = ['-generate', 'types,client', '-package', 'client', '-o', join(client, 'client.go')];
+      await execute('go', ['tool', 'oapi-codegen', ...options, source], {
+        ...LIMIT,
+        cwd: join(root, 'openapi/sdk/go'),
+      });
+    },
+    compile: async ({ folder }) => {
+      for (const file of ['main.go', 'go.mod', 'go.sum']) await copyFile(join(clients, file), join(folder, file));
+      await execute('go', ['vet', './...'], { ...LIMIT, cwd: folder });
+    },
+    call: (work) => call('go', ['run', '.'], work),
+  },
+};
+
+/** What the guide says becomes of a client: by generator, and then by document. */
+const table = Object.fromEntries(
+  [...guide.matchAll(/^\|[^|]*`([\w-]+)`[^|]*\| ([^|]+?) +\| ([^|]+?) +\|$/gm)].map(([, name, newer, older]) => [
+    name,
+    { 3.1: newer, '3.0': older },
+  ]),
+);
+
+/** Makes a client, looks for each operation in it, compiles it and calls by it, as far as the guide says. */
+const play = async (name, version, { gateway, folder, env }) => {
+  const { documents, ending, client = 'client', method, make, compile, call: use } = GENERATORS[name];
+  const own = join(folder, `${name}-${version}`);
+  const work = { version, gateway, env, folder: own, client: join(own, client), title: `${name} ${version}` };
+  await mkdir(work.client, { recursive: true });
+  await make({ ...work, source: gateway.url + DOCUMENTS[version] });
+  const sources = await Promise.all((await filesIn(work.client, ending)).map((file) => readFile(file, 'utf8')));
+  const missing = operations.filter(({ id }) => !sources.some((text) => text.includes(method(id))));
+  if (missing.length > 0) throw new Error(`it lacks ${missing.map(({ id }) => id).join(', ')}`);
+  if (documents[version] === 'made') return;
+  const failure = await compile(work).then(
+    () => undefined,
+    (error) => error,
+  );
+  if (documents[version] === 'does not compile') {
+    if (!failure) throw new Error('it compiles: the guide says that it does not');
+    return;
+  }
+  if (failure) throw failure;
+  await use(work);
+};
+
+/** Makes clients by other generators from both documents. */
+export const recipe = async ({ gateway, folder, env }) => {
+  const done = Object.fromEntries(Object.entries(GENERATORS).map(([name, { documents }]) => [name, documents]));
+  if (!isDeepStrictEqual(table, done))
+    throw new Error(`docs/sdks.md says ${JSON.stringify(table)}, not ${JSON.stringify(done)}`);
+  const commands = new Set(Object.values(GENERATORS).flatMap(({ needs }) => needs));
+  for (const command of commands) await need(command);
+  for (const { library } of Object.values(GENERATORS)) if (library) await needLibrary(library);
+  for (const [name, { documents }] of Object.entries(GENERATORS)) {
+    for (const version of Object.keys(documents)) {
+      try {
+        await play(name, version, { gateway, folder, env });
+      } catch (error) {
+        if (error instanceof Lacking) throw error;
+        const told = [error.message, error.stdout, error.stderr].filter(Boolean).join('\n');
+        throw new Error(`${name} from ${version}: ${told}`, { cause: error });
+      }
+    }
+  }
+  const results = Object.values(done).flatMap(Object.values);
+  const called = results.filter((result) => result === 'called').length;
+  return `${results.length} clients made, each with ${operations.length} operations; ${called} called`;
 };

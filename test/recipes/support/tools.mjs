@@ -44,12 +44,28 @@ const fetched = async (name, pins, make) => {
   }
 };
 
-/** The folder of the npm packages of tools/package.json, installed without their scripts. @throws Lacking */
-export const packages = async () => {
-  const folder = await fetched('recipes', ['package.json', 'package-lock.json'], (cwd) =>
+/** The folder of the npm packages that a folder of tools pins, installed without their scripts. @throws Lacking */
+const packagesOf = async (name, place) => {
+  const pins = ['package.json', 'package-lock.json'].map((file) => place + file);
+  const folder = await fetched(name, pins, (cwd) =>
     run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd, timeout: 300_000 }),
   );
   return join(folder, 'node_modules');
+};
+
+/** The folder of the npm packages of the tools for CI. @throws Lacking */
+export const packages = () => packagesOf('recipes', '');
+
+/** The folder of the npm packages of generators, and of what their clients need. @throws Lacking */
+export const generatorPackages = () => packagesOf('generators', 'generators/');
+
+/** The Python that has generators, and what their clients need. @throws Lacking */
+export const generatorPython = async () => {
+  const folder = await fetched('generators-python', ['generators/requirements.txt'], async (cwd) => {
+    await run('python3', ['-m', 'venv', cwd], { timeout: 300_000 });
+    await run(join(cwd, 'bin/pip'), ['install', '-q', '-r', join(cwd, 'requirements.txt')], { timeout: 300_000 });
+  });
+  return join(folder, 'bin/python');
 };
 
 /** The path of actionlint, built by Go. @throws Lacking */
