@@ -52,6 +52,7 @@ export const play = async (
   }
   if (stream) {
     await written(response, bytes);
+    await sleep(pauseMs);
     if (end === 'close') response.end();
     else if (end !== undefined) endConnection(socket, end);
     return;

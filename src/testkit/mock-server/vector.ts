@@ -45,7 +45,7 @@ const Reply = z
     dated: z.boolean().default(true),
     /** How long until its first byte, in milliseconds. */
     delayMs: z.int().min(0).default(0),
-    /** How long between the halves of its body, in milliseconds. */
+    /** How long between the halves of its body, or between a stream and its end, in milliseconds. */
     pauseMs: z.int().min(0).default(0),
     /**
      * How the connection ends: `reset` before any byte, `reset-body` after half of the body, `short` after half of what
