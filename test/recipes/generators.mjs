@@ -13,7 +13,7 @@ import { startReluctant } from './support/reluctant.mjs';
 const execute = promisify(execFile);
 const LIMIT = { timeout: 300_000, maxBuffer: 2 ** 26 };
 const clients = fileURLToPath(new URL('clients/', import.meta.url));
-const guide = await readFile(join(root, 'docs/sdks.md'), 'utf8');
+const guide = await readFile(join(root, 'docs/generators.md'), 'utf8');
 
 /** The documents, by the version of OpenAPI that the guide names. */
 const DOCUMENTS = { 3.1: '/openapi.json', '3.0': '/openapi-3.0.json' };
@@ -53,7 +53,7 @@ const byOpenapiGenerator =
 /** The lines of a program in the guide, in a language that only one block there is in. */
 const printed = (language) => {
   const [, lines] = new RegExp(`^\`\`\`${language}\n(.+?)^\`\`\`$`, 'ms').exec(guide) ?? [];
-  if (!lines) throw new Error(`docs/sdks.md has no block in ${language}.`);
+  if (!lines) throw new Error(`docs/generators.md has no block in ${language}.`);
   return lines;
 };
 
@@ -284,7 +284,7 @@ const play = async (name, version, { gateway, folder, env }) => {
 export const recipe = async ({ gateway, folder, env }) => {
   const done = Object.fromEntries(Object.entries(GENERATORS).map(([name, { documents }]) => [name, documents]));
   if (!isDeepStrictEqual(table, done))
-    throw new Error(`docs/sdks.md says ${JSON.stringify(table)}, not ${JSON.stringify(done)}`);
+    throw new Error(`docs/generators.md says ${JSON.stringify(table)}, not ${JSON.stringify(done)}`);
   const commands = new Set(Object.values(GENERATORS).flatMap(({ needs }) => needs));
   for (const command of commands) await need(command);
   for (const { library } of Object.values(GENERATORS)) if (library) await needLibrary(library);

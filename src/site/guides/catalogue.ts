@@ -25,7 +25,7 @@ const TESTS = 'Tests';
 const INTEGRATION: [group: string, names: string[]][] = [
   ['First steps', ['start', 'keys']],
   ['Calls', ['paging', 'searching', 'errors', 'retries', 'limits', 'events', 'webhooks']],
-  ['Clients', ['sdks', 'trpc', 'mcp']],
+  ['Clients', ['sdks', 'generators', 'trpc', 'mcp']],
   [TESTS, ['sandbox', 'ci']],
   ['News', ['changelog']],
 ];
@@ -45,7 +45,7 @@ const guidesOf = (groups: readonly [group: string, names: string[]][], isForOper
       group,
       isForOperators,
       isLocal: isForOperators || group === TESTS,
-      isForClients: !isForOperators && !['ci', 'changelog'].includes(name),
+      isForClients: !isForOperators && !['ci', 'changelog', 'generators'].includes(name),
     })),
   );
 
