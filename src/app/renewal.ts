@@ -52,9 +52,9 @@ export class Renewal {
     while (!signal.aborted) {
       try {
         if (!(await this.#pause?.isOn())) {
+          if (await this.work()) this.#log?.info('renewed the slugs of tags and the search texts');
           const encrypted = await renewSecrets(this.#db.background, this.#secrets, signal);
           if (encrypted > 0) this.#log?.info({ webhooks: encrypted }, 'encrypted the secrets of webhooks');
-          if (await this.work()) this.#log?.info('renewed the slugs of tags and the search texts');
           return;
         }
       } catch (error) {

@@ -53,7 +53,7 @@ describe('doctor', () => {
       Redis: 'skipped',
       migrations: 'ok',
       instances: 'ok',
-      'webhook secrets': 'ok',
+      webhooks: 'ok',
       // None was made.
       backup: 'warning',
       mode: 'ok',
@@ -95,7 +95,7 @@ describe('doctor', () => {
   });
 
   test('tells of the keys of the secrets of webhooks', async () => {
-    const key = 'webhook secrets';
+    const key = 'webhooks';
     const keyFile = `${app.databaseUrl.slice('sqlite:'.length)}.key`;
     const other = Buffer.alloc(32, 'another').toString('base64');
     const absent = (await examined({ WEBHOOK_SECRET_KEY: '' })).found[key];

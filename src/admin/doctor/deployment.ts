@@ -149,7 +149,7 @@ export const deploymentChecks = (config: Config, db: Database): Check[] => [
   { name: 'Redis', run: () => redis(config) },
   { name: 'migrations', run: () => migrations(db) },
   { name: 'instances', needsTables: true, run: () => instances(db) },
-  { name: 'webhook secrets', needsTables: true, run: () => webhookKey(config, db) },
+  { name: 'webhooks', needsTables: true, run: () => webhookKey(config, db) },
   { name: 'backup', needsTables: true, run: () => backup(db) },
   { name: 'mode', needsTables: true, run: () => mode(config, db) },
 ];
