@@ -19,9 +19,15 @@ const HEADERS_MS = 300;
 const REQUEST_MS = 1000;
 const ANSWER_IDLE_MS = 800;
 
-const app = await startApp({ edge: { headersMs: HEADERS_MS, requestMs: REQUEST_MS, checkMs: 50, lingerMs: 100 } });
+const edge = { headersMs: HEADERS_MS, requestMs: REQUEST_MS, checkMs: 50, lingerMs: 100 };
+const app = await startApp({ edge });
+/** One that only has the headers' time limit. */
+const patient = await startApp({ edge: { ...edge, requestMs: 3_600_000 } });
 describe('HTTP timeouts', () => {
-  afterAll(() => app.stop());
+  afterAll(async () => {
+    await patient.stop();
+    await app.stop();
+  });
 
   interface Talk {
     socket: Socket;
@@ -29,8 +35,8 @@ describe('HTTP timeouts', () => {
     ended: Promise<{ text: string; ms: number }>;
   }
 
-  const talk = async (text: string | Buffer): Promise<Talk> => {
-    const { hostname, port } = new URL(app.url);
+  const talk = async (text: string | Buffer, { url } = app): Promise<Talk> => {
+    const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);
     const started = performance.now();
     let heard = '';
@@ -83,10 +89,9 @@ describe('HTTP timeouts', () => {
       ['a line cut short', 'POST /api'],
       ['headers without an end', start],
     ])('%s', async (_, text) => {
-      const { text: reply, ms } = await (await talk(text)).ended;
+      const { text: reply, ms } = await (await talk(text, patient)).ended;
       expect(parseReply(reply)).toMatchObject(timeout(null));
       expect(ms).toBeGreaterThan(HEADERS_MS - 50);
-      expect(ms).toBeLessThan(REQUEST_MS);
     });
 
     test.concurrent.each<[name: string, sent: string | Buffer]>([
@@ -105,7 +110,6 @@ describe('HTTP timeouts', () => {
       expect(parseReply(reply)).toMatchObject(timeout('game.list'));
       expect(parseReply(reply).headers['x-request-id']).toBe('slow');
       expect(ms).toBeGreaterThan(REQUEST_MS - 50);
-      expect(ms).toBeLessThan(10 * REQUEST_MS);
     });
 
     test.concurrent('a body that trickles in', async () => {
@@ -124,9 +128,8 @@ describe('HTTP timeouts', () => {
     });
 
     test.concurrent('without a word, if there was none', async () => {
-      const { text: reply, ms } = await (await talk('')).ended;
+      const { text: reply } = await (await talk('', patient)).ended;
       expect(reply).toBe('');
-      expect(ms).toBeLessThan(REQUEST_MS);
     });
 
     test.concurrent('but a connection may rest between two requests', async () => {
