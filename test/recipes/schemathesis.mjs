@@ -32,7 +32,7 @@ export const recipe = async ({ folder, env }) => {
   const test = async (lines, variables, wantedRefusing) => {
     const { output } = await run(lines, { ...options, env: { ...variables, ...tools } });
     const [, tested] = /^ +Tested: (\d+)$/m.exec(output) ?? [];
-    const [, refusing = 0] = /Authentication failed: (\d+) operations/.exec(output) ?? [];
+    const [, refusing = 0] = /Authentication failed: (\d+) operations?/.exec(output) ?? [];
     const [, generated, passed] = /^ +(\d+) generated, (\d+) passed/m.exec(output) ?? [];
     if (Number(tested) !== operations.length || Number(refusing) !== wantedRefusing || !(Number(passed) > 0))
       throw new Error(output);
