@@ -47,7 +47,7 @@ describe('first start', () => {
       expect(await db.read('SELECT nickname FROM users')).toEqual([{ nickname: 'demo' }]);
       await expectExactCounts(db);
     });
-    expect(served.filter((service) => service.output().includes('keys create'))).toHaveLength(1);
+    expect(served.filter((service) => service.output().includes('The database was empty'))).toHaveLength(1);
   });
 
   test('a database that somebody has named gets none', async () => {

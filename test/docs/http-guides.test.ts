@@ -51,7 +51,7 @@ describe('on a sandbox', () => {
     ['searching', { ran: 6, compared: 2 }],
     ['errors', { ran: 3, compared: 3 }],
     ['retries', { ran: 3, compared: 2 }],
-    ['events', { ran: 4, compared: 1 }],
+    ['events', { ran: 5, compared: 1 }],
     ['webhooks', { ran: 1, compared: 1 }],
     ['trpc', { ran: 4, compared: 3 }],
     ['mcp', { ran: 1, compared: 1 }],

@@ -147,10 +147,10 @@ describe('HTTP timeouts', () => {
     const listeners: HttpServer[] = [];
     afterAll(() => Promise.all(listeners.map((listener) => listener.stop(0))));
 
-    const listen = async (edge: Partial<HttpServerLimits>): Promise<string> => {
+    const listen = async (edge: Partial<HttpServerLimits>, onClose = () => {}): Promise<string> => {
       const listener = new HttpServer(
         (_request, response) => {
-          response.writeHead(200, { 'Content-Length': LARGE });
+          response.once('close', onClose).writeHead(200, { 'Content-Length': LARGE });
           response.end(answer);
         },
         { limits: { sweepMs: 50, ...edge } },
@@ -161,8 +161,10 @@ describe('HTTP timeouts', () => {
     const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
     test.concurrent('is given up', async () => {
-      const { read } = await startSilentReader(await listen({ answerIdleMs: ANSWER_IDLE_MS }), request);
-      await sleep(2 * ANSWER_IDLE_MS);
+      let close!: () => void;
+      const closed = new Promise<void>((resolve) => (close = resolve));
+      const { read } = await startSilentReader(await listen({ answerIdleMs: ANSWER_IDLE_MS }, close), request);
+      await closed;
       expect(await read()).toMatchObject({ whole: false });
     });
 

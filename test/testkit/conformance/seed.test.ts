@@ -69,9 +69,11 @@ const partsOf = (id: string): number[] => id.split(/\D+/).slice(-2).map(Number);
 
 /** A request without its number among those of its check. */
 const unnumbered = (request: string): string => request.replace(/^(x-request-id: .*)\.\d+\r$/im, '$1\r');
-/** Whether a request asks again how a webhook is, which is asked until it is served. */
-const asksAgain = (request: string, before: string | undefined): boolean =>
-  /^POST \S+\/webhook\.(?:list|deliveries) /.test(request) && request === before;
+const readsEvents = (request: string): boolean => /^POST \S+\/event\.list/.test(request);
+/** Whether a request asks again how a webhook is, or what happened: a check asks until it has what it waits for. */
+const asksAgain = (request: string, before = ''): boolean =>
+  (/^POST \S+\/webhook\.(?:list|deliveries) /.test(request) && request === before) ||
+  (readsEvents(request) && readsEvents(before) && idOf(request) === idOf(before));
 
 /** All requests of a run, by their ids, with what the service made told by when it first came. */
 const told = (streams: readonly Buffer[]): string[] => {
