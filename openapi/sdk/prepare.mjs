@@ -1,5 +1,5 @@
 // Brings the published documents into the shape that some generators need. The wire stays the same.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 
@@ -166,7 +166,12 @@ const withoutOperations = ({ paths, components: { schemas }, ...document }) => {
   };
 };
 
-const write = (name, value) => writeFileSync(join(prepared, name), JSON.stringify(value, null, 2));
+/** Writes a file whole at once: several languages may be generated from it at the same time. */
+const write = (name, value) => {
+  const unfinished = join(prepared, `${name}.${process.pid}`);
+  writeFileSync(unfinished, JSON.stringify(value, null, 2));
+  renameSync(unfinished, join(prepared, name));
+};
 
 /** The item of a list that is read page by page, by `cursor`: the schema's name; undefined for other outputs. */
 const itemOf = ({ properties }, input) =>

@@ -50,6 +50,7 @@ export const startServer = async (program, args, env, pattern) => {
  */
 const prepareDatabase = async (program) => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const env = { PATH: process.env.PATH, DATABASE_URL: `sqlite:${folder}/content.db` };
   const cli = async (...args) => {
     const { stdout } = await run(process.execPath, [program, ...args], { env });
@@ -61,14 +62,10 @@ const prepareDatabase = async (program) => {
   return { folder, writeKey: await key('content:write,user:read'), readKey: await key('user:read') };
 };
 
-/** What `prepareDatabase` has made, by the program. Four programs are started for one, so each gateway gets a copy. */
+/** What `prepareDatabase` makes, by the program. Four programs are started for one, so each gateway gets a copy. */
 const prepared = new Map();
-process.once('exit', () => {
-  for (const { folder } of prepared.values()) rmSync(folder, { recursive: true, force: true });
-});
-
-const preparedFor = async (program) => {
-  if (!prepared.has(program)) prepared.set(program, await prepareDatabase(program));
+const preparedFor = (program) => {
+  if (!prepared.has(program)) prepared.set(program, prepareDatabase(program));
   return prepared.get(program);
 };
 

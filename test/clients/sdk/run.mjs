@@ -2,7 +2,7 @@
 // compiled strictly, and runs with them one and the same scenario against a gateway, all scripted exchanges against the fault
 // server, all messages of webhooks, the feed of events, the quick start of its README as it is printed, and the code samples of the document. Then the same with what is out in the world: the scenario against
 // the service of the last release, and an SDK of the last release's document against today's.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,31 +48,22 @@ const NEW_SINCE_RELEASE = new Map([
 ]);
 const MINUTE = 60_000;
 
-/** Runs a command to its end. Returns its standard output. @throws Error that says how it ended otherwise */
-const run = (command, args, { cwd = root, env = {} } = {}) => {
-  const { status, signal, error, stdout } = spawnSync(command, args, {
+/** Runs a command to its end, while this program goes on. Returns its standard output. @throws Error that says how it ended otherwise */
+const run = async (command, args, { cwd = root, env = {} } = {}) => {
+  const child = spawn(command, args, {
     cwd,
     env: { ...process.env, SDK_BUILD: build, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
-    encoding: 'utf8',
     timeout: 15 * MINUTE,
-    maxBuffer: 2 ** 26,
   });
-  if (status === 0) return stdout;
-  process.stderr.write(stdout ?? '');
-  throw new Error(error?.message ?? `${command} ${args.join(' ')} ended with ${signal ?? `status ${status}`}`);
-};
-
-/** The same, while this program goes on serving. @throws Error that says how it ended otherwise */
-const runAside = async (command, args, env) => {
-  const child = spawn(command, args, {
-    cwd: root,
-    env: { ...process.env, SDK_BUILD: build, ...env },
-    stdio: ['ignore', 'inherit', 'inherit'],
-    timeout: 15 * MINUTE,
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
   });
   const [status, signal] = await once(child, 'close');
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${signal ?? `status ${status}`}`);
+  if (status === 0) return stdout;
+  process.stderr.write(stdout);
+  throw new Error(`${command} ${args.join(' ')} ended with ${signal ?? `status ${status}`}`);
 };
 
 /** @throws Error that names the first line in which the output differs from what it should be */
@@ -91,7 +82,7 @@ const compare = (output, wanted) => {
 const withGateway = async (use, program) => {
   const gateway = await startGateway(program);
   try {
-    use(gateway.env);
+    await use(gateway.env);
   } finally {
     await gateway.stop();
   }
@@ -106,7 +97,8 @@ const packageIt = (language, env) =>
 
 const playScenario = (language, { gateway, sdk = build, wanted = transcript, more = {} } = {}) =>
   withGateway(
-    (env) => compare(run(programOf(language), ['scenario'], { env: { ...env, ...more, SDK_BUILD: sdk } }), wanted),
+    async (env) =>
+      compare(await run(programOf(language), ['scenario'], { env: { ...env, ...more, SDK_BUILD: sdk } }), wanted),
     gateway,
   );
 
@@ -117,7 +109,7 @@ const playVectors = async (language, runs) => {
       const name = [language.name, variant].filter(Boolean).join('-');
       const proxy = { HTTP_PROXY: server.url, NO_PROXY: 'direct.invalid', http_proxy: undefined, no_proxy: undefined };
       const env = { VECTORS_URL: server.url, VECTORS_RUN: name, ...proxy };
-      const output = run(programOf(language), ['vectors', ...(variant ? [variant] : [])], { env });
+      const output = await run(programOf(language), ['vectors', ...(variant ? [variant] : [])], { env });
       runs.push({ run: name, results: await compareRun(server, { run: name, product: language.name, output }) });
     }
   } finally {
@@ -127,21 +119,21 @@ const playVectors = async (language, runs) => {
   if (failed > 0) throw new Error(`${failed} vectors failed; the matrix below says which`);
 };
 
-const unwrapWebhooks = (language) =>
-  compareWebhooks(run(programOf(language), ['webhooks'], { env: { WEBHOOK_VECTORS } }));
+const unwrapWebhooks = async (language) =>
+  compareWebhooks(await run(programOf(language), ['webhooks'], { env: { WEBHOOK_VECTORS } }));
 
 const followEvents = (language) =>
-  withGateway((env) => compare(run(programOf(language), ['follow'], { env }), FOLLOWED));
+  withGateway(async (env) => compare(await run(programOf(language), ['follow'], { env }), FOLLOWED));
 
 /** Follows the quick start in an empty folder. @throws Error if its last line isn't what it should be */
-const followQuickStart = (language, env) => {
+const followQuickStart = async (language, env) => {
   const { commands, path, program } = quickStartOf(join(build, language.name, 'README.md'));
   const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
   try {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), program);
     // Where packages come from, as a registry would have them, is the business of each language's script.
-    const output = run(programOf(language), ['quick-start', commands], { cwd: folder, env });
+    const output = await run(programOf(language), ['quick-start', commands], { cwd: folder, env });
     // Maven resets the terminal's colours, whether it is one or not.
     const line = stripVTControlCharacters(output).trimEnd().split('\n').at(-1);
     if (line !== QUICK_START_LINE) throw new Error(`it printed: ${line}\n  and should: ${QUICK_START_LINE}`);
@@ -152,7 +144,7 @@ const followQuickStart = (language, env) => {
 
 const runSamples = (language) =>
   playSamples(language, join(build, 'clients/samples', language.name), (args, env) =>
-    runAside(programOf(language), args, env),
+    run(programOf(language), args, { env }),
   );
 
 const playOnReleasedService = (language) => {
@@ -160,17 +152,17 @@ const playOnReleasedService = (language) => {
   return playScenario(language, { gateway: buildReleased().program, wanted: lines.join('\n') });
 };
 
-const playReleasedDocument = (language) => {
+const playReleasedDocument = async (language) => {
   const env = { SDK_BUILD: oldBuild, SDK_DOCUMENTS: buildReleased().documents };
-  run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
-  packageIt(language, env);
-  run(programOf(language), ['compile'], { env });
+  await run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
+  await packageIt(language, env);
+  await run(programOf(language), ['compile'], { env });
   return playScenario(language, { sdk: oldBuild });
 };
 
-const makeForAnotherBrand = (language) => {
+const makeForAnotherBrand = async (language) => {
   const env = { SDK_BUILD: brandBuild, SDK_SETTINGS: BRAND };
-  run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
+  await run(process.execPath, ['openapi/sdk/generate.mjs', language.name], { env });
   checkBrand(join(brandBuild, language.name), language.name);
 };
 
@@ -210,19 +202,33 @@ const doSteps = async (language, chosen, runs) => {
   return results;
 };
 
-/** Tests one language. Returns its row of the table, and adds its runs of the vectors to `runs`. */
-const testLanguage = async (language, chosen, runs) => {
+/** Tests one language. Returns its row of the table, and its runs of the vectors. */
+const testLanguage = async (language, chosen) => {
   const { name, generator } = language;
   const head = { language: name, generator, version: versionOf(language) };
   const lacking = lackingCommands(language);
   if (lacking.length > 0) {
     console.error(`!!! ${name} is not tested: this machine lacks ${lacking.join(', ')}.`);
-    return { ...head, lines: `lacks ${lacking.join(', ')}`, ...Object.fromEntries(chosen.map((step) => [step, '-'])) };
+    const results = Object.fromEntries(chosen.map((step) => [step, '-']));
+    return { row: { ...head, lines: `lacks ${lacking.join(', ')}`, ...results }, runs: [] };
   }
-  const own = [];
-  const results = await doSteps(language, chosen, own);
-  runs.push(...own);
-  return { ...head, lines: generatedLines(language), ...results };
+  const runs = [];
+  const results = await doSteps(language, chosen, runs);
+  return { row: { ...head, lines: generatedLines(language), ...results }, runs };
+};
+
+/** How many languages are tested at once: each waits for half its time. */
+const AT_ONCE = 2;
+
+/** Tests the languages, the slowest first. Returns what came of each, in the order of the languages. */
+const testAll = async (languages, chosen) => {
+  const results = new Map();
+  const waiting = languages.toReversed();
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) results.set(next, await testLanguage(next, chosen));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return languages.map((language) => results.get(language));
 };
 
 const { values, positionals } = parseArgs({
@@ -239,13 +245,14 @@ if (unknown !== undefined) {
 
 const began = performance.now();
 // What is served is never older than its source; types are left to `npm run typecheck`.
-run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck']);
-const rows = [];
-const runs = [];
+await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck']);
+// Not while the samples of a language call what this program serves.
+if (chosen.some((step) => step.startsWith('released'))) buildReleased();
 const languages = languagesNamed(positionals);
-for (const language of languages) rows.push(await testLanguage(language, chosen, runs));
+const tested = await testAll(languages, chosen);
+const rows = tested.map(({ row }) => row);
 
-printMatrix(runs);
+printMatrix(tested.flatMap(({ runs }) => runs));
 console.log();
 printTable(rows);
 console.log();
