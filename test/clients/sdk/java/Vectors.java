@@ -57,7 +57,7 @@ final class Vectors {
     Calls calls = async ? new AsyncCalls(gateway.async(), options, canceller) : new SyncCalls(gateway, options, canceller);
 
     if (call.path("cancel").asText().equals("during-reply")) {
-      CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS).execute(() -> canceller.join().run());
+      CompletableFuture.delayedExecutor(1000, TimeUnit.MILLISECONDS).execute(() -> canceller.join().run());
     }
     try {
       var others = new ArrayList<CompletableFuture<Void>>();

@@ -31,7 +31,7 @@ from content_gateway.procedures import AsyncGameListPage, GameListPage
 Vector = dict[str, Any]
 Report = dict[str, Any]
 
-CANCEL_AFTER = 0.3
+CANCEL_AFTER = 1.0
 OPTIONS = {
     "maxRetries": ("max_retries", 1),
     "timeoutMs": ("timeout", 0.001),

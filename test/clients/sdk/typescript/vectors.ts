@@ -45,7 +45,7 @@ interface Vector {
 }
 
 /** How long a call that is cancelled during its reply lasts before. */
-const CANCEL_AFTER_MS = 300;
+const CANCEL_AFTER_MS = 1000;
 
 const ofGame = ({ id, title, viewer }: Game): object => ({ id, title, reaction: viewer?.reaction ?? null });
 const ofList = ({ items, totalRelation, hasNextPage }: Page<GameListOutput>): object => ({

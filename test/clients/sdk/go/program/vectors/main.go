@@ -18,7 +18,7 @@ import (
 )
 
 // replyDelay is how long after its beginning a call is cancelled during its reply.
-const replyDelay = 300 * time.Millisecond
+const replyDelay = time.Second
 
 func main() {
 	log.SetFlags(0)

@@ -21,7 +21,7 @@ use tokio::{runtime::Runtime, select, time::sleep};
 
 use crate::{clock::FakeClock, report};
 
-const LOST_INTEREST: Duration = Duration::from_millis(300);
+const LOST_INTEREST: Duration = Duration::from_millis(1000);
 
 /// The options that a client takes as well as a call.
 macro_rules! with_options {
