@@ -147,13 +147,13 @@ describe('HTTP timeouts', () => {
     const listeners: HttpServer[] = [];
     afterAll(() => Promise.all(listeners.map((listener) => listener.stop(0))));
 
-    const listen = async (edge: Partial<HttpServerLimits>, onClose = () => {}): Promise<string> => {
+    const listen = async (more: Partial<HttpServerLimits>, onClose = () => {}): Promise<string> => {
       const listener = new HttpServer(
         (_request, response) => {
           response.once('close', onClose).writeHead(200, { 'Content-Length': LARGE });
           response.end(answer);
         },
-        { limits: { sweepMs: 50, ...edge } },
+        { limits: { sweepMs: 50, ...more } },
       );
       listeners.push(listener);
       return `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;

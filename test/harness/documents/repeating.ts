@@ -14,6 +14,9 @@ export const repeating = (value: string) => ({ 'Idempotency-Key': value });
 /** Whether a reply was given before. */
 export const isReplay = ({ headers }: Pick<Reply, 'headers'>): boolean => headers['idempotency-replayed'] === 'true';
 
+/** What repetitions are answered, after a first answer: the same, without a secret, which is shown once. */
+export const repetitionOf = (text: string): string => text.replace(/"secret":"whsec_[^"]+"/, '"secret":null');
+
 /** The member of an operation's input that names a record, if one does. */
 export const idMember = ({ example }: Pick<Write, 'example'>): string | undefined =>
   Object.keys(example.input as object).find((name) => name === 'id' || name.endsWith('Id'));
