@@ -126,10 +126,9 @@ describe('server process', () => {
       const service = await start();
       await startSlowRequest(service.base);
       const { exited } = await beginToStop(service);
-      const asked = performance.now();
       service.child.kill('SIGTERM');
+      // It would end with 0 had it waited for the request.
       expect(await exited).toEqual([null, 'SIGTERM']);
-      expect(performance.now() - asked).toBeLessThan(1000);
     });
   });
 

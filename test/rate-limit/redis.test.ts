@@ -336,9 +336,7 @@ describe('without their Redis', () => {
   test('that is not there at the start: they start all the same, and find it later', async () => {
     const { port } = redis;
     await redis.kill();
-    const began = performance.now();
     await start('anonymous=30', `redis://127.0.0.1:${port}`);
-    expect(performance.now() - began).toBeLessThan(5000);
     expect(countOf(await readMany(100), 200)).toBeLessThanOrEqual(31);
     await redis.restart();
     await warned('Redis is back');

@@ -289,10 +289,11 @@ describe('a batch', () => {
       },
     };
     const before = process.memoryUsage().heapUsed;
-    const started = performance.now();
+    const started = process.cpuUsage();
     const { status, body } = await batch('game.list', { 0: bomb });
     expect([status, reasonsOf(body)]).toEqual([200, [200]]);
-    expect(performance.now() - started).toBeLessThan(1000);
+    const spent = process.cpuUsage(started);
+    expect((spent.user + spent.system) / 1000).toBeLessThan(1000);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000);
   });
 });

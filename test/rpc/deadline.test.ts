@@ -30,9 +30,7 @@ describe('deadline', () => {
     const deadline = new Deadline(20);
     expect(await deadline.race(Promise.resolve(1))).toBe(1);
     await expect(deadline.race(Promise.reject(new Error('fault')))).rejects.toThrow('fault');
-    const began = performance.now();
-    await expect(deadline.race(sleep(5000, undefined, { ref: false }))).rejects.toEqual(timeout);
-    expect(performance.now() - began).toBeLessThan(1000);
+    await expect(deadline.race(new Promise(() => undefined))).rejects.toEqual(timeout);
     await expect(deadline.race(Promise.resolve(1))).rejects.toEqual(timeout);
   });
 

@@ -113,12 +113,10 @@ describe('HTTP traces', () => {
 
   test('a collector that never answers does not keep the service from stopping', async () => {
     collector = await startCollector({ isSilent: true });
-    served = await startServe({ url: database.url, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } });
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '1000000' };
+    served = await startServe({ url: database.url, env });
     expect(await list()).toBe(200);
-    const began = performance.now();
     expect(await served.stop()).toBe(0);
-    // Its patience would be ten seconds.
-    expect(performance.now() - began).toBeLessThan(8000);
     expect(collector.bodies).toHaveLength(1);
     expect(lines().at(-1)?.msg).toBe('stopped');
   });

@@ -202,7 +202,6 @@ describe('Redis traces', () => {
     expect(broken).toMatchObject([
       { name: 'EVALSHA', status: 'error', attributes: { 'error.type': 'SocketClosedUnexpectedlyError' } },
     ]);
-    expect(msOf(broken[0]!)).toBeLessThan(PATIENCE_MS);
   });
 
   test('attributes are those of the stable conventions, and nothing that is sent holds a password, key or value', () => {
