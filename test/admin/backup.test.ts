@@ -104,6 +104,7 @@ describe('beside a service', () => {
     const load = startLoad(served.base, key, 8);
     await load.reached(200);
     const before = load.published();
+    const began = Date.now();
     const outcome = await run('backup', at('copy.db'), '--json');
     const after = load.endings.length;
     load.stop();
@@ -122,7 +123,7 @@ describe('beside a service', () => {
 
     // The metric reads its time there.
     const recorded = await withDatabase(`sqlite:${database}`, (db) => timeOfLast(db, BACKUP));
-    expect(Date.now() - Number(recorded)).toBeLessThan(60_000);
+    expect(Number(recorded)).toBeGreaterThanOrEqual(began);
 
     const stored = await storedGames(`sqlite:${at('copy.db')}`);
     expect(before.filter((id) => !stored.has(id))).toEqual([]);

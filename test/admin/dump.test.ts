@@ -93,6 +93,7 @@ const withTool = (script: string): string => {
 
 describe('backup of a server', () => {
   test('writes a whole dump that names its place in the binary log, and records it', async () => {
+    const began = Date.now();
     const { code, stdout, stderr } = await backup([folder, '--json']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: isMariadb ? '' : expect.stringContaining('no position') });
     const { file, bytes, ...result } = JSON.parse(stdout) as DumpResult;
@@ -107,7 +108,7 @@ describe('backup of a server', () => {
     expect(text).toContain('CREATE TABLE `game_tags`');
     expect(text).toContain('INSERT INTO `users`');
     const recorded = await withDatabase(url, (db) => timeOfLast(db, BACKUP));
-    expect(Date.now() - Number(recorded)).toBeLessThan(60_000);
+    expect(Number(recorded)).toBeGreaterThanOrEqual(began);
   });
 
   test('shows no password to other processes, and leaves none behind', async () => {
