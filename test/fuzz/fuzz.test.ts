@@ -1,5 +1,5 @@
 /**
- * @engines sqlite server
+ * @engines server
  * @tier fuzz
  */
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * @engines sqlite server
+ * @engines sqlite
  * @tier fuzz
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
