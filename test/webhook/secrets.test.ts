@@ -1,5 +1,5 @@
 /**
- * @engines all
+ * @engines sqlite server
  * @tier fast
  */
 import { randomBytes } from 'node:crypto';
