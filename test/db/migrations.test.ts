@@ -1,5 +1,5 @@
 /**
- * @engines all second-server
+ * @engines sqlite server second-server
  * @tier long
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ const anEmptyDatabase = async (): Promise<string> => {
 
 const names = schema.migrations.map(({ name }) => name);
 // Vitess stores in MySQL.
-const fileOf = (name: string): string => `migrations/schema/${engine === 'vitess' ? 'mysql' : engine}/${name}.sql`;
+const fileOf = (name: string): string => `migrations/schema/${engine}/${name}.sql`;
 const dumpOf = async (db: Database): Promise<string> => {
   const dumped = Object.entries(await dumpSchema(db)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return dumped.map(([, sql]) => `${sql};\n`).join('\n');

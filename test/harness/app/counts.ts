@@ -61,7 +61,7 @@ const readCounts = async (db: Reader): Promise<{ stored: Counts; counted: Counts
   }
   const counter = (id: Count['id']) => `counter ${nameOf(id)}`;
   // What was removed is counted, too, and there to be counted no more.
-  const counters = "SELECT name AS id, n FROM counters WHERE name NOT LIKE 'removed:%'";
+  const counters = "SELECT name AS id, n FROM counters WHERE name NOT LIKE 'removed:%' AND name NOT LIKE 'renewal:%'";
   Object.assign(stored, countsBy(await db.read<Count>(counters), counter));
   for (const { table } of [gameKind, imageKind]) {
     const rows = await db.read<Count>(`SELECT '${table}' AS id, COUNT(*) AS n FROM ${table}`);
