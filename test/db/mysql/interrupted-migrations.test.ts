@@ -1,5 +1,5 @@
 /**
- * @engines server vitess
+ * @engines server
  * @tier long
  */
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 import { execFileSync, type ExecFileSyncOptions } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
@@ -56,7 +56,9 @@ const initialise = (engine: 'mariadb' | 'mysql', binary: string, template: strin
   } else {
     const options = ['--no-defaults', ...asUser, `--datadir=${data}`];
     const more = ['--auth-root-authentication-method=normal', '--skip-test-db'];
-    execFileSync('mariadb-install-db', [...options, ...more], quietly);
+    // Servers that start remove what they find of others in a folder for all.
+    const env = { ...process.env, TMPDIR: dirname(data) };
+    execFileSync('mariadb-install-db', [...options, ...more], { ...quietly, env });
   }
 };
 
