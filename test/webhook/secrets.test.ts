@@ -236,6 +236,22 @@ describe('a service without a key', () => {
     }
   });
 
+  test('on a server makes none, and replaces none', async () => {
+    const { id } = await create();
+    const { webhook } = app.context.routers;
+    const own = webhook.secrets;
+    webhook.secrets = secretsBy();
+    try {
+      const refused = [
+        await app.fail('webhook.create', { url: URL }, 404, owner.key),
+        await app.fail('webhook.rotateSecret', { id }, 404, owner.key),
+      ];
+      expect(refused.map(({ data }) => data.reason)).toEqual(['WEBHOOK_SECRETS_OFF', 'WEBHOOK_SECRETS_OFF']);
+    } finally {
+      webhook.secrets = own;
+    }
+  });
+
   test('goes on with webhooks that are there, and refuses another secret of them on a server', async () => {
     if (isSqlite) return;
     const { id } = await create();
