@@ -1,5 +1,5 @@
 /**
- * @engines all second-server
+ * @engines sqlite server second-server
  * @tier long
  */
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
