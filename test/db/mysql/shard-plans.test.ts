@@ -152,11 +152,13 @@ describe('plans on two shards', () => {
     operation.id,
     { id: operation.id, input: () => anInput(app, operation, author), caller: () => author },
   ]);
-  const operations = [...Object.entries(reads), ...changes];
+  /** The guide counts no shards for webhooks, whose tables are not sharded. */
+  const isCounted = (id: string): boolean => !id.startsWith('webhook.');
+  const operations = [...Object.entries(reads), ...changes].filter(([name]) => isCounted(name));
 
   test('are those of every operation', () => {
     const named = new Set(operations.map(([name]) => name.split(' ')[0]));
-    expect(named).toEqual(new Set(procedures.map(({ id }) => id)));
+    expect(named).toEqual(new Set(procedures.map(({ id }) => id).filter(isCounted)));
     expect([...guide.keys()].toSorted()).toEqual(operations.map(([name]) => name).toSorted());
   });
 
