@@ -22,7 +22,8 @@ export default class SharedEnvironment extends TestEnvironment {
 
   constructor(config, context) {
     super(config, context);
-    if (context.docblockPragmas.modules !== 'own') Object.assign(this.global, SHARED);
+    this.sharesModules = context.docblockPragmas.modules !== 'own';
+    if (this.sharesModules) Object.assign(this.global, SHARED);
   }
 
   async teardown() {

@@ -3,7 +3,7 @@
  * would link and evaluate them again for each test file, a quarter of all the time that the tests take. A file whose docblock
  * says `@modules own` gets its own, such as one that replaces the clock. CommonJS, as Jest loads it.
  */
-const { existsSync, readFileSync } = require('node:fs');
+const { existsSync } = require('node:fs');
 const { isAbsolute, join, relative, sep } = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { SyntheticModule } = require('node:vm');
@@ -11,10 +11,6 @@ const { default: Runtime } = require('jest-runtime');
 
 const root = join(__dirname, '../../..');
 const COMPILED = new Set(['contract', 'migrations', 'openapi', 'src']);
-const nativeImport = import('./native-import.mjs');
-
-/** Whether a test file says that it loads modules of its own. */
-const hasOwnModules = (path) => /^\/\*\*[^/]*@modules own/.test(readFileSync(path, 'utf8'));
 
 /** What Node.js is to import in place of a module, given as a test file names it; undefined where Jest is to load it. */
 const replacement = (specifier, suffix, resolved) => {
@@ -43,9 +39,9 @@ const wrapped = async (namespace, identifier, context) => {
 };
 
 module.exports = class SharedModulesRuntime extends Runtime {
-  constructor(...options) {
-    super(...options);
-    if (hasOwnModules(options[6])) return;
+  constructor(config, environment, ...more) {
+    super(config, environment, ...more);
+    if (!environment.sharesModules) return;
     const { esmLoader } = this;
     const { resolution } = esmLoader;
     const load = esmLoader.resolveModule.bind(esmLoader);
@@ -60,10 +56,9 @@ module.exports = class SharedModulesRuntime extends Runtime {
       const instead = replacement(path, suffix, await resolution.resolveEsmAsync(from, path));
       if (instead === undefined) return load(specifier, from, context);
       if (!loaded.has(instead)) {
-        const { nativeImport: importIt } = await nativeImport;
         loaded.set(
           instead,
-          importIt(instead).then((namespace) => wrapped(namespace, instead, context)),
+          import(instead).then((namespace) => wrapped(namespace, instead, context)),
         );
       }
       return loaded.get(instead);
