@@ -134,6 +134,18 @@ const byPython = (name) => ({
     call(await generatorPython(), [join(clients, `${name}.py`)], { ...work, more: { PYTHONPATH: work.client } }),
 });
 
+/** A client in a language whose sources its command runs as they are, and checks one by one by an option. */
+const byScript = (command, ending, check) => ({
+  ending,
+  make: byOpenapiGenerator(command),
+  compile: ({ client }) => checkEach(join(client, 'lib'), ending, command, check),
+  call: async (work) => {
+    await writeFile(join(work.folder, `gateway${ending}`), printed(command));
+    await copyFile(join(clients, `call${ending}`), join(work.folder, `call${ending}`));
+    await callByGuide([command, `call${ending}`], work);
+  },
+});
+
 /**
  * The generators as the guide names them: what becomes of the client from each document; how it is made, compiled and called; and
  * what its sources, which end with `ending`, have of an operation.
@@ -143,29 +155,15 @@ const GENERATORS = {
     documents: { 3.1: 'called', '3.0': 'called' },
     needs: ['java', 'mvn', 'php'],
     library: ['php', '-r', 'require "GuzzleHttp/autoload.php"; mb_strlen("");'],
-    ending: '.php',
     method: (id) => `function ${camel(id)}(`,
-    make: byOpenapiGenerator('php'),
-    compile: ({ client }) => checkEach(join(client, 'lib'), '.php', 'php', '-l'),
-    call: async (work) => {
-      await writeFile(join(work.folder, 'gateway.php'), printed('php'));
-      await copyFile(join(clients, 'call.php'), join(work.folder, 'call.php'));
-      await callByGuide(['php', 'call.php'], work);
-    },
+    ...byScript('php', '.php', '-l'),
   },
   ruby: {
     documents: { 3.1: 'called', '3.0': 'called' },
     needs: ['java', 'mvn', 'ruby'],
     library: ['ruby', '-r', 'typhoeus', '-e', ''],
-    ending: '.rb',
     method: (id) => `def ${snake(id)}(`,
-    make: byOpenapiGenerator('ruby'),
-    compile: ({ client }) => checkEach(join(client, 'lib'), '.rb', 'ruby', '-c'),
-    call: async (work) => {
-      await writeFile(join(work.folder, 'gateway.rb'), printed('ruby'));
-      await copyFile(join(clients, 'call.rb'), join(work.folder, 'call.rb'));
-      await callByGuide(['ruby', 'call.rb'], work);
-    },
+    ...byScript('ruby', '.rb', '-c'),
   },
   kotlin: {
     documents: { 3.1: 'made', '3.0': 'called' },
