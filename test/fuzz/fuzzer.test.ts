@@ -92,6 +92,22 @@ describe('fuzzer', () => {
       expect(check(reply(404, failure))).not.toThrow();
     });
 
+    test.each([
+      ['passes where nothing is, if one asks for it', '/nothing', 'text/html', true],
+      ['does not, if one asks for anything', '/nothing', '*/*', false],
+      ['does not below the API', '/api/trpc/nothing', 'text/html', false],
+    ])('that is a page %s', (_, target, accept, passes) => {
+      const asked = { method: 'GET', target, headers: [['Accept', accept] as [string, string]], body: Buffer.alloc(0) };
+      const page = {
+        status: 404,
+        headers: { 'content-type': 'text/html', 'x-request-id': 'one' },
+        body: Buffer.from('x'),
+      };
+      const checked = expect(() => checkReplyTo(asked, 'one', page, () => undefined));
+      if (passes) checked.not.toThrow();
+      else checked.toThrow();
+    });
+
     test.each<[what: string, reply: WireReply]>([
       ['to another request', reply(404, { ...failure, data: { ...data, requestId: 'two' } }, 'two')],
       ['of another status', reply(400, failure)],

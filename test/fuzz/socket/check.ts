@@ -55,8 +55,11 @@ const calledBy = ({ target }: Request): string[] | undefined => {
   return path.startsWith(API) ? path.slice(API.length).replaceAll(/%2c/gi, ',').split(',') : undefined;
 };
 
-/** Holds a reply against what is documented of all replies. @throws Error */
-export const checkAnyReply = (reply: WireReply, note: Note): void => {
+/** Whether bytes of a request may ask for a page. */
+const mayAskForPage = (text: string): boolean => /text\//i.test(text);
+
+/** Holds a reply against what is documented of all replies to `asked`, the bytes of a request or its headers. @throws Error */
+export const checkAnyReply = (asked: string, reply: WireReply, note: Note): void => {
   const { status, headers, body } = reply;
   note(`status ${status}`);
   if (status >= 500 && status !== 503) throw new Error(`the status is ${status}: ${body.toString()}`);
@@ -67,14 +70,17 @@ export const checkAnyReply = (reply: WireReply, note: Note): void => {
     const parsed = JSON.parse(body.toString()) as unknown;
     if (Array.isArray(parsed)) return;
     if (status >= 400) expectEqual('status', checkFailure(parsed, headers['x-request-id']), status);
-    // Who asks for a page where nothing is gets one; below the API, `checkReplyTo` takes none.
-  } else if (status >= 400 && !(status === 404 && type === 'text/html')) throw new Error(`${status} is ${type}`);
+    // Below the API, `checkReplyTo` takes no page either.
+  } else if (status >= 400 && !(status === 404 && type === 'text/html' && mayAskForPage(asked))) {
+    throw new Error(`${status} is ${type}`);
+  }
 };
 
 /** Holds the reply to a request against what is documented. @throws Error */
 export const checkReplyTo = (request: Request, id: string, reply: WireReply, note: Note): void => {
   const { status, headers, body } = reply;
-  checkAnyReply(reply, note);
+  const [, accept = ''] = request.headers.find(([name]) => name.toLowerCase() === 'accept') ?? [];
+  checkAnyReply(accept, reply, note);
   expectEqual('X-Request-Id', headers['x-request-id'], id);
   const called = calledBy(request);
   if (!called || body.length === 0 || request.method === 'HEAD' || status === 204 || status === 304) return;

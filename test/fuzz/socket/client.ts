@@ -140,7 +140,7 @@ class Exchange {
     }
     const reply = this.#reader.next(false);
     if (!reply) return false;
-    checkAnyReply(reply, note);
+    checkAnyReply(wild.toString('latin1'), reply, note);
     return true;
   }
 
