@@ -62,11 +62,6 @@ export class WebhookSecrets {
     return this.#given.length > 0 || this.#database !== undefined;
   }
 
-  /** @throws AppError WEBHOOK_SECRETS_OFF */
-  assertOn(): void {
-    if (!this.isOn) throw new AppError('WEBHOOK_SECRETS_OFF');
-  }
-
   /** A secret as it is stored with its webhook. @throws AppError WEBHOOK_SECRETS_OFF */
   encrypt(secret: string, webhookId: string): string {
     const { id, bytes } = this.#first() ?? this.#make();
