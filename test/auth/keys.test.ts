@@ -97,6 +97,13 @@ describe('API keys', () => {
       await expect(one.keys.verify(elsewhere)).rejects.toEqual(refusal('KEY_UNKNOWN'));
     });
 
+    test('is that of its owner, however many come at once', async () => {
+      const owners = await Promise.all(Array.from({ length: 12 }, (_, n) => createUser(one.db, `owner ${n}`, now)));
+      const made = await Promise.all(owners.map((owner) => aKey({ userId: owner })));
+      const callers = await Promise.all(made.map(({ key }) => other.keys.verify(key)));
+      expect(callers.map((caller) => caller.userId)).toEqual(owners);
+    });
+
     test('works on every instance as soon as it is made', async () => {
       const { key } = await aKey();
       await expect(other.keys.verify(key)).resolves.toMatchObject({ userId });

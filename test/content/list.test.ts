@@ -51,7 +51,10 @@ describe('lists', () => {
   const walkCursors = async (list: Lister, between?: () => Promise<unknown>): Promise<string[]> => {
     const first = await list({ page: 1 });
     const ids = idsOf(first.items);
+    const cursors = new Set<string>();
     for (let cursor = first.nextCursor; cursor !== null;) {
+      if (cursors.has(cursor)) throw new Error('a page ends where an earlier one did: the walk would never end');
+      cursors.add(cursor);
       await between?.();
       // A cursor wins over the page, were it one that does not exist.
       const { items, nextCursor } = await list({ page: 999_999, cursor });

@@ -18,6 +18,7 @@ import { publish } from '../../src/content/write/publisher.ts';
 import { pipelined } from '../../src/db/sql/pipelined.ts';
 import type { Transaction } from '../../src/db/connection.ts';
 import { Database } from '../../src/db/database.ts';
+import { SqliteConnection } from '../../src/db/sqlite/binding/binding.ts';
 import { idFromBytes, idToBytes } from '../../src/db/values.ts';
 import { gameDraft } from '../../src/game/service.ts';
 import { schema } from '../../src/app/schema.ts';
@@ -302,6 +303,21 @@ describe('database', () => {
   };
 
   const onSqlite = (): void => {
+    test('one that has read and not written yet is not overtaken by another process', async () => {
+      const name = await aCounter();
+      const rival = new SqliteConnection(database.url.slice('sqlite:'.length), { timeout: 0 });
+      const update = 'UPDATE counters SET n = ? WHERE name = ?';
+      let attempts = 0;
+      await db.transaction(async (tx) => {
+        attempts += 1;
+        const [row] = await tx.read<{ n: number }>('SELECT n FROM counters WHERE name = ?', [name]);
+        expect(() => rival.run(update, [10, name])).toThrow(/locked/);
+        await tx.execute(update, [row!.n + 1, name]);
+      });
+      rival.close();
+      expect([attempts, await valueOf(name)]).toEqual([1, 1]);
+    });
+
     test('one waits while another process writes, and stops nothing else', async () => {
       const name = await aCounter();
       const release = await holdWriteLock(database.url);

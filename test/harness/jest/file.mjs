@@ -1,16 +1,22 @@
-// npm run test:file -- test/game/game.test.ts [options of Jest]: runs the test files whose paths contain the first word, in
-// the suites that they belong to, without the table of replies.
+// npm run test:file -- test/game/game.test.ts … [options of Jest]: runs the test files whose paths contain one of the words before
+// the options, in the suites that they belong to, without the table of replies.
 import { spawnSync } from 'node:child_process';
 import { tests } from './projects.mjs';
 
-const [pattern, ...options] = process.argv.slice(2);
-const found = pattern === undefined ? [] : tests.filter(({ path }) => path.includes(pattern));
-if (found.length === 0) {
+const words = process.argv.slice(2);
+const firstOption = words.findIndex((word) => word.startsWith('-'));
+const patterns = firstOption === -1 ? words : words.slice(0, firstOption);
+const options = words.slice(patterns.length);
+const lacking = patterns.filter((pattern) => !tests.some(({ path }) => path.includes(pattern)));
+if (patterns.length === 0 || lacking.length > 0) {
   console.error(
-    pattern === undefined ? 'Name a test file, or a part of its path.' : `No test file is named ${pattern}.`,
+    patterns.length === 0
+      ? 'Name a test file, or a part of its path.'
+      : `No test file is named ${lacking.join(', nor ')}.`,
   );
   process.exit(2);
 }
+const found = tests.filter(({ path }) => patterns.some((pattern) => path.includes(pattern)));
 for (const tier of new Set(found.map((test) => test.tier))) {
   const paths = found.filter((test) => test.tier === tier).map(({ path }) => path);
   const jest = ['run', '-s', 'test', '--', '--coverage=false', ...options, '--runTestsByPath', ...paths];
