@@ -42,6 +42,10 @@ export interface Meddler {
 
 const passOn: Meddle = (request, forward) => forward(request);
 
+/** Meddles in all these ways. */
+export const together = (meddles: readonly Meddle[]): Meddle =>
+  meddles.reduce((inner, outer) => (request, forward) => outer(request, (passed) => inner(passed, forward)));
+
 /** Starts a proxy in front of the service at `target`. */
 export const startMeddler = async (target: string): Promise<Meddler> => {
   const { hostname, port } = new URL(target);

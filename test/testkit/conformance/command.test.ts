@@ -14,6 +14,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { generateKey } from '../../../src/auth/format.ts';
 import { startApp, type TestUser } from '../../harness/app/app.ts';
 import { startMeddler } from '../../harness/servers/meddler.ts';
+import { runCommand } from '../../harness/app/command.ts';
 import { type Outcome, PROGRAM, runCli } from '../../harness/app/program.ts';
 
 // How `verify` is called, and how it ends.
@@ -41,7 +42,7 @@ describe('verify command', () => {
   afterEach(() => meddler.meddle(undefined));
 
   const verify = (base: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<Outcome> =>
-    runCli(['verify', base, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
+    runCommand(['verify', base, ...args], { env: { PATH: process.env['PATH'] ?? '', ...env } });
 
   describe('what is no gateway', () => {
     const server = createServer((_, response) => {
@@ -236,7 +237,7 @@ describe('verify command', () => {
       expect(Number(n)).toBeGreaterThan(0);
       expect(await count(run)).toBe(Number(n));
       const env = { DATABASE_URL: app.databaseUrl };
-      const { code } = await runCli(['verify-cleanup', '--run', run, '--yes'], { env });
+      const { code } = await runCommand(['verify-cleanup', '--run', run, '--yes'], { env });
       expect([code, await count(run)]).toEqual([0, 0]);
     });
 
@@ -254,7 +255,10 @@ describe('verify command', () => {
         1,
         expect.stringMatching(/^The cleanup left ([0-9]+) of \1 records\.\n$/),
       ]);
-      const failed = await verify(app.url, [...args, '--cleanup', 'echo told; exit 4'], { GATEWAY_KEY: user.key });
+      // What a command says goes to the standard error of the process.
+      const failed = await runCli(['verify', app.url, ...args, '--cleanup', 'echo told; exit 4'], {
+        env: { PATH: process.env['PATH'] ?? '', GATEWAY_KEY: user.key },
+      });
       expect([failed.code, failed.stderr]).toEqual([1, 'told\nThe cleanup ended with status 4.\n']);
     });
   });
@@ -322,5 +326,86 @@ describe('verify command', () => {
       const { code, stderr } = await verify(app.url, ['--document', file]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(fault)]);
     });
+  });
+
+  test('prints a table, what was skipped and a summary, and writes JUnit XML', async () => {
+    const junit = join(folder, 'green.xml');
+    const args = ['--key', user.key, '--only', 'user.me,game.getTypeStats', '--junit', junit];
+    const { code, stdout, stderr } = await verify(`${app.url}/`, args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^OPERATION {10}PASSED {2}FAILED {2}SKIPPED\ngame\.getTypeStats {2}[0-9]+ {6}0 {7}0\nuser\.me {12}[0-9]+ {6}0 {7}1\n\n/,
+    );
+    expect(stdout).toMatch(
+      /\n\nSKIPPED 1 of user\.me: it needs a key without user:read\n[0-9]+ checks: [0-9]+ passed, 0 failed, 1 skipped, in [0-9.]+ s\. Seed [0-9]+\.\n1 records of it stay\./,
+    );
+    const xml = await readFile(junit, 'utf8');
+    expect(xml).toMatch(
+      /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="verify http:\/\/127[^>]* failures="0" /,
+    );
+    expect(xml.match(/<testsuite name="[^"]+"/g)).toEqual([
+      '<testsuite name="game.getTypeStats"',
+      '<testsuite name="user.me"',
+    ]);
+    expect(xml).toContain('<skipped message="it needs a key without user:read"/>');
+  });
+
+  test('notes a member that is not known and, with --strict, ends with status 1 and a line for the fault', async () => {
+    meddler.meddle(async (request, forward) => {
+      const reply = await forward(request);
+      if (request.path !== '/api/trpc/user.me' || reply.status !== 200) return reply;
+      const body = JSON.parse(reply.body) as Json;
+      body['result'].data.json.email = 'x@example.com';
+      return { ...reply, body: JSON.stringify(body) };
+    });
+    const junit = join(folder, 'red.xml');
+    const args = ['--key', user.key, '--only', 'user.me', '--junit', junit];
+    const open = await verify(meddler.url, args);
+    expect([open.code, open.stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /\nNOTE 200 \/result\/data\/json\/email: expected no such member, came "x@example\.com"\n {2}in 1 place of 1 operation: user\.me 200 /,
+      ),
+    ]);
+    const { code, stdout } = await verify(meddler.url, [...args, '--strict']);
+    expect(code).toBe(1);
+    const lines = stdout.split('\n');
+    const failed = lines.findIndex((line) => line.startsWith('FAILED'));
+    expect(lines.slice(failed, failed + 4)).toEqual([
+      expect.stringMatching(
+        /^FAILED \/result\/data\/json\/email: expected no such member, came "x@example\.com" \(request verify-[0-9a-f]{12}-[0-9.]+ to user\.me\)$/,
+      ),
+      expect.stringMatching(
+        /^ {2}shown by 1 check of 1 operation: user\.me answers no member that the contract does not know$/,
+      ),
+      expect.stringMatching(/^ {2}curl .*"\$GATEWAY_KEY"/),
+      expect.stringMatching(/ failed for 1 fault, /),
+    ]);
+    expect(await readFile(junit, 'utf8')).toContain(
+      '<failure message="/result/data/json/email: expected no such member, came &#34;x@example.com&#34; (request verify-',
+    );
+  });
+
+  test('says that a deployment cannot be reached', async () => {
+    const { url, stop } = await startMeddler(app.url);
+    await stop();
+    const { code, stderr } = await verify(url);
+    const fault = `connect ECONNREFUSED ${new URL(url).host}`;
+    expect({ code, stderr }).toEqual({ code: 3, stderr: `error: ${url} cannot be reached: ${fault}.\n` });
+  });
+
+  test('has help whose examples work', async () => {
+    const { stdout } = await verify('--help');
+    const examples = [...stdout.matchAll(/^ {2}npm run -s cli -- (verify .*)$/gm)].map(([, call = '']) => call);
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      const call = example
+        .replace('http://localhost:3000', app.url)
+        .replace('$API_KEY', user.key)
+        .replace('verify.xml', join(folder, 'example.xml'));
+      const { code, stderr } = await runCommand([...call.split(' '), '--only', 'service']);
+      const told = call.includes('/docs') ? `Taking ${app.url} for the base of ${app.url}/docs.\n` : '';
+      expect({ example, code, stderr }).toEqual({ example, code: 0, stderr: told });
+    }
   });
 });
