@@ -158,7 +158,7 @@ describe('lists', () => {
       'game.list by $sortBy with $name',
       async ({ filter, matches, sortBy }) => {
         const expected = inOrder(sortBy, matches);
-        const list: Lister = (query) => listGames({ ...filter, limit: 5, sortBy, ...query }, walked);
+        const list: Lister = (query) => listGames({ ...filter, limit: 8, sortBy, ...query }, walked);
         expect(await list({})).toMatchObject({ total: expected.length, totalRelation: 'eq' });
         expect(await walkPages(list)).toEqual(expected);
         expect(await walkCursors(list)).toEqual(expected);
@@ -169,7 +169,7 @@ describe('lists', () => {
       'image.list by $sortBy with $name',
       async ({ filter, matches, sortBy }) => {
         const expected = inOrder(sortBy, matches);
-        const list: Lister = (query) => listPosts({ ...(filter as Query), limit: 5, sortBy, ...query }, walked);
+        const list: Lister = (query) => listPosts({ ...(filter as Query), limit: 8, sortBy, ...query }, walked);
         expect(await list({})).toMatchObject({ total: expected.length, totalRelation: 'eq' });
         expect(await walkPages(list)).toEqual(expected);
         expect(await walkCursors(list)).toEqual(expected);

@@ -8,7 +8,8 @@ import { expectExactCounts } from '../harness/app/counts.ts';
 
 // Writes that meet: whoever comes when, each caller gets an answer and every count is that of the rows.
 
-const CALLERS = 32;
+const CALLERS = 16;
+const TOGGLES = 40;
 
 let app: TestApp;
 let users: TestUser[];
@@ -29,11 +30,11 @@ const upTo = (n: number): number[] => Array.from({ length: n }, (_, index) => in
 const sorted = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
 
 describe('favorites of one game', () => {
-  test('100 toggles of one user at once alternate', async () => {
+  test(`${TOGGLES} toggles of one user at once alternate`, async () => {
     const { id: gameId } = await app.aGame();
     const { key } = userOf(0);
-    const replies = await times(100, () => app.call('game.toggleFavorite', { gameId }, key));
-    expect(replies.filter(({ favorited }) => favorited)).toHaveLength(50);
+    const replies = await times(TOGGLES, () => app.call('game.toggleFavorite', { gameId }, key));
+    expect(replies.filter(({ favorited }) => favorited)).toHaveLength(TOGGLES / 2);
     expect(replies.filter(({ favorited, favoriteCount }) => Number(favorited) !== favoriteCount)).toEqual([]);
     expect(await app.call('game.getById', { id: gameId }, key)).toMatchObject({
       favoriteCount: 0,
@@ -41,26 +42,26 @@ describe('favorites of one game', () => {
     });
   });
 
-  test('100 users at once each count once, and each is told another number', async () => {
+  test(`${TOGGLES} users at once each count once, and each is told another number`, async () => {
     const { id: gameId } = await app.aGame();
-    const fans = [...users, ...(await times(100 - CALLERS, () => app.aUser()))];
+    const fans = [...users, ...(await times(TOGGLES - CALLERS, () => app.aUser()))];
     const toggle = (index: number) => app.call('game.toggleFavorite', { gameId }, fans[index]!.key);
-    const added = await times(100, toggle);
+    const added = await times(TOGGLES, toggle);
     expect(added.every(({ favorited }) => favorited)).toBe(true);
-    expect(sorted(added.map(({ favoriteCount }) => favoriteCount))).toEqual(upTo(100));
-    const removed = await times(99, toggle);
+    expect(sorted(added.map(({ favoriteCount }) => favoriteCount))).toEqual(upTo(TOGGLES));
+    const removed = await times(TOGGLES - 1, toggle);
     expect(removed.some(({ favorited }) => favorited)).toBe(false);
-    expect(sorted(removed.map(({ favoriteCount }) => favoriteCount))).toEqual(upTo(99));
+    expect(sorted(removed.map(({ favoriteCount }) => favoriteCount))).toEqual(upTo(TOGGLES - 1));
     expect(await app.call('game.getById', { id: gameId })).toMatchObject({ favoriteCount: 1 });
   });
 });
 
 describe('reactions to one game', () => {
-  test('100 toggles of one user at once alternate', async () => {
+  test(`${TOGGLES} toggles of one user at once alternate`, async () => {
     const { id: gameId } = await app.aGame();
     const { key } = userOf(0);
-    const replies = await times(100, () => app.call('game.toggleReaction', { gameId, type: 'like' }, key));
-    expect(replies.filter(({ reaction }) => reaction === 'like')).toHaveLength(50);
+    const replies = await times(TOGGLES, () => app.call('game.toggleReaction', { gameId, type: 'like' }, key));
+    expect(replies.filter(({ reaction }) => reaction === 'like')).toHaveLength(TOGGLES / 2);
     expect(replies.filter(({ reaction, likeCount }) => Number(reaction === 'like') !== likeCount)).toEqual([]);
     expect(await app.call('game.getById', { id: gameId }, key)).toMatchObject({
       likeCount: 0,
@@ -72,7 +73,7 @@ describe('reactions to one game', () => {
     const { id: gameId } = await app.aGame();
     const { key } = userOf(0);
     const types = ['like', 'dislike'] as const;
-    const replies = await times(100, (index) =>
+    const replies = await times(TOGGLES, (index) =>
       app.call('game.toggleReaction', { gameId, type: types[index % 2]! }, key),
     );
     for (const { reaction, likeCount, dislikeCount } of replies) {
@@ -80,7 +81,7 @@ describe('reactions to one game', () => {
     }
   });
 
-  test('100 toggles of many users at once count each', async () => {
+  test('toggles of many users at once count each', async () => {
     const { id: gameId } = await app.aGame();
     const replies = await times(CALLERS, (index) =>
       app.call('game.toggleReaction', { gameId, type: index % 2 === 0 ? 'like' : 'dislike' }, userOf(index).key),
@@ -141,7 +142,7 @@ describe(`${CALLERS} callers at once`, () => {
       totalRelation: 'eq',
     });
     const { items } = await app.call('game.getTypeStats', {});
-    expect(items.find(({ gameType }) => gameType === 'T0')).toEqual({ gameType: 'T0', count: 11 });
+    expect(items.find(({ gameType }) => gameType === 'T0')).toEqual({ gameType: 'T0', count: Math.ceil(CALLERS / 3) });
   });
 
   test('publish batches that share tags, types and authors', async () => {

@@ -377,8 +377,8 @@ describe('writes', () => {
     );
   });
 
-  test('for three seconds everyone writes everything, and nobody fails or loses a deadlock', async () => {
-    const deadlocks = await deadlocksIn(() => writeEverything(Date.now() + 3000));
+  test('everyone writes everything, and nobody fails or loses a deadlock', async () => {
+    const deadlocks = await deadlocksIn(writeEverything);
     expect(deadlocks).toBe(0);
   });
 
@@ -404,7 +404,8 @@ describe('writes', () => {
     return deadlocks;
   };
 
-  const writeEverything = async (until: number): Promise<void> => {
+  /** Two callers of each user do everything once, beginning at different places. */
+  const writeEverything = async (): Promise<void> => {
     const [author] = users;
     const games = await Promise.all([app.aGame({}, author), app.aGame({}, author)]);
     const posts = await Promise.all([1, 2, 3].map(() => app.anImagePost({ tagNames: ['busy 0'] }, author)));
@@ -442,10 +443,10 @@ describe('writes', () => {
     await Promise.all(
       users.flatMap((user, caller) =>
         [0, 1].map(async (offset) => {
-          for (let n = 5 * caller + offset; Date.now() < until; n += 1) await acts[n % acts.length]!(user);
+          const first = 5 * caller + offset;
+          for (let n = first; n < first + acts.length; n += 1) await acts[n % acts.length]!(user);
         }),
       ),
     );
-    expect(serial).toBeGreaterThan(acts.length);
   };
 });

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config/variables.ts';
 
 const UNIT = 'deploy/systemd/content-gateway.service';
@@ -124,7 +124,7 @@ describe('the command of the unit', () => {
 
   let folder: string;
   let account: number;
-  beforeEach(() => {
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'content-gateway-unit-'));
     chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'state'));
@@ -133,9 +133,12 @@ describe('the command of the unit', () => {
     account = accountFor(join(folder, 'node'));
     chownSync(join(folder, 'state'), account, account === own ? (process.getgid?.() ?? 0) : account);
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   const at = (name: string): string => join(folder, name);
+  afterEach(() => {
+    for (const name of ['settings.env', 'migrate.env']) rmSync(at(name), { force: true });
+  });
 
   /** Runs it with the folders of this test in the place of the machine's. */
   const run = (args: string[], { program, env = {} }: { program?: string; env?: Record<string, string> } = {}) => {
