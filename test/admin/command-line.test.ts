@@ -186,7 +186,7 @@ describe('command line', () => {
     });
 
     test('is what a call without a command shows, as an error', async () => {
-      expect(await runCli(['keys'])).toEqual({
+      expect(await runCommand(['keys'])).toEqual({
         code: 2,
         stdout: '',
         stderr: pages.find(({ command }) => command.join(' ') === 'keys')?.text,
@@ -196,7 +196,7 @@ describe('command line', () => {
 
   test('--version prints the version of the package', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-    const { code, stdout, stderr } = await runCli(['--version']);
+    const { code, stdout, stderr } = await runCommand(['--version']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     // With the build, where that is known.
     expect(stdout).toMatch(new RegExp(`^${version}(\\+[\\w.-]+)?\\n$`));

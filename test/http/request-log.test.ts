@@ -65,7 +65,7 @@ describe('request log', () => {
     expect(lines.at(-1)).toMatch(/INFO: stopped$/);
   });
 
-  test('health checks are for debugging, and a change of /readyz is told once', async () => {
+  test('health checks are for debugging, a change of /readyz is told once, and SLOW_REQUEST_MS=0 tells of no request', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'content-gateway-ready-')), 'content.db');
     served = await startServe({ url: `sqlite:${file}`, env: { SLOW_REQUEST_MS: '0' } });
     const ask = async (times: number): Promise<number[]> => {
@@ -75,6 +75,7 @@ describe('request log', () => {
     };
     expect(await ask(5)).toEqual([200, 200, 200, 200, 200]);
     await fetch(`${served.base}/healthz`);
+    await fetch(`${served.base}/docs/`);
     renameSync(file, `${file}.away`);
     await until(async () => (await ask(2)).every((status) => status === 503));
     renameSync(`${file}.away`, file);
@@ -89,9 +90,12 @@ describe('request log', () => {
     const told = lines.filter(({ msg }) => ['request', 'ready', 'not ready'].includes(msg));
     expect(told.map(({ msg, cause }) => [msg, cause])).toEqual([
       ['ready', undefined],
+      // The page, which is no health check.
+      ['request', undefined],
       ['not ready', 'unreachable'],
       ['ready', undefined],
     ]);
+    expect(slowLines()).toEqual([]);
     expect(lines[0]).toMatchObject({ msg: 'starting', version: expect.any(String), build: expect.any(String) });
   });
 
@@ -122,12 +126,5 @@ describe('request log', () => {
     expect(texts).toContainEqual(expect.stringMatching(/^INSERT .*INTO games /));
     // Nor does any line hold a value: `stop` looks for it.
     expect(await served.stop()).toBe(0);
-  });
-
-  test('SLOW_REQUEST_MS=0 tells of none', async () => {
-    served = await startServe({ url: database.url, env: { SLOW_REQUEST_MS: '0' } });
-    await fetch(`${served.base}/docs/`);
-    expect(await served.stop()).toBe(0);
-    expect(slowLines()).toEqual([]);
   });
 });

@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { variableNames } from '../../src/config/variables.ts';
+import { runCommand } from '../harness/app/command.ts';
 
 const UNIT = 'deploy/systemd/content-gateway.service';
 const unit = readFileSync(UNIT, 'utf8');
@@ -80,7 +81,7 @@ describe('the unit of the backup', () => {
     expect(valuesOf(backup, 'Environment')).toEqual([`${environment} BACKUP_KEEP=14 BACKUP_THEN=`]);
   });
 
-  test('runs a command that the program takes, with what its file sets', () => {
+  test('runs a command that the program takes, with what its file sets', async () => {
     const [command = ''] = valuesOf(backup, 'ExecStart');
     const folder = mkdtempSync(join(tmpdir(), 'content-gateway-unit-'));
     const state = '/var/lib/content-gateway';
@@ -91,7 +92,7 @@ describe('the unit of the backup', () => {
     const valueOf = (_: string, name: keyof typeof environment): string => environment[name];
     const words = command.split(' ').map((word) => word.replaceAll(state, folder).replaceAll(/\$\{(\w+)\}/g, valueOf));
     const env = { PATH: process.env['PATH'], DATABASE_URL: `sqlite:${folder}/content.db` };
-    expect(spawnSync(process.execPath, ['dist/src/cli.js', 'migrate'], { env }).status).toBe(0);
+    expect((await runCommand(['migrate'], { env: { DATABASE_URL: env.DATABASE_URL } })).code).toBe(0);
     expect(spawnSync(words[0] ?? '', words.slice(1), { env, encoding: 'utf8' })).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/^a copy of .*\/backups\/content-\w+\.db\n/m),

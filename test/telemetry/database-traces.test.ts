@@ -6,12 +6,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import * as conventions from '@opentelemetry/semantic-conventions';
+import { release } from '../../src/version.ts';
 import { openClient } from '../harness/app/client.ts';
 import { createDatabase, engine, type TestDatabase } from '../harness/app/database.ts';
 import { aKey } from '../harness/http/load.ts';
 import { type Sample, samplesOf, sumsBy } from '../harness/documents/metrics.ts';
 import { type Collector, type Span, startCollector } from '../harness/servers/otlp.ts';
-import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
+import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { PLANTED } from '../harness/documents/secrets.ts';
 import { freePort } from '../harness/free-ports.mjs';
 
@@ -111,7 +112,7 @@ describe('database traces', () => {
     expect(await served.stop()).toBe(0);
   });
 
-  test('a batch is one span below its caller’s, with one for each call and those of its statements', async () => {
+  test('a batch is one span below its caller’s, with one for each call and those of its statements', () => {
     const [request, ...others] = spansOf(place).filter(({ kind }) => kind === 'server');
     expect(others).toEqual([]);
     expect(request).toMatchObject({
@@ -133,7 +134,7 @@ describe('database traces', () => {
       },
       resource: {
         'service.name': 'games',
-        'service.version': (await runCli(['--version'])).stdout.trim(),
+        'service.version': release,
         'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
         'host.name': hostname(),
         'process.pid': served.child.pid,

@@ -1,4 +1,5 @@
-import type { Agent } from 'supertest';
+import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
+import type { Agent as SupertestAgent } from 'supertest';
 import supertest from 'supertest';
 import {
   type Contract,
@@ -77,7 +78,7 @@ export interface TestApp {
   databaseUrl: string;
   context: Context;
   /** Any request, by supertest. */
-  http: Agent;
+  http: SupertestAgent;
   /** Sends an input. @throws Error if what comes back is not as the published document says */
   send(id: ProcedureId, input: unknown, key?: string, headers?: Record<string, string>): Promise<Reply>;
   /** Calls a procedure. @throws Error if it does not answer 200 */
@@ -133,6 +134,27 @@ const soleSpace = (context: Context): Workspaces => {
   };
 };
 
+/** Sends a text and reads the JSON of the answer. `fetch` spends twice as much of the processor on the same. */
+const post = (url: string, body: string, agent: Agent, headers: OutgoingHttpHeaders): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => (text += part));
+      response.on('error', reject);
+      response.on('end', () => {
+        try {
+          const { statusCode = 0, headers: named } = response;
+          resolve({ status: statusCode, headers: named as Reply['headers'], body: JSON.parse(text) as Reply['body'] });
+        } catch (error) {
+          reject(error as Error);
+        }
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+
 /**
  * Starts the service over HTTP on an empty database of its own, unless told of another one. Whatever it answers to calls of procedures, to whichever
  * client, is held against the published document; a difference fails the call by `send`, else `stop`.
@@ -184,20 +206,16 @@ export const startApp = async ({
   const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`;
   const http = supertest(url);
 
+  const agent = new Agent({ keepAlive: true });
+
   const send: TestApp['send'] = async (id, input, key, more) => {
-    const response = await fetch(`${url}/api/trpc/${id}`, {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
-        ...more,
-      },
-      body: JSON.stringify({ json: input }),
+    const reply = await post(`${url}/api/trpc/${id}`, JSON.stringify({ json: input }), agent, {
+      'Content-Type': 'application/json',
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...more,
     });
-    const { status, headers } = response;
-    const body = (await response.json()) as Reply['body'];
     observed.expectAsPublished();
-    return { status, headers: Object.fromEntries(headers), body };
+    return reply;
   };
 
   const app: TestApp = {
@@ -251,6 +269,7 @@ export const startApp = async ({
       return app.call('image.create', { title: `post ${serial}`, images, ...input }, key);
     },
     stop: async () => {
+      agent.destroy();
       await listener.stop(5000);
       await closeContext(context);
       await database.drop();
