@@ -145,9 +145,9 @@ const post = (url: string, body: string, agent: Agent, headers: OutgoingHttpHead
       response.on('end', () => {
         try {
           const { statusCode = 0, headers: named } = response;
-          resolve({ status: statusCode, headers: named as Reply['headers'], body: JSON.parse(text) as Reply['body'] });
+          resolve({ status: statusCode, headers: named as Reply['headers'], body: JSON.parse(text) });
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       });
     });
