@@ -2,16 +2,16 @@
  * @engines sqlite
  * @tier long
  */
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
+import { defaultSizes, GRACE_MS } from '../../src/search/sizes.ts';
 import { guides } from '../../src/site/guides/catalogue.ts';
-import { blocksOf, guideFor, type Ran, runGuide } from '../harness/documents/guide.ts';
-import { runCli, type ServeProcess, startSandbox, startServe } from '../harness/app/program.ts';
+import { blocksOf, guideFor, type Ran, runGuide, runScriptHere } from '../harness/documents/guide.ts';
+import { runCommand } from '../harness/app/command.ts';
+import { type ServeProcess, startSandbox, startServe } from '../harness/app/program.ts';
 
 // The examples of the guides, run as they stand, and what they show of the answers.
 
@@ -72,11 +72,14 @@ describe('on a service with a database and limits', () => {
   let directory: string;
   let url: string;
   beforeAll(async () => {
+    // An erasure waits that long for searches, of which none goes on here: see `runScriptHere`.
+    defaultSizes.graceMs = 0;
     directory = await mkdtemp(join(tmpdir(), 'content-gateway-guides-'));
     url = `sqlite:${join(directory, 'content.db')}`;
     service = await startServe({ url, env: { RATE_LIMIT: 'on' } });
   });
   afterAll(async () => {
+    defaultSizes.graceMs = GRACE_MS;
     await service.stop();
     await rm(directory, { recursive: true });
   });
@@ -125,12 +128,12 @@ describe('on a service with a database and limits', () => {
       // Those after it are taken back at the end.
       const [, before = ''] = /--down --to (\w+) --yes\n/.exec(text) ?? [];
       expect(migrations.slice(0, -1).map(({ name }) => name)).toContain(before);
-      await runCli(['migrate', '--to', before], { env });
+      await runCommand(['migrate', '--to', before], { env });
       const ran = await runGuide(guide, { address: service.base, folder, env: { ...process.env, ...env } });
       expectAll(ran, { ran: 6, compared: 1 });
       expect(await readFile(join(directory, 'upgrade.sql'), 'utf8')).toContain('ALTER TABLE hidden_records ADD COLUMN');
       expect(await readFile(join(directory, 'back.sql'), 'utf8')).toContain('DROP COLUMN');
-      const { stdout } = await runCli(['migrate', '--status'], { env });
+      const { stdout } = await runCommand(['migrate', '--status'], { env });
       expect(stdout).toMatch(/^pending /m);
     },
     GUIDE_MS,
@@ -138,10 +141,10 @@ describe('on a service with a database and limits', () => {
 
   test('a key is made as the start page says to people with a service of their own', async () => {
     const env = { ...process.env, DATABASE_URL: url };
-    await runCli(['users', 'create', '--nickname', 'demo'], { env });
+    await runCommand(['users', 'create', '--nickname', 'demo'], { env });
     const blocks = blocksOf(guideFor('own', await readFile('docs/start.md', 'utf8')));
     const make = blocks.find(({ text }) => text.includes('keys create'))?.text ?? '';
-    const { stdout } = await promisify(execFile)('sh', ['-ec', `${make}printf %s "$GATEWAY_KEY"`], { env });
+    const stdout = await runScriptHere(`${make}printf %s "$GATEWAY_KEY"`, env);
     const reply = await fetch(`${service.base}/api/trpc/user.me`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${stdout}` },
@@ -150,7 +153,7 @@ describe('on a service with a database and limits', () => {
   });
 
   test('the key of the guide was rotated, then revoked', async () => {
-    const { stdout } = await runCli(['keys', 'list', '--json'], { env: { DATABASE_URL: url } });
+    const { stdout } = await runCommand(['keys', 'list', '--json'], { env: { DATABASE_URL: url } });
     const keys = stdout
       .trim()
       .split('\n')

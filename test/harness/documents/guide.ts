@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { transform } from '@swc/core';
 import { PASSAGE } from '../../../src/site/guides/catalogue.ts';
+import { collected } from '../app/command.ts';
 
 // Runs what a guide tells its readers to run, as it stands; only the address is another.
 
@@ -45,10 +49,60 @@ const runProgram = async (command: string, args: string[], env: NodeJS.ProcessEn
   return stdout;
 };
 
+/**
+ * What a script begins with that has `npm run -s cli --` start the program itself, which setup/build.ts has compiled: npm, and
+ * the look whether there is something to compile, cost more than most commands.
+ */
+export const WITHOUT_NPM = `npm() {
+  [ "$1 $2 $3 $4" = 'run -s cli --' ] || { command npm "$@"; return; }
+  shift 4
+  '${process.execPath}' dist/src/cli.js "$@"
+}
+`;
+
+/**
+ * Runs a script by `sh`, and what it says to `npm run -s cli --` in this process: a start of the program costs more than most
+ * commands. What reads the standard input is started.
+ */
+export const runScriptHere = async (script: string, env: NodeJS.ProcessEnv): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'content-gateway-commands-'));
+  const texts = async (path: string): Promise<string[]> => (await readFile(path, 'utf8')).split('\0').slice(0, -1);
+  const server = createServer((request, response) => {
+    const call = join(folder, request.url ?? '');
+    const answer = async (): Promise<void> => {
+      const variables = (await texts(join(call, 'env'))).map((text) => /^([^=]*)=([^]*)$/.exec(text) ?? []);
+      const environment = Object.fromEntries(variables.map(([, name = '', value = '']) => [name, value]));
+      const { code, stdout, stderr } = await collected(await texts(join(call, 'args')), environment);
+      await Promise.all([writeFile(join(call, 'stdout'), stdout), writeFile(join(call, 'stderr'), stderr)]);
+      response.end(String(code));
+    };
+    answer().catch((error: unknown) => response.writeHead(500).end(String(error)));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const begin = `${WITHOUT_NPM.replace('npm()', 'start()')}
+npm() {
+  case "$*" in 'run -s cli -- '*' -') start "$@"; return ;; 'run -s cli -- '*) shift 4 ;; *) command npm "$@"; return ;; esac
+  call=$(mktemp -d '${folder}/XXXXXX')
+  printf '%s\\0' "$@" >"$call/args"
+  env -0 >"$call/env"
+  code=$(curl -fsS --noproxy '*' "http://127.0.0.1:${(server.address() as AddressInfo).port}/$(basename "$call")")
+  cat "$call/stdout"
+  cat "$call/stderr" >&2
+  return "$code"
+}
+`;
+  try {
+    return await runProgram('sh', ['-ec', begin + script], env);
+  } finally {
+    server.close();
+    await rm(folder, { recursive: true });
+  }
+};
+
 /** Runs the shell blocks one after the other in one shell, which keeps the variables. */
 const runShell = async (blocks: readonly Block[], address: string, env: NodeJS.ProcessEnv): Promise<Output[]> => {
   const script = blocks.map(({ text }) => `${text.replaceAll(EXAMPLE, address)}printf '${END}'\n`).join('');
-  const stdout = await runProgram('sh', ['-ec', script], env);
+  const stdout = await runScriptHere(script, env);
   return stdout
     .split(END)
     .slice(0, -1)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { blocksOf } from './guide.ts';
+import { blocksOf, WITHOUT_NPM } from './guide.ts';
 
 /** The section of a guide below a heading, without the sections after it; for undefined, what comes before the first one. */
 export const sectionOf = (guide: string, heading?: string): string => {
@@ -23,7 +23,7 @@ export interface Ran {
 
 /** Runs a script in the folder of the repository, and ends at its first command that fails. */
 export const runShell = async (script: string, env: NodeJS.ProcessEnv): Promise<Ran> => {
-  const child = spawn('sh', ['-ec', script], { cwd: resolve('.'), env: { ...process.env, ...env } });
+  const child = spawn('sh', ['-ec', WITHOUT_NPM + script], { cwd: resolve('.'), env: { ...process.env, ...env } });
   const ran = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.stderr += text));
