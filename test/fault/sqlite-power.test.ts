@@ -1,6 +1,6 @@
 /**
  * @engines sqlite
- * @tier timing
+ * @tier fault
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -59,23 +59,19 @@ const reasonOf = (ending: Ending): string =>
 (canTrace ? describe : describe.skip)('a disk', () => {
   test('that takes long holds up the answer to a write, and nothing else', async () => {
     await create('first');
-    const restore = await inject(served.child.pid!, 'fdatasync', 'delay_enter=1500000');
-    const asked = performance.now();
+    // Longer than the test waits for the reads, which take its time and no more.
+    const restore = await inject(served.child.pid!, 'fdatasync', 'delay_enter=20000000');
     let isAnswered = false;
     const writing = create('slow').finally(() => (isAnswered = true));
     const reader = openClient(served.base);
-    let reads = 0;
-    while (performance.now() - asked < 1000) {
+    for (let read = 0; read < 6; read += 1) {
       expect(answered(await reader.get('/healthz')).status).toBe(200);
       expect(answered(await reader.call('game.list', { limit: 10, page: 1 })).status).toBe(200);
-      reads += 1;
+      expect(isAnswered).toBe(false);
     }
     reader.close();
-    expect(isAnswered).toBe(false);
-    expect(reads).toBeGreaterThan(5);
-    expect(answered(await writing).status).toBe(200);
-    expect(performance.now() - asked).toBeGreaterThan(1490);
     await restore();
+    expect(answered(await writing).status).toBe(200);
   });
 
   test('of a machine that loses its power has all that was answered', async () => {

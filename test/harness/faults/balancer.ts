@@ -9,6 +9,8 @@ export interface Balancer {
   url: string;
   /** How many servers have ceased to be ready so far. */
   left(): number;
+  /** How many said at the last look that they are ready. */
+  ready(): number;
   close(): Promise<void>;
 }
 
@@ -55,6 +57,7 @@ export const startBalancer = async (ports: readonly number[]): Promise<Balancer>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     left: () => left,
+    ready: () => ready.size,
     close: async () => {
       clearInterval(watch);
       server.closeAllConnections();

@@ -1,20 +1,22 @@
 /**
  * A crowd in a process of its own, so that whoever measures beside it has an event loop for itself:
- *   node crowd.mjs <service> <connections> <milliseconds> [obedient]
+ *   node crowd.mjs <service> <connections> <answers> <control> <milliseconds of a turn> [obedient]
  * Each connection asks for related games again and again, 50 ms after it was answered, or not before it may when it is
- * obedient. Writes a line of JSON at the end: `{statuses, connected, failed, refusedMs, admittedMs}`. Plain JavaScript, since Node 20 runs
- * it as it is.
+ * obedient. It leaves after so many answers, and writes a line of JSON: `{statuses, connected, failed, turns, refused,
+ * admitted}`, where the last two say in how many turns of the control server half and nearly all were answered: see turns.ts.
+ * Plain JavaScript, since Node 20 runs it as it is.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quantile } from '../quantile.mjs';
 
-const [base, connections, ms] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
-const isObedient = process.argv[5] === 'obedient';
+const [base, control, manners] = [process.argv[2], process.argv[5], process.argv[7]];
+const [connections, most, turnMs] = [3, 4, 6].map((n) => Number(process.argv[n]));
+const isObedient = manners === 'obedient';
 const REST_MS = 50;
 const statuses = {};
 const times = { admitted: [], refused: [] };
-let [failed, connected, stopped] = [0, 0, false];
+let [failed, connected, stopped, answers, turns] = [0, 0, false, 0, 0];
 
 const listed = await fetch(`${base}/api/trpc/game.list`, {
   method: 'POST',
@@ -27,7 +29,7 @@ const ids = (await listed.json()).result.data.json.items.map(({ id }) => id);
 const ask = (agent, n) =>
   new Promise((resolve) => {
     const body = JSON.stringify({ json: { gameId: ids[n % ids.length] } });
-    const at = performance.now();
+    const at = turns;
     const asked = request(`${base}/api/trpc/game.getRelated`, {
       method: 'POST',
       agent,
@@ -37,7 +39,9 @@ const ask = (agent, n) =>
       answer.resume();
       answer.on('end', () => {
         statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
-        times[answer.statusCode === 200 ? 'admitted' : 'refused'].push(performance.now() - at);
+        times[answer.statusCode === 200 ? 'admitted' : 'refused'].push(turns - at);
+        answers += 1;
+        if (answers === most) leave();
         resolve(isObedient ? 1000 * Number(answer.headers['retry-after'] ?? 0) : 0);
       });
       answer.on('error', () => resolve(0));
@@ -62,13 +66,23 @@ const run = async (agent, first) => {
     await sleep(Math.max(awayMs, REST_MS));
   }
 };
-const roundedQuantile = (values, share) => Math.round(quantile(values, share));
-
-agents.forEach((agent, index) => void run(agent, index));
-setTimeout(() => {
+const takeTurns = async () => {
+  for (const agent = new Agent({ keepAlive: true, maxSockets: 1 }); !stopped; turns += 1) {
+    await new Promise((resolve, reject) => {
+      request(control, { agent }, (answer) => answer.resume().on('end', resolve))
+        .on('error', reject)
+        .end();
+    });
+    await sleep(turnMs);
+  }
+};
+const leave = () => {
   stopped = true;
   for (const agent of agents) agent.destroy();
-  const of = (values) => ({ p50: roundedQuantile(values, 0.5), p99: roundedQuantile(values, 0.99) });
-  const result = { statuses, connected, failed, refusedMs: of(times.refused), admittedMs: of(times.admitted) };
+  const of = (values) => ({ p50: quantile(values, 0.5), p99: quantile(values, 0.99) });
+  const result = { statuses, connected, failed, turns, refused: of(times.refused), admitted: of(times.admitted) };
   process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit());
-}, ms);
+};
+
+void takeTurns();
+agents.forEach((agent, index) => void run(agent, index));

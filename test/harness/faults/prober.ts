@@ -1,6 +1,6 @@
 import { request } from 'node:http';
-import { quantile } from '../quantile.mjs';
-import { controlUrl } from './control.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../until.ts';
 import { stopAfterTest } from './running.ts';
 
 /** One look at a page, on a connection of its own. */
@@ -16,13 +16,14 @@ interface Sample {
 /** A page that is looked at again and again. */
 export interface Prober {
   samples: readonly Sample[];
-  /** Resolves with how long after `since` the page first answered with `status`; Infinity when it did not within `ms`. */
-  until(status: number, since: number, ms: number): Promise<number>;
-  /** Asks no more, waits for what was asked, and returns all. */
-  stop(): Promise<readonly Sample[]>;
+  /** Resolves with when the page had answered so many looks with `status` that it was asked for after `since`. */
+  answered(status: number, since: number, times?: number): Promise<number>;
+  /** Asks no more, and waits for what was asked. */
+  stop(): Promise<void>;
 }
 
 const PATIENCE_MS = 15_000;
+const REST_MS = 20;
 
 const look = (url: string): Promise<Sample> =>
   new Promise((resolve) => {
@@ -38,78 +39,29 @@ const look = (url: string): Promise<Sample> =>
     asked.end();
   });
 
-/** Looks at a page every so many milliseconds, whether or not the last answer is there. */
-export const startProber = (url: string, everyMs = 50): Prober => {
+/** Looks at a page, rests, and looks again. */
+export const startProber = (url: string): Prober => {
   const samples: Sample[] = [];
-  const pending = new Set<Promise<void>>();
-  const waiting = new Set<(sample: Sample) => void>();
-  const take = async (): Promise<void> => {
-    const sample = await look(url);
-    samples.push(sample);
-    for (const heard of waiting) heard(sample);
+  let isStopped = false;
+  stopAfterTest(() => (isStopped = true));
+  const run = async (): Promise<void> => {
+    while (!isStopped) {
+      samples.push(await look(url));
+      await sleep(REST_MS);
+    }
   };
-  const timer = setInterval(() => {
-    const one = take();
-    pending.add(one);
-    void one.finally(() => pending.delete(one));
-  }, everyMs);
-  stopAfterTest(() => clearInterval(timer));
+  const done = run();
   return {
     samples,
-    until: (status, since, ms) =>
-      new Promise((resolve) => {
-        const finish = (after: number): void => {
-          clearTimeout(late);
-          waiting.delete(heard);
-          resolve(after);
-        };
-        const heard = (sample: Sample): void => {
-          if (sample.status === status && sample.at >= since) finish(sample.at + sample.ms - since);
-        };
-        const late = setTimeout(finish, since + ms - performance.now(), Number.POSITIVE_INFINITY);
-        waiting.add(heard);
-        samples.forEach(heard);
-      }),
-    stop: async () => {
-      clearInterval(timer);
-      await Promise.all(pending);
-      return samples;
+    answered: async (status, since, times = 1) => {
+      const those = () => samples.filter((sample) => sample.status === status && sample.at >= since);
+      await until(() => those().length >= times, { withinMs: Number.POSITIVE_INFINITY });
+      const { at, ms } = those()[times - 1]!;
+      return at + ms;
     },
-  };
-};
-
-/** How a page was answered, beside what the machine had to do. */
-export interface Liveness {
-  /** How much later 90 and 99 of 100 looks were answered than those at a server that does nothing but answer, milliseconds. */
-  p90: number;
-  p99: number;
-  failed: number;
-  /** What a bound has to allow for on a machine as busy as this was, milliseconds: a few on an idle one. */
-  slackMs: number;
-}
-
-/** Who does work needs several turns of the processor where the control needs one. */
-const TURNS = 4;
-
-/** Looks at a page, and at the same moments at a server that does nothing but answer. */
-export const startLiveness = async (url: string): Promise<{ stop(): Promise<Liveness> }> => {
-  const [page, control] = [startProber(url), startProber(await controlUrl())];
-  const quantileOf = (samples: readonly Sample[], share: number) =>
-    quantile(
-      samples.map(({ ms }) => ms),
-      share,
-    );
-  return {
     stop: async () => {
-      const samples = await page.stop();
-      const usual = await control.stop();
-      const laterThanUsual = (share: number) => Math.max(0, quantileOf(samples, share) - quantileOf(usual, share));
-      return {
-        p90: laterThanUsual(0.9),
-        p99: laterThanUsual(0.99),
-        failed: samples.filter(({ status }) => status !== 200).length,
-        slackMs: TURNS * quantileOf(usual, 0.99),
-      };
+      isStopped = true;
+      await done;
     },
   };
 };

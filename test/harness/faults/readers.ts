@@ -25,12 +25,12 @@ export const startReaders = (
 ): Readers => {
   const attempts: Attempt[] = [];
   let isStopped = false;
-  const run = async ({ procedure, input, key }: Reader): Promise<void> => {
+  const run = async ({ procedure, input, key }: Reader, caller: number): Promise<void> => {
     const client = openClient(base, key, { patienceMs });
     while (!isStopped) {
       const at = performance.now();
       const ending = await client.call(procedure, input);
-      attempts.push({ procedure, at, ms: performance.now() - at, outcome: reasonIn(ending), ending });
+      attempts.push({ procedure, caller, at, ms: performance.now() - at, outcome: reasonIn(ending), ending });
       await sleep(restMs);
     }
     client.close();

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcedureId } from '../app/app.ts';
 import { type Client, type Ending, openClient, reasonIn } from '../app/client.ts';
 import { idIn, withDatabase } from '../http/load.ts';
+import { until } from '../until.ts';
 import { PLANTED } from '../documents/secrets.ts';
 import { stopAfterTest } from './running.ts';
 import { type Bytes, idFromBytes } from '../../../src/db/values.ts';
@@ -12,6 +13,8 @@ import { type Bytes, idFromBytes } from '../../../src/db/values.ts';
 /** How a request ended, and when. */
 export interface Attempt {
   procedure: ProcedureId;
+  /** Which of the callers sent it. */
+  caller: number;
   /** When it was sent, as `performance.now()` counts. */
   at: number;
   ms: number;
@@ -50,6 +53,7 @@ const REST_AFTER_BREAK_MS = 100;
 const LONGEST_REST_MS = 2000;
 /** Within this, callers get what they wait for. */
 const PATIENCE_MS = 20_000;
+const SUCCESS_MS = 60_000;
 
 let started = 0;
 
@@ -66,7 +70,13 @@ const restAfter = (ending: Ending): number => {
 };
 
 /** Calls one procedure until it is done, or once. Returns the answer, if there was one. */
-const callerOf = (bases: readonly string[], key: string, options: CallersOptions, attempts: Attempt[]) => {
+const callerOf = (
+  bases: readonly string[],
+  key: string,
+  options: CallersOptions,
+  attempts: Attempt[],
+  number: number,
+) => {
   const clients = bases.map((base) => openClient(base, key, { patienceMs: options.patienceMs ?? PATIENCE_MS }));
   let turn = 0;
   let isAbandoned = false;
@@ -82,7 +92,7 @@ const callerOf = (bases: readonly string[], key: string, options: CallersOptions
         const client = clients[(turn += 1) % clients.length] as Client;
         const at = performance.now();
         const ending = await client.call(procedure, input, headers);
-        attempts.push({ procedure, at, ms: performance.now() - at, outcome: reasonIn(ending), ending });
+        attempts.push({ procedure, caller: number, at, ms: performance.now() - at, outcome: reasonIn(ending), ending });
         if (ending.kind === 'answered' && ending.status === 200) return ending.text;
         if (ending.kind === 'refused') await sleep(REST_AFTER_BREAK_MS);
         if (isAbandoned) throw new Error('the test has ended');
@@ -114,7 +124,7 @@ const waiter =
   (attempts: readonly Attempt[]) =>
   async (more: number): Promise<void> => {
     const count = () => attempts.reduce((sum, { outcome }) => sum + (outcome === 'ok' ? 1 : 0), 0);
-    const [wanted, deadline] = [count() + more, performance.now() + PATIENCE_MS];
+    const [wanted, deadline] = [count() + more, performance.now() + SUCCESS_MS];
     while (count() < wanted) {
       if (performance.now() > deadline)
         throw new Error(`Of ${more} requests ${count() - wanted + more} succeeded: ${outcomesInWords(attempts)}.`);
@@ -129,7 +139,7 @@ export const startWriters = (bases: string | readonly string[], key: string, opt
   const prefix = `load ${(started += 1)}, `;
   let isStopped = false;
   const run = async (writer: number): Promise<void> => {
-    const caller = callerOf([bases].flat(), key, options, attempts);
+    const caller = callerOf([bases].flat(), key, options, attempts, writer);
     for (let n = 0; !isStopped; n += 1) {
       const title = `${prefix}writer ${writer}, ${n}`;
       const answer = await caller.call('game.create', {
@@ -176,7 +186,7 @@ export const startTogglers = async (
   let isStopped = false;
   const prefix = `load ${(started += 1)}, `;
   const begin = async (toggler: number) => {
-    const caller = callerOf([bases].flat(), key, options, attempts);
+    const caller = callerOf([bases].flat(), key, options, attempts, toggler);
     const title = `${prefix}toggler ${toggler}`;
     const made = await caller.call('game.create', { title });
     if (made === undefined) throw new Error(`No game to toggle: ${attempts.at(-1)?.outcome}`);
@@ -258,9 +268,24 @@ export const audit = async (url: string, ...loads: readonly (Callers | Togglers)
   return { acknowledged, lost, duplicated, unacknowledged, longestOutageMs: outage };
 };
 
-/** The requests, in words, that ended otherwise than in one of `outcomes`, or took longer than `ms`; the first ten. */
-export const strayOf = (attempts: readonly Attempt[], outcomes: readonly string[], ms: number): string[] =>
+/** The requests, in words, that ended otherwise than in one of `outcomes`; the first ten. */
+export const strayOf = (attempts: readonly Attempt[], outcomes: readonly string[]): string[] =>
   attempts
-    .filter((attempt) => !outcomes.includes(attempt.outcome) || attempt.ms > ms)
+    .filter(({ outcome }) => !outcomes.includes(outcome))
     .slice(0, 10)
-    .map((attempt) => `${attempt.procedure}: ${attempt.outcome} after ${Math.round(attempt.ms)} ms`);
+    .map(({ procedure, outcome, ms }) => `${procedure}: ${outcome} after ${Math.round(ms)} ms`);
+
+/** Resolves when each of so many callers has ended so many requests that it sent after `since`. */
+export const eachEnded = async (
+  attempts: readonly Attempt[],
+  callers: number,
+  since: number,
+  times: number,
+): Promise<void> => {
+  const enough = (): number => {
+    const counts = new Map<number, number>();
+    for (const { caller, at } of attempts) if (at >= since) counts.set(caller, (counts.get(caller) ?? 0) + 1);
+    return [...counts.values()].filter((count) => count >= times).length;
+  };
+  await until(() => enough() === callers, { withinMs: Number.POSITIVE_INFINITY });
+};
