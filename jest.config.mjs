@@ -1,4 +1,4 @@
-// Which tests run, by `TEST_TIER`: `fast` (`npm test`), `long`, `fault`, `timing`, `fuzz` or `vitess`. Plain JavaScript: Jest reads a
+// Which tests run, by `TEST_TIER`: `fast` (`npm test`), `long`, `fault`, `fuzz` or `vitess`. Plain JavaScript: Jest reads a
 // TypeScript configuration on Node 20 only with the help of another package.
 import { availableParallelism } from 'node:os';
 import * as available from './test/harness/jest/available.mjs';
@@ -88,14 +88,13 @@ const onEngines = () => [
 const reporters = {
   fast: ['<rootDir>/test/harness/jest/coverage-reporter.mjs'],
   fault: ['<rootDir>/test/harness/jest/results-reporter.mjs'],
-  timing: ['<rootDir>/test/harness/jest/results-reporter.mjs'],
   vitess: ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
 };
-const testTimeout = { fault: 120_000, timing: 120_000, vitess: 180_000 }[tier] ?? 30_000;
-// By core. The fuzzer hardly waits for anything, and nothing may run beside what measures how soon others are answered. Other
-// tests wait for a database, a process, a second; those of faults use a fifth of a core.
+const testTimeout = { fault: 180_000, vitess: 180_000 }[tier] ?? 30_000;
+// By core. The fuzzer hardly waits for anything. Other tests wait for a database, a process, a second; those of faults use a
+// fifth of a core.
 const workers = { fault: 2, fuzz: 1 }[tier] ?? 1.5;
-const maxWorkers = tier === 'timing' ? 1 : Math.ceil(availableParallelism() * workers);
+const maxWorkers = Math.ceil(availableParallelism() * workers);
 
 /** @type {import('jest').Config} */
 export default {

@@ -174,9 +174,10 @@ describe('the relay', () => {
     }
     await sleep(1500);
     const { items } = await app.call('event.list', { types: ['game.reactionsChanged'] });
+    const seconds = (performance.now() - began) / 1000;
     expect(toggles).toBeGreaterThan(10);
     expect(items.length).toBeGreaterThanOrEqual(2);
-    expect(items.length).toBeLessThanOrEqual(5);
+    expect(items.length).toBeLessThanOrEqual(seconds + 1);
   });
 
   test('moves nothing while the service takes no writes', async () => {

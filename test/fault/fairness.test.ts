@@ -129,7 +129,6 @@ describe(`beside a caller with ${GREEDY} connections that asks for related games
     isOver = true;
     await greedy;
     expect([...reasons]).toEqual(['ok']);
-    if (process.env.SHOW) console.error(between.join(' '));
     // Behind all that the other asks for, there would be as many as it has connections.
     expect(quantile(between, 0.5)).toBeLessThan(GREEDY / 3);
   });

@@ -15,6 +15,7 @@ import { createDatabase } from '../harness/app/database.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { reasonOf } from '../harness/app/published.ts';
 import { type RedisServer, startRedis } from '../harness/servers/redis.ts';
+import { until } from '../harness/until.ts';
 
 // Several instances that count together, and what becomes of them without their Redis.
 
@@ -71,11 +72,9 @@ const countOf = (statuses: readonly number[], status: number): number =>
 
 /** Waits until there is such a warning. */
 const warned = async (text: string): Promise<void> => {
-  const until = Date.now() + 20_000;
-  while (!warnings.some((warning) => warning.includes(text))) {
-    if (Date.now() > until) throw new Error(`No warning of "${text}", but: ${warnings.join(', ')}`);
-    await sleep(20);
-  }
+  await until(() => warnings.some((warning) => warning.includes(text)), {
+    seen: () => `no "${text}", but ${warnings.join(', ')}`,
+  });
 };
 
 describe('two instances', () => {
@@ -128,8 +127,7 @@ describe('two instances', () => {
       limiter.keyOf(undefined, '127.0.0.1', () => undefined),
       5000,
     );
-    const until = Date.now() + 5000;
-    while ((await read(other)).status === 200) if (Date.now() > until) throw new Error('It is not charged.');
+    while ((await read(other)).status === 200);
     expect((await read(other)).headers.get('ratelimit')).toMatch(/^"work";r=0;t=\d+$/);
   });
 
@@ -293,8 +291,8 @@ describe('without their Redis', () => {
     const frozen = await readOn(300);
     expect(warnings).toEqual([expect.stringContaining('away')]);
     const median = (times: number[]): number => times[Math.floor(times.length / 2)]!;
-    // For a quarter of a second they wait for as long as they may.
-    expect(median(frozen)).toBeLessThan(median(before) + 5);
+    // For a quarter of a second they wait for as long as they may, which is many times what a read takes.
+    expect(median(frozen)).toBeLessThan(4 * median(before));
     redis.child.kill('SIGCONT');
     await comesBack();
   });

@@ -3,7 +3,7 @@
  *
  * - `@engines`: `none`, or of `sqlite`, `server` (MariaDB, or MySQL where that is the only one), `second-server` (MySQL beside
  *   MariaDB), `mariadb` and `vitess`; `all` is `sqlite server vitess`.
- * - `@tier`: `fast` for `npm test`, `long`, `fault`, `timing` for faults that show how soon others are answered, or `fuzz`.
+ * - `@tier`: `fast` for `npm test`, `long`, `fault` or `fuzz`.
  * - `@needs`: a program that the test runs, such as `redis`.
  * - `@modules own`: the service's modules are loaded for this file alone: see shared-modules.cjs.
  * - `@skipOnVitess <the beginning of a test's full name>: <reason>`, as often as there is something to skip.

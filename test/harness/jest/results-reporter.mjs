@@ -1,6 +1,6 @@
 /**
- * Prints what the tests have seen of each fault as one table, and writes it into test/fault/RESULTS.md when
- * UPDATE_RESULTS is set. Jest loads reporters untransformed, therefore plain JavaScript.
+ * Prints what the tests have seen of each fault as one table, and writes it into test/fault/RESULTS.md when UPDATE_RESULTS is
+ * set, where rows of what this run did not see are kept: other files or databases, Vitess. Jest loads reporters untransformed, therefore plain JavaScript.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,8 +21,7 @@ const columns = [
   ['Seen', ({ seen = '' }) => seen],
 ];
 
-const tableOf = (results) => {
-  const rows = results.map((result) => columns.map(([, cell]) => cell(result)));
+const tableOf = (rows) => {
   const widths = columns.map(([name], n) => Math.max(name.length, ...rows.map((row) => row[n].length)));
   const line = (cells) => `| ${cells.map((cell, n) => cell.padEnd(widths[n])).join(' | ')} |`;
   return [
@@ -31,6 +30,21 @@ const tableOf = (results) => {
     ...rows.map(line),
   ].join('\n');
 };
+
+const rowOf = (result) => columns.map(([, cell]) => cell(result));
+
+/** The rows of a table that have this many columns, without its head. */
+const rowsIn = (text) =>
+  [...text.matchAll(/^\| (.*) \|$/gm)]
+    .map(([, line]) => line.split(' | ').map((cell) => cell.trim()))
+    .filter((row) => row.length === columns.length)
+    .slice(2);
+
+const keyOf = ([fault, database]) => `${fault} ${database}`;
+
+/** All rows by key; the later ones hold. */
+const inOrder = (rows) =>
+  [...new Map(rows.map((row) => [keyOf(row), row])).values()].toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)));
 
 export default class ResultsReporter {
   onRunStart() {
@@ -43,13 +57,12 @@ export default class ResultsReporter {
     const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
     rmSync(dirname(file), { recursive: true });
     if (lines.length === 0) return;
-    const order = (one) => `${one.fault} ${one.engine}`;
-    const results = lines.map((line) => JSON.parse(line));
-    const table = tableOf(results.toSorted((a, b) => order(a).localeCompare(order(b))));
-    process.stderr.write(`\nWhat was seen of each fault:\n${table}\n`);
+    const seen = inOrder(lines.map((line) => rowOf(JSON.parse(line))));
+    process.stderr.write(`\nWhat was seen of each fault:\n${tableOf(seen)}\n`);
     if (process.env.UPDATE_RESULTS !== 'true') return;
     const [before, rest = ''] = readFileSync(FILE, 'utf8').split(BEGIN);
-    const [, after = ''] = rest.split(END);
+    const [written, after = ''] = rest.split(END);
+    const table = tableOf(inOrder([...rowsIn(written), ...seen]));
     writeFileSync(FILE, `${before}${BEGIN}\n\n${table}\n\n${END}${after}`);
   }
 }
