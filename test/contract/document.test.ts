@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { contract, errorOf, operations as described } from '../../contract/index.ts';
 import { buildDocument, type Document, formatDocument, type Target } from '../../openapi/document.ts';
@@ -93,6 +94,20 @@ const documents = await Promise.all(
     document: await buildDocument(version, target),
   })),
 );
+
+describe('the workflows', () => {
+  const { workflows } = parse(readFileSync('openapi/workflows.arazzo.yaml', 'utf8')) as {
+    workflows: { workflowId: string; steps: { stepId: string; operationPath: string }[] }[];
+  };
+  const steps = workflows.flatMap(({ workflowId, steps: own }) => own.map((step) => ({ workflowId, ...step })));
+
+  // The linter does not follow these paths.
+  test.each(steps)('call operations that there are: $workflowId, $stepId', ({ operationPath }) => {
+    const pointer = operationPath.slice(operationPath.indexOf('#/') + 2).split('/');
+    const keys = pointer.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+    expect(documents[0]!.document).toHaveProperty(keys);
+  });
+});
 
 describe.each(documents)('$file', ({ target, file, document }) => {
   const operations = Object.entries(document.paths).map(([path, { post }]) => Object.assign({ path }, post));

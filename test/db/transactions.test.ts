@@ -261,6 +261,18 @@ describe('database', () => {
       expect(await valueOf(name)).toBe(0);
     });
 
+    test('one that locks a row and fails lets it go', async () => {
+      const name = await aCounter();
+      const work = db.transaction(async (tx) => {
+        await tx.read(`SELECT n FROM counters WHERE name = ? ${tx.dialect.forUpdate}`, [name]);
+        throw new Error('no');
+      });
+      await expect(work).rejects.toThrow('no');
+      await rival.query('SET SESSION innodb_lock_wait_timeout = 1');
+      await rival.query('UPDATE counters SET n = 1 WHERE name = ?', [name]);
+      expect(await valueOf(name)).toBe(1);
+    });
+
     const cutOff = async (tx: Transaction): Promise<void> => {
       const [row] = await tx.read<{ id: number }>('SELECT CONNECTION_ID() AS id');
       await rival.query(`KILL ${row!.id}`);

@@ -217,6 +217,23 @@ describe('event.list', () => {
     expect([none.items, none.nextCursor]).toEqual([[], games.nextCursor]);
   });
 
+  test('goes page by page through the events that a filter lets through', async () => {
+    const author = await app.aUser();
+    const after = await latest();
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      ids.push((await app.aGame({}, author)).id);
+      await app.anImagePost({}, author);
+    }
+    await move();
+    const first = await list({ after, types: ['game.created'], limit: 2 });
+    const second = await list({ after: first.nextCursor, types: ['game.created'], limit: 2 });
+    expect([first, second].map(({ items, hasMore }) => [items.map(({ record }) => record.id), hasMore])).toEqual([
+      [ids.slice(0, 2), true],
+      [ids.slice(2), false],
+    ]);
+  });
+
   test('tells of one record', async () => {
     const author = await app.aUser();
     const post = await app.anImagePost({}, author);

@@ -62,9 +62,10 @@ describe('secrets in the repository', () => {
       await send(create, game({}), bearer(unknown)),
       await send(create, game({}), bearer(`${unknown.slice(0, -1)}-`)),
       await send(`${create}?key=${key}`, game({}), { Cookie: `key=${key}` }),
+      await send(`/api/${key}`, '{}'),
       await send('/api/trpc/game.list', JSON.stringify({ json: { limit: 1, page: 1, search: SECRET } })),
-    ]).toEqual([200, 400, 400, 401, 401, 401, 200]);
-    const output = await logged(7);
+    ]).toEqual([200, 400, 400, 401, 401, 401, 404, 200]);
+    const output = await logged(8);
     expect(output).toMatch(/"keyId":"[0-9a-f-]{36}"/);
     for (const secret of [SECRET, key, unknown, unknown.slice(0, -1), key.slice(4, -6)]) {
       expect(output.includes(secret)).toBe(false);
@@ -75,7 +76,7 @@ describe('secrets in the repository', () => {
     const forged = '{"level":30,"msg":"forged"}';
     await send(`/api/${encodeURIComponent(`\n${forged}\n\u001b[2J\u0085\u2028`)}`, '{}');
     await send('/api/trpc/game.list', '{}', { 'X-Request-Id': `a ${forged}`, 'User-Agent': forged });
-    const output = await logged(9);
+    const output = await logged(10);
     await served.stop();
     const entries = output
       .split('\n')

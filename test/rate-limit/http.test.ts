@@ -112,6 +112,13 @@ describe('each class of calls', () => {
     expect(await answeredOf(() => ask(`game.list?input=${input}`, { method: 'GET' }))).toBe(3);
   });
 
+  test('calls that the caller may not make cost nothing', async () => {
+    await start(RATES);
+    const reasons: (Reason | undefined)[] = [];
+    for (let n = 0; n < 8; n += 1) reasons.push((await call('game.create', {})).reason);
+    expect(reasons).toEqual(Array(8).fill('KEY_MISSING'));
+  });
+
   test('faulty input costs what it would cost', async () => {
     await start(RATES);
     expect(await answeredOf(() => call('game.list', { ...LIST, search: 'x', unknown: 1 }))).toBe(3);

@@ -34,6 +34,23 @@ describe('deadline', () => {
     await expect(deadline.race(Promise.resolve(1))).rejects.toEqual(timeout);
   });
 
+  test('forgets work that is done', async () => {
+    const deadline = new Deadline();
+    const onEnd = deadline.onEnd.bind(deadline);
+    let listeners = 0;
+    deadline.onEnd = (listener) => {
+      const forget = onEnd(listener);
+      listeners += 1;
+      return () => {
+        listeners -= 1;
+        forget();
+      };
+    };
+    await deadline.race(Promise.resolve(1));
+    await expect(deadline.race(Promise.reject(new Error('fault')))).rejects.toThrow('fault');
+    expect(listeners).toBe(0);
+  });
+
   test('counts anew when it is restarted, and never ends when it is closed', async () => {
     const [restarted, closed] = [new Deadline(40), new Deadline(20)];
     closed.close();

@@ -38,6 +38,16 @@ describe('shared reads', () => {
     expect(seen).toHaveLength(ROUNDS);
   });
 
+  test('callers with keys share no answer, which holds their own favorites', async () => {
+    const [fan, other] = [await app.aUser(), await app.aUser()];
+    const { id: gameId } = await app.aGame({ gameType: 'OWN' }, other);
+    await app.call('game.toggleFavorite', { gameId }, fan.key);
+    const askAs = async ({ key }: typeof fan) =>
+      (await app.call('game.list', { limit: 1, page: 1, gameType: 'OWN' }, key)).items[0]?.viewer?.favorited;
+    const pairs = Array.from({ length: 16 }, () => Promise.all([askAs(fan), askAs(other)]));
+    expect(await Promise.all(pairs)).toEqual(pairs.map(() => [true, false]));
+  });
+
   test('a long call shares no answer with one whose body is its digest', async () => {
     const text = JSON.stringify({ json: { limit: 3, page: 1 } }) + ' '.repeat(300);
     const list = procedures.find(({ id }) => id === 'game.list')!;

@@ -41,6 +41,17 @@ describe('requests', () => {
     expect(await Promise.all(answers)).toEqual(names(6).map((name) => `answer to ${name}`));
   });
 
+  test('that are equal have an answer each', async () => {
+    const { coalescer, batches } = aDatabase();
+    const requests = ['a', 'b', 'c', 'c', 'd'];
+    const answers = requests.map((name) => coalescer.load(name));
+    batches[0]!.answer();
+    batches[1]!.answer();
+    await settle();
+    batches[2]!.answer();
+    expect(await Promise.all(answers)).toEqual(requests.map((name) => `answer to ${name}`));
+  });
+
   test('go 64 at a time', async () => {
     const { coalescer, batches, sent } = aDatabase();
     const answers = names(2 + 64 + 36).map((name) => coalescer.load(name));
