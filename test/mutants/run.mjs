@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
 /** What finds a fault: a test file, on all of its projects of Jest or on one, or a command. */
-const FOUND_BY = /^Found by: (?:(?<file>test\/\S+)(?: on (?<project>\w+))?|(?<command>(?:npm|node) .+))$/m;
+const FOUND_BY = /^Found by: (?:(?<file>test\/\S+)(?: on (?<project>\w+))?|(?<command>(?:npm|bash) .+))$/m;
 const LONGEST_MS = 15 * 60_000;
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { 'all-fast': { type: 'boolean' } } });
