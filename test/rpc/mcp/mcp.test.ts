@@ -653,8 +653,9 @@ describe('on standard input and output', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as { id: number; result: CallToolResult & { tools: { name: string }[] } });
-    const [, listed, called] = answers.toSorted((one, other) => one.id - other.id);
-    expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
+    const inOrder = answers.toSorted((one, other) => one.id - other.id);
+    const [, listed, called] = inOrder;
+    expect(inOrder.map(({ id }) => id)).toEqual([1, 2, 3]);
     expect(listed?.result.tools.map(({ name }) => name)).toEqual(
       procedures.filter(({ access }) => access === 'public').map(nameOf),
     );
