@@ -9,6 +9,8 @@ import { AppError } from '../../src/errors.ts';
 import { RateLimitHeaders } from '../../src/http/message/rate-limit-headers.ts';
 import { MOST_DEBT, type Policy, type RateLimitStatus } from '../../src/rate-limit/buckets.ts';
 import { LocalBuckets } from '../../src/rate-limit/stores/memory.ts';
+import type { Redis } from '../../src/rate-limit/stores/redis.ts';
+import { SharedBuckets } from '../../src/rate-limit/stores/shared.ts';
 import { clientSubnet, siteOf } from '../../src/rate-limit/client-subnet.ts';
 import { parseQuotas, QuotaError } from '../../src/rate-limit/policies.ts';
 import { RateLimiter } from '../../src/rate-limit/limiter.ts';
@@ -114,6 +116,14 @@ describe('a bucket', () => {
     for (const owner of ['a', 'b', 'c']) buckets.consume([{ policy: policy(10), owner, cost: 1 }]);
     expect(['a', 'b', 'c'].map((owner) => buckets.status(policy(10), owner).left)).toEqual([10, 9, 9]);
   });
+});
+
+test('a charge that Redis leaves unanswered is counted by the instance alone', async () => {
+  const redis = { isThere: true, run: async () => undefined, nameOf: () => 'bucket' } as unknown as Redis;
+  const buckets = new SharedBuckets(redis, new LocalBuckets(() => 0));
+  const charge = { policy: { name: 'read', quota: 2, seconds: 60 }, owner: 'someone', cost: 1 };
+  const outcomes = [await buckets.consume([charge]), await buckets.consume([charge]), await buckets.consume([charge])];
+  expect(outcomes.map(({ refusal }) => refusal?.policy.name)).toEqual([undefined, undefined, 'read']);
 });
 
 describe('the network of an address', () => {
