@@ -171,14 +171,12 @@ describe('outcome of a commit', () => {
   });
 
   test('callers that obey lose and double nothing, however often connections break', async () => {
-    const loadMs = 8000;
     const lost = loseNextCommit();
     const writers = startWriters(toService.url, key, { count: 16, obedient: true });
     const togglers = await startTogglers(toService.url, key, { count: 4, obedient: true });
     await writers.succeeded(50);
-    const until = performance.now() + loadMs;
     let [broken, rounds] = [0, 0];
-    while (performance.now() < until) {
+    while (rounds < 30 || broken <= 20 || lost() <= 3) {
       await sleep(20 + Math.random() * 300);
       rounds += 1;
       const what = rounds % 3;
@@ -200,8 +198,6 @@ describe('outcome of a commit', () => {
         .map(([outcome, count]) => `${outcome} ${count}`)
         .join(', '),
     });
-    expect(broken).toBeGreaterThan(20);
-    expect(lost()).toBeGreaterThan(3);
     expect(Object.keys(outcomes).length).toBeGreaterThan(1);
     expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
     await withDatabase(database.url, expectExactCounts);

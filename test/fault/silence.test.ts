@@ -17,7 +17,7 @@ import { type Environment, type ServeProcess, startServe } from '../harness/app/
 
 // The database does not answer, or not all of it.
 
-const TIMEOUT_MS = 1500;
+const TIMEOUT_MS = 3000;
 /** More would be another deadline than that of a request. */
 const LONGEST = 2 * turnsIn(TIMEOUT_MS);
 /** Those who do not wait for the database are answered before those who do. */
@@ -189,8 +189,8 @@ const onServers = (): void => {
     const ended = once(served.child, 'exit');
     served.child.kill('SIGTERM');
     await ended;
-    // The second that it was given and one more, where the call may take twenty.
-    expect(turns.between(asked, performance.now())).toBeLessThan(turnsIn(4000));
+    // It was given a second, and the call may take twenty.
+    expect(turns.between(asked, performance.now())).toBeLessThan(turnsIn(6000));
     stuck.close();
     if (workers === '1')
       expect(served.log()).toMatch(/"changes":1,"msg":"buffered changes could not be stored, and are lost"/);

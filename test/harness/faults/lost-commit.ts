@@ -34,8 +34,8 @@ export interface LostCommits {
 
 /** Where a transaction begins or ends. */
 const BOUNDARY = /^(START TRANSACTION|COMMIT|ROLLBACK)$/;
-/** What the relay of events locks, whose transactions are no calls'. */
-const RELAYED = /\bevent_feed\b/;
+/** What each call stores that changes something. The relay of events, uses of keys and the list of instances do not. */
+const EVENT = /\bINSERT INTO event_(?:outbox|reactions)\b/;
 
 /** Looks for COMMITs of calls, be they sent as text or prepared. */
 export const lostCommits = (): LostCommits => {
@@ -44,7 +44,7 @@ export const lostCommits = (): LostCommits => {
 
   const watch = (): Watch => {
     let preparing: string | undefined;
-    let isRelay = false;
+    let isCall = false;
     let isCommitting = false;
     const prepared = new Map<number, string>();
     const onRequest = packets((body, sequence) => {
@@ -52,10 +52,10 @@ export const lostCommits = (): LostCommits => {
       const text = body.subarray(1).toString('latin1');
       preparing = body[0] === PREPARE ? text : undefined;
       const run = body[0] === QUERY ? text : body[0] === EXECUTE ? prepared.get(body.readUInt32LE(1)) : undefined;
-      isCommitting = run === 'COMMIT' && !isRelay;
+      isCommitting = run === 'COMMIT' && isCall;
       if (run === undefined) return;
-      if (BOUNDARY.test(run)) isRelay = false;
-      else if (RELAYED.test(run)) isRelay = true;
+      if (BOUNDARY.test(run)) isCall = false;
+      else if (EVENT.test(run)) isCall = true;
     });
     const onReply = packets((body) => {
       if (preparing === undefined) return;

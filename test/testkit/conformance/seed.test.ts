@@ -14,7 +14,7 @@ import { runCli, startSandbox } from '../../harness/app/program.ts';
 // the same one came that is sent until a view is counted. A body that is refused for its length is cut off wherever the
 // answer comes: only its beginning is compared.
 
-const RUN_MS = 240_000;
+const RUN_MS = 900_000;
 const SEED = '20260401';
 const KEY = sandboxKeys[0]?.key ?? '';
 /** In bytes: more than any request that is not refused for its length. */
