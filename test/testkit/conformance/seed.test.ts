@@ -6,7 +6,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
-import { runCli, startSandbox } from '../../harness/app/program.ts';
+import { startApp } from '../../harness/app/app.ts';
+import { runCommand } from '../../harness/app/command.ts';
+import { startSandbox } from '../../harness/app/program.ts';
 
 // Two runs with one seed, each on a sandbox of its own, send the same bytes. Compared are all requests: method, path,
 // headers and body, in the order of their ids. What the service made and a request repeats, ids of records and cursors, is
@@ -107,7 +109,7 @@ describe('seeded runs of verify', () => {
   const sent = async (...options: string[]): Promise<string[]> => {
     const sandbox = await startSandbox();
     recorder.record(sandbox.base);
-    const { code, stderr, stdout } = await runCli(['verify', recorder.url, '--key', KEY, ...options]);
+    const { code, stderr, stdout } = await runCommand(['verify', recorder.url, '--key', KEY, ...options]);
     await sandbox.stop();
     expect({ code, stderr, stdout: code === 0 ? '' : stdout }).toEqual({ code: 0, stderr: '', stdout: '' });
     return told(recorder.taken());
@@ -132,15 +134,16 @@ describe('seeded runs of verify', () => {
   test(
     'a seed that was used on a deployment is refused there',
     async () => {
-      const sandbox = await startSandbox();
-      const args = ['verify', sandbox.base, '--key', KEY, '--only', 'game.create', '--seed', '7'];
-      expect((await runCli(args)).code).toBe(0);
-      expect(await runCli(args)).toEqual({
+      const app = await startApp();
+      const { key } = await app.aUser();
+      const args = ['verify', app.url, '--key', key, '--only', 'game.create', '--seed', '7'];
+      expect((await runCommand(args)).code).toBe(0);
+      expect(await runCommand(args)).toEqual({
         code: 2,
         stdout: '',
         stderr: 'error: A run with the seed 7 was made here within the last 24 hours: take another one.\n',
       });
-      await sandbox.stop();
+      await app.stop();
     },
     RUN_MS,
   );
