@@ -42,7 +42,8 @@ const runsOn = (engine) => (test) =>
 const testsOn = (engine) => {
   const isSecond = engine.server && engine !== first;
   // A second server runs in `long` what it runs at all, `fast` and `long`.
-  const some = isSecond && tier === 'long' ? tests.filter((test) => ['fast', 'long'].includes(test.tier)) : ofTier;
+  const tiers = isSecond && tier === 'long' ? ['fast', 'long'] : [tier];
+  const some = tests.filter((test) => tiers.includes(engine.server ? test.serverTier : test.tier));
   if (isSecond && (isFast || tier === 'fuzz')) return [];
   return some.filter(runsOn(engine)).filter((test) => canRun(test) && !test.needs.some((name) => programs[name].color));
 };

@@ -1,6 +1,7 @@
 /**
  * @engines all
  * @tier fast
+ * @serverTier long
  */
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

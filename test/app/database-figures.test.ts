@@ -1,6 +1,7 @@
 /**
  * @engines sqlite server
  * @tier fast
+ * @serverTier long
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { metricSources } from '../../src/app/context.ts';

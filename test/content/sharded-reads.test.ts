@@ -1,6 +1,7 @@
 /**
  * @engines all
  * @tier fast
+ * @serverTier long
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readRows, readRowsById } from '../../src/content/records.ts';

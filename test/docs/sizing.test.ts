@@ -1,6 +1,7 @@
 /**
  * @engines sqlite server
  * @tier fast
+ * @serverTier long
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';

@@ -91,10 +91,11 @@ describe('a test file', () => {
 });
 
 describe('the docblock of a test file', () => {
-  test.each(tests)('of $path says where it runs', ({ path, engines: own, tier, needs, skips }) => {
+  test.each(tests)('of $path says where it runs', ({ path, engines: own, tier, serverTier, needs, skips }) => {
     expect(own.length).toBeGreaterThan(0);
     expect(engines).toEqual(expect.arrayContaining(own));
     expect(tiers).toContain(tier);
+    expect(serverTier === tier || (tier === 'fast' && serverTier === 'long' && own.includes('server'))).toBe(true);
     expect(programs).toEqual(expect.arrayContaining(needs));
     // What does not run on Vitess has nothing to skip there.
     for (const { reason } of skips) expect([path, own.includes('vitess'), reason !== '']).toEqual([path, true, true]);

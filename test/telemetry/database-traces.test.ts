@@ -1,6 +1,7 @@
 /**
  * @engines sqlite server
  * @tier fast
+ * @serverTier long
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';

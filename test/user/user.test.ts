@@ -1,6 +1,7 @@
 /**
  * @engines all
  * @tier fast
+ * @serverTier long
  */
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { startApp } from '../harness/app/app.ts';

@@ -1,6 +1,7 @@
 /**
  * @engines sqlite server
  * @tier fast
+ * @serverTier long
  */
 import { randomBytes } from 'node:crypto';
 import {

@@ -173,7 +173,9 @@ export const startApp = async ({
   observer,
 }: Options = {}): Promise<TestApp> => {
   const database =
-    databaseUrl === undefined ? await createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() };
+    databaseUrl === undefined
+      ? await createDatabase({ migrated: true })
+      : { url: databaseUrl, drop: () => Promise.resolve() };
   const environment = {
     DATABASE_URL: await reach(database.url),
     RATE_LIMIT: rates,

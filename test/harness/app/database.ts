@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
@@ -22,19 +22,24 @@ export const engine = globalThis.TEST_ENGINE.name;
 
 /**
  * Makes a database of the project's engine, under a name of its own, that nobody else uses. It is empty; but one of Vitess is
- * migrated, with the records on two shards, unless the test migrates by itself and asks for an `empty` one.
+ * migrated, with the records on two shards, unless the test migrates by itself and asks for an `empty` one; and one of SQLite
+ * may be asked for `migrated`, as a copy.
  */
-export const createDatabase = ({ empty = false }: { empty?: boolean } = {}): Promise<TestDatabase> => {
-  if (TEST_ENGINE.name === 'sqlite') return createFile();
+export const createDatabase = ({
+  empty = false,
+  migrated = false,
+}: { empty?: boolean; migrated?: boolean } = {}): Promise<TestDatabase> => {
+  if (TEST_ENGINE.name === 'sqlite') return createFile(migrated ? process.env['MIGRATED_SQLITE'] : undefined);
   const url = serverUrl(TEST_ENGINE.name);
   return TEST_ENGINE.name === 'vitess' ? takeFromStore(url, empty) : createOnServer(url);
 };
 
-const createFile = async (): Promise<TestDatabase> => {
+/** A file, as a copy of one that is given. */
+const createFile = async (original?: string): Promise<TestDatabase> => {
   const folder = await mkdtemp(join(tmpdir(), 'content-gateway-sqlite-'));
   const file = join(folder, 'content.db');
   // A file without a byte is a database without tables.
-  await writeFile(file, '', { mode: 0o600 });
+  await (original === undefined ? writeFile(file, '', { mode: 0o600 }) : copyFile(original, file));
   return { url: `sqlite:${file}`, drop: () => rm(folder, { recursive: true, force: true }) };
 };
 

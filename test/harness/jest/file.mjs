@@ -17,8 +17,9 @@ if (patterns.length === 0 || lacking.length > 0) {
   process.exit(2);
 }
 const found = tests.filter(({ path }) => patterns.some((pattern) => path.includes(pattern)));
-for (const tier of new Set(found.map((test) => test.tier))) {
-  const paths = found.filter((test) => test.tier === tier).map(({ path }) => path);
+const tiersOf = ({ tier, serverTier, engines }) => [tier, ...(engines.includes('server') ? [serverTier] : [])];
+for (const tier of new Set(found.flatMap(tiersOf))) {
+  const paths = found.filter((test) => tiersOf(test).includes(tier)).map(({ path }) => path);
   const jest = ['run', '-s', 'test', '--', '--coverage=false', ...options, '--runTestsByPath', ...paths];
   const { status } = spawnSync('npm', jest, { stdio: 'inherit', env: { ...process.env, TEST_TIER: tier } });
   if (status !== 0) process.exitCode = status ?? 1;

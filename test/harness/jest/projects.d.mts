@@ -3,6 +3,8 @@ export interface TestFile {
   path: string;
   engines: string[];
   tier: string;
+  /** The tier on MariaDB and MySQL. */
+  serverTier: string;
   needs: string[];
   skips: { path: string; test: string | undefined; reason: string }[];
 }

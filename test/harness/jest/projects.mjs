@@ -4,6 +4,7 @@
  * - `@engines`: `none`, or of `sqlite`, `server` (MariaDB, or MySQL where that is the only one), `second-server` (MySQL beside
  *   MariaDB), `mariadb` and `vitess`; `all` is `sqlite server vitess`.
  * - `@tier`: `fast` for `npm test`, `long`, `fault` or `fuzz`.
+ * - `@serverTier long`: on MariaDB and MySQL, it runs in `long`: no statement that it proves differs there.
  * - `@needs`: a program that the test runs, such as `redis`.
  * - `@modules own`: the service's modules are loaded for this file alone: see shared-modules.cjs.
  * - `@skipOnVitess <the beginning of a test's full name>: <reason>`, as often as there is something to skip.
@@ -22,7 +23,9 @@ const valuesOf = (docblock, tag) =>
 
 const testOf = (path) => {
   const [docblock = ''] = /^\/\*\*[\s\S]*?\*\//.exec(readFileSync(path, 'utf8')) ?? [];
-  const [engines, tier, needs] = ['engines', 'tier', 'needs'].map((tag) => valuesOf(docblock.slice(0, -2), tag)[0]);
+  const [engines, tier, serverTier, needs] = ['engines', 'tier', 'serverTier', 'needs'].map(
+    (tag) => valuesOf(docblock.slice(0, -2), tag)[0],
+  );
   const skips = valuesOf(docblock.slice(0, -2), 'skipOnVitess').map((text) => {
     const [test, ...reason] = text.split(': ');
     return { path, test, reason: reason.join(': ') };
@@ -31,6 +34,7 @@ const testOf = (path) => {
     path,
     engines: words(engines).flatMap((word) => (word === 'all' ? ALL : word)),
     tier,
+    serverTier: serverTier ?? tier,
     needs: words(needs),
     skips,
   };
