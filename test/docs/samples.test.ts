@@ -104,10 +104,12 @@ describe('code samples', () => {
   describe('curl', () => {
     let sandbox: ServeProcess;
     let recorder: Awaited<ReturnType<typeof startRecorder>>;
+    let samples: ReturnType<typeof samplesIn>;
     const key = sandboxKeys[0]?.key ?? '';
     beforeAll(async () => {
       sandbox = await startSandbox();
       recorder = await startRecorder(sandbox.base);
+      samples = samplesIn(documentAt('/openapi.json', recorder.url));
     });
     afterAll(async () => {
       await recorder.stop();
@@ -115,7 +117,6 @@ describe('code samples', () => {
     });
 
     test.each(streams)('$id shows its messages as they come, and ends', async ({ id }) => {
-      const samples = samplesIn(documentAt('/openapi.json', recorder.url));
       const [, , source = ''] = samples.find(([operation]) => operation === id) ?? [];
       const shown = await sh(source.replace('curl', 'curl -sS').replace('"maxDuration": 10', '"maxDuration": 1'));
       expect(shown).toMatch(/^event: connected\n[^]*event: return\n/);
@@ -123,7 +124,6 @@ describe('code samples', () => {
 
     test.each(procedures)('$id asks for what the example says', async ({ id, access, example, route: { path } }) => {
       recorder.exchanges.length = 0;
-      const samples = samplesIn(documentAt('/openapi.json', recorder.url));
       const [, , source = ''] = samples.find(([operation, label]) => operation === id && label === 'curl') ?? [];
       const answer = JSON.parse(await sh(source.replace('curl', 'curl -sS'), { GATEWAY_KEY: key })) as unknown;
       expect(answer).toEqual({ result: { data: { json: expect.any(Object) } } });
