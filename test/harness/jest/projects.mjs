@@ -55,6 +55,5 @@ export const project = (name, color, some, more = {}) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' } }] },
   modulePathIgnorePatterns: ['<rootDir>/build/', '<rootDir>/dist/'],
-  setupFilesAfterEnv: ['<rootDir>/test/harness/jest/setup/second-try.ts'],
   ...more,
 });

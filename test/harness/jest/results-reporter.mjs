@@ -5,6 +5,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { markdownTable } from '../markdown-table.mjs';
 
 const FILE = 'test/fault/RESULTS.md';
 const [BEGIN, END] = ['<!-- what follows is written by the tests -->', '<!-- end of what the tests write -->'];
@@ -21,15 +22,11 @@ const columns = [
   ['Seen', ({ seen = '' }) => seen],
 ];
 
-const tableOf = (rows) => {
-  const widths = columns.map(([name], n) => Math.max(name.length, ...rows.map((row) => row[n].length)));
-  const line = (cells) => `| ${cells.map((cell, n) => cell.padEnd(widths[n])).join(' | ')} |`;
-  return [
-    line(columns.map(([name]) => name)),
-    `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`,
-    ...rows.map(line),
-  ].join('\n');
-};
+const tableOf = (rows) =>
+  markdownTable(
+    columns.map(([name]) => name),
+    rows,
+  );
 
 const rowOf = (result) => columns.map(([, cell]) => cell(result));
 

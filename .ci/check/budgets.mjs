@@ -1,0 +1,45 @@
+// The seconds of the processor that each step may take: the table of docs/developing.md.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { markdownTable } from '../../test/harness/markdown-table.mjs';
+
+const FILE = new URL('../../docs/developing.md', import.meta.url);
+const [BEGIN, END] = ['<!-- what follows is written by .ci/run -->', '<!-- end of what .ci/run writes -->'];
+
+const parts = () => {
+  const [before, rest] = readFileSync(FILE, 'utf8').split(BEGIN);
+  const [table, after] = rest.split(END);
+  return { before, table, after };
+};
+
+/** What each step may take, by its name. */
+const budgets = new Map(
+  parts()
+    .table.split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, name, , seconds]) => [name, Number(seconds)]),
+);
+
+/** Why what a step took, in seconds of the processor of the reference machine, is too much; undefined where it is not. */
+export const overspent = (name, seconds) => {
+  const budget = budgets.get(name);
+  if (Number.isNaN(budget ?? NaN)) return 'It has no budget. Measure it with: UPDATE_STEPS=true bash .ci/run --all';
+  // Short ones vary by more than a quarter.
+  return seconds > Math.max(budget * 1.25, budget + 10)
+    ? `It outgrew its budget of ${budget} s of the processor by more than a quarter.`
+    : undefined;
+};
+
+/** Writes what the steps took, `{name, proves, used}`; a step that did not run keeps its figure. */
+export const writeBudgets = (steps) => {
+  const figures = steps.map(({ name, used }) => (used === undefined ? (budgets.get(name) ?? 0) : Math.round(used)));
+  const all = figures.reduce((sum, figure) => sum + figure, 0);
+  const rows = steps.map(({ name, proves }, n) => [
+    name,
+    proves,
+    String(figures[n]),
+    `${((100 * figures[n]) / all).toFixed(0)}%`,
+  ]);
+  const { before, after } = parts();
+  const table = markdownTable(['Step', 'What it proves', 'Seconds of the processor', 'Share'], rows);
+  writeFileSync(FILE, `${before}${BEGIN}\n\n${table}\n\n${END}${after}`);
+};

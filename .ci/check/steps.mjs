@@ -1,0 +1,170 @@
+/**
+ * The steps of the check, in the order in which `.ci/check/run.mjs` begins them. A step is
+ * - `name`, and what it `proves`, as the table of docs/developing.md shows both,
+ * - `run`, its command, with `env` beside the check's own, and the `minutes` after which it is stopped,
+ * - `tests`: whether it is an npm script of Jest, whose results count one by one; `skips` says that the run lists what it skips,
+ * - `apart`: the paths of the repository that cannot change how it ends. Only such a step is carried where all other files are those
+ *   of a commit with which it passed,
+ * - `lacking`: what is said where it fails, instead of failing the check,
+ * - `can`: whether this machine can run it, else the check says `lacking`.
+ */
+import { findVitess } from '../../test/harness/jest/available.mjs';
+import { readFileSync, readdirSync } from 'node:fs';
+
+const [oldest, lts, newest] = readFileSync(new URL('../node-versions', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line && !line.startsWith('#'))
+  .map((line) => line.split(' ')[0]);
+
+/** Prose, and the pages that show it: the service that a step starts loads them, and nobody there asks for them. */
+const PAGES = ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs', 'src/site'];
+const SDKS = ['openapi/sdk', 'test/clients/sdk'];
+/** The tests of a subject, which no other step runs. */
+const testsBut = (...some) =>
+  ['bench', 'fault', 'fuzz', 'image', 'observe', 'mutants', 'recipes', 'site', 'docs', 'project']
+    .filter((folder) => !some.includes(folder))
+    .map((folder) => `test/${folder}`);
+const guidesBut = (...some) =>
+  readdirSync(new URL('../../docs', import.meta.url))
+    .filter((name) => !some.includes(name))
+    .map((name) => `docs/${name}`);
+/** What a random seed, of this run alone, makes worth running again. */
+const NEW_SEED = { FUZZ_SEED: 'random' };
+
+/** One after the other: what others take. */
+export const first = [
+  { name: 'system packages', proves: 'that a bare Debian can run the check', run: ['.ci/packages'], minutes: 20 },
+  {
+    name: 'MySQL',
+    proves: 'that there is a MySQL to test on',
+    run: ['.ci/mysql', ...(process.env.MYSQL_ROOT ? [process.env.MYSQL_ROOT] : [])],
+    minutes: 5,
+    can: () => process.env.MYSQL_ROOT !== '',
+    lacking: 'No MySQL: this check covers SQLite and MariaDB only.',
+  },
+  {
+    name: 'Vitess',
+    proves: 'that there is a Vitess to test on',
+    run: ['.ci/vitess'],
+    minutes: 25,
+    lacking: 'No Vitess could be built: nothing is tested on it.',
+  },
+  { name: 'npm ci', proves: 'that the lock file installs', run: ['npm', 'ci', '--no-audit', '--no-fund'], minutes: 10 },
+  { name: 'drift', proves: 'that derived files are what they are derived from', run: ['.ci/drift'], minutes: 10 },
+];
+
+/** Two at a time: most wait, for a database, a process or a tool of one thread. Long ones begin first. */
+export const steps = [
+  {
+    name: 'tests',
+    proves: `what each room does, on SQLite and MariaDB, with Node.js ${oldest} on a terminal, in color`,
+    run: ['.ci/node', oldest, '.ci/terminal', 'npm', 'run', '-s', 'test', '--'],
+    minutes: 20,
+    tests: true,
+  },
+  {
+    name: 'recipes',
+    proves: 'each recipe of docs/ci.md, and the clients of ten generators, by the tools themselves',
+    run: ['npm', 'run', '-s', 'test:recipes'],
+    minutes: 40,
+    apart: [
+      ...PAGES.filter((path) => path !== 'docs'),
+      ...guidesBut('ci.md', 'generators.md'),
+      ...SDKS,
+      ...testsBut('recipes'),
+    ],
+  },
+  {
+    name: 'long tests',
+    proves: `whole programs, plans of statements, other databases and pages in a browser, with Node.js ${lts}`,
+    run: ['.ci/node', lts, 'npm', 'run', '-s', 'test:long', '--'],
+    env: { NO_COLOR: '1' },
+    minutes: 40,
+    tests: true,
+  },
+  {
+    name: 'SDKs',
+    proves:
+      'five SDKs as their users install them, by 180 scripted exchanges and one scenario, and beside the last release',
+    run: ['npm', 'run', '-s', 'test:sdk'],
+    minutes: 40,
+    apart: [...PAGES, 'deploy', ...testsBut()],
+  },
+  {
+    name: 'faults',
+    proves: 'that nothing acknowledged is lost or doubled where databases and instances are killed, cut off or filled',
+    run: ['npm', 'run', '-s', 'test:fault', '--'],
+    minutes: 30,
+    tests: true,
+    apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fault')],
+  },
+  {
+    name: 'fuzzing',
+    proves: 'that whatever is sent is answered as documented, in bounded memory',
+    run: ['npm', 'run', '-s', 'fuzz'],
+    minutes: 20,
+    apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fuzz')],
+  },
+  {
+    name: 'tests on Vitess',
+    proves: 'transactions, lists, toggles, plans, `verify` and lost shards on Vitess',
+    run: ['npm', 'run', '-s', 'test:vitess', '--'],
+    minutes: 30,
+    tests: true,
+    skips: true,
+    can: () => findVitess().vitess !== undefined,
+    lacking: 'No Vitess: its tests and faults are left out.',
+    apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fault')],
+  },
+  {
+    name: 'image',
+    proves: 'the image, compose.yaml and the manifests, as non-root on a read-only file system',
+    run: ['npm', 'run', '-s', 'test:image'],
+    minutes: 20,
+    apart: [...SDKS, ...testsBut('image')],
+  },
+  ...[oldest, newest].map((version) => ({
+    name: `first start on Node.js ${version}`,
+    proves: "the README's two commands in a fresh clone, on a terminal",
+    run: ['.ci/node', version, '.ci/first-start'],
+    minutes: 20,
+  })),
+  {
+    name: 'release',
+    proves: 'that a release starts without a compiler and without development packages',
+    run: ['node', '.ci/release-start.mjs'],
+    minutes: 10,
+  },
+  { name: 'lint', proves: 'style, and mistakes that types show', run: ['npm', 'run', 'lint'], minutes: 10 },
+  { name: 'types', proves: 'types', run: ['npm', 'run', 'typecheck'], minutes: 10 },
+  {
+    name: 'OpenAPI lint',
+    proves: 'the documents, by the rules of Redocly and Spectral',
+    run: ['npm', 'run', 'lint:openapi'],
+    minutes: 10,
+  },
+  {
+    name: 'OpenAPI compatibility',
+    proves: 'that callers of the last release are not broken, and are told what is new',
+    run: ['.ci/compatibility'],
+    minutes: 15,
+  },
+];
+
+/** With `--all` alone, one after the other with nothing beside. */
+export const alone = [
+  {
+    name: 'timing',
+    proves: 'how soon others are answered where databases freeze or lock, and crowds come',
+    run: ['npm', 'run', '-s', 'test:timing', '--'],
+    minutes: 30,
+    tests: true,
+  },
+  {
+    name: 'fuzzing with a new seed',
+    proves: 'the same as fuzzing, with requests that no earlier run has made',
+    run: ['npm', 'run', '-s', 'fuzz'],
+    env: NEW_SEED,
+    minutes: 30,
+  },
+];
