@@ -1,5 +1,7 @@
 // Compiles, unless nothing has changed since this did so last: to find that out takes the compiler longer than all else
 // that a start does. Where only what production needs is installed there is no compiler, and what is there is run.
+//   --always      compiles in any case
+//   --no-check    for tests: leaves types to `npm run typecheck`, so that the next start compiles again
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,11 +40,12 @@ const sources = [
   ]),
 ];
 
+const checksTypes = !process.argv.includes('--no-check');
 const built = statSync(STAMP, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 if (process.argv.includes('--always') || sources.some((path) => changed(path) >= built)) {
   const began = new Date();
   try {
-    execFileSync(process.execPath, [COMPILER, '-p', 'tsconfig.build.json'], {
+    execFileSync(process.execPath, [COMPILER, '-p', 'tsconfig.build.json', ...(checksTypes ? [] : ['--noCheck'])], {
       stdio: 'inherit',
     });
   } catch (error) {
@@ -56,9 +59,11 @@ if (process.argv.includes('--always') || sources.some((path) => changed(path) >=
       if (isStale) rmSync(join('dist', folder, name));
     }
   }
-  // What is saved while it compiles is newer.
-  writeFileSync(STAMP, '');
-  utimesSync(STAMP, began, began);
+  if (checksTypes) {
+    // What is saved while it compiles is newer.
+    writeFileSync(STAMP, '');
+    utimesSync(STAMP, began, began);
+  }
 }
 // A commit need not change a source.
-writeBuildId();
+if (checksTypes) writeBuildId();

@@ -28,7 +28,7 @@ const work = mkdtempSync(join(tmpdir(), 'content-gateway-check-'));
 const began = Date.now();
 const secondsSince = (time) => Math.round((Date.now() - time) / 1000);
 
-/** Of steps: what each took, `{step, seconds, used?, carried?}`, and why some failed. */
+/** Of steps: what each took, `{step, seconds, cpu, used}`, `carried` from a commit, or `leftOut`, and why some failed. */
 const ended = [];
 const failures = [];
 const count = { passed: 0, failed: 0 };
@@ -109,6 +109,7 @@ const perform = async (step) => {
   }
   if (step.can?.() === false) {
     console.log(`\n=== ${name}\n!!! ${lacking}`);
+    ended.push({ step, leftOut: true });
     return;
   }
   console.log(`\n... ${name} begins`);
@@ -146,9 +147,10 @@ const performAll = async (some, width) => {
 };
 
 const conclude = () => {
-  const cells = ended.map(({ step, seconds, cpu, used, carried }) =>
-    carried ? [step.name, 'carried', carried, ''] : [step.name, `${seconds} s`, cpu.toFixed(0), used.toFixed(0)],
-  );
+  const cells = ended.map(({ step: { name }, seconds, cpu, used, carried, leftOut }) => {
+    if (leftOut) return [name, 'left out', '', ''];
+    return carried ? [name, 'carried', carried, ''] : [name, `${seconds} s`, cpu.toFixed(0), used.toFixed(0)];
+  });
   console.log(`\n${markdownTable(['Step', 'Time', 'Seconds of the processor', 'by the reference'], cells)}\n`);
   for (const why of failures) console.log(`Failed: ${why}`);
   rmSync(work, { recursive: true, force: true });

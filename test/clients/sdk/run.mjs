@@ -245,7 +245,7 @@ if (unknown !== undefined) {
 
 const began = performance.now();
 // What is served is never older than its source; types are left to `npm run typecheck`.
-await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck']);
+await run(process.execPath, ['.ci/build-if-stale.mjs', '--no-check']);
 // Not while the samples of a language call what this program serves.
 if (chosen.some((step) => step.startsWith('released'))) buildReleased();
 const languages = languagesNamed(positionals);

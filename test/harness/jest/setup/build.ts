@@ -10,8 +10,7 @@ import { join } from 'node:path';
  * @throws Error after the compiler's or the program's own words
  */
 export default ({ rootDir }: { rootDir: string }): void => {
-  const compiler = 'node_modules/typescript/bin/tsc';
-  execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--noCheck'], {
+  execFileSync(process.execPath, ['.ci/build-if-stale.mjs', '--no-check'], {
     cwd: rootDir,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
