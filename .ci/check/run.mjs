@@ -11,7 +11,7 @@ import { markdownTable } from '../../test/harness/markdown-table.mjs';
 import { overspent, writeBudgets } from './budgets.mjs';
 import { liesIn, passedAt, recordPass } from './passed.mjs';
 import { slownessSince } from './speed.mjs';
-import { alone, first, steps } from './steps.mjs';
+import { first, more, steps } from './steps.mjs';
 import { openedFiles, traced } from './trace.mjs';
 
 const { all, trace } = parseArgs({ options: { all: { type: 'boolean' }, trace: { type: 'string' } } }).values;
@@ -170,18 +170,17 @@ const stopAll = (signal) => {
 process.on('SIGINT', stopAll).on('SIGTERM', stopAll);
 
 if (trace) {
-  const step = [...first, ...steps, ...alone].find(({ name }) => name === trace);
+  const step = [...first, ...steps, ...more].find(({ name }) => name === trace);
   if (!step) throw new Error(`There is no step ${trace}.`);
   await perform(step);
   const opened = openedFiles(join(work, 'trace')).filter((file) => liesIn(file, step.apart ?? []));
   console.log(`Files apart that it opened:\n${opened.join('\n') || 'none'}`);
 } else {
   await performAll(first, 1);
-  await performAll(steps, 2);
-  if (all) await performAll(alone, 1);
+  await performAll(all ? [...steps, ...more] : steps, 2);
   if (isMeasuring) {
     const usedBy = new Map(ended.map(({ step, used }) => [step, used]));
-    writeBudgets([...first, ...steps, ...alone].map((step) => ({ ...step, used: usedBy.get(step) })));
+    writeBudgets([...first, ...steps, ...more].map((step) => ({ ...step, used: usedBy.get(step) })));
   }
 }
 conclude();

@@ -28,8 +28,6 @@ const guidesBut = (...some) =>
   readdirSync(new URL('../../docs', import.meta.url))
     .filter((name) => !some.includes(name))
     .map((name) => `docs/${name}`);
-/** What a random seed, of this run alone, makes worth running again. */
-const NEW_SEED = { FUZZ_SEED: 'random' };
 
 /** One after the other: what others take. */
 export const first = [
@@ -151,20 +149,13 @@ export const steps = [
   },
 ];
 
-/** With `--all` alone, one after the other with nothing beside. */
-export const alone = [
-  {
-    name: 'timing',
-    proves: 'how soon others are answered where databases freeze or lock, and crowds come',
-    run: ['npm', 'run', '-s', 'test:timing', '--'],
-    minutes: 30,
-    tests: true,
-  },
+/** With `--all` alone. */
+export const more = [
   {
     name: 'fuzzing with a new seed',
     proves: 'the same as fuzzing, with requests that no earlier run has made',
     run: ['npm', 'run', '-s', 'fuzz'],
-    env: NEW_SEED,
+    env: { FUZZ_SEED: 'random' },
     minutes: 30,
   },
 ];
