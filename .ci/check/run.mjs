@@ -177,7 +177,7 @@ if (trace) {
   console.log(`Files apart that it opened:\n${opened.join('\n') || 'none'}`);
 } else {
   await performAll(first, 1);
-  await performAll(all ? [...steps, ...more] : steps, 2);
+  await performAll(all ? [...more, ...steps] : steps, 2);
   if (isMeasuring) {
     const usedBy = new Map(ended.map(({ step, used }) => [step, used]));
     writeBudgets([...first, ...steps, ...more].map((step) => ({ ...step, used: usedBy.get(step) })));

@@ -90,6 +90,14 @@ describe('a test file', () => {
   );
 });
 
+describe('the tests', () => {
+  test('are never tried again', () => {
+    const setUp = ['jest.config.mjs', 'test/harness/jest/projects.mjs'];
+    const text = [...tests.map(({ path }) => path), ...setUp].map((path) => readFileSync(path, 'utf8')).join('\n');
+    expect(text.match(/\bretryTimes\(|setupFilesAfterEnv/g)).toBeNull();
+  });
+});
+
 describe('the docblock of a test file', () => {
   test.each(tests)('of $path says where it runs', ({ path, engines: own, tier, serverTier, needs, skips }) => {
     expect(own.length).toBeGreaterThan(0);
