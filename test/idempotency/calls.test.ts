@@ -244,6 +244,10 @@ describe('idempotent calls', () => {
     for (const value of ['!', '~', '"quoted"', 'with  spaces', 'k'.repeat(255)]) {
       expect((await send(value)).status).toBe(200);
     }
+    for (const operation of writes) {
+      const refused = await app.send(operation.id, await anInput(app, operation, user), user.key, repeating('a\tb'));
+      expect([operation.id, reasonOf(refused)]).toEqual([operation.id, 'IDEMPOTENCY_KEY_INVALID']);
+    }
   });
 
   test('one value stands for a call of each operation', async () => {
