@@ -11,7 +11,7 @@ import { markdownTable } from '../../test/harness/markdown-table.mjs';
 import { overspent, writeBudgets } from './budgets.mjs';
 import { liesIn, passedAt, recordPass } from './passed.mjs';
 import { slownessSince } from './speed.mjs';
-import { first, more, steps } from './steps.mjs';
+import { first, steps } from './steps.mjs';
 import { openedFiles, traced } from './trace.mjs';
 
 const { all, trace } = parseArgs({ options: { all: { type: 'boolean' }, trace: { type: 'string' } } }).values;
@@ -50,7 +50,7 @@ const stop = (group, signal) => {
 const run = async (step, argv, output) => {
   const child = spawn('bash', ['-c', COUNTING, 'step', ...argv], {
     detached: true,
-    env: { ...env, ...step.env },
+    env: { ...env, ...(all ? (step.envOfAll ?? step.env) : step.env) },
     stdio: ['ignore', output, output, 'pipe'],
   });
   running.set(child.pid, step);
@@ -101,7 +101,7 @@ const slowestOf = (file) =>
 /** Runs a step, prints what it said, and counts how it ended. */
 const perform = async (step) => {
   const { name, lacking, tests } = step;
-  const commit = all || trace ? undefined : passedAt(step);
+  const commit = all || isMeasuring || trace ? undefined : passedAt(step);
   if (commit) {
     console.log(`\n=== ${name}: carried, passed at ${commit} with the same inputs`);
     ended.push({ step, carried: commit });
@@ -170,17 +170,17 @@ const stopAll = (signal) => {
 process.on('SIGINT', stopAll).on('SIGTERM', stopAll);
 
 if (trace) {
-  const step = [...first, ...steps, ...more].find(({ name }) => name === trace);
+  const step = [...first, ...steps].find(({ name }) => name === trace);
   if (!step) throw new Error(`There is no step ${trace}.`);
   await perform(step);
   const opened = openedFiles(join(work, 'trace')).filter((file) => liesIn(file, step.apart ?? []));
   console.log(`Files apart that it opened:\n${opened.join('\n') || 'none'}`);
 } else {
   await performAll(first, 1);
-  await performAll(all ? [...more, ...steps] : steps, 2);
+  await performAll(steps, 2);
   if (isMeasuring) {
     const usedBy = new Map(ended.map(({ step, used }) => [step, used]));
-    writeBudgets([...first, ...steps, ...more].map((step) => ({ ...step, used: usedBy.get(step) })));
+    writeBudgets([...first, ...steps].map((step) => ({ ...step, used: usedBy.get(step) })));
   }
 }
 conclude();

@@ -1,7 +1,7 @@
 /**
  * The steps of the check, in the order in which `.ci/check/run.mjs` begins them. A step is
  * - `name`, and what it `proves`, as the table of docs/developing.md shows both,
- * - `run`, its command, with `env` beside the check's own, and the `minutes` after which it is stopped,
+ * - `run`, its command, with `env` beside the check's own, or `envOfAll` with `--all`, and the `minutes` after which it is stopped,
  * - `tests`: whether it is an npm script of Jest, whose results count one by one; `skips` says that the run lists what it skips,
  * - `apart`: the paths of the repository that cannot change how it ends. Only such a step is carried where all other files are those
  *   of a commit with which it passed,
@@ -100,7 +100,9 @@ export const steps = [
     name: 'fuzzing',
     proves: 'that whatever is sent is answered as documented, in bounded memory',
     run: ['npm', 'run', '-s', 'fuzz'],
-    minutes: 20,
+    env: { FUZZ_REQUESTS: '40000', FUZZ_PHASES: 'examples,coverage' },
+    envOfAll: { FUZZ_SEED: 'random' },
+    minutes: 30,
     apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fuzz')],
   },
   {
@@ -146,16 +148,5 @@ export const steps = [
     proves: 'that callers of the last release are not broken, and are told what is new',
     run: ['.ci/compatibility'],
     minutes: 15,
-  },
-];
-
-/** With `--all` alone. */
-export const more = [
-  {
-    name: 'fuzzing with a new seed',
-    proves: 'the same as fuzzing, with requests that no earlier run has made',
-    run: ['npm', 'run', '-s', 'fuzz'],
-    env: { FUZZ_SEED: 'random' },
-    minutes: 30,
   },
 ];

@@ -3,6 +3,7 @@
  * @tier fuzz
  */
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +17,8 @@ import { type ServeProcess, startServe } from '../harness/app/program.ts';
 // against it. What it does is told in deploy/ci/schemathesis.toml, which docs/ci.md hands to others.
 
 const TIMEOUT_MS = 15 * 60_000;
-const { SCHEMATHESIS, FUZZ_EXAMPLES = '50' } = process.env;
+const { SCHEMATHESIS, FUZZ_EXAMPLES = '50', FUZZ_PHASES = 'examples,coverage,fuzzing', FUZZ_SEED = '1' } = process.env;
+const seed = FUZZ_SEED === 'random' ? String(randomInt(1e9)) : FUZZ_SEED;
 
 let database: TestDatabase;
 let served: ServeProcess;
@@ -54,6 +56,8 @@ describe('fuzzing', () => {
         `--url=${served.base}`,
         `--header=Authorization: Bearer ${key}`,
         `--max-examples=${FUZZ_EXAMPLES}`,
+        `--phases=${FUZZ_PHASES}`,
+        `--seed=${seed}`,
       ],
       {
         cwd,
@@ -73,7 +77,7 @@ describe('fuzzing', () => {
     'every reply to whatever can be made from the document is as it says',
     async () => {
       const { code, output } = await fuzz();
-      process.stdout.write(`\nSchemathesis on ${engine}:\n${output}\n`);
+      process.stdout.write(`\nSchemathesis on ${engine}, FUZZ_SEED=${seed}:\n${output}\n`);
       expect(code).toBe(0);
       expect(served.output()).not.toMatch(/"level":[56]0/);
     },
