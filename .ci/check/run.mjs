@@ -1,4 +1,4 @@
-// .ci/run's steps, two at a time. Prints what each said when it ends, a table of what they took, and `N passed, N failed`.
+// Runs the steps of .ci/check/steps.mjs. Prints what each said when it ends, a table of what they took, and `N passed, N failed`.
 //   node .ci/check/run.mjs --trace <step>    runs that step alone, and names the files of its `apart` that it opened
 // Where UPDATE_STEPS is `true`, the table of docs/developing.md is written, which holds the budgets.
 import { spawn } from 'node:child_process';
@@ -177,7 +177,14 @@ if (trace) {
   console.log(`Files apart that it opened:\n${opened.join('\n') || 'none'}`);
 } else {
   await performAll(first, 1);
-  await performAll(steps, 2);
+  await performAll(
+    steps.filter(({ alone }) => !alone),
+    2,
+  );
+  await performAll(
+    steps.filter(({ alone }) => alone),
+    1,
+  );
   if (isMeasuring) {
     const usedBy = new Map(ended.map(({ step, used }) => [step, used]));
     writeBudgets([...first, ...steps].map((step) => ({ ...step, used: usedBy.get(step) })));

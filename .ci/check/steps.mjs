@@ -2,6 +2,7 @@
  * The steps of the check, in the order in which `.ci/check/run.mjs` begins them. A step is
  * - `name`, and what it `proves`, as the table of docs/developing.md shows both,
  * - `run`, its command, with `env` beside the check's own, or `envOfAll` with `--all`, and the `minutes` after which it is stopped,
+ * - `alone`: whether nothing may run beside it: it has more to do than the machine can,
  * - `tests`: whether it is an npm script of Jest, whose results count one by one; `skips` says that the run lists what it skips,
  * - `apart`: the paths of the repository that cannot change how it ends. Only such a step is carried where all other files are those
  *   of a commit with which it passed,
@@ -51,7 +52,7 @@ export const first = [
   { name: 'drift', proves: 'that derived files are what they are derived from', run: ['.ci/drift'], minutes: 10 },
 ];
 
-/** Two at a time: most wait, for a database, a process or a tool of one thread. Long ones begin first. */
+/** Two at a time, since most wait for a database, a process or a tool of one thread; long ones begin first. Then those that are alone. */
 export const steps = [
   {
     name: 'tests',
@@ -93,6 +94,7 @@ export const steps = [
     proves: 'that nothing acknowledged is lost or doubled where databases and instances are killed, cut off or filled',
     run: ['npm', 'run', '-s', 'test:fault', '--'],
     minutes: 30,
+    alone: true,
     tests: true,
     apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fault')],
   },
@@ -110,6 +112,7 @@ export const steps = [
     proves: 'transactions, lists, toggles, plans, `verify` and lost shards on Vitess',
     run: ['npm', 'run', '-s', 'test:vitess', '--'],
     minutes: 30,
+    alone: true,
     tests: true,
     skips: true,
     can: () => findVitess().vitess !== undefined,

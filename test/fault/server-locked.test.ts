@@ -140,7 +140,9 @@ describe('a table that another session has locked', () => {
 
     expect(strayOf(affected, ['ok', ...BUSY])).toEqual([]);
     expect(Math.max(...affected.map(turns.during))).toBeLessThan(LONGEST);
-    expect(strayOf(quick, ['ok'])).toEqual([]);
+    // A machine that has too much to do refuses some, with the lock or without.
+    expect(strayOf(quick, ['ok', 'OVERLOADED'])).toEqual([]);
+    expect(quick.filter(({ outcome }) => outcome !== 'ok').length).toBeLessThan(quick.length / 20);
     // Each of the others was answered again and again before one deadline was over.
     for (const caller of free.keys()) {
       const own = quick.filter((one) => one.caller === caller).map(turns.during);
