@@ -45,7 +45,7 @@ beforeAll(async () => {
   served = await startServe({
     url: database.url,
     // However busy the machine is, 64 calls end within that.
-    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', MAX_QUEUE_MS: '10000', REQUEST_TIMEOUT_MS: '20000' },
+    env: { LOG_LEVEL: 'error', RATE_LIMIT: 'off', MAX_QUEUE_MS: '30000', REQUEST_TIMEOUT_MS: '120000' },
   });
 });
 afterAll(async () => {
