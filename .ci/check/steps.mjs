@@ -11,24 +11,27 @@
  */
 import { findVitess } from '../../test/harness/jest/available.mjs';
 import { readFileSync, readdirSync } from 'node:fs';
+import { tests } from '../../test/harness/jest/projects.mjs';
 
 const [oldest, lts, newest] = readFileSync(new URL('../node-versions', import.meta.url), 'utf8')
   .split('\n')
   .filter((line) => line && !line.startsWith('#'))
   .map((line) => line.split(' ')[0]);
 
-/** Prose, and the pages that show it: the service that a step starts loads them, and nobody there asks for them. */
-const PAGES = ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs', 'src/site'];
+/** The entries of a folder but some. */
+const but = (folder, ...names) =>
+  readdirSync(new URL(`../../${folder}`, import.meta.url))
+    .filter((name) => !names.includes(name))
+    .map((name) => `${folder}/${name}`);
+
+// test/project/steps.test.ts holds these. The service that a step starts also loads what makes pages, and nobody there asks for them.
+const PROSE = ['README.md', 'CHANGELOG.md', 'SECURITY.md'];
+/** What makes pages; without what makes the documents and reads the guides, which tests use. */
+const PAGES = but('src/site', 'documents.ts', 'guides', 'publication.ts', 'base.ts', 'html.ts');
 const SDKS = ['openapi/sdk', 'test/clients/sdk'];
-/** The tests of a subject, which no other step runs. */
-const testsBut = (...some) =>
-  ['bench', 'fault', 'fuzz', 'image', 'observe', 'mutants', 'recipes', 'site', 'docs', 'project']
-    .filter((folder) => !some.includes(folder))
-    .map((folder) => `test/${folder}`);
-const guidesBut = (...some) =>
-  readdirSync(new URL('../../docs', import.meta.url))
-    .filter((name) => !some.includes(name))
-    .map((name) => `docs/${name}`);
+/** The tests of other steps; what these share lies in the folders that are never left out. */
+const testsBut = (...names) => but('test', 'harness', 'clients', 'data', ...names);
+const onVitess = tests.filter(({ engines }) => engines.includes('vitess')).map(({ path }) => path.split('/')[1]);
 
 /** One after the other: what others take. */
 export const first = [
@@ -66,12 +69,7 @@ export const steps = [
     proves: 'each recipe of docs/ci.md, and the clients of ten generators, by the tools themselves',
     run: ['npm', 'run', '-s', 'test:recipes'],
     minutes: 40,
-    apart: [
-      ...PAGES.filter((path) => path !== 'docs'),
-      ...guidesBut('ci.md', 'generators.md'),
-      ...SDKS,
-      ...testsBut('recipes'),
-    ],
+    apart: [...PROSE, ...but('docs', 'ci.md', 'generators.md'), ...PAGES, ...testsBut('recipes', 'fuzz')],
   },
   {
     name: 'long tests',
@@ -87,7 +85,7 @@ export const steps = [
       'five SDKs as their users install them, by 180 scripted exchanges and one scenario, and beside the last release',
     run: ['npm', 'run', '-s', 'test:sdk'],
     minutes: 40,
-    apart: [...PAGES, 'deploy', ...testsBut()],
+    apart: [...PROSE, 'docs', ...PAGES, 'deploy', ...testsBut()],
   },
   {
     name: 'faults',
@@ -96,7 +94,7 @@ export const steps = [
     minutes: 30,
     alone: true,
     tests: true,
-    apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fault')],
+    apart: [...PROSE, ...but('docs', 'events.md', 'scaling.md'), ...PAGES, ...SDKS, ...testsBut('fault')],
   },
   {
     name: 'fuzzing',
@@ -105,7 +103,7 @@ export const steps = [
     env: { FUZZ_REQUESTS: '40000', FUZZ_PHASES: 'examples,coverage' },
     envOfAll: { FUZZ_SEED: 'random' },
     minutes: 30,
-    apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fuzz')],
+    apart: [...PROSE, 'docs', ...SDKS, ...testsBut('fuzz')],
   },
   {
     name: 'tests on Vitess',
@@ -117,14 +115,14 @@ export const steps = [
     skips: true,
     can: () => findVitess().vitess !== undefined,
     lacking: 'No Vitess: its tests and faults are left out.',
-    apart: [...PAGES, ...SDKS, 'deploy', ...testsBut('fault')],
+    apart: [...PROSE, ...but('docs', 'scaling.md'), ...PAGES, ...SDKS, ...testsBut(...onVitess)],
   },
   {
     name: 'image',
     proves: 'the image, compose.yaml and the manifests, as non-root on a read-only file system',
     run: ['npm', 'run', '-s', 'test:image'],
     minutes: 20,
-    apart: [...SDKS, ...testsBut('image')],
+    apart: testsBut('image', 'bench', 'observe'),
   },
   ...[oldest, newest].map((version) => ({
     name: `first start on Node.js ${version}`,
