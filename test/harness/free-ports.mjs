@@ -1,18 +1,29 @@
 /** Plain JavaScript: programs that run uncompiled share it with the tests. */
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Ports of 127.0.0.1 on which no program listens, each another one. */
+/** Where systems look for no port by themselves: nobody takes one of these between this look and its use. */
+const [FIRST, LAST] = [10_000, 32_000];
+
+/** So many ports of 127.0.0.1 in a row on which no program listens. */
 export const freePorts = async (count) => {
-  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  const ports = await Promise.all(
-    probes.map(async (probe) => {
-      await once(probe, 'listening');
-      return probe.address().port;
-    }),
-  );
-  await Promise.all(probes.map((probe) => once(probe.close(), 'close')));
-  return ports;
+  for (;;) {
+    const first = randomInt(FIRST, LAST - count);
+    const ports = Array.from({ length: count }, (_, n) => first + n);
+    const probes = [];
+    try {
+      for (const port of ports) {
+        probes.push(createServer().listen(port, '127.0.0.1'));
+        await once(probes.at(-1), 'listening');
+      }
+      return ports;
+    } catch {
+      // One of them is taken.
+    } finally {
+      await Promise.all(probes.map((probe) => new Promise((closed) => void probe.close(closed))));
+    }
+  }
 };
 
 /** One of them. */

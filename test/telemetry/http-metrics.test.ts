@@ -2,13 +2,13 @@
  * @engines sqlite
  * @tier long
  */
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { procedures, reasons } from '../../contract/index.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { aKey } from '../harness/http/load.ts';
+import { freePorts } from '../harness/free-ports.mjs';
 import { until } from '../harness/until.ts';
 import { type Sample, samplesOf, sumsBy } from '../harness/documents/metrics.ts';
 import { runCli, type ServeProcess, startServe } from '../harness/app/program.ts';
@@ -21,29 +21,6 @@ jest.setTimeout(120_000);
 const WORKERS = 2;
 const PORTS = [0, 1, 2] as const;
 
-/** A port that is free, and so are the next two. */
-const freePorts = async (): Promise<number> => {
-  for (;;) {
-    const servers = [createServer()];
-    try {
-      const [first] = servers;
-      first?.listen(0, '127.0.0.1');
-      await once(first!, 'listening');
-      const { port } = first!.address() as { port: number };
-      for (const n of PORTS.slice(1)) {
-        const next = createServer().listen(port + n, '127.0.0.1');
-        servers.push(next);
-        await once(next, 'listening');
-      }
-      return port;
-    } catch {
-      // Another one.
-    } finally {
-      for (const server of servers) server.close();
-    }
-  }
-};
-
 let database: TestDatabase;
 let key: string;
 let served: ServeProcess;
@@ -53,7 +30,7 @@ describe('HTTP metrics', () => {
   beforeAll(async () => {
     database = await createDatabase();
     key = await aKey(database.url);
-    port = await freePorts();
+    [port = 0] = await freePorts(PORTS.length);
     const env = {
       WORKERS: String(WORKERS),
       METRICS_PORT: String(port),
