@@ -47,6 +47,13 @@ const stop = (group, signal) => {
     // It has ended.
   }
 };
+/** Says what runs, for whoever waits: a step prints nothing until it ends. */
+const sayWhatRuns = () => {
+  const names = [...running.values()].map(({ name }) => name);
+  if (names.length > 0) console.log(`... ${secondsSince(began)} s: ${names.join(', ')}`);
+};
+setInterval(sayWhatRuns, 60_000).unref();
+
 const run = async (step, argv, output) => {
   const child = spawn('bash', ['-c', COUNTING, 'step', ...argv], {
     detached: true,
