@@ -92,8 +92,8 @@ const reporters = {
   vitess: ['<rootDir>/test/harness/vitess/reporter.mjs', '<rootDir>/test/harness/jest/results-reporter.mjs'],
 };
 const testTimeout = { fault: 180_000, vitess: 180_000 }[tier] ?? 30_000;
-// By core. The fuzzer hardly waits for anything. Other tests wait for a database, a process, a second; those of faults use a
-// fifth of a core.
+// By core. The fuzzer hardly waits for anything. Other tests wait for a database, a process, a second; those of faults wait
+// most.
 const workers = { fault: 2, fuzz: 1 }[tier] ?? 1.5;
 const maxWorkers = Math.ceil(availableParallelism() * workers);
 

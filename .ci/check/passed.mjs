@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheFolder } from '../../test/harness/jest/available.mjs';
+import { liesIn } from './steps.mjs';
 
 const output = (command, ...args) => {
   try {
@@ -12,9 +13,6 @@ const output = (command, ...args) => {
     return 'none';
   }
 };
-
-/** Whether a file of the repository lies in one of the `paths`. */
-export const liesIn = (file, paths) => paths.some((path) => file === path || file.startsWith(`${path}/`));
 
 /** The versions of the programs that steps run. Others are pinned by files of the repository. */
 const tools = () =>

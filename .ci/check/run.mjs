@@ -9,9 +9,9 @@ import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from '../../test/harness/markdown-table.mjs';
 import { overspent, writeBudgets } from './budgets.mjs';
-import { liesIn, passedAt, recordPass } from './passed.mjs';
+import { passedAt, recordPass } from './passed.mjs';
 import { slownessSince } from './speed.mjs';
-import { first, steps } from './steps.mjs';
+import { first, liesIn, steps } from './steps.mjs';
 import { openedFiles, traced } from './trace.mjs';
 
 const { all, trace } = parseArgs({ options: { all: { type: 'boolean' }, trace: { type: 'string' } } }).values;

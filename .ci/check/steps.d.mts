@@ -6,3 +6,6 @@ export interface Step {
 }
 
 export const steps: readonly Step[];
+
+/** Whether a file of the repository is one of the `paths`, or lies in one. */
+export const liesIn: (file: string, paths: readonly string[]) => boolean;

@@ -18,6 +18,9 @@ const [oldest, lts, newest] = readFileSync(new URL('../node-versions', import.me
   .filter((line) => line && !line.startsWith('#'))
   .map((line) => line.split(' ')[0]);
 
+/** Whether a file of the repository is one of the `paths`, or lies in one. */
+export const liesIn = (file, paths) => paths.some((path) => file === path || file.startsWith(`${path}/`));
+
 /** The entries of a folder but some. */
 const but = (folder, ...names) =>
   readdirSync(new URL(`../../${folder}`, import.meta.url))

@@ -20,11 +20,11 @@ import { type ServeProcess, startServe } from '../harness/app/program.ts';
 
 // Another session of the database holds what callers want: a table, or a row.
 
-/** Those who do not wait for the lock are answered within that, on a busy machine too. */
+/** The time limit of requests. The service answers callers that need no lock within it, on a busy machine too. */
 const REQUEST_MS = 4000;
 /** More would be another deadline than that of a request. */
 const LONGEST = 2 * turnsIn(REQUEST_MS);
-/** Those who do not wait for what is locked are answered long before those who do. */
+/** The service answers callers that need nothing locked long before the others. */
 const QUICK = turnsIn(REQUEST_MS) / 4;
 const BUSY = ['TIMEOUT', 'OVERLOADED', 'OUTCOME_UNKNOWN'];
 
@@ -75,7 +75,7 @@ const waitingStatements = async (): Promise<number> => {
   return rows.filter(({ db, Command, Id }) => db === own && Command !== 'Sleep' && Id !== other.threadId).length;
 };
 
-/** Resolves when so many statements wait. */
+/** The promise resolves when `isEnough` of the number of waiting statements. */
 const untilWaiting = (isEnough: (count: number) => boolean): Promise<void> =>
   until(async () => isEnough(await waitingStatements()), { withinMs: Number.POSITIVE_INFINITY });
 

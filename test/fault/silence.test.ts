@@ -20,7 +20,7 @@ import { type Environment, type ServeProcess, startServe } from '../harness/app/
 const TIMEOUT_MS = 3000;
 /** More would be another deadline than that of a request. */
 const LONGEST = 2 * turnsIn(TIMEOUT_MS);
-/** Those who do not wait for the database are answered before those who do. */
+/** The service answers callers that do not need the database before the others. */
 const QUICK = turnsIn(TIMEOUT_MS) / 2;
 
 let database: TestDatabase;

@@ -5,9 +5,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { steps } from '../../.ci/check/steps.mjs';
+import { liesIn, steps } from '../../.ci/check/steps.mjs';
 import { tests } from '../harness/jest/projects.mjs';
-import { files, isIn, scripts, withoutComments } from './imports.ts';
+import { arrowsOf, files, isIn, scripts, withoutComments } from './imports.ts';
 
 const testsOf = (isOne: (test: (typeof tests)[number]) => boolean) => tests.filter(isOne).map(({ path }) => path);
 const within = (folder: string) => [...files, ...scripts].filter((file) => isIn(file, folder));
@@ -24,12 +24,13 @@ const begun: Record<string, readonly string[]> = {
 /** What a file imports, or names in a text. */
 const readBy = (file: string): string[] => {
   const source = withoutComments(readFileSync(file, 'utf8'));
-  const imported = [...source.matchAll(/(?:from |import\(|new URL\()'(\.[^']+)'/g)].map(([, path = '']) =>
-    posix.join(dirname(file), path.replace(/^(.*)\/dist\/(.*)\.js$/, '$1/$2.ts')),
+  const imported = arrowsOf(file).flatMap(({ imported: path, isOurs }) => (isOurs ? [path] : []));
+  const addressed = [...source.matchAll(/new URL\('(\.[^']+)'/g)].map(([, path = '']) =>
+    posix.join(dirname(file), path),
   );
   const named = [...source.matchAll(/['"`/]((?:docs|deploy|openapi\/sdk|test)\/[\w./-]+\.\w+)['"`]/g)];
   return [
-    ...imported,
+    ...[...imported, ...addressed].map((path) => path.replace(/^dist\/(.*)\.js$/, '$1.ts')),
     ...(isIn(file, 'test') ? named.map(([, path = '']) => path).filter((path) => existsSync(path)) : []),
   ];
 };
@@ -42,7 +43,6 @@ describe('the steps of the check that may be carried', () => {
   test.each(Object.keys(begun))('%s reads nothing that counts as apart from it', (name) => {
     const apart = steps.find((step) => step.name === name)!.apart!;
     expect(apart.filter((path) => !existsSync(path))).toEqual([]);
-    const isApart = (file: string) => apart.some((path) => file === path || isIn(file, path));
     const read = new Map(begun[name]!.map((file) => [file, name]));
     for (const [file] of read) {
       // Beyond them, the service is loaded, with pages that nobody asks for.
@@ -50,6 +50,6 @@ describe('the steps of the check that may be carried', () => {
       for (const path of readBy(file)) if (!read.has(path)) read.set(path, file);
     }
     expect(read.size).toBeGreaterThan(5);
-    expect([...read].filter(([file]) => isApart(file)).map(([file, by]) => `${by} reads ${file}`)).toEqual([]);
+    expect([...read].filter(([file]) => liesIn(file, apart)).map(([file, by]) => `${by} reads ${file}`)).toEqual([]);
   });
 });

@@ -1,4 +1,6 @@
-import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Agent as SupertestAgent } from 'supertest';
 import supertest from 'supertest';
 import {
@@ -135,25 +137,13 @@ const soleSpace = (context: Context): Workspaces => {
 };
 
 /** Sends a text and reads the JSON of the answer. `fetch` spends twice as much of the processor on the same. */
-const post = (url: string, body: string, agent: Agent, headers: OutgoingHttpHeaders): Promise<Reply> =>
-  new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', agent, headers }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => (text += part));
-      response.on('error', reject);
-      response.on('end', () => {
-        try {
-          const { statusCode = 0, headers: named } = response;
-          resolve({ status: statusCode, headers: named as Reply['headers'], body: JSON.parse(text) });
-        } catch (error) {
-          reject(error);
-        }
-      });
-    });
-    sent.on('error', reject);
-    sent.end(body);
-  });
+const post = async (url: string, body: string, agent: Agent, headers: OutgoingHttpHeaders): Promise<Reply> => {
+  const sent = request(url, { method: 'POST', agent, headers });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const { statusCode = 0, headers: named } = response;
+  return { status: statusCode, headers: named as Reply['headers'], body: JSON.parse(await text(response)) };
+};
 
 /**
  * Starts the service over HTTP on an empty database of its own, unless told of another one. Whatever it answers to calls of procedures, to whichever

@@ -1,6 +1,7 @@
 /**
  * Prints what the tests have seen of each fault as one table, and writes it into test/fault/RESULTS.md when UPDATE_RESULTS is
- * set, where rows of what this run did not see are kept: other files or databases, Vitess. Jest loads reporters untransformed, therefore plain JavaScript.
+ * set. Rows of what this run did not see stay there: other files or databases, Vitess. Jest loads reporters untransformed,
+ * therefore plain JavaScript.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
