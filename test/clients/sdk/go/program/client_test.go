@@ -281,22 +281,19 @@ func TestLastPageHasNoNext(t *testing.T) {
 }
 
 func TestACrowdOfCallsWaitsForItsTurn(t *testing.T) {
-	var underWay, most, sockets, mostSockets atomic.Int32
-	count := func(now int32, most *atomic.Int32) {
+	// Connections are counted as they open: a server sees late that a client closed one, so those open at once cannot be told here.
+	var underWay, most, opened atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := underWay.Add(1)
+		defer underWay.Add(-1)
 		for before := most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
 		}
-	}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		count(underWay.Add(1), &most)
-		defer underWay.Add(-1)
+		time.Sleep(time.Millisecond)
 		stats(w, r)
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			count(sockets.Add(1), &mostSockets)
-		case http.StateClosed:
-			sockets.Add(-1)
+		if state == http.StateNew {
+			opened.Add(1)
 		}
 	}
 	server.Start()
@@ -322,8 +319,8 @@ func TestACrowdOfCallsWaitsForItsTurn(t *testing.T) {
 		}
 		crowd.Wait()
 	}
-	if most.Load() > 5 || mostSockets.Load() > 5 {
-		t.Errorf("%d calls at once, by %d connections", most.Load(), mostSockets.Load())
+	if most.Load() != 5 || opened.Load() > 100 {
+		t.Errorf("%d calls at once; 1000 calls opened %d connections", most.Load(), opened.Load())
 	}
 }
 
