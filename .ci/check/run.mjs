@@ -1,5 +1,5 @@
 // Runs the steps of .ci/check/steps.mjs. Prints what each said when it ends, a table of what they took, and `N passed, N failed`.
-//   node .ci/check/run.mjs --trace <step>    runs that step alone, and names the files of its `apart` that it opened
+//   node .ci/check/run.mjs --trace <step>    runs that step alone, and names the files of its `apart` that it read
 // Where UPDATE_STEPS is `true`, the table of docs/developing.md is written, which holds the budgets.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { overspent, writeBudgets } from './budgets.mjs';
 import { passedAt, recordPass } from './passed.mjs';
 import { slownessSince } from './speed.mjs';
 import { first, liesIn, steps } from './steps.mjs';
-import { openedFiles, traced } from './trace.mjs';
+import { forgetReads, readFiles } from './trace.mjs';
 
 const { all, trace } = parseArgs({ options: { all: { type: 'boolean' }, trace: { type: 'string' } } }).values;
 const env = {
@@ -125,7 +125,8 @@ const perform = async (step) => {
   const output = openSync(log, 'w');
   const start = Date.now();
   const argv = [...step.run, ...(tests ? ['--json', `--outputFile=${results}`] : [])];
-  const { status, cpu } = await run(step, trace ? traced(argv, join(work, 'trace')) : argv, output);
+  if (trace) forgetReads();
+  const { status, cpu } = await run(step, argv, output);
   closeSync(output);
   const used = cpu / slownessSince(start);
   const seconds = secondsSince(start);
@@ -180,8 +181,8 @@ if (trace) {
   const step = [...first, ...steps].find(({ name }) => name === trace);
   if (!step) throw new Error(`There is no step ${trace}.`);
   await perform(step);
-  const opened = openedFiles(join(work, 'trace')).filter((file) => liesIn(file, step.apart ?? []));
-  console.log(`Files apart that it opened:\n${opened.join('\n') || 'none'}`);
+  const read = readFiles().filter((file) => liesIn(file, step.apart ?? []));
+  console.log(`Files apart that it read:\n${read.join('\n') || 'none'}`);
 } else {
   await performAll(first, 1);
   await performAll(
