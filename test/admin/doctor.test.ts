@@ -33,7 +33,7 @@ beforeAll(async () => {
   await app.aGame({ tagNames: ['a', 'b'] });
   app.context.lifecycle.registry.start();
   await until(async () => (await db.read('SELECT id FROM instances')).length === 1);
-}, 30_000);
+});
 afterAll(() => app.stop());
 
 describe('doctor', () => {

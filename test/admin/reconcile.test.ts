@@ -341,7 +341,7 @@ describe('reconcile', () => {
     }
     expect(await find()).toEqual([]);
     await expectExactCounts(db);
-  }, 120_000);
+  });
 
   test('the command line prints what differs, and its status says whether any is left', async () => {
     const env = { DATABASE_URL: app.databaseUrl };

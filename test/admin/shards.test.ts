@@ -54,7 +54,7 @@ describe('commands on two shards', () => {
       await app.anImagePost({ title: `post ${n}`, images, tagNames: ['a'] }, author);
     }
     await app.context.auth.keys.flush();
-  }, 60_000);
+  });
   afterAll(() => app.stop());
 
   test('revert the migrations to the first and apply them again, which keeps what is stored', async () => {
@@ -76,7 +76,7 @@ describe('commands on two shards', () => {
     await expectExactCounts(app.context.db);
     const { total } = await app.call('game.list', { tagSlugs: ['a'], limit: 5, page: 1 });
     expect(total).toBe(20);
-  }, 180_000);
+  });
 
   test('leave "backup" to Vitess, which says so and writes nothing', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'content-gateway-shards-'));

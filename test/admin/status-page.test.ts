@@ -35,7 +35,7 @@ beforeAll(async () => {
   await app.aGame();
   await app.fail('game.getById', { id: 'none' }, 404);
   browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
-}, 30_000);
+});
 
 afterAll(async () => {
   await browser.close();

@@ -42,7 +42,7 @@ beforeAll(async () => {
   await app.fail('game.getById', { id: 'none' }, 404, caller.key);
   await context.auth.uses.flush();
   context.lifecycle.registry.start();
-}, 30_000);
+});
 
 afterAll(async () => {
   await server.close();

@@ -56,7 +56,7 @@ beforeAll(async () => {
   // Some wait in the tail of the index, the others are in its segments.
   await new Indexer(db, searchKinds, undefined, { run: 8, fanout: 3, graceMs: 60_000 }).work();
   await app.anImagePost({ title: 'Picture', tagNames: ['RPG'] }, author);
-}, 60_000);
+});
 
 describe('tags list', () => {
   test('shows slugs, names and how many records there are', async () => {

@@ -485,7 +485,7 @@ describe('lists', () => {
         return { id: newId(createdAt), authorId, createdAt, draft };
       });
       await bulk.context.db.transaction((tx) => publishAll(tx, gameKind, publications));
-    }, 60_000);
+    });
     afterAll(() => bulk.stop());
 
     test.each([

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await app.call('game.toggleFavorite', { gameId: games[1]!.id }, viewer.key);
   await app.call('game.toggleReaction', { gameId: games[2]!.id, type: 'like' }, viewer.key);
   await app.anImagePost();
-}, 30_000);
+});
 afterAll(() => app.stop());
 
 const byTitle = (rows: readonly { title: string }[]) => rows.toSorted((a, b) => (a.title < b.title ? -1 : 1));

@@ -79,7 +79,7 @@ describe('query plans', () => {
     if (isSqlite) return;
     await dataSource.query('ANALYZE TABLE games, game_tags, tags, counters');
     connection = await createConnection(connectionOptions(new URL(app.databaseUrl)));
-  }, 120_000);
+  });
   afterAll(async () => {
     await connection?.end();
     await app.stop();

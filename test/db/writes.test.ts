@@ -380,7 +380,7 @@ describe('writes', () => {
   test('everyone writes everything, and nobody fails or loses a deadlock', async () => {
     const deadlocks = await deadlocksIn(writeEverything);
     expect(deadlocks).toBe(0);
-  }, 120_000);
+  });
 
   /** How often a transaction lost a deadlock, and was run again, while `work` ran. */
   const deadlocksIn = async (work: () => Promise<unknown>): Promise<number> => {

@@ -23,7 +23,7 @@ describe('scaling guide', () => {
       await rm(folder, { recursive: true });
       await database.drop();
     }
-  }, 120_000);
+  });
 
   test('the settings that the guide names are there', () => {
     const guide = readFileSync('docs/scaling.md', 'utf8');

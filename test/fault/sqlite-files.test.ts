@@ -59,12 +59,12 @@ const create = (title = 'a game') => client.call('game.create', { title, tagName
 const list = (search?: string) => client.call('game.list', { limit: 10, page: 1, ...(search && { search }) });
 
 /** Resolves when a request is answered with a status. */
-const untilStatus = async (status: number, ask: () => Promise<Ending>, withinMs = 5000): Promise<void> => {
+const untilStatus = async (status: number, ask: () => Promise<Ending>): Promise<void> => {
   let ending: Ending | undefined;
   const holds = async (): Promise<boolean> => statusOf((ending = await ask())) === status;
-  await until(holds, { withinMs, seen: () => (ending ? answered(ending).text : 'no answer') });
+  await until(holds, { seen: () => (ending ? answered(ending).text : 'no answer') });
 };
-const untilReady = (ms?: number) => untilStatus(200, () => client.get('/readyz'), ms);
+const untilReady = () => untilStatus(200, () => client.get('/readyz'));
 
 /** Waits until the log holds this. */
 const logged = async (words: RegExp): Promise<void> => {
@@ -202,7 +202,7 @@ describe('the file', () => {
     expect(statusOf(await client.get('/healthz'))).toBe(200);
 
     for (const [index, page] of pages.entries()) writePage(file, page, whole[index]!);
-    await untilReady(30_000);
+    await untilReady();
     await untilStatus(200, () => list());
     expect(await served.stop()).toBe(0);
     await expectSound(database.url, []);

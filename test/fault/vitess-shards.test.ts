@@ -41,7 +41,7 @@ describe('Vitess with two shards', () => {
     cluster = await startVitessCluster();
     key = await aKey(cluster.url);
     await runCommands(PREPARE);
-  }, 120_000);
+  });
   beforeEach(async () => {
     served = await startServe({
       url: cluster.url,

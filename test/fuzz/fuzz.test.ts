@@ -32,7 +32,7 @@ describe('fuzzing', () => {
       return demoKeyIn(db);
     });
     served = await startServe({ url: database.url, env: { LOG_LEVEL: 'error' } });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await served.stop();

@@ -45,7 +45,7 @@ describe('games as they are published', () => {
       const { items } = await app.call('game.batchCreate', { games: inputs.slice(start, start + BATCH) }, key);
       games.push(...items);
     }
-  }, 60_000);
+  });
 
   /** The ids of all matches, page by page. */
   const walkPages = async (filters: Filters): Promise<string[]> => {
@@ -113,7 +113,7 @@ describe('games as they are published', () => {
     }
     // Or else they are counted while somebody pages through them.
     await app.context.routers.game.views.buffer.flush();
-  }, 60_000);
+  });
 
   test.each(sorts)(
     'sorted by %s, pages and cursors show every game exactly once, in the same order',
@@ -178,5 +178,5 @@ describe('games as they are published', () => {
       found += total;
     }
     expect(found).toBeGreaterThan(SEARCHES);
-  }, 120_000);
+  });
 });

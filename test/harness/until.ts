@@ -10,7 +10,7 @@ interface Options {
 /** Resolves when a condition holds. @throws Error when it does not in time */
 export const until = async (
   holds: () => boolean | Promise<boolean>,
-  { withinMs = 25_000, everyMs = 20, seen }: Options = {},
+  { withinMs = 150_000, everyMs = 20, seen }: Options = {},
 ): Promise<void> => {
   const late = performance.now() + withinMs;
   while (!(await holds())) {

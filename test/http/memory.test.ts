@@ -264,5 +264,5 @@ describe('bounded memory', () => {
     ended.abort();
     await Promise.all(calls);
     await sandbox.stop('SIGKILL');
-  }, 120_000);
+  });
 });

@@ -60,7 +60,7 @@ describe('kept answers', () => {
     expect(bytes).toBeLessThanOrEqual(DAILY_KEPT_ANSWERS);
     expect(bytes).toBeGreaterThan(DAILY_KEPT_ANSWERS - 400_000);
     expect(await counted()).toBe(bytes);
-  }, 120_000);
+  });
 
   test('beyond that, they are what is stored when the change is repeated, and nothing is done twice', async () => {
     const post = await app.anImagePost({ images }, user);

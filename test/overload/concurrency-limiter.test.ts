@@ -267,5 +267,5 @@ describe('concurrency limiter', () => {
     await Promise.all(Array.from({ length: 256 }, (_, n) => caller(`caller ${n % 16}`)));
     expect(refused).toBe(0);
     expect(served).toBe(8 * 256);
-  }, 10_000);
+  });
 });

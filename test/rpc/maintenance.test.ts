@@ -38,7 +38,7 @@ beforeAll(async () => {
   author = await app.aUser();
   game = await app.aGame({}, author);
   await flush(app);
-}, 30_000);
+});
 
 afterAll(async () => {
   await Promise.all([readOnly.stop(), other.stop()]);

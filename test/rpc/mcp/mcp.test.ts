@@ -711,7 +711,7 @@ describe('on standard input and output', () => {
     if (process.platform === 'linux') expect(peakOf(child.pid!)).toBeLessThan(300);
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
-  }, 40_000);
+  });
 
   test('it answers all of it when they are read at last', async () => {
     const { child, asked } = await askUnheard();
@@ -720,7 +720,7 @@ describe('on standard input and output', () => {
     child.stdin.end();
     expect(await once(child, 'close')).toEqual([0, null]);
     expect(answered).toBe(1 + asked);
-  }, 40_000);
+  });
 
   test.each([
     ['with an end', '\n'],

@@ -172,7 +172,7 @@ describe('reference in a browser', () => {
       await code.filter({ hasText: text }).waitFor();
     }
     await screenshot(page, 'rust');
-  }, 60_000);
+  });
 
   test('the search finds an operation by its name', async () => {
     const page = await open();

@@ -67,7 +67,7 @@ describe('sandbox over HTTP', () => {
     await until(async () => ((await again()) as { state: string }).state === 'delivered');
     expect(await again()).toMatchObject({ attempts: 1, status: 200, answer: 'OK' });
     expect(await sandbox.stop()).toBe(0);
-  }, 60_000);
+  });
 
   test('the sandbox as a program has its spaces, and leaves them when it is told to stop', async () => {
     const sandbox = await startSandbox();

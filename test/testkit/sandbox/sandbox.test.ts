@@ -60,7 +60,7 @@ let sandbox: Sandbox;
 describe('sandbox', () => {
   beforeAll(async () => {
     sandbox = await startSandbox();
-  }, 60_000);
+  });
   afterAll(() => sandbox.stop());
 
   const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
