@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { operations, webhookMessages } from '../../../contract/index.ts';
 import { webhookTag } from '../../../openapi/webhooks.ts';
 import { startApp } from '../../harness/app/app.ts';
@@ -22,15 +22,22 @@ const app = await startApp();
 const complaints: string[] = [];
 const foreign: string[] = [];
 let browser: Browser;
-let context: BrowserContext;
+let page: Page;
 
 describe('reference in a browser', () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
-  });
-
-  afterEach(async () => {
-    await context.close();
+    // One tab for all: each new one compiles the scripts again.
+    page = await browser.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== app.url)
+        foreign.push(request.url());
+    });
   });
 
   afterAll(async () => {
@@ -41,25 +48,17 @@ describe('reference in a browser', () => {
   const WIDE = { width: 1400, height: 900 };
   const NARROW = { width: 390, height: 844 };
 
-  /** Opens the reference at a fragment, and waits until it is drawn. */
-  const open = async (fragment = '', options: BrowserContextOptions = {}): Promise<Page> => {
-    context = await browser.newContext({ viewport: WIDE, ...options });
-    const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('request', (request) => {
-      if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== app.url)
-        foreign.push(request.url());
-    });
+  /** Opens the reference anew at a fragment, and waits until it is drawn. */
+  const open = async (fragment = '', viewport = WIDE): Promise<void> => {
+    // From the reference, a fragment alone would load nothing.
+    await page.goto('about:blank');
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(`${app.url}/reference/${fragment}`);
     await page.locator('redoc h1, redoc h2').first().waitFor();
-    return page;
   };
 
-  const screenshot = async (page: Page, name: string): Promise<void> => {
+  const screenshot = async (name: string): Promise<void> => {
     const folder = process.env['SCREENSHOTS'];
     if (folder) await page.screenshot({ path: `${folder}/reference-${name}.png` });
   };
@@ -70,7 +69,7 @@ describe('reference in a browser', () => {
   const FOUND = '[data-component-name="Search/SearchItem"]';
 
   /** Takes the first of what the search finds. */
-  const choose = async (page: Page, text: string): Promise<void> => {
+  const choose = async (text: string): Promise<void> => {
     await page.keyboard.type(text);
     await page.locator(FOUND).first().waitFor();
     await page.keyboard.press('ArrowDown');
@@ -88,8 +87,10 @@ describe('reference in a browser', () => {
     innerText: string;
   }
 
-  test('the navigation leads to all operations, in the order of the contract', async () => {
-    const page = await open();
+  test('the introduction links to the pages that it names, and the navigation to all operations in order', async () => {
+    await open();
+    const guide = page.locator('redoc a[href$="/guides/keys"]').first();
+    expect(await guide.getAttribute('href')).toBe(`${app.url}/guides/keys`);
     const led: string[] = [];
     const texts: string[] = [];
     // Opening one group may close another.
@@ -113,25 +114,8 @@ describe('reference in a browser', () => {
     expect(texts).toEqual([...summaries, ...names.map((name) => webhookMessages[name]?.summary)]);
   });
 
-  test('a fragment leads to its operation, which leads to the page that sends it', async () => {
-    const page = await open(fragmentOf('game', 'game.list'));
-    const heading = page.getByRole('heading', { name: listGames });
-    await heading.waitFor();
-    await expect(heading.isVisible()).resolves.toBe(true);
-    const section = page.locator('[id="game/game.list"]');
-    expect(await section.getByRole('link', { name: 'Try it' }).getAttribute('href')).toBe(
-      `${app.url}/docs/#/game/game.list`,
-    );
-  });
-
-  test('the introduction links to the pages that it names', async () => {
-    const page = await open();
-    const link = page.locator('redoc a[href$="/guides/keys"]').first();
-    expect(await link.getAttribute('href')).toBe(`${app.url}/guides/keys`);
-  });
-
   test('an operation shows the patterns that can be read at a glance', async () => {
-    const page = await open(fragmentOf('game', 'game.create'));
+    await open(fragmentOf('game', 'game.create'));
     const section = page.locator('[id="game/game.create"]');
     await section.getByText('json.title').first().waitFor();
     const text = await section.innerText();
@@ -139,9 +123,13 @@ describe('reference in a browser', () => {
     expect(text).not.toContain('Show pattern');
   });
 
-  test('the samples of an operation switch their language', async () => {
-    const page = await open(fragmentOf('game', 'game.list'));
+  test('a fragment leads to its operation, which leads to the page that sends it and has samples', async () => {
+    await open(fragmentOf('game', 'game.list'));
+    await page.getByRole('heading', { name: listGames }).waitFor();
     const section = page.locator('[id="game/game.list"]');
+    expect(await section.getByRole('link', { name: 'Try it' }).getAttribute('href')).toBe(
+      `${app.url}/docs/#/game/game.list`,
+    );
     const code = section.getByTestId('source-code').first();
     const languages = section
       .getByTestId('right-panel')
@@ -171,45 +159,48 @@ describe('reference in a browser', () => {
       await item.click();
       await code.filter({ hasText: text }).waitFor();
     }
-    await screenshot(page, 'rust');
+    await screenshot('rust');
   });
 
   test('the search finds an operation by its name', async () => {
-    const page = await open();
+    await open();
     await page.getByTestId('search-trigger').click();
-    await choose(page, 'getRelated');
+    await choose('getRelated');
     await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.getRelated')));
   });
 
   test('on a phone a menu leads to the operations', async () => {
-    const page = await open('', { viewport: NARROW });
+    await open('', NARROW);
     const link = page.locator('redoc a[href$="#/user"]').first();
     await expect(link.isVisible()).resolves.toBe(false);
     await page.getByTestId('floating-button').click();
     await link.click();
     await page.getByRole('heading', { name: readProfile }).waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW.width);
-    await screenshot(page, 'menu');
+    await screenshot('menu');
   });
 
   // That of the overview is for `pages.test.ts`, as for all pages.
-  test.each([
-    ['wide', WIDE],
-    ['narrow', NARROW],
-  ] as const)('axe finds nothing serious in an operation on a %s page', async (width, viewport) => {
-    const page = await open(fragmentOf('game', 'game.list'), { viewport });
+  test('axe finds nothing serious in an operation, on a wide page and on a narrow one', async () => {
+    await open(fragmentOf('game', 'game.list'));
     await page.getByRole('heading', { name: listGames }).waitFor();
     await page.evaluate(axe);
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [viewport, colorScheme] of [
+      [WIDE, 'light'],
+      [WIDE, 'dark'],
+      [NARROW, 'light'],
+      [NARROW, 'dark'],
+    ] as const) {
+      await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
       await settled(page);
-      await screenshot(page, `operation-${width}-${colorScheme}`);
+      await screenshot(`operation-${viewport.width}-${colorScheme}`);
       const found = await page.evaluate<
         string[]
       >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
       violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
-      expect([colorScheme, found]).toEqual([colorScheme, []]);
+      expect([viewport, colorScheme, found]).toEqual([viewport, colorScheme, []]);
     }
   });
 
@@ -217,7 +208,7 @@ describe('reference in a browser', () => {
     element === (globalThis as unknown as { document: { activeElement: unknown } }).document.activeElement;
 
   test('the keyboard alone reaches the content, the search and an operation', async () => {
-    const page = await open();
+    await open();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.localName')).toMatch(/^h[12]$/);
@@ -227,12 +218,12 @@ describe('reference in a browser', () => {
     }
     await page.keyboard.press('Enter');
     await page.getByRole('textbox', { name: 'Search' }).waitFor();
-    await choose(page, 'Publish a game');
+    await choose('Publish a game');
     await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.create')));
   });
 
   test('nothing was asked of other hosts, nor does the page lead to the services of others', async () => {
-    const page = await open(fragmentOf('user', 'user.me'));
+    await open(fragmentOf('user', 'user.me'));
     await page.getByRole('heading', { name: summaryOf('user.me') }).waitFor();
     const shown = page.locator('a[href*="redocly"], a[href*="chatgpt"], a[href*="claude"]').filter({ visible: true });
     expect(await shown.count()).toBe(0);
