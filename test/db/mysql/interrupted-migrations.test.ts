@@ -89,7 +89,7 @@ const TEST_MS = 300_000;
 
 describe('migrations that are interrupted at every statement', () => {
   test(
-    'do all of it, once, whether or not the statement was done',
+    'do all of it, once',
     async () => {
       const [disturbed, undisturbed] = [await anEmptyDatabase(), await open(await anEmptyDatabase())];
       const places = [...(await interruptedly(disturbed, (db) => db.migrate(first)))];
@@ -105,14 +105,12 @@ describe('migrations that are interrupted at every statement', () => {
       for (const plan of await (await open(await anEmptyDatabase())).planMigrations('up')) {
         for (const sql of plan.statements.filter((one) => /^(?:CREATE|ALTER|DROP|INSERT)/.test(one))) {
           const text = Buffer.from(sql.replace(/;$/, '')).toString('latin1');
-          for (const moment of ['before', 'after']) {
-            if (!/`migrations`/.test(sql)) expect(places).toContain(`${moment} ${text}`);
-          }
+          if (!/`migrations`/.test(sql)) expect(places).toContain(text);
         }
       }
-      expect(places.filter((place) => /^\w+ UPDATE (?:games|image_posts|game_tags) /.test(place))).toHaveLength(
+      expect(places.filter((place) => /^UPDATE (?:games|image_posts|game_tags) /.test(place))).toHaveLength(
         // Three parts of each table, by one statement or, where images are set apart, by two.
-        2 * 3 * 5,
+        3 * 5,
       );
     },
     TEST_MS,

@@ -5,7 +5,7 @@ import { packets, QUERY } from './lost-commit.ts';
 export interface Interruptions {
   /** For each new connection of a proxy: `proxy.watch(interruptions.watch)`. */
   watch: () => Watch;
-  /** The statements at which it was broken, in order, each with the moment. */
+  /** The statements after which it was broken, in order. */
   readonly places: readonly string[];
 }
 
@@ -14,8 +14,8 @@ const READS = /^\s*(?:SELECT|SHOW|SET|DO)\b/i;
 const TRANSACTION = /^(?:START TRANSACTION|COMMIT|ROLLBACK)$/;
 
 /**
- * Breaks the connection that holds the lock of migrations at the first statement at which it was not broken yet: once before
- * the server gets it, once after the server has done it.
+ * Breaks the connection that holds the lock of migrations at the first statement at which it was not broken yet, when the server
+ * has done it. That the server never gets a statement leaves what is left when it has done the one before.
  */
 export const interruptions = (): Interruptions => {
   const places = new Set<string>();
@@ -25,7 +25,6 @@ export const interruptions = (): Interruptions => {
     let isMigrating = false;
     let before = '';
     let current: string | undefined;
-    let breaks = (): void => undefined;
     const onRequest = packets((body, sequence) => {
       if (sequence !== 0 || body[0] !== QUERY) return;
       // The driver may write flags between the command and the text.
@@ -36,18 +35,13 @@ export const interruptions = (): Interruptions => {
       isMigrating ||= /GET_LOCK/.test(sql);
       current = undefined;
       if (!isMigrating || READS.test(sql)) return;
-      const place = TRANSACTION.test(sql) ? `${sql} after: ${before}` : sql;
+      current = TRANSACTION.test(sql) ? `${sql} after: ${before}` : sql;
       if (!TRANSACTION.test(sql)) before = sql;
-      if (isNew(`before ${place}`)) breaks();
-      else current = place;
     });
     return {
-      request: (chunk, lose) => {
-        breaks = lose;
-        onRequest(chunk);
-      },
+      request: (chunk) => onRequest(chunk),
       reply: (_chunk, lose) => {
-        if (current !== undefined && isNew(`after ${current}`)) lose();
+        if (current !== undefined && isNew(current)) lose();
         current = undefined;
       },
     };
