@@ -13,6 +13,9 @@ import { startReluctant } from './support/reluctant.mjs';
 const execute = promisify(execFile);
 const LIMIT = { timeout: 300_000, maxBuffer: 2 ** 26 };
 const clients = fileURLToPath(new URL('clients/', import.meta.url));
+const GENERATE = fileURLToPath(new URL('tools/generators/Generate.java', import.meta.url));
+/** For a Java that gains nothing from code that is optimized at length. */
+const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 const guide = await readFile(join(root, 'docs/generators.md'), 'utf8');
 
 /** The documents, by the version of OpenAPI that the guide names. */
@@ -36,19 +39,33 @@ const openapiGenerator = async () => {
   }
 };
 
-/** Has openapi-generator make a client. From the 3.0 document, it says no word of warning unless it always does. */
-const byOpenapiGenerator =
-  (language, { options = [], warns = false } = {}) =>
-  async ({ source, version, client }) => {
-    const args = ['-XX:TieredStopAtLevel=1', '-jar', await openapiGenerator(), 'generate'];
-    const { stdout, stderr } = await execute(
-      'java',
-      [...args, '-g', language, '-i', source, '-o', client, ...options],
-      LIMIT,
-    );
-    const warnings = `${stdout}${stderr}`.split('\n').filter((line) => /\b(?:WARN|ERROR)\b/.test(line));
-    if (version === '3.0' && !warns && warnings.length > 0) throw new Error(warnings.join('\n'));
-  };
+/**
+ * Has openapi-generator make clients. From the 3.0 document, it says no word of warning unless it always does.
+ *
+ * @param works as `play` gets them, of generators with `byOpenapiGenerator`
+ */
+const makeByOpenapiGenerator = async (works) => {
+  const runs = works.map(({ name, version, source, client, folder }) => {
+    const { options = [], warns = false } = GENERATORS[name].byOpenapiGenerator;
+    const lines = ['generate', '-g', name, '-i', source, '-o', client, ...options];
+    return { file: join(folder, 'arguments'), text: lines.join('\n'), isSilent: version === '3.0' && !warns };
+  });
+  for (const { file, text } of runs) await writeFile(file, text);
+  // Those first that have to be silent: it may tell a warning but once.
+  const files = runs.toSorted((one, other) => other.isSilent - one.isSilent).map(({ file }) => file);
+  const args = [...SHORT_LIVED, '-cp', await openapiGenerator(), GENERATE, ...files];
+  const { stdout } = await execute('java', args, LIMIT);
+  const told = new Map(
+    stdout
+      .split(/^=== /m)
+      .slice(1)
+      .map((text) => [text.split('\n', 1)[0], text]),
+  );
+  for (const { file, isSilent } of runs) {
+    const warnings = told.get(file).match(/^.*\b(?:WARN|ERROR)\b.*$/gm) ?? [];
+    if (isSilent && warnings.length > 0) throw new Error([file, ...warnings].join('\n'));
+  }
+};
 
 /** The lines of a program in the guide, in a language that only one block there is in. */
 const printed = (language) => {
@@ -106,11 +123,6 @@ const needLibrary = async ([command, ...args]) => {
   }
 };
 
-/** Has a program check each source of a client. */
-const checkEach = async (folder, ending, command, option) => {
-  for (const file of await filesIn(folder, ending)) await execute(command, [option, file], LIMIT);
-};
-
 const byTypescript = (name, place = 'client') => ({
   needs: ['npm'],
   ending: '.ts',
@@ -121,7 +133,7 @@ const byTypescript = (name, place = 'client') => ({
     await copyFile(join(clients, `${name}.ts`), join(folder, 'src/call.ts'));
     await copyFile(join(clients, 'tsconfig.json'), join(folder, 'tsconfig.json'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-    await execute(process.execPath, [join(modules, 'typescript/bin/tsc'), '-p', folder], LIMIT);
+    await execute(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], LIMIT);
   },
   call: (work) => call(process.execPath, ['out/call.js'], work),
 });
@@ -134,11 +146,11 @@ const byPython = (name) => ({
     call(await generatorPython(), [join(clients, `${name}.py`)], { ...work, more: { PYTHONPATH: work.client } }),
 });
 
-/** A client in a language whose sources its command runs as they are, and checks one by one by an option. */
-const byScript = (command, ending, check) => ({
+/** A client in a language whose sources its command runs as they are. */
+const byScript = (command, ending) => ({
   ending,
-  make: byOpenapiGenerator(command),
-  compile: ({ client }) => checkEach(join(client, 'lib'), ending, command, check),
+  byOpenapiGenerator: {},
+  compile: ({ folder }) => execute(command, [join(clients, `load${ending}`)], { ...LIMIT, cwd: folder }),
   call: async (work) => {
     await writeFile(join(work.folder, `gateway${ending}`), printed(command));
     await copyFile(join(clients, `call${ending}`), join(work.folder, `call${ending}`));
@@ -147,8 +159,9 @@ const byScript = (command, ending, check) => ({
 });
 
 /**
- * The generators as the guide names them: what becomes of the client from each document; how it is made, compiled and called; and
- * what its sources, which end with `ending`, have of an operation.
+ * The generators as the guide names them: what becomes of the client from each document; how it is made, by openapi-generator with
+ * the options of `byOpenapiGenerator` or by `make`, compiled and called; and what its sources, which end with `ending`, have of an
+ * operation.
  */
 const GENERATORS = {
   php: {
@@ -156,47 +169,54 @@ const GENERATORS = {
     needs: ['java', 'mvn', 'php'],
     library: ['php', '-r', 'require "GuzzleHttp/autoload.php"; mb_strlen("");'],
     method: (id) => `function ${camel(id)}(`,
-    ...byScript('php', '.php', '-l'),
+    ...byScript('php', '.php'),
   },
   ruby: {
     documents: { 3.1: 'called', '3.0': 'called' },
     needs: ['java', 'mvn', 'ruby'],
     library: ['ruby', '-r', 'typhoeus', '-e', ''],
     method: (id) => `def ${snake(id)}(`,
-    ...byScript('ruby', '.rb', '-c'),
+    ...byScript('ruby', '.rb'),
   },
   kotlin: {
     documents: { 3.1: 'made', '3.0': 'called' },
     needs: ['java', 'mvn'],
     ending: '.kt',
     method: (id) => `fun ${camel(id)}(`,
-    make: byOpenapiGenerator('kotlin'),
+    byOpenapiGenerator: {},
     compile: async ({ client }) => {
       await copyFile(new URL('tools/kotlin/pom.xml', import.meta.url), join(client, 'pom.xml'));
       await copyFile(join(clients, 'call.kt'), join(client, 'src/main/kotlin/Call.kt'));
       await writeFile(join(client, 'src/main/kotlin/Gateway.kt'), printed('kotlin'));
-      await execute('mvn', ['-q', '-B', 'compile', 'dependency:copy-dependencies'], { ...LIMIT, cwd: client });
+      await execute('mvn', ['-q', '-B', 'compile', 'dependency:copy-dependencies'], {
+        ...LIMIT,
+        cwd: client,
+        env: { ...process.env, MAVEN_OPTS: SHORT_LIVED.join(' ') },
+      });
     },
     call: (work) =>
-      callByGuide(['java', '-cp', `${work.client}/target/classes:${work.client}/target/dependency/*`, 'CallKt'], work),
+      callByGuide(
+        ['java', ...SHORT_LIVED, '-cp', `${work.client}/target/classes:${work.client}/target/dependency/*`, 'CallKt'],
+        work,
+      ),
   },
   csharp: {
     documents: { 3.1: 'made', '3.0': 'made' },
     needs: ['java', 'mvn'],
     ending: '.cs',
     method: (id) => `${pascal(id)}Async(`,
-    make: byOpenapiGenerator('csharp'),
+    byOpenapiGenerator: {},
   },
   python: {
     documents: { 3.1: 'does not compile', '3.0': 'called' },
     method: (id) => `def ${snake(id)}(`,
-    make: byOpenapiGenerator('python', { warns: true }),
+    byOpenapiGenerator: { warns: true },
     ...byPython('openapi-generator'),
   },
   'typescript-fetch': {
     documents: { 3.1: 'does not compile', '3.0': 'called' },
     method: (id) => `async ${camel(id)}(`,
-    make: byOpenapiGenerator('typescript-fetch', { options: ['-p', 'importFileExtension=.js'] }),
+    byOpenapiGenerator: { options: ['-p', 'importFileExtension=.js'] },
     ...byTypescript('typescript-fetch'),
   },
   'hey-api': {
@@ -255,22 +275,30 @@ const table = Object.fromEntries(
   ]),
 );
 
-/** Makes a client, looks for each operation in it, compiles it and calls by it, as far as the guide says. */
-const play = async (name, version, { gateway, folder, env }) => {
-  const { documents, ending, client = 'client', method, make, compile, call: use } = GENERATORS[name];
+/** A client to make in a folder of its own. */
+const workOf = async (name, version, { gateway, folder, env }) => {
+  const { client = 'client' } = GENERATORS[name];
   const own = join(folder, `${name}-${version}`);
-  const work = { version, gateway, env, folder: own, client: join(own, client), title: `${name} ${version}` };
+  const source = gateway.url + DOCUMENTS[version];
+  const work = { name, version, source, gateway, env, folder: own, client: join(own, client) };
   await mkdir(work.client, { recursive: true });
-  await make({ ...work, source: gateway.url + DOCUMENTS[version] });
+  return { ...work, title: `${name} ${version}` };
+};
+
+/** Makes a client unless it is made, looks for each operation in it, compiles it and calls by it, as far as the guide says. */
+const play = async (work) => {
+  const { documents, ending, method, make, compile, call: use } = GENERATORS[work.name];
+  await make?.(work);
   const sources = await Promise.all((await filesIn(work.client, ending)).map((file) => readFile(file, 'utf8')));
   const missing = operations.filter(({ id }) => !sources.some((text) => text.includes(method(id))));
   if (missing.length > 0) throw new Error(`it lacks ${missing.map(({ id }) => id).join(', ')}`);
-  if (documents[version] === 'made') return;
+  const result = documents[work.version];
+  if (result === 'made') return;
   const failure = await compile(work).then(
     () => undefined,
     (error) => error,
   );
-  if (documents[version] === 'does not compile') {
+  if (result === 'does not compile') {
     if (!failure) throw new Error('it compiles: the guide says that it does not');
     return;
   }
@@ -279,22 +307,26 @@ const play = async (name, version, { gateway, folder, env }) => {
 };
 
 /** Makes clients by other generators from both documents. */
-export const recipe = async ({ gateway, folder, env }) => {
+export const recipe = async (given) => {
   const done = Object.fromEntries(Object.entries(GENERATORS).map(([name, { documents }]) => [name, documents]));
   if (!isDeepStrictEqual(table, done))
     throw new Error(`docs/generators.md says ${JSON.stringify(table)}, not ${JSON.stringify(done)}`);
   const commands = new Set(Object.values(GENERATORS).flatMap(({ needs }) => needs));
   for (const command of commands) await need(command);
   for (const { library } of Object.values(GENERATORS)) if (library) await needLibrary(library);
-  for (const [name, { documents }] of Object.entries(GENERATORS)) {
-    for (const version of Object.keys(documents)) {
-      try {
-        await play(name, version, { gateway, folder, env });
-      } catch (error) {
-        if (error instanceof Lacking) throw error;
-        const told = [error.message, error.stdout, error.stderr].filter(Boolean).join('\n');
-        throw new Error(`${name} from ${version}: ${told}`, { cause: error });
-      }
+  const works = await Promise.all(
+    Object.entries(GENERATORS).flatMap(([name, { documents }]) =>
+      Object.keys(documents).map((version) => workOf(name, version, given)),
+    ),
+  );
+  await makeByOpenapiGenerator(works.filter(({ name }) => GENERATORS[name].byOpenapiGenerator));
+  for (const work of works) {
+    try {
+      await play(work);
+    } catch (error) {
+      if (error instanceof Lacking) throw error;
+      const told = [error.message, error.stdout, error.stderr].filter(Boolean).join('\n');
+      throw new Error(`${work.title}: ${told}`, { cause: error });
     }
   }
   const results = Object.values(done).flatMap(Object.values);
