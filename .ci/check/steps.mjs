@@ -103,7 +103,7 @@ export const steps = [
     name: 'fuzzing',
     proves: 'that whatever is sent is answered as documented, in bounded memory',
     run: ['npm', 'run', '-s', 'fuzz'],
-    env: { FUZZ_REQUESTS: '40000', FUZZ_PHASES: 'examples,coverage' },
+    env: { FUZZ_REQUESTS: '40000', FUZZ_EXAMPLES: '5' },
     envOfAll: { FUZZ_SEED: 'random' },
     minutes: 30,
     apart: [...PROSE, 'docs', ...SDKS, ...testsBut('fuzz')],

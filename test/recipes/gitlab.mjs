@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { root } from './support/clone.mjs';
+import { INSTALLED, productionPackages, root } from './support/clone.mjs';
 import { freePort } from '../harness/free-ports.mjs';
 import { run } from './support/shell.mjs';
 import { readYaml } from './support/yaml.mjs';
@@ -49,9 +49,10 @@ export const recipe = async ({ gateway, folder, env }) => {
   const { GATEWAY_KEY, ...anonymous } = env;
   assert.equal(pipeline['gateway-sandbox'].variables.CONTENT_GATEWAY_API_KEY, GATEWAY_KEY);
 
+  await symlink(await productionPackages(env), join(folder, 'node_modules'));
   const sandbox = await runJob(pipeline, 'gateway-sandbox', {
     folder,
-    env: anonymous,
+    env: { ...anonymous, ...INSTALLED },
     variables: { GATEWAY_REPOSITORY: `file://${repository}`, GATEWAY_REF: 'released', PORT: String(await freePort()) },
   });
   assert.match(await readFile(join(folder, 'sandbox.log'), 'utf8'), /^Content Gateway .*, sandbox$/m);

@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './shell.mjs';
@@ -18,3 +20,24 @@ export const clone = async (folder, env) => {
   );
   return target;
 };
+
+const installedPackages = async (env) => {
+  const folder = mkdtempSync(join(tmpdir(), 'recipes-packages-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const target = await clone(folder, env);
+  await run('deploy/ci/install', { cwd: target, env, seconds: 600 });
+  return join(target, 'node_modules');
+};
+
+let packages;
+
+/**
+ * The packages that deploy/ci/install installs, which it does once for all recipes: in a folder above a clone, Node.js finds
+ * them there. With the variables of `INSTALLED`, npm then installs no others.
+ */
+export const productionPackages = (env) => {
+  packages ??= installedPackages(env);
+  return packages;
+};
+
+export const INSTALLED = { npm_config_dry_run: 'true' };
