@@ -1,17 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import { docsOf, type ErrorResponse, type Reason } from '../../../contract/index.ts';
-
-interface Content {
-  content: { 'application/json': { schema: { $ref: string }; examples?: Record<string, unknown> } };
-}
-
-interface Operation {
-  operationId: string;
-  requestBody: Content;
-  responses: Record<string, Content & { headers: Record<string, unknown> }>;
-}
+import { ajv, document, validatorOf } from './schemas.mjs';
 
 /** A reply; the names of its headers are in lower case. */
 export interface PublishedReply {
@@ -20,15 +8,7 @@ export interface PublishedReply {
   body: unknown;
 }
 
-const document = JSON.parse(readFileSync('openapi/openapi.json', 'utf8')) as {
-  paths: Record<string, { post: Operation }>;
-  components: { headers: Record<string, { required?: boolean }> };
-};
 const operations = new Map(Object.values(document.paths).map(({ post }) => [post.operationId, post]));
-
-const ajv = new Ajv2020({ strict: false, allErrors: true });
-addFormats.default(ajv);
-ajv.addSchema({ $id: 'document', components: document.components });
 
 const ERROR = '#/components/schemas/ErrorResponse';
 /** What is no operation's: the document describes POST, of single calls, in requests that are well-formed HTTP. */
@@ -41,18 +21,12 @@ const UNDOCUMENTED = new Set([
   'ANSWER_TOO_LARGE',
 ]);
 
-const validatorOf = (ref: string) => {
-  const validate = ajv.getSchema(`document${ref}`);
-  if (!validate) throw new Error(`the document has no ${ref}`);
-  return validate;
-};
-
 /** Whether the published document allows an input, as it would go on the wire. */
 export const isPublishedInput = (procedure: string, json: unknown): boolean => {
   const operation = operations.get(procedure);
   if (!operation) throw new Error(`the document has no ${procedure}`);
   const validate = validatorOf(operation.requestBody.content['application/json'].schema.$ref);
-  return validate(JSON.parse(JSON.stringify({ json }))) === true;
+  return validate(JSON.parse(JSON.stringify({ json })));
 };
 
 /** Why a reply failed, if it did. */

@@ -11,6 +11,8 @@ const { default: Runtime } = require('jest-runtime');
 
 const root = join(__dirname, '../../..');
 const COMPILED = new Set(['contract', 'migrations', 'openapi', 'src']);
+/** Plain JavaScript of the harness that takes long to load. */
+const SCHEMAS = join('test', 'harness', 'app', 'schemas.mjs');
 
 /** What Node.js is to import in place of a module, given as a test file names it; undefined where Jest is to load it. */
 const replacement = (specifier, suffix, resolved) => {
@@ -19,6 +21,7 @@ const replacement = (specifier, suffix, resolved) => {
   if (path.startsWith(`node_modules${sep}`) && !/^[./#]/.test(specifier) && !specifier.startsWith('@jest/')) {
     return specifier;
   }
+  if (path === SCHEMAS) return pathToFileURL(resolved).href;
   if (!path.endsWith('.ts') || !COMPILED.has(path.split(sep)[0])) return undefined;
   const compiled = join(root, 'dist', path.replace(/\.ts$/, '.js'));
   return existsSync(compiled) ? pathToFileURL(compiled).href + suffix : undefined;
