@@ -13,7 +13,7 @@ const timeOf = (id: string): number => Number.parseInt(id.replaceAll('-', '').sl
 describe('record ids', () => {
   test('ids of one millisecond are in the order in which they were made, and all different', () => {
     const now = new Date('2030-01-01T00:00:00.000Z');
-    const ids = Array.from({ length: 100_000 }, () => newId(now));
+    const ids = Array.from({ length: 10_000 }, () => newId(now));
     expect(ids.every((id) => UUID_V7.test(id))).toBe(true);
     expect(ids.every((id, index) => index === 0 || (ids[index - 1] ?? '') < id)).toBe(true);
   });

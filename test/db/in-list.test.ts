@@ -19,7 +19,8 @@ describe('inList', () => {
     for (let n = 0; n <= 1000; n += 1) {
       const rows = Array.from({ length: n }, (_, index) => index);
       const chunks = chunksOf(rows);
-      expect(chunks.flat()).toEqual(rows);
+      // Cheaper than to compare a thousand times as many values one by one.
+      expect(chunks.flat().join()).toBe(rows.join());
       expect(chunks.length).toBeLessThanOrEqual(Math.floor(n / 256) + 5);
       for (const chunk of chunks) lengths.add(chunk.length);
     }
