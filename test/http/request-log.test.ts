@@ -6,11 +6,9 @@ import { renameSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openClient } from '../harness/app/client.ts';
+import { startApp } from '../harness/app/app.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
-import { aKey } from '../harness/http/load.ts';
 import { type ServeProcess, startServe } from '../harness/app/program.ts';
 import { until } from '../harness/until.ts';
 import { PLANTED } from '../harness/documents/secrets.ts';
@@ -19,33 +17,32 @@ import { PLANTED } from '../harness/documents/secrets.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
+interface Slow {
+  msg: string;
+  procedure?: string;
+  requestId: string;
+  ms: number;
+  sqlCount: number;
+  sqlMs: number;
+  statements: { ms: number; text: string }[];
+}
+const slowLines = (log: string): Slow[] =>
+  log
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Slow)
+    .filter(({ msg }) => msg === 'slow request');
+
 let database: TestDatabase;
 let served: ServeProcess;
-describe('request log', () => {
+describe('the log of the program', () => {
   beforeEach(async () => {
-    database = await createDatabase();
+    database = await createDatabase({ migrated: true });
   });
   afterEach(async () => {
     await served.stop('SIGKILL');
     await database.drop();
   });
-
-  interface Slow {
-    msg: string;
-    procedure?: string;
-    requestId: string;
-    ms: number;
-    sqlCount: number;
-    sqlMs: number;
-    statements: { ms: number; text: string }[];
-  }
-  const slowLines = (): Slow[] =>
-    served
-      .log()
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as Slow)
-      .filter(({ msg }) => msg === 'slow request');
 
   test('as LOG_FORMAT=pretty, it is lines for people, without colors where no terminal shows them', async () => {
     served = await startServe({ url: database.url, env: { LOG_FORMAT: 'pretty' } });
@@ -95,36 +92,33 @@ describe('request log', () => {
       ['not ready', 'unreachable'],
       ['ready', undefined],
     ]);
-    expect(slowLines()).toEqual([]);
+    expect(slowLines(served.log())).toEqual([]);
     expect(lines[0]).toMatchObject({ msg: 'starting', version: expect.any(String), build: expect.any(String) });
   });
+});
 
-  test('a slow request is told with its statements and their times, and none of their values', async () => {
-    const key = await aKey(database.url);
-    served = await startServe({ url: database.url, env: { SLOW_REQUEST_MS: '1' } });
-    const client = openClient(served.base, key);
-    const wanted = ['game.create', 'game.list', 'user.me'] as const;
-    const isTold = (id: string): boolean =>
-      slowLines().some(({ procedure, sqlCount }) => procedure === id && sqlCount > 0);
-    // One may take less than a millisecond.
-    for (let n = 0; !wanted.every(isTold); n += 1) {
-      await client.call('game.create', { title: `${PLANTED} ${n}`, tagNames: [`${PLANTED}-${n}`] });
-      await client.call('game.list', { limit: 1 + (n % 50), page: 1, search: `${PLANTED} ${n}` });
-      await client.call('user.me', {});
-      await sleep(250);
-    }
-    client.close();
-    const lines = slowLines();
-    for (const { ms, requestId, statements: sql, sqlCount } of lines) {
-      expect(ms).toBeGreaterThanOrEqual(1);
-      expect(requestId).not.toBe('');
-      expect(sql.length).toBeLessThanOrEqual(Math.min(sqlCount, 10));
-      expect(sql.map((one) => one.ms)).toEqual(sql.map((one) => one.ms).toSorted((a, b) => b - a));
-    }
-    const texts = lines.flatMap(({ statements }) => statements.map(({ text }) => text));
-    expect(texts).toContainEqual(expect.stringMatching(/^SELECT .* FROM /));
-    expect(texts).toContainEqual(expect.stringMatching(/^INSERT .*INTO games /));
-    // Nor does any line hold a value: `stop` looks for it.
-    expect(await served.stop()).toBe(0);
-  });
+test('a slow request is told with its statements and their times, and none of their values', async () => {
+  const app = await startApp({ settings: { SLOW_REQUEST_MS: '1' } });
+  const { key } = await app.aUser();
+  const wanted = ['game.create', 'game.list', 'user.me'] as const;
+  const isTold = (id: string): boolean =>
+    slowLines(app.log()).some(({ procedure, sqlCount }) => procedure === id && sqlCount > 0);
+  // One may take less than a millisecond.
+  for (let n = 0; !wanted.every(isTold); n += 1) {
+    await app.call('game.create', { title: `${PLANTED} ${n}`, tagNames: [`${PLANTED}-${n}`] }, key);
+    await app.call('game.list', { limit: 1 + (n % 50), page: 1, search: `${PLANTED} ${n}` }, key);
+    await app.call('user.me', {}, key);
+  }
+  const lines = slowLines(app.log());
+  for (const { ms, requestId, statements: sql, sqlCount } of lines) {
+    expect(ms).toBeGreaterThanOrEqual(1);
+    expect(requestId).not.toBe('');
+    expect(sql.length).toBeLessThanOrEqual(Math.min(sqlCount, 10));
+    expect(sql.map((one) => one.ms)).toEqual(sql.map((one) => one.ms).toSorted((a, b) => b - a));
+  }
+  const texts = lines.flatMap(({ statements }) => statements.map(({ text }) => text));
+  expect(texts).toContainEqual(expect.stringMatching(/^SELECT .* FROM /));
+  expect(texts).toContainEqual(expect.stringMatching(/^INSERT .*INTO games /));
+  // Nor does any line hold a value: `stop` looks for it.
+  await app.stop();
 });

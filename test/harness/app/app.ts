@@ -79,6 +79,8 @@ export interface TestApp {
   /** The `DATABASE_URL` it runs on. */
   databaseUrl: string;
   context: Context;
+  /** What it has logged so far, from `debug` on. */
+  log(): string;
   /** Any request, by supertest. */
   http: SupertestAgent;
   /** Sends an input. @throws Error if what comes back is not as the published document says */
@@ -214,6 +216,7 @@ export const startApp = async ({
     url,
     databaseUrl: database.url,
     context,
+    log: () => logged,
     http,
     send,
     call: async (id, input, key) => {
