@@ -1,5 +1,5 @@
 /**
- * @engines none
+ * @engines sqlite
  * @tier fast
  */
 import { spawn } from 'node:child_process';
@@ -10,10 +10,9 @@ import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { guides } from '../../src/site/guides/catalogue.ts';
 import { renderMarkdown } from '../../src/site/guides/markdown.ts';
-import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
-import { type ServeProcess, startSandbox } from '../harness/app/program.ts';
+import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 
-// What README tells its readers to run, run as it stands against a sandbox; only the port is another. And what it, and
+// What README tells its readers to run, run as it stands against the service; only the port is another. And what it, and
 // docs/developing.md, refer to.
 
 /** `UPDATE_PICTURE=true npm run test:file -- test/site/browser/docs.test.ts` makes it anew. */
@@ -26,16 +25,18 @@ const blocks = [...readme.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, languag
   code,
 }));
 
-let sandbox: ServeProcess;
+let app: TestApp;
+let user: TestUser;
 describe('README', () => {
   beforeAll(async () => {
-    sandbox = await startSandbox();
+    app = await startApp();
+    user = await app.aUser();
   });
-  afterAll(() => sandbox.stop());
+  afterAll(() => app.stop());
 
   const run = async (command: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
     // On a terminal, Jest has its workers color what they print.
-    const env = { ...process.env, FORCE_COLOR: undefined, GATEWAY_KEY: sandboxKeys[0]?.key };
+    const env = { ...process.env, FORCE_COLOR: undefined, GATEWAY_KEY: user.key };
     const child = spawn(command, args, { cwd: resolve('.'), env, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
@@ -45,7 +46,7 @@ describe('README', () => {
     return { code, stdout, stderr };
   };
 
-  const here = (code: string): string => code.replaceAll('http://localhost:3000', sandbox.base);
+  const here = (code: string): string => code.replaceAll('http://localhost:3000', app.url);
 
   test.each(blocks.filter(({ code }) => /^curl .*\/api\//.test(code)).map(({ code }) => [code.split(' ', 2)[1], code]))(
     'curl %s',

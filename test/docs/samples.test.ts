@@ -1,5 +1,5 @@
 /**
- * @engines none
+ * @engines sqlite
  * @tier fast
  */
 import { execFile } from 'node:child_process';
@@ -16,9 +16,9 @@ import { rustSample } from '../../openapi/samples/rust.ts';
 import type { CodeSample } from '../../openapi/samples/samples.ts';
 import { typescriptSample } from '../../openapi/samples/typescript.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { sandboxKeys } from '../../src/testkit/sandbox/sandbox.ts';
 import { documents, withAddress } from '../../src/site/documents.ts';
-import { type ServeProcess, startSandbox } from '../harness/app/program.ts';
+import { startApp, type TestApp } from '../harness/app/app.ts';
+import { demoKeyIn } from '../harness/app/demo.ts';
 import { startRecorder } from '../harness/http/recorder.mjs';
 
 // The code samples of the documents. Those of the SDKs are compiled and run by `npm run test:sdk`; those for curl are run here.
@@ -102,18 +102,19 @@ describe('code samples', () => {
   });
 
   describe('curl', () => {
-    let sandbox: ServeProcess;
+    let app: TestApp;
+    let key: string;
     let recorder: Awaited<ReturnType<typeof startRecorder>>;
     let samples: ReturnType<typeof samplesIn>;
-    const key = sandboxKeys[0]?.key ?? '';
     beforeAll(async () => {
-      sandbox = await startSandbox();
-      recorder = await startRecorder(sandbox.base);
+      app = await startApp();
+      key = await demoKeyIn(app.context.db);
+      recorder = await startRecorder(app.url);
       samples = samplesIn(documentAt('/openapi.json', recorder.url));
     });
     afterAll(async () => {
       await recorder.stop();
-      await sandbox.stop();
+      await app.stop();
     });
 
     test.each(streams)('$id shows its messages as they come, and ends', async ({ id }) => {
