@@ -7,7 +7,7 @@ import { exampleDelivery, exampleWebhook } from '../../../contract/examples.ts';
 import { sandboxKeys } from '../../../src/testkit/sandbox/sandbox.ts';
 import { until } from '../../harness/until.ts';
 import { startApp, type TestApp } from '../../harness/app/app.ts';
-import { startSandbox } from '../../harness/app/program.ts';
+import { type ServeProcess, startSandbox } from '../../harness/app/program.ts';
 
 describe('sandbox over HTTP', () => {
   describe('a service that is no sandbox', () => {
@@ -48,42 +48,46 @@ describe('sandbox over HTTP', () => {
     });
   });
 
-  test('the delivery of the examples is made again, to an endpoint that takes it', async () => {
-    const sandbox = await startSandbox();
-    const call = async (id: string, json: object): Promise<Record<string, unknown>> => {
-      const response = await fetch(`${sandbox.base}/api/trpc/${id}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${sandboxKeys[0]?.key}` },
-        body: JSON.stringify({ json }),
-      });
-      return ((await response.json()) as { result: { data: { json: Record<string, unknown> } } }).result.data.json;
-    };
-    const waiting = await call('webhook.redeliver', { deliveryId: exampleDelivery.id });
-    expect(waiting).toMatchObject({ type: 'game.created', state: 'waiting', attempts: 0 });
-    const again = async (): Promise<unknown> =>
-      ((await call('webhook.deliveries', { id: exampleWebhook.id }))['items'] as { id: string }[]).find(
-        ({ id }) => id === exampleDelivery.id,
-      );
-    await until(async () => ((await again()) as { state: string }).state === 'delivered');
-    expect(await again()).toMatchObject({ attempts: 1, status: 200, answer: 'OK' });
-    expect(await sandbox.stop()).toBe(0);
-  });
+  describe('the sandbox as a program', () => {
+    let sandbox: ServeProcess;
+    beforeAll(async () => {
+      sandbox = await startSandbox();
+    });
 
-  test('the sandbox as a program has its spaces, and leaves them when it is told to stop', async () => {
-    const sandbox = await startSandbox();
-    const totals: number[] = [];
-    for (const space of [undefined, 'one', 'two']) {
-      const response = await fetch(`${sandbox.base}/api/trpc/game.list`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...(space !== undefined && { 'X-Sandbox-Space': space }) },
-        body: '{"json":{"limit":1,"page":1}}',
-      });
-      const body = (await response.json()) as { result: { data: { json: { total: number } } } };
-      totals.push(body.result.data.json.total);
-    }
-    expect(new Set(totals).size).toBe(1);
-    expect((await fetch(`${sandbox.base}/sandbox/reset`, { method: 'POST' })).status).toBe(204);
-    expect(await sandbox.stop()).toBe(0);
-    expect(sandbox.log()).not.toMatch(/"level":[4-6]0(?!.*(?:"slow request"|gets no security fixes))/);
+    test('the delivery of the examples is made again, to an endpoint that takes it', async () => {
+      const call = async (id: string, json: object): Promise<Record<string, unknown>> => {
+        const response = await fetch(`${sandbox.base}/api/trpc/${id}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${sandboxKeys[0]?.key}` },
+          body: JSON.stringify({ json }),
+        });
+        return ((await response.json()) as { result: { data: { json: Record<string, unknown> } } }).result.data.json;
+      };
+      const waiting = await call('webhook.redeliver', { deliveryId: exampleDelivery.id });
+      expect(waiting).toMatchObject({ type: 'game.created', state: 'waiting', attempts: 0 });
+      const again = async (): Promise<unknown> =>
+        ((await call('webhook.deliveries', { id: exampleWebhook.id }))['items'] as { id: string }[]).find(
+          ({ id }) => id === exampleDelivery.id,
+        );
+      await until(async () => ((await again()) as { state: string }).state === 'delivered');
+      expect(await again()).toMatchObject({ attempts: 1, status: 200, answer: 'OK' });
+    });
+
+    test('has its spaces, and leaves them when it is told to stop', async () => {
+      const totals: number[] = [];
+      for (const space of [undefined, 'one', 'two']) {
+        const response = await fetch(`${sandbox.base}/api/trpc/game.list`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', ...(space !== undefined && { 'X-Sandbox-Space': space }) },
+          body: '{"json":{"limit":1,"page":1}}',
+        });
+        const body = (await response.json()) as { result: { data: { json: { total: number } } } };
+        totals.push(body.result.data.json.total);
+      }
+      expect(new Set(totals).size).toBe(1);
+      expect((await fetch(`${sandbox.base}/sandbox/reset`, { method: 'POST' })).status).toBe(204);
+      expect(await sandbox.stop()).toBe(0);
+      expect(sandbox.log()).not.toMatch(/"level":[4-6]0(?!.*(?:"slow request"|gets no security fixes))/);
+    });
   });
 });
