@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runCommand } from '../harness/app/command.ts';
-import { PROGRAM, runCli, startCli } from '../harness/app/program.ts';
+import { PROGRAM, startCli } from '../harness/app/program.ts';
 
 // What the command line does before it knows a database, or whichever that is.
 
@@ -240,7 +240,7 @@ describe('command line', () => {
       'PORT "70000" must be a whole number from 0 to 65535',
       'SHUTDOWN_TIMEOUT_MS "soon" must be a whole number from 0 to 600000',
     ];
-    const { code, stdout, stderr } = await runCli(['serve'], { env: settings });
+    const { code, stdout, stderr } = await runCommand(['serve'], { env: settings });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr.split('\n').toSorted()).toEqual(['', ...faults.map((fault) => `error: ${fault}`)]);
   });

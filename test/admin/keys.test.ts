@@ -13,7 +13,7 @@ import { welcome } from '../../src/testkit/sandbox/welcome.ts';
 import { createUser } from '../../src/user/service.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
 import { runCommand } from '../harness/app/command.ts';
-import { type Outcome, runCli } from '../harness/app/program.ts';
+import type { Outcome } from '../harness/app/program.ts';
 
 const KEY = /^cgk_[0-9A-Za-z]{38}\n$/;
 const UNKNOWN_ID = '019a3c5e-b150-7e85-9f52-9d40ce61a205';
@@ -64,8 +64,7 @@ const failure = (fault: string): Outcome => ({ code: 1, stdout: '', stderr: `err
 describe('keys create', () => {
   test('prints a key that the service takes, for 90 days', async () => {
     const userId = await aUser();
-    // The program itself, for once.
-    const { code, stdout, stderr } = await runCli(
+    const { code, stdout, stderr } = await runCommand(
       ['keys', 'create', '--user', userId, '--scopes', 'user:read, content:write'],
       { env: { DATABASE_URL: database.url } },
     );

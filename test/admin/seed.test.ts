@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { seedCommand } from '../../src/admin/commands/content/seed.ts';
 import { runCommand } from '../harness/app/command.ts';
 import { createDatabase, type TestDatabase } from '../harness/app/database.ts';
-import { type Environment, runCli } from '../harness/app/program.ts';
+import type { Environment } from '../harness/app/program.ts';
 
 let database: TestDatabase;
 let env: Environment;
@@ -45,7 +45,7 @@ describe('seed', () => {
 
   test('without options it stores a little of everything, up to today', async () => {
     const today = new Date().toISOString().slice(0, 10);
-    const { code, stdout, stderr } = await runCli(['seed'], { env });
+    const { code, stdout, stderr } = await runCommand(['seed'], { env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
       new RegExp(

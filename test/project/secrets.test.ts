@@ -19,7 +19,7 @@ let key: string;
 
 describe('secrets in the repository', () => {
   beforeAll(async () => {
-    database = await createDatabase();
+    database = await createDatabase({ migrated: true });
     key = await aKey(database.url);
     served = await startServe({ url: database.url, env: { LOG_LEVEL: 'trace' } });
   });

@@ -31,7 +31,7 @@ let port: number;
 let metrics: Sample[];
 describe('database traces', () => {
   beforeAll(async () => {
-    database = await createDatabase();
+    database = await createDatabase({ migrated: true });
     key = await aKey(database.url);
     collector = await startCollector();
   });
