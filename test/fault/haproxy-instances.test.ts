@@ -147,7 +147,7 @@ describe('instances behind HAProxy', () => {
         seen: `${attempts.length} requests`,
       });
       expect(failuresOf(attempts)).toEqual([]);
-      expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
+      expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
       await withDatabase(database.url, expectExactCounts);
     },
     PATIENCE_MS,

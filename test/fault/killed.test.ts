@@ -53,7 +53,7 @@ describe('killed processes', () => {
   const check = async (url: string, what: string, callers: readonly Callers[]): Promise<void> => {
     const checked = await audit(url, ...callers);
     noteResult({ fault: `kill -9 of ${what}`, rounds: ROUNDS, load: `${WRITERS} writers`, ...checked });
-    expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
+    expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
     await withDatabase(url, expectExactCounts);
   };
 

@@ -116,7 +116,7 @@ describe('several instances', () => {
     });
     expect(balancer.left()).toBe(rounds * ports.length);
     expect(strayOf(attempts, ['ok'])).toEqual([]);
-    expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
+    expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
     await withDatabase(database.url, expectExactCounts);
   });
 });

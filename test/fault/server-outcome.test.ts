@@ -199,7 +199,7 @@ describe('outcome of a commit', () => {
         .join(', '),
     });
     expect(Object.keys(outcomes).length).toBeGreaterThan(1);
-    expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
+    expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
     await withDatabase(database.url, expectExactCounts);
   });
 });

@@ -62,6 +62,8 @@ describe('Vitess with two shards', () => {
   const check = async (fault: string, rounds: number, seen = ''): Promise<number> => {
     await Promise.all(callers.map((one) => one.succeeded(5)));
     await Promise.all(callers.map((one) => one.stop()));
+    // What was prepared is committed or undone everywhere.
+    await until(async () => (await undecided()) === 0, { withinMs: 60_000 });
     const checked = await audit(cluster.url, ...callers);
     const outcomes = outcomesInWords(callers.flatMap((one) => one.attempts));
     noteResult({
@@ -71,16 +73,17 @@ describe('Vitess with two shards', () => {
       ...checked,
       seen: [seen, outcomes].filter(Boolean).join(', '),
     });
-    expect(checked).toMatchObject({ lost: 0, duplicated: 0, unacknowledged: 0 });
+    expect(checked).toMatchObject({ histories: [], lost: 0, duplicated: 0, unacknowledged: 0 });
     expect(outcomes.includes('INTERNAL') ? served.log() : '').toBe('');
     await withDatabase(cluster.url, expectExactCounts);
     return checked.longestOutageMs;
   };
 
-  const rowsOf = async (shard: number): Promise<number> => {
-    const [row] = (await cluster.below(shard, `SELECT COUNT(*) AS n FROM ${RECORDS}.games`)) as { n: number }[];
-    return Number(row?.n);
-  };
+  /** The number that a statement returns as `n`, from the MySQL of a shard. */
+  const onShard = async (shard: number, sql: string): Promise<number> =>
+    Number(((await cluster.below(shard, sql)) as { n: number | string }[])[0]?.n);
+
+  const rowsOf = (shard: number): Promise<number> => onShard(shard, `SELECT COUNT(*) AS n FROM ${RECORDS}.games`);
 
   /** Some games that are stored on a shard. */
   const gamesOn = async (shard: number): Promise<string[]> => {
@@ -90,12 +93,8 @@ describe('Vitess with two shards', () => {
 
   /** How many distributed transactions the tablets have noted that are not decided or not done. */
   const undecided = async (): Promise<number> => {
-    const counts = await Promise.all(
-      [0, 1, 2].map(async (shard) => {
-        const sql = 'SELECT (SELECT COUNT(*) FROM _vt.dt_state) + (SELECT COUNT(*) FROM _vt.redo_state) AS n';
-        return Number(((await cluster.below(shard, sql)) as { n: number | string }[])[0]?.n);
-      }),
-    );
+    const sql = 'SELECT (SELECT COUNT(*) FROM _vt.dt_state) + (SELECT COUNT(*) FROM _vt.redo_state) AS n';
+    const counts = await Promise.all([0, 1, 2].map((shard) => onShard(shard, sql)));
     return counts.reduce((sum, n) => sum + n, 0);
   };
 
@@ -180,6 +179,25 @@ describe('Vitess with two shards', () => {
     }
     expect(caught).toBeGreaterThan(0);
     await check('kill -9 of vtgate within a commit', rounds, `${caught} times with transactions that were prepared`);
+  });
+
+  test('restores what was prepared on a shard whose MySQL was killed', async () => {
+    const { mysql, tablet } = cluster.shards[1];
+    /** Has the tablet stand still if it holds a prepared transaction, which then stays so. */
+    const isPrepared = async (): Promise<boolean> => {
+      await tablet.freeze();
+      if ((await onShard(1, 'SELECT COUNT(*) AS n FROM _vt.redo_state')) > 0) return true;
+      tablet.thaw();
+      return false;
+    };
+    const rounds = 3;
+    for (let round = 0; round < rounds; round += 1) {
+      await until(isPrepared, { withinMs: 60_000 });
+      await mysql.kill();
+      await mysql.start();
+      await Promise.all(callers.map((one) => one.succeeded(10)));
+    }
+    await check('kill -9 of a shard’s MySQL within a commit', rounds);
   });
 
   const fail = async (fault: string, part: Part, rounds = 4): Promise<void> => {

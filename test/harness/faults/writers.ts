@@ -13,6 +13,10 @@ import { type Bytes, idFromBytes } from '../../../src/db/values.ts';
 /** How a request ended, and when. */
 export interface Attempt {
   procedure: ProcedureId;
+  /** Of a write: the title of the game that it publishes, or the id of the one that it toggles. */
+  about?: string;
+  /** Its Idempotency-Key. */
+  key?: string | undefined;
   /** Which of the callers sent it. */
   caller: number;
   /** When it was sent, as `performance.now()` counts. */
@@ -51,7 +55,7 @@ export interface Callers {
 
 const REST_AFTER_BREAK_MS = 100;
 const LONGEST_REST_MS = 2000;
-/** Within this, callers get what they wait for. */
+/** How long callers wait for an answer. */
 const PATIENCE_MS = 20_000;
 const SUCCESS_MS = 60_000;
 
@@ -85,18 +89,28 @@ const callerOf = (
     for (const client of clients) client.close();
   });
   return {
-    call: async (procedure: ProcedureId, input: unknown): Promise<string | undefined> => {
-      const headers = options.obedient ? { 'Idempotency-Key': randomUUID() } : undefined;
-      const deadline = performance.now() + PATIENCE_MS;
+    call: async (procedure: ProcedureId, about: string, input: unknown): Promise<string | undefined> => {
+      const idempotencyKey = options.obedient ? randomUUID() : undefined;
+      const headers = idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey };
       for (;;) {
         const client = clients[(turn += 1) % clients.length] as Client;
         const at = performance.now();
         const ending = await client.call(procedure, input, headers);
-        attempts.push({ procedure, caller: number, at, ms: performance.now() - at, outcome: reasonIn(ending), ending });
+        const ms = performance.now() - at;
+        attempts.push({
+          procedure,
+          about,
+          key: idempotencyKey,
+          caller: number,
+          at,
+          ms,
+          outcome: reasonIn(ending),
+          ending,
+        });
         if (ending.kind === 'answered' && ending.status === 200) return ending.text;
         if (ending.kind === 'refused') await sleep(REST_AFTER_BREAK_MS);
         if (isAbandoned) throw new Error('the test has ended');
-        if (!options.obedient || !isWorthRepeating(ending) || performance.now() > deadline) return undefined;
+        if (!options.obedient || !isWorthRepeating(ending)) return undefined;
         await sleep(restAfter(ending));
       }
     },
@@ -142,7 +156,7 @@ export const startWriters = (bases: string | readonly string[], key: string, opt
     const caller = callerOf([bases].flat(), key, options, attempts, writer);
     for (let n = 0; !isStopped; n += 1) {
       const title = `${prefix}writer ${writer}, ${n}`;
-      const answer = await caller.call('game.create', {
+      const answer = await caller.call('game.create', title, {
         title,
         description: PLANTED,
         gameType: `T${n % 3}`,
@@ -188,7 +202,7 @@ export const startTogglers = async (
   const begin = async (toggler: number) => {
     const caller = callerOf([bases].flat(), key, options, attempts, toggler);
     const title = `${prefix}toggler ${toggler}`;
-    const made = await caller.call('game.create', { title });
+    const made = await caller.call('game.create', title, { title });
     if (made === undefined) throw new Error(`No game to toggle: ${attempts.at(-1)?.outcome}`);
     const state = { gameId: idIn(made), told: [] as boolean[] };
     acknowledged.set(title, state.gameId);
@@ -198,7 +212,7 @@ export const startTogglers = async (
   const ready = await Promise.all(Array.from({ length: options.count }, (_, toggler) => begin(toggler)));
   const run = async ({ caller, state: { gameId, told } }: (typeof ready)[number]): Promise<void> => {
     while (!isStopped) {
-      const answer = await caller.call('game.toggleFavorite', { gameId });
+      const answer = await caller.call('game.toggleFavorite', gameId, { gameId });
       if (answer !== undefined) {
         const { result } = JSON.parse(answer) as { result: { data: { json: { favorited: boolean } } } };
         told.push(result.data.json.favorited);
@@ -234,10 +248,27 @@ export interface Audit {
   unacknowledged: number;
   /** The longest time without a success, from the first to the last. */
   longestOutageMs: number;
+  /** What was asked and answered, request by request, of all that is not as it was acknowledged. */
+  histories: string[];
 }
 
-const repeated = (told: readonly boolean[]): number =>
-  told.filter((state, n) => state === (told[n - 1] ?? false)).length;
+/** The places at which the same was told twice in a row. */
+const repeated = (told: readonly boolean[]): number[] =>
+  told.flatMap((state, n) => (state === (told[n - 1] ?? false) ? [n] : []));
+
+const TEXT_SHOWN = 300;
+
+/** The requests about a game, one a line. */
+const historyOf = (about: string, attempts: readonly Attempt[], found: string): string =>
+  [
+    `${about}: ${found}`,
+    ...attempts
+      .filter((attempt) => attempt.about === about)
+      .map(({ procedure, key, at, ms, outcome, ending }) => {
+        const text = ending.kind === 'answered' ? ending.text.slice(0, TEXT_SHOWN) : '';
+        return `  ${Math.round(at)} + ${Math.round(ms)} ms, ${procedure}, ${key ?? 'no key'}: ${outcome} ${text}`;
+      }),
+  ].join('\n');
 
 /** The longest time between two successes. */
 export const longestOutageMs = (attempts: readonly Attempt[]): number => {
@@ -255,17 +286,38 @@ export const audit = async (url: string, ...loads: readonly (Callers | Togglers)
   const isTheirs = (title: string) => loads.some(({ prefix }) => title.startsWith(prefix));
   for (const { id, title } of rows)
     if (isTheirs(title)) stored.set(title, [...(stored.get(title) ?? []), idFromBytes(id)]);
-  let [acknowledged, lost] = [0, 0];
-  let duplicated = [...stored.values()].reduce((sum, ids) => sum + ids.length - 1, 0);
-  for (const load of loads) {
-    acknowledged += load.attempts.filter(({ outcome }) => outcome === 'ok').length;
-    for (const [title, id] of load.acknowledged) if (!stored.get(title)?.includes(id)) lost += 1;
-    if ('states' in load) duplicated += load.states.reduce((sum, { told }) => sum + repeated(told), 0);
-  }
+  const attempts = loads.flatMap((load) => load.attempts);
+  const histories: string[] = [];
+  const note = (about: string, found: string) => histories.push(historyOf(about, attempts, found));
+  let [lost, duplicated, unacknowledged] = [0, 0, 0];
   const titles = new Set(loads.flatMap((load) => [...load.acknowledged.keys()]));
-  const unacknowledged = [...stored.keys()].filter((title) => !titles.has(title)).length;
-  const outage = Math.max(...loads.map((load) => longestOutageMs(load.attempts)));
-  return { acknowledged, lost, duplicated, unacknowledged, longestOutageMs: outage };
+  for (const [title, ids] of stored) {
+    duplicated += ids.length - 1;
+    if (ids.length > 1) note(title, `stored ${ids.length} times, as ${ids.join(', ')}`);
+    if (titles.has(title)) continue;
+    unacknowledged += 1;
+    note(title, 'stored, and not acknowledged');
+  }
+  for (const load of loads) {
+    for (const [title, id] of load.acknowledged) {
+      if (stored.get(title)?.includes(id)) continue;
+      lost += 1;
+      note(title, `not stored as ${id}`);
+    }
+    for (const { gameId, told } of 'states' in load ? load.states : []) {
+      const places = repeated(told);
+      duplicated += places.length;
+      if (places.length > 0) note(gameId, `told the same as before by answers ${places.join(', ')}, of ${told.length}`);
+    }
+  }
+  return {
+    acknowledged: attempts.filter(({ outcome }) => outcome === 'ok').length,
+    lost,
+    duplicated,
+    unacknowledged,
+    longestOutageMs: Math.max(...loads.map((load) => longestOutageMs(load.attempts))),
+    histories,
+  };
 };
 
 /** The requests, in words, that ended otherwise than in one of `outcomes`; the first ten. */

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll } from '@jest/globals';
 import { createConnection } from 'mysql2/promise';
 import { untilUp } from '../faults/durable-server.ts';
-import { type Guarded, startGuarded } from '../faults/guarded.ts';
+import { type Guarded, isFrozen, startGuarded } from '../faults/guarded.ts';
 import { freePorts } from '../free-ports.mjs';
 import { nobody, programIn, untilServed } from '../servers/vitess.ts';
 import { until } from '../until.ts';
@@ -41,9 +41,14 @@ export interface Part {
   kill(): Promise<void>;
   /** After `kill`, on the same files; resolves when it takes work. */
   start(): Promise<void>;
+  /** SIGSTOP; resolves when it stands still. */
+  freeze(): Promise<void>;
+  /** SIGCONT. */
+  thaw(): void;
 }
 
 interface Shard {
+  /** It starts together with its tablet. */
   mysql: Part;
   tablet: Part;
 }
@@ -82,6 +87,12 @@ const partOf = (start: () => Promise<Guarded>, untilReady: (running: Guarded) =>
       running = await start();
       await untilReady(running);
     },
+    freeze: async () => {
+      const { pid = 0 } = running ?? {};
+      running?.signal('SIGSTOP');
+      await until(() => isFrozen(pid));
+    },
+    thaw: () => running?.signal('SIGCONT'),
   };
   return part;
 };
@@ -281,7 +292,16 @@ export const startVitessCluster = async ({ atomic = true } = {}): Promise<Vitess
         },
       ),
     );
-    return { mysql: database, tablet, sqlPort };
+    // Vitess restores what a MySQL had prepared when a tablet starts on one that takes writes, and in no other order.
+    const below: Part = {
+      ...database,
+      start: async () => {
+        await tablet.kill();
+        await database.start();
+        await tablet.start();
+      },
+    };
+    return { mysql: below, tablet, sqlPort };
   };
   const shards = await Promise.all(places.map(shardOf));
 
