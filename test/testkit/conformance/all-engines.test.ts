@@ -2,24 +2,57 @@
  * @engines all second-server
  * @tier long
  */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { createConnection } from 'mysql2/promise';
 import { operations, scopes } from '../../../contract/index.ts';
+import { schema } from '../../../src/app/schema.ts';
+import { Database } from '../../../src/db/database.ts';
 import { differenceOf } from '../../../src/testkit/conformance/findings/finding.ts';
 import { anySeed } from '../../../src/testkit/conformance/seed.ts';
 import { verify } from '../../../src/testkit/conformance/verify.ts';
 import { generateKey } from '../../../src/auth/format.ts';
 import { freePorts } from '../../harness/free-ports.mjs';
 import { startApp } from '../../harness/app/app.ts';
+import { connectionOptions, engine } from '../../harness/app/database.ts';
+import { accountsOfTheGuide } from '../../harness/servers/accounts.ts';
+
+/** Runs statements as the account of an address. */
+const run = async (address: string, statements: readonly string[]): Promise<void> => {
+  const connection = await createConnection(connectionOptions(new URL(address)));
+  for (const sql of statements) await connection.query(sql);
+  await connection.end();
+};
+
+const suffix = randomBytes(4).toString('hex');
+const accountOf = (name: string): string => `${name}_${suffix}`;
+let server: string | undefined;
+
+/** The database by the account that the guide gives the service: what it may do must be enough for every operation. */
+const byAccountOfTheGuide = async (databaseUrl: string): Promise<string> => {
+  if (engine !== 'mariadb' && engine !== 'mysql') return databaseUrl;
+  const db = await Database.open(databaseUrl, schema);
+  await db.migrate();
+  await db.close();
+  const url = new URL(databaseUrl);
+  await run(databaseUrl, accountsOfTheGuide(url.pathname.slice(1), accountOf));
+  server = new URL('/', url).href;
+  return Object.assign(url, { username: accountOf('gateway'), password: 'secret' }).href;
+};
 
 const [receiverPort = 0] = await freePorts(1);
 const app = await startApp({
+  reach: byAccountOfTheGuide,
   settings: { WEBHOOK_HTTP: 'true', WEBHOOK_ALLOW: '127.0.0.0/8', WEBHOOK_PORTS: `443,8443,${receiverPort}` },
 });
 app.context.lifecycle.relay.start();
 app.context.lifecycle.sender.start();
 describe('verify on all engines', () => {
-  afterAll(() => app.stop());
+  afterAll(async () => {
+    await app.stop();
+    if (server !== undefined) await run(server, [`DROP USER ${accountOf('gateway')}, ${accountOf('migrator')}`]);
+  });
 
   // What the kit finds in services that are not as they should be, `test/testkit/conformance/http.test.ts` shows.
   test('the conformance kit finds nothing on this database', async () => {

@@ -73,24 +73,19 @@ const reasonsOf = (results: readonly CheckResult[]): string[] => [
 
 // With a key of all scopes, `test/testkit/conformance/all-engines.test.ts` runs it on each database.
 describe('on the service itself', () => {
-  test.each(scopes.map((scope) => [scope] as const))(
-    'is green with a key of %s, and says what that leaves out',
-    async (scope) => {
+  test.each(scopes.map((scope, index) => [scope, scopes.at(index - 1)!] as const))(
+    'is green with a key of %s and without %s, and says what that leaves out',
+    async (scope, other) => {
       const { key } = await app.aUser({ scopes: [scope] });
-      const others = scopes.filter((other) => other !== scope);
-      const refusing = others.map((other) => firstWith(other));
-      const results = await run({ key, only: [firstWith(scope), ...refusing] });
+      const results = await run({ key, only: [firstWith(scope), firstWith(other)] });
       expect(failuresOf(results)).toEqual([]);
       expect(reasonsOf(results)).toEqual(
-        expect.arrayContaining([
-          `it needs a key without ${scope}`,
-          ...others.map((other) => `it needs a key with ${other}`),
-        ]),
+        expect.arrayContaining([`it needs a key without ${scope}`, `it needs a key with ${other}`]),
       );
       const refused = results.filter(
         ({ name, outcome }) => name === 'refuses a key without its scope' && outcome === 'passed',
       );
-      expect(subjectsOf(refused).toSorted()).toEqual(refusing.toSorted());
+      expect(subjectsOf(refused)).toEqual([firstWith(other)]);
     },
     RUN_MS,
   );
