@@ -118,7 +118,7 @@ export const steps = [
     skips: true,
     can: () => findVitess().vitess !== undefined,
     lacking: 'No Vitess: its tests and faults are left out.',
-    apart: [...PROSE, ...but('docs', 'scaling.md'), ...PAGES, ...SDKS, ...testsBut(...onVitess)],
+    apart: [...PROSE, ...but('docs', 'operations.md', 'scaling.md'), ...PAGES, ...SDKS, ...testsBut(...onVitess)],
   },
   {
     name: 'image',
