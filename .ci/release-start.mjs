@@ -22,7 +22,6 @@ const PATHS = [
   '/',
   '/docs/',
   '/docs/swagger-ui.css',
-  '/reference/',
   '/guides/',
   '/guides/start',
   '/guides/changelog',

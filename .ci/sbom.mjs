@@ -1,16 +1,9 @@
-// npm run -s sbom: prints what runs in production, as CycloneDX. By `npm sbom`, but on a lock file that holds nothing else,
-// and also the files of others that the repository holds.
+// npm run -s sbom: prints what runs in production, as CycloneDX. By `npm sbom`, but on a lock file that holds nothing else.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { description, lock } from './production.mjs';
-
-const vendored = JSON.parse(readFileSync(join(import.meta.dirname, 'vendored.json'), 'utf8'));
-for (const [name, { version, integrity, license }] of Object.entries(vendored)) {
-  for (const { dependencies } of [description, lock.packages['']]) dependencies[name] = version;
-  lock.packages[`node_modules/${name}`] = { version, integrity, license };
-}
 
 const temporary = mkdtempSync(join(tmpdir(), 'content-gateway-sbom-'));
 try {

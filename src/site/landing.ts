@@ -15,8 +15,7 @@ const PATH = '/';
 const links = ({ sandbox, sdksDir }: Config) => ({
   api: 'api/trpc',
   guides: 'guides/',
-  reference: 'reference/',
-  tryIt: 'docs/',
+  reference: 'docs/',
   errors: 'errors',
   errorsJson: 'errors.json',
   changelog: 'guides/changelog',
@@ -88,10 +87,9 @@ const START: readonly Card[] = [
 const lookUp = ({ sdksDir, brand: { source } }: Config): readonly Card[] => [
   {
     title: 'Reference',
-    href: 'reference/',
-    text: 'every operation with its input, output and errors, and code samples',
+    href: 'docs/',
+    text: 'every operation with its input, output, errors and code samples, to call from the browser',
   },
-  { title: 'Try it', href: 'docs/', text: 'call every operation from the browser' },
   { title: 'Sandbox', href: 'guides/sandbox', text: 'a copy of the service with data and keys, to try writing' },
   { title: 'Types', href: 'guides/trpc', text: 'every operation as types, for clients of tRPC' },
   { title: 'Verify', href: 'guides/ci#verify', text: 'check that a deployment does what it documents' },

@@ -25,7 +25,7 @@ const mainOf = (path: string): string => {
 ${hint === undefined ? '' : `<p>${hintHtml(hint, root)}</p>\n`}<ul>
 <li><a href="${root}">Start page</a></li>
 <li><a href="${root}guides/">Guides</a></li>
-<li><a href="${root}reference/">Reference</a></li>
+<li><a href="${root}docs/">Reference</a></li>
 </ul>`;
 };
 

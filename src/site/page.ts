@@ -6,8 +6,7 @@ import { version } from '../version.ts';
 /** The pages that the bar leads to, by their paths from the root of the service. */
 const BAR = [
   ['guides/', 'Guides'],
-  ['reference/', 'Reference'],
-  ['docs/', 'Try it'],
+  ['docs/', 'Reference'],
   ['errors', 'Errors'],
 ] as const;
 

@@ -81,19 +81,14 @@ export const assetFiles = (files: Readonly<Record<string, string>>): Router => {
   return router;
 };
 
-/** The sources that a page may need beyond this service's own files. */
-interface Sources {
-  styles?: readonly string[];
-}
-
 /** The policy of pages: scripts, styles, images and requests of this service alone, and nothing inline. */
-export const pagePolicy = ({ styles = [] }: Sources = {}): RequestHandler =>
+export const pagePolicy = (): RequestHandler =>
   contentSecurityPolicy({
     useDefaults: false,
     directives: {
       defaultSrc: ["'none'"],
       scriptSrc: ["'self'"],
-      styleSrc: ["'self'", ...styles],
+      styleSrc: ["'self'"],
       imgSrc: ["'self'", 'data:'],
       connectSrc: ["'self'"],
       baseUri: ["'none'"],

@@ -9,7 +9,7 @@ import { errorPages } from './errors/errors.ts';
 import { guidesRouter } from './guides/router.ts';
 import { landing } from './landing.ts';
 import { notFoundPage } from './not-found.ts';
-import { referencePage } from './reference.ts';
+import { rootFrom } from './page.ts';
 import { assetOf, lazily, leadToFolder, revalidated } from './serve.ts';
 import { sdkFiles } from './sdks.ts';
 import { swaggerPage } from './swagger/page.ts';
@@ -20,7 +20,10 @@ import { yamlOf } from './yaml.ts';
 const ASSETS = ['address.js', 'bar.css', 'site.css', 'site.js'];
 
 /** The pages that are folders. */
-const FOLDERS = ['/docs/', '/guides/', '/reference/'];
+const FOLDERS = ['/docs/', '/guides/'];
+
+/** Where a reference was that is now part of `/docs/`. */
+const OLD_REFERENCE = ['/reference', '/reference/'];
 
 /** The pages and published files of the service, by path. */
 export const site = ({ config, now }: { config: Config; now: () => Date }): Router => {
@@ -34,11 +37,13 @@ export const site = ({ config, now }: { config: Config; now: () => Date }): Rout
   }
   router.use(landing(config));
   for (const folder of FOLDERS) leadToFolder(router, folder);
+  router.all(OLD_REFERENCE, readOnly, (request, response) => {
+    response.redirect(301, `${rootFrom(request.path)}docs/`);
+  });
   for (const name of ASSETS) router.all(`/assets/${name}`, readOnly, revalidated(extname(name), assetOf(name)));
   router.use(brandFiles(config.brand));
   router.use(errorPages(config));
   router.use(guidesRouter(config));
-  router.use(referencePage(config.brand));
   router.use('/docs/', readOnly, swaggerPage(config));
   router.use(wellKnown(config, now));
   if (config.sdksDir !== undefined) router.use(sdkFiles(config.sdksDir, config.brand));

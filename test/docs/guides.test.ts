@@ -134,7 +134,7 @@ describe('guides', () => {
       const text = guideMarkdown(start as never, SERVICE, 'https://api.example.com/content');
       expect(text).toContain('curl https://api.example.com/content/api/trpc/game.list');
       expect(text).toContain('(https://api.example.com/content/guides/keys)');
-      expect(text).toContain('(https://api.example.com/content/reference/)');
+      expect(text).toContain('(https://api.example.com/content/docs/)');
       expect(text).not.toMatch(/localhost|<!--/);
     });
   });

@@ -39,9 +39,6 @@ const isFolder = (path: string): boolean => !path.includes('node_modules/');
 const installed = Object.entries(packages).filter(([path, { link }]) => !isFolder(path) && !link);
 const production = installed.filter(([, { dev }]) => !dev);
 
-/** The files of other projects that the repository holds. */
-const vendored = JSON.parse(read('.ci/vendored.json')) as Record<string, { version: string; file: string }>;
-
 describe('supply chain', () => {
   describe('docs/dependencies.md', () => {
     const page = read('docs/dependencies.md');
@@ -74,12 +71,6 @@ describe('supply chain', () => {
     for (const [path, { dev }] of Object.entries(packages)) {
       if (path.startsWith('test/')) expect([path, dev]).toEqual([path, true]);
     }
-  });
-
-  test.each(Object.entries(vendored))('the file of %s says of which version it is', (name, { version, file }) => {
-    expect(read(file).slice(0, 100).toLowerCase()).toContain(`${name} ${version}, under the mit licence`);
-    expect(read('docs/dependencies.md').toLowerCase()).toContain(`${name} ${version} (mit)`);
-    expect(read('docs/dependencies.md')).toContain(`\`${file}\``);
   });
 
   test('every package is of one version, and its file of one hash', () => {
@@ -149,10 +140,7 @@ describe('supply chain', () => {
     };
     expect(bomFormat).toBe('CycloneDX');
     expect(new Set(components.map(({ name, version }) => `${name}@${version}`))).toEqual(
-      new Set([
-        ...production.map(([path, { version }]) => `${nameOf(path)}@${version}`),
-        ...Object.entries(vendored).map(([name, { version }]) => `${name}@${version}`),
-      ]),
+      new Set(production.map(([path, { version }]) => `${nameOf(path)}@${version}`)),
     );
     expect(components.filter(({ licenses = [], hashes = [] }) => licenses.length === 0 || hashes.length === 0)).toEqual(
       [],

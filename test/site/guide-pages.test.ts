@@ -38,10 +38,16 @@ describe('guide pages', () => {
     expect(await page(path, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
-  test.each(['/docs', '/guides', '/reference'])('%s leads to the folder', async (path) => {
+  test.each(['/docs', '/guides'])('%s leads to the folder', async (path) => {
     const { status, headers } = await page(path);
     expect({ status, to: headers.location }).toEqual({ status: 302, to: `${path.slice(1)}/` });
     expect((await page(`${path}/`)).status).toBe(200);
+  });
+
+  test.each(['/reference', '/reference/'])('%s, where the reference was, leads to it', async (path) => {
+    const { status, headers } = await page(path);
+    expect(status).toBe(301);
+    expect(new URL(String(headers.location), `http://localhost${path}`).pathname).toBe('/docs/');
   });
 
   test('the list tells guides for callers from those for operators, and so does each guide', async () => {

@@ -33,7 +33,7 @@ export const llmsText = (publication: Publication, address: string): string => {
       line('OpenAPI 3.1', `${address}/openapi.json`, 'every operation, schema, error and example'),
       line('OpenAPI 3.0', `${address}/openapi-3.0.json`, 'the same, for older generators'),
       line('Errors', `${address}/errors.json`, 'every `data.reason`: status, cause, how to fix it, whether to retry'),
-      line('Reference', `${address}/reference/`, 'the operations as a page, with code samples in six languages'),
+      line('Reference', `${address}/docs/`, 'the operations as a page, with code samples in six languages'),
       line('MCP', `${address}/mcp`, 'the operations as tools of the Model Context Protocol, by streamable HTTP'),
     ].join('\n'),
     '## Optional',

@@ -32,6 +32,7 @@ const PACKAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
 const OUR_FILES = [
   'access.js',
+  'address.js',
   'authorize.js',
   'docs.css',
   'filter.js',
@@ -41,6 +42,7 @@ const OUR_FILES = [
   'labels.js',
   'layout.js',
   'limits.js',
+  'navigation.js',
   'plugins.js',
   'replies.js',
   'samples.js',
@@ -59,9 +61,9 @@ const files = Object.fromEntries([
 const PATH = '/docs/';
 
 const mainOf = (publication: Publication): string => `<div class="docs-intro">
-<h1>Try it</h1>
-<p>Every operation of this service, with its schemas. Open one, change the example and send it from here. Public operations
-need no key. For the others, give yours to <b>Authorize</b>: it is kept in this tab alone, across reloads, and forgotten when
+<h1>Reference</h1>
+<p>Every operation of this service, with its schemas and code in six languages. Open one, change the example and send it from
+here. Public operations need no key. For the others, give yours to <b>Authorize</b>: it is kept in this tab alone, across reloads, and forgotten when
 the tab is closed. ${keyHelp(publication, rootFrom(PATH))}</p>
 <noscript><p>Trying operations needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> and the
 <a href="../guides/">guides</a> do without.</p></noscript>
@@ -76,7 +78,7 @@ export const swaggerPage = (publication: Publication): Router => {
   const html = htmlPage(
     {
       path: PATH,
-      title: 'Try it',
+      title: 'Reference',
       description: 'Every operation of the API, to read and to try in the browser.',
       main: mainOf(publication),
       styles: ['docs/swagger-ui.css', 'docs/docs.css'],

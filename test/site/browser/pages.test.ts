@@ -60,10 +60,6 @@ describe('pages in a browser', () => {
       ready: '.opblock-summary-control',
       idOf: (fragment) => `operations${fragment.replaceAll('/', '-').replaceAll('.', '\\.')}`,
     },
-    '/reference/': {
-      ready: 'redoc h1',
-      idOf: (fragment) => fragment.replace('/', ''),
-    },
   };
 
   /** The ids of the elements of the pages that a script fills, once it has. */
@@ -107,9 +103,7 @@ describe('pages in a browser', () => {
   const slugOf = (path: string): string => path.replaceAll('/', '-').replace(/^-|-$/g, '') || 'landing';
 
   test('all parts of the site are found', () => {
-    expect(paths).toEqual(
-      expect.arrayContaining(['/', '/docs/', '/errors', '/guides/', '/guides/start', '/reference/']),
-    );
+    expect(paths).toEqual(expect.arrayContaining(['/', '/docs/', '/errors', '/guides/', '/guides/start']));
   });
 
   /** The element that has the focus. */

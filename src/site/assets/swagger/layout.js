@@ -1,3 +1,5 @@
+import { showSection } from './navigation.js';
+
 /** Notes in the history where the page is scrolled to, before a click adds an address to it. */
 const notePosition = () => history.replaceState({ ...history.state, scrollY }, '');
 
@@ -10,6 +12,11 @@ const followAddress = ({ layoutSelectors, getStore }) => {
   const position = history.state?.scrollY;
   if (!tag) {
     scrollTo(0, position ?? 0);
+    return;
+  }
+  if (tag === 'about') {
+    if (position === undefined) showSection();
+    else requestAnimationFrame(() => scrollTo(0, position));
     return;
   }
   const show = (thing) => getStore().dispatch({ type: 'layout_show', payload: { thing, shown: true } });
@@ -34,27 +41,35 @@ const layout =
         isFailed && h(Errors),
       );
     }
+    const Navigation = getComponent('DocsNavigation', true);
     const Filter = getComponent('DocsFilter', true);
     const Authorize = getComponent('AuthorizeBtnContainer', true);
     const Servers = getComponent('ServersContainer', true);
     const Operations = getComponent('operations', true);
+    const Webhooks = getComponent('Webhooks', true);
     const Models = getComponent('Models', true);
     const Markdown = getComponent('Markdown', true);
     const isEmpty = specSelectors.taggedOperations().isEmpty();
     return h(
       'div',
-      { className: 'swagger-ui' },
-      h(Errors),
+      { className: 'swagger-ui docs-columns' },
+      h(Navigation),
       h(
-        'details',
-        { className: 'docs-about' },
-        h('summary', null, 'About this API: requests, replies, keys, paging, limits'),
-        h(Markdown, { source: specSelectors.info().get('description') }),
+        'div',
+        null,
+        h(Errors),
+        h(
+          'details',
+          { className: 'docs-about' },
+          h('summary', null, 'About this API: requests, replies, keys, paging, limits'),
+          h(Markdown, { source: specSelectors.info().get('description') }),
+        ),
+        h('div', { className: 'docs-tools' }, h(Filter), h(Authorize)),
+        specSelectors.servers().size > 1 && h(Servers),
+        !isEmpty && h('div', { id: 'operations' }, h(Operations)),
+        !isEmpty && h(Webhooks),
+        !isEmpty && h(Models),
       ),
-      h('div', { className: 'docs-tools' }, h(Filter), h(Authorize)),
-      specSelectors.servers().size > 1 && h(Servers),
-      !isEmpty && h('div', { id: 'operations' }, h(Operations)),
-      !isEmpty && h(Models),
     );
   };
 

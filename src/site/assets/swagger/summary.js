@@ -5,7 +5,9 @@ const summary =
   ({ operationProps, isShown, toggleShown, getComponent }) => {
     const { path, method, op, summary: text, security, operationId, tag } = operationProps.toObject();
     const Arrow = getComponent(isShown ? 'ArrowUpIcon' : 'ArrowDownIcon');
-    const prefix = path.endsWith(operationId) ? path.slice(0, -operationId.length) : `${path} `;
+    // A message to webhooks has no path, only a name that its id ends with.
+    const isCall = path.startsWith('/');
+    const prefix = isCall ? path.slice(0, -operationId.length) : '';
     return h(
       'div',
       { className: 'opblock-summary' },
@@ -23,9 +25,10 @@ const summary =
             operationId,
           ),
           h('span', { className: 'op-text' }, text),
-          badgesOf(security, op.get('x-required-scopes')).map((badge) =>
-            h('span', { key: badge, className: 'op-badge' }, badge),
-          ),
+          isCall &&
+            badgesOf(security, op.get('x-required-scopes')).map((badge) =>
+              h('span', { key: badge, className: 'op-badge' }, badge),
+            ),
           h(Arrow, { className: 'arrow' }),
         ),
       ),
@@ -36,6 +39,8 @@ const summary =
 const tagSection =
   ({ React: { createElement: h } }) =>
   ({ tag, tagObj, layoutSelectors, layoutActions, getComponent, children }) => {
+    // That of the messages to webhooks, which have a heading of their own.
+    if (tagObj.get('operations').isEmpty()) return null;
     const key = ['operations-tag', tag];
     const isShown = layoutSelectors.isShown(key, true);
     const Arrow = getComponent(isShown ? 'ArrowUpIcon' : 'ArrowDownIcon');
