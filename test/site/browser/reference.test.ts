@@ -5,39 +5,53 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { operations, webhookMessages } from '../../../contract/index.ts';
-import { webhookTag } from '../../../openapi/webhooks.ts';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { AxeResults } from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
+import { errorOf, operations, scopes, webhookMessages } from '../../../contract/index.ts';
+
 import { startApp } from '../../harness/app/app.ts';
-import { settled } from '../../harness/documents/site.ts';
+import { demoKeyIn } from '../../harness/app/demo.ts';
 
 declare global {
   var TEST_CHROMIUM: string;
 }
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+// The page takes the processor for two seconds to come and half of one to open an operation, more where it is shared.
+jest.setTimeout(120_000);
+const PATIENCE_MS = 100_000;
 
-const app = await startApp();
+/** Well-formed, and of no service. */
+const UNKNOWN_KEY = 'cgk_sandboxAll00000000000000000000002FwSwT';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const app = await startApp({ rates: 'on' });
+const key = await demoKeyIn(app.context.db);
 const complaints: string[] = [];
 const foreign: string[] = [];
 let browser: Browser;
+let context: BrowserContext;
 let page: Page;
 
-describe('reference in a browser', () => {
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
-    // One tab for all: each new one compiles the scripts again.
-    page = await browser.newPage();
-    page.setDefaultTimeout(20_000);
-    page.on('console', (message) => {
+const watch = (watched: Page): Page =>
+  watched
+    .on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('request', (request) => {
+    })
+    .on('pageerror', (error) => complaints.push(error.message))
+    .on('request', (request) => {
       if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== app.url)
         foreign.push(request.url());
     });
+
+describe('Swagger UI in a browser', () => {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: TEST_CHROMIUM, args: ['--no-sandbox'] });
+    context = await browser.newContext({ viewport: { width: 1280, height: 1600 }, reducedMotion: 'reduce' });
+    context.setDefaultTimeout(PATIENCE_MS);
+    page = watch(await context.newPage());
   });
 
   afterAll(async () => {
@@ -45,189 +59,418 @@ describe('reference in a browser', () => {
     await app.stop();
   });
 
-  const WIDE = { width: 1400, height: 900 };
-  const NARROW = { width: 390, height: 844 };
-
-  /** Opens the reference anew at a fragment, and waits until it is drawn. */
-  const open = async (fragment = '', viewport = WIDE): Promise<void> => {
-    // From the reference, a fragment alone would load nothing.
-    await page.goto('about:blank');
-    await page.setViewportSize(viewport);
-    await page.emulateMedia({ colorScheme: 'light' });
-    await page.goto(`${app.url}/reference/${fragment}`);
-    await page.locator('redoc h1, redoc h2').first().waitFor();
-  };
-
   const screenshot = async (name: string): Promise<void> => {
     const folder = process.env['SCREENSHOTS'];
-    if (folder) await page.screenshot({ path: `${folder}/reference-${name}.png` });
+    if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
   };
 
-  /** The fragment that leads to an operation. */
-  const fragmentOf = (tag: string, id: string): string => `#/${tag}/${id}`.toLowerCase();
+  const block = (id: string, of = page): Locator =>
+    of.locator('.opblock', { has: of.locator(`[data-path="/api/trpc/${id}"]`) });
 
-  const FOUND = '[data-component-name="Search/SearchItem"]';
+  /** The button that opens and closes an operation. */
+  const control = (id: string, of = page): Locator => block(id, of).locator('.opblock-summary-control');
 
-  /** Takes the first of what the search finds. */
-  const choose = async (text: string): Promise<void> => {
-    await page.keyboard.type(text);
-    await page.locator(FOUND).first().waitFor();
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Enter');
+  /** Waits for the operations: until Swagger UI has come, a list without buttons stands in for them. */
+  const shown = (of = page): Promise<void> => of.locator('.opblock-summary-control').first().waitFor();
+
+  const open = async (id: string, of = page): Promise<Locator> => {
+    await control(id, of).click();
+    await block(id, of).locator('.docs-failures').waitFor();
+    return block(id, of);
   };
 
-  const summaries = operations.map(({ route }) => route.summary);
-  const summaryOf = (id: string): string => operations.find((procedure) => procedure.id === id)?.route.summary ?? '';
-  const listGames = summaryOf('game.list');
-  const readProfile = summaryOf('user.getProfile');
+  /** The ids of the operations that the page shows, in its order. */
+  const idsShown = async (): Promise<string[]> => {
+    const ids = await page.locator('#operations .opblock .op-path').allInnerTexts();
+    return ids.map((path) => path.replace('/api/trpc/', ''));
+  };
+
+  /** Runs an operation with the given body or its example, and answers what the page shows of the reply. */
+  const run = async (id: string, body?: unknown): Promise<{ status: string; text: string; limits: string }> => {
+    const opened = await open(id);
+    if (body !== undefined) await opened.getByRole('textbox', { name: 'Request body' }).fill(JSON.stringify(body));
+    await opened.getByRole('button', { name: 'Execute' }).click();
+    const reply = opened.getByRole('region', { name: 'Reply' });
+    await reply.waitFor();
+    const status = (await reply.locator('.live-status').innerText()).trim();
+    const text = await reply.locator('.highlight-code').first().innerText();
+    const limits = await reply.locator('.live-limits').innerText();
+    await screenshot(id);
+    await control(id).click();
+    return { status, text, limits };
+  };
+
+  /** What earlier versions of the page kept; by a frame, since the page itself sees the storage of the session only. */
+  const leaveInLocalStorage = `(() => {
+  const schema = { type: 'http', scheme: 'bearer' };
+  const frame = document.body.appendChild(document.createElement('iframe'));
+  frame.contentWindow.localStorage.setItem(
+    'authorized', JSON.stringify({ ApiKey: { name: 'ApiKey', schema, value: 'left' } }));
+  frame.remove();
+})()`;
+
+  test('the page shows every operation in the order of the contract, and who may call it', async () => {
+    await page.goto(`${app.url}/docs`);
+    await shown();
+    expect(page.url()).toBe(`${app.url}/docs/`);
+    expect(await idsShown()).toEqual(operations.map(({ id }) => id));
+    const badges = operations.map(({ access }) => (access === 'public' ? 'public' : `scope ${access}`));
+    expect(await page.locator('#operations .opblock .op-badge').allInnerTexts()).toEqual(badges);
+    expect(await page.title()).toBe('Reference · Content Gateway');
+    await screenshot('overview');
+    // README shows it.
+    const clip = { x: 0, y: 0, width: 1280, height: 964 };
+    if (process.env['UPDATE_PICTURE'] === 'true') await page.screenshot({ path: 'docs/swagger-ui.png', clip });
+  });
 
   /** A link of the page, as far as it is looked at. */
   interface HTMLLink {
     hash: string;
-    innerText: string;
   }
 
-  test('the introduction links to the pages that it names, and the navigation to all operations in order', async () => {
-    await open();
-    const guide = page.locator('redoc a[href$="/guides/keys"]').first();
-    expect(await guide.getAttribute('href')).toBe(`${app.url}/guides/keys`);
-    const led: string[] = [];
-    const texts: string[] = [];
-    // Opening one group may close another.
-    for (const tag of new Set([...operations.map(({ router }) => router), webhookTag.name])) {
-      const group = tag.toLowerCase();
-      const links = page.locator(`[data-component-name="Menu/MenuItem"] a[href*="#/${group}/"][href*="."]`);
-      await page.locator(`redoc a[href$="#/${group}"]`).first().click();
-      await links.first().waitFor();
-      const found = (await links.evaluateAll((all) =>
-        all.map((one) => [(one as unknown as HTMLLink).hash, (one as unknown as HTMLLink).innerText]),
-      )) as [string, string][];
-      led.push(...found.map(([hash]) => hash));
-      texts.push(...found.map(([, text]) => text.split('\n')[0]?.trim() ?? ''));
-    }
-    // The messages to webhooks come last, in the order of their names.
-    const names = Object.keys(webhookMessages).toSorted();
-    expect(led).toEqual([
-      ...operations.map(({ router, id }) => fragmentOf(router, id)),
-      ...names.map((name) => fragmentOf(webhookTag.name, `webhook.message.${name}`)),
+  test('links beside it lead to each section of the introduction, each operation and each message to webhooks', async () => {
+    const links = page.getByRole('navigation', { name: 'On this page' }).getByRole('link');
+    const led = await links.evaluateAll((all: unknown) => (all as HTMLLink[]).map(({ hash }) => hash));
+    const messages = Object.keys(webhookMessages).map((name) => `#/webhooks/webhook.message.${name}`);
+    expect(led.filter((hash) => !hash.startsWith('#/about/'))).toEqual([
+      ...operations.map(({ router, id }) => `#/${router}/${id}`),
+      ...messages.toSorted(),
     ]);
-    expect(texts).toEqual([...summaries, ...names.map((name) => webhookMessages[name]?.summary)]);
+    await links.getByText('Repeating a write').click();
+    await page.getByRole('heading', { name: 'Repeating a write' }).waitFor();
+    await links.getByText('getTypeStats').click();
+    await block('game.getTypeStats').locator('.docs-failures').waitFor();
+    expect(await links.and(page.locator('[aria-current]')).allInnerTexts()).toEqual(['getTypeStats']);
+    await control('game.getTypeStats').click();
   });
 
-  test('an operation shows the patterns that can be read at a glance', async () => {
-    await open(fragmentOf('game', 'game.create'));
-    const section = page.locator('[id="game/game.create"]');
-    await section.getByText('json.title').first().waitFor();
-    const text = await section.innerText();
-    expect(text).toContain('^Ver[0-9]+');
-    expect(text).not.toContain('Show pattern');
+  test('a message to webhooks can be read, and not be sent', async () => {
+    await page.locator('.webhooks .opblock-summary-control').first().click();
+    const message = page.locator('.webhooks .opblock').first();
+    await message.getByText('The message, in UTF-8.').waitFor();
+    expect(await message.getByRole('button', { name: 'Execute' }).count()).toBe(0);
+    await page.locator('.webhooks .opblock-summary-control').first().click();
   });
 
-  test('a fragment leads to its operation, which leads to the page that sends it and has samples', async () => {
-    await open(fragmentOf('game', 'game.list'));
-    await page.getByRole('heading', { name: listGames }).waitFor();
-    const section = page.locator('[id="game/game.list"]');
-    expect(await section.getByRole('link', { name: 'Try it' }).getAttribute('href')).toBe(
-      `${app.url}/docs/#/game/game.list`,
+  test('addresses of the reference that was a page of its own lead to their operations', async () => {
+    const other = watch(await context.newPage());
+    await other.goto(`${app.url}/reference/#/game/game.gettypestats`);
+    await block('game.getTypeStats', other).locator('.docs-failures').waitFor();
+    expect(other.url()).toBe(`${app.url}/docs/#/game/game.getTypeStats`);
+    await other.close();
+  });
+
+  test('an opened operation stays where it is', async () => {
+    await open('game.toggleReaction');
+    expect(await idsShown()).toEqual(operations.map(({ id }) => id));
+    await control('game.toggleReaction').click();
+    await block('game.toggleReaction').locator('.docs-failures').waitFor({ state: 'detached' });
+    expect(await idsShown()).toEqual(operations.map(({ id }) => id));
+  });
+
+  test('the same operations stand there before the scripts have come, and without any', async () => {
+    const plain = await browser.newContext({ javaScriptEnabled: false });
+    try {
+      const bare = await plain.newPage();
+      await bare.goto(`${app.url}/docs/`);
+      const lines = await bare.locator('.opblock').allInnerTexts();
+      expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(operations.map(({ id }) => id));
+      expect(lines[0]).toMatch(/public$/);
+      expect(await bare.locator('main').innerText()).toContain('Trying operations needs JavaScript.');
+    } finally {
+      await plain.close();
+    }
+  });
+
+  test.each([
+    ['the name', 'TYPESTATS', ['game.getTypeStats']],
+    ['the path', '/api/trpc/user.me', ['user.me']],
+    ['the summary', 'publish up to', ['game.batchCreate', 'image.batchCreate']],
+    ['the scope', 'user:read', ['user.me', 'user.search']],
+    ['the tag and a word', 'image list', ['image.list']],
+  ])('the filter finds operations by %s', async (_by, phrase, ids) => {
+    await page.getByRole('searchbox', { name: 'Find an operation' }).fill(phrase);
+    await page.getByText(`${ids.length} of ${operations.length} operations`).waitFor();
+    expect(await idsShown()).toEqual(ids);
+  });
+
+  test('the filter says that nothing was found, and leads back to all', async () => {
+    const box = page.getByRole('searchbox', { name: 'Find an operation' });
+    await box.fill('game.destroy');
+    await page.getByText('Nothing found for “game.destroy”.').waitFor();
+    expect(await page.locator('#operations .opblock').count()).toBe(0);
+    await screenshot('nothing-found');
+    await page.getByRole('button', { name: 'Show all operations' }).click();
+    await shown();
+    expect(await page.locator('#operations .opblock').count()).toBe(operations.length);
+    expect(await box.evaluate('document.activeElement.type')).toBe('search');
+  });
+
+  test.each(['game.create', 'game.list'])('%s is easy to survey: each failure has a line of reasons', async (id) => {
+    const opened = await open(id);
+    const { reasons } = operations.find((one) => one.id === id) ?? { reasons: [] };
+    const lines = await opened.locator('.docs-failure').allInnerTexts();
+    const links = await opened
+      .locator('.docs-reasons a')
+      .evaluateAll((all: unknown) => (all as { href: string }[]).map(({ href }) => href));
+    expect(lines.map((line) => line.split(/\s/, 1)[0])).toEqual(
+      [...new Set(reasons.map((reason) => String(errorOf(reason).status)))].toSorted(),
     );
-    const code = section.getByTestId('source-code').first();
-    const languages = section
-      .getByTestId('right-panel')
-      .filter({ has: page.getByTestId('source-code') })
-      .first()
-      .getByTestId('dropdown')
-      .last();
-    await code.filter({ hasText: 'curl' }).waitFor();
-    // By then all is drawn; before, a menu closes again.
-    await page.getByTestId('search-trigger').waitFor();
-    expect(await code.innerText()).toContain(`${app.url}/api/trpc/game.list`);
-    for (const [language, text] of [
-      ['TypeScript', 'await '],
-      ['Python', 'import '],
-      ['Go', ':= '],
-      ['Java', 'new '],
-      ['Rust', '.await'],
-    ] as const) {
-      const item = page.getByRole('menuitem').filter({ hasText: language, visible: true });
-      const isOpen = () =>
-        item.waitFor({ timeout: 1000 }).then(
-          () => true,
-          () => false,
-        );
-      do await languages.click();
-      while (!(await isOpen()));
-      await item.click();
-      await code.filter({ hasText: text }).waitFor();
-    }
-    await screenshot('rust');
+    expect(links.toSorted()).toEqual([...new Set(reasons)].map((reason) => `${app.url}/errors#${reason}`).toSorted());
+    expect((await opened.boundingBox())?.height).toBeLessThan(2000);
+    await opened.getByRole('button', { name: 'Example of a reply 401' }).click();
+    await opened.getByRole('combobox', { name: 'Reply for' }).selectOption('KEY_EXPIRED');
+    await opened.getByText('"KEY_EXPIRED"').waitFor();
+    await screenshot(`${id}-errors`);
+    await control(id).click();
   });
 
-  test('the search finds an operation by its name', async () => {
-    await open();
-    await page.getByTestId('search-trigger').click();
-    await choose('getRelated');
-    await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.getRelated')));
+  test('without a key a protected operation answers 401, whatever was kept earlier', async () => {
+    await page.evaluate(leaveInLocalStorage);
+    await page.reload();
+    await shown();
+    const { status, text } = await run('user.me');
+    expect(status).toMatch(/^401/);
+    expect(text).toContain('KEY_MISSING');
   });
 
-  test('on a phone a menu leads to the operations', async () => {
-    await open('', NARROW);
-    const link = page.locator('redoc a[href$="#/user"]').first();
-    await expect(link.isVisible()).resolves.toBe(false);
-    await page.getByTestId('floating-button').click();
-    await link.click();
-    await page.getByRole('heading', { name: readProfile }).waitFor();
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW.width);
-    await screenshot('menu');
-  });
-
-  // That of the overview is for `pages.test.ts`, as for all pages.
-  test('axe finds nothing serious in an operation, on a wide page and on a narrow one', async () => {
-    await open(fragmentOf('game', 'game.list'));
-    await page.getByRole('heading', { name: listGames }).waitFor();
-    await page.evaluate(axe);
-    for (const [viewport, colorScheme] of [
-      [WIDE, 'light'],
-      [WIDE, 'dark'],
-      [NARROW, 'light'],
-      [NARROW, 'dark'],
-    ] as const) {
-      await page.setViewportSize(viewport);
-      await page.emulateMedia({ colorScheme });
-      await settled(page);
-      await screenshot(`operation-${viewport.width}-${colorScheme}`);
-      const found = await page.evaluate<
-        string[]
-      >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-      violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
-      expect([viewport, colorScheme, found]).toEqual([viewport, colorScheme, []]);
-    }
-  });
-
-  const HAS_FOCUS = (element: unknown): boolean =>
-    element === (globalThis as unknown as { document: { activeElement: unknown } }).document.activeElement;
-
-  test('the keyboard alone reaches the content, the search and an operation', async () => {
-    await open();
-    await page.keyboard.press('Tab');
+  test.each([
+    ['cgk_short', 'A key has 42 characters. This has 9.'],
+    ['Bearer', 'There is no key in this.'],
+    ['Basic dXNlcjpwYXNzd29yZA==', 'A key has no white space in it.'],
+    ['sk_live_0123456789', 'A key begins with cgk_. This does not.'],
+    [`cgk_${'!'.repeat(38)}`, 'A key is made of letters and digits only. This has other characters in it.'],
+  ])('Authorize refuses %s', async (text, fault) => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByText('38 letters and digits').waitFor();
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(text);
     await page.keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.localName')).toMatch(/^h[12]$/);
-    const search = page.getByTestId('search-trigger');
-    for (let presses = 0; presses < 50 && !(await search.evaluate(HAS_FOCUS)); presses++) {
-      await page.keyboard.press('Shift+Tab');
-    }
-    await page.keyboard.press('Enter');
-    await page.getByRole('textbox', { name: 'Search' }).waitFor();
-    await choose('Publish a game');
-    await page.waitForURL((url) => url.hash.startsWith(fragmentOf('game', 'game.create')));
+    await dialog.getByRole('alert').getByText(fault).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Authorize');
+    expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
   });
 
-  test('nothing was asked of other hosts, nor does the page lead to the services of others', async () => {
-    await open(fragmentOf('user', 'user.me'));
-    await page.getByRole('heading', { name: summaryOf('user.me') }).waitFor();
-    const shown = page.locator('a[href*="redocly"], a[href*="chatgpt"], a[href*="claude"]').filter({ visible: true });
-    expect(await shown.count()).toBe(0);
+  test('Authorize says that the service does not know a key, and keeps none', async () => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(UNKNOWN_KEY);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').getByText('This API key does not exist.').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate(`sessionStorage.getItem('authorized') ?? ''`)).not.toContain('value');
+  });
+
+  test('Authorize says which scopes a key has that may not read its user', async () => {
+    const author = await app.aUser({ scopes: ['content:write'] });
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(author.key);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.locator('.docs-authorize [role=status]').innerText()).toContain('content:write');
+    await page.getByRole('button', { name: 'Key in use' }).click();
+    await dialog.getByRole('button', { name: 'Forget the key' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  });
+
+  test('a key given to Authorize, wrapped as it was copied, creates a game, which the list then shows', async () => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    await dialog.getByRole('textbox', { name: 'API key' }).fill(`  "Authorization: Bearer '${key}'" `);
+    await dialog.getByRole('button', { name: 'Use this key' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const owner = `Key of demo: ${scopes.join(', ')}`;
+    expect(await page.getByRole('status').filter({ hasText: 'Key of' }).innerText()).toBe(owner);
+    await page.getByRole('button', { name: 'Key in use' }).click();
+    await dialog.getByText(owner).waitFor();
+    await screenshot('authorize');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+
+    const created = await run('game.create', { json: { title: '月夜の冒険', tagNames: ['RPG'] } });
+    expect(created.status).toBe('200');
+    expect(created.text).toContain('月夜の冒険');
+    expect(created.limits).toMatch(/^Limit “\w+”: \d+ of \d+ left, all back in \d+ seconds?\.$/);
+
+    const listed = await run('game.list', { json: { limit: 10, page: 1 } });
+    expect(listed.status).toBe('200');
+    expect(listed.text).toContain('月夜の冒険');
+  });
+
+  test('a refused try says in words what is wrong, before the JSON', async () => {
+    const opened = await open('game.create');
+    const body = JSON.stringify({ json: { title: '', tagName: [] } });
+    await opened.getByRole('textbox', { name: 'Request body' }).fill(body);
+    await opened.getByRole('button', { name: 'Execute' }).click();
+    const failure = opened.locator('.live-failure');
+    await failure.getByRole('link', { name: 'VALIDATION_FAILED' }).waitFor();
+    const lines = await failure.getByRole('listitem').allInnerTexts();
+    expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(['/title', '/tagName']);
+    expect(lines[1]).toContain('did you mean tagNames?');
+    await opened.getByRole('button', { name: 'Back to the example' }).click();
+    await control('game.create').click();
+  });
+
+  test('the request that was sent is shown as a command of each shell', async () => {
+    const opened = await open('user.me');
+    await opened.getByRole('button', { name: 'Execute' }).click();
+    await opened.getByText('This request by curl').click();
+    const tabs = opened.getByRole('tablist', { name: 'Shell' });
+    const shells = await tabs.getByRole('tab').allInnerTexts();
+    expect(shells).toHaveLength(3);
+    await tabs.getByRole('tab').first().focus();
+    await page.keyboard.press('ArrowLeft');
+    await tabs.getByRole('tab', { name: String(shells[2]), selected: true }).waitFor();
+    expect(await page.evaluate('document.activeElement.innerText')).toBe(shells[2]);
+    expect(await opened.locator('.docs-fold .docs-tabs').innerText()).toContain('curl');
+    await control('user.me').click();
+  });
+
+  test('code in six languages stands with each operation', async () => {
+    const opened = await open('game.list');
+    const tabs = opened.getByRole('tablist', { name: 'Language' });
+    expect(await tabs.getByRole('tab').allInnerTexts()).toEqual(['curl', 'TypeScript', 'Python', 'Go', 'Java', 'Rust']);
+    await tabs.getByRole('tab', { name: 'Go' }).click();
+    await opened.getByText('package main').waitFor();
+    await screenshot('samples');
+    await control('game.list').click();
+  });
+
+  test('the key is still there after a reload, kept by the tab alone', async () => {
+    await page.reload();
+    await shown();
+    expect((await run('user.me')).status).toBe('200');
+
+    const { hostname } = new URL(app.url);
+    const { origins } = await context.storageState();
+    expect(origins.filter(({ origin }) => origin.includes(hostname))).toEqual([]);
+    expect(await page.locator('body').innerText()).toContain('forgotten when the tab is closed');
+  });
+
+  test('the language chosen last is shown for all operations, after a reload too', async () => {
+    const opened = await open('user.updateAvatar');
+    await opened.getByRole('tab', { name: 'Go', selected: true }).waitFor();
+    await opened.getByText('package main').waitFor();
+    await control('user.updateAvatar').click();
+  });
+
+  describe('a second tab', () => {
+    let another: Page;
+    beforeAll(async () => {
+      another = watch(await context.newPage());
+    });
+    // Chromium may draw nothing in a tab that it takes for hidden, and a click waits until what is drawn stands still.
+    beforeEach(() => another.bringToFront());
+    afterAll(() => another.close());
+
+    test('opens the operation of its address, and follows the address', async () => {
+      await another.goto(`${app.url}/docs/#/game/game.list`);
+      await block('game.list', another).locator('.docs-failures').waitFor();
+      expect(await another.locator('.docs-failures').count()).toBe(1);
+      await another.getByRole('link', { name: 'Link to user.me' }).click();
+      await block('user.me', another).locator('.docs-failures').waitFor();
+      expect(another.url()).toBe(`${app.url}/docs/#/user/user.me`);
+      await control('game.list', another).click();
+      await block('game.list', another).locator('.docs-failures').waitFor({ state: 'detached' });
+      await another.goBack();
+      await another.goBack();
+      expect(another.url()).toBe(`${app.url}/docs/#/game/game.list`);
+      await block('game.list', another).locator('.docs-failures').waitFor();
+    });
+
+    test('goes back to where one was', async () => {
+      const position = (): Promise<number> => another.evaluate('Math.round(scrollY)');
+      await another.setViewportSize({ width: 1280, height: 700 });
+      const link = another.getByRole('link', { name: 'Link to image.getById' });
+      // What the test before did may scroll the page until the click, and so does the click itself.
+      await another.evaluate(
+        `document.addEventListener('click', () => (window.clickedAt = Math.round(scrollY)), { capture: true, once: true })`,
+      );
+      await link.click();
+      const before = await another.evaluate<number>('clickedAt');
+      await block('image.getById', another).locator('.docs-failures').waitFor();
+      while ((await position()) === before) await setTimeout(50);
+      await another.goBack();
+      while (Math.abs((await position()) - before) > 5) await setTimeout(50);
+    });
+
+    test('another tab has no key', async () => {
+      expect(await another.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('cgk_');
+      await another.getByRole('button', { name: 'Authorize' }).click();
+      await another.getByRole('textbox', { name: 'API key' }).waitFor();
+      await another.keyboard.press('Escape');
+    });
+
+    test.each([
+      [390, 'dark'],
+      [1400, 'light'],
+    ] as const)('is for everybody at a width of %s in the %s scheme', async (width, colorScheme) => {
+      await another.setViewportSize({ width, height: 900 });
+      await another.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const opened = await open('game.getTypeStats', another);
+      await opened.getByRole('button', { name: 'Execute' }).click();
+      await opened.getByRole('region', { name: 'Reply' }).waitFor();
+      await opened.getByRole('button', { name: 'Example of a reply 400' }).click();
+      await opened.getByRole('tab', { name: 'Schema' }).last().click();
+      await opened.locator('.json-schema-2020-12').first().waitFor();
+      await another.evaluate(AXE);
+      const { violations } = await another.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
+      const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      expect(grave.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(await another.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      const isDark = await another.evaluate(`document.documentElement.classList.contains('dark-mode')`);
+      expect(isDark).toBe(colorScheme === 'dark');
+      await control('game.getTypeStats', another).click();
+    });
+  });
+
+  /**
+   * One operation of each shape of input: none, an id, several members, nested ones, a list of records. That the example of
+   * every operation works is for `test/contract/walk.test.ts`; the page takes half a second of the processor to show one.
+   */
+  const ofEachShape = ['game.getTypeStats', 'image.getById', 'user.updateProfile', 'game.create', 'image.batchCreate'];
+
+  test('Try it out works with the example of an operation as it stands', async () => {
+    const statuses = new Map<string, string>();
+    for (const id of ofEachShape) statuses.set(id, (await run(id)).status);
+    expect([...statuses].filter(([, status]) => !status.startsWith('200'))).toEqual([]);
+  });
+
+  test('the keyboard alone opens, tries and closes an operation, and the focus is seen', async () => {
+    await page.getByRole('searchbox', { name: 'Find an operation' }).fill('getTypeStats');
+    await page.getByText(`1 of ${operations.length} operations`).waitFor();
+    const reach = async (name: RegExp): Promise<void> => {
+      for (let press = 0; press < 40; press += 1) {
+        await page.keyboard.press('Tab');
+        const { text, outline } = await page.evaluate<{ text: string; outline: number }>(`(() => {
+        const { activeElement: { innerText, ariaLabel } } = document;
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return { text: ariaLabel ?? innerText, outline: outlineStyle === 'none' ? 0 : parseFloat(outlineWidth) };
+      })()`);
+        expect([text, outline]).toEqual([text, expect.any(Number)]);
+        expect(outline).toBeGreaterThanOrEqual(2);
+        if (name.test(text)) return;
+      }
+      throw new Error(`no element ${String(name)} is reached`);
+    };
+    await reach(/game\.getTypeStats/);
+    await page.keyboard.press('Enter');
+    await block('game.getTypeStats').locator('.docs-failures').waitFor();
+    await reach(/^Execute$/);
+    await page.keyboard.press('Space');
+    await page.getByRole('region', { name: 'Reply' }).getByText('200').first().waitFor();
+    await control('game.getTypeStats').focus();
+    await page.keyboard.press('Space');
+    await block('game.getTypeStats').locator('.docs-failures').waitFor({ state: 'detached' });
+    await page.getByRole('searchbox', { name: 'Find an operation' }).fill('');
+  });
+
+  test('nothing was asked of other hosts, and the browser had nothing to complain of', () => {
     expect(foreign).toEqual([]);
-    expect(complaints).toEqual([]);
+    // The refusals above are replies that the browser notes by itself.
+    expect(complaints.filter((text) => !/the server responded with a status of 40[013]/.test(text))).toEqual([]);
   });
 });
