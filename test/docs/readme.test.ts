@@ -15,7 +15,7 @@ import { startApp, type TestApp, type TestUser } from '../harness/app/app.ts';
 // What README tells its readers to run, run as it stands against the service; only the port is another. And what it, and
 // docs/developing.md, refer to.
 
-/** `UPDATE_PICTURE=true npm run test:file -- test/site/browser/docs.test.ts` makes it anew. */
+/** `UPDATE_PICTURE=true npm run test:file -- test/site/browser/reference.test.ts` makes it anew. */
 const PICTURE = 'docs/swagger-ui.png';
 
 const readme = await readFile('README.md', 'utf8');
