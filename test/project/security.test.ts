@@ -17,11 +17,21 @@ const filesIn = (...folders: string[]): string[] =>
       .filter((file) => /\.(ts|mjs)$/.test(file) && !file.includes('node_modules/')),
   );
 
-const [, ledger = '', attacks = ''] = page.split(/^## (?:The ledger|Attacks that worked once)$/m);
+const threats = readFileSync('docs/threat-model.md', 'utf8');
+const [, ledger = '', attacks = ''] = threats.split(/^## (?:The ledger|Attacks that worked once)$/m);
 
-/** The tests that the last column of a row names, as matches: file and title; as they stand what are none. */
+/** The entries of a list by their names: what is said of each, and its lines of tests. */
+const entriesOf = (list: string) =>
+  [...list.matchAll(/^- \*\*(.+?)\*\*[:.] ((?:.+\n)(?: {2}(?!- ).+\n)*)((?: {2}- .+\n)*)/gm)].map(
+    ([, name = '', said = '', shown = '']) => ({ name, said, shown }),
+  );
+
+/** The tests that an entry names, as matches: file and title; as they stand what are none. */
 const testsOf = (shown: string) =>
-  shown.split('<br>').map((one) => /^`(test\/\S+\.test\.ts)` › "(.+)"$/.exec(one) ?? one);
+  shown
+    .split('\n')
+    .filter(Boolean)
+    .map((one) => /^ {2}- `(test\/\S+\.test\.ts)` › "(.+)"$/.exec(one) ?? one);
 
 /** Which of them there are not. */
 const missingOf = (named: ReturnType<typeof testsOf>): (string | undefined)[] =>
@@ -35,36 +45,36 @@ const missingOf = (named: ReturnType<typeof testsOf>): (string | undefined)[] =>
     .map((one) => (typeof one === 'string' ? one : one[0]));
 
 describe('security', () => {
-  describe('the ledger of SECURITY.md', () => {
-    const rows = [...ledger.matchAll(/^\| ((?:API|CWE-)\d[^|]*?) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm)].map(
-      ([, weakness = '', holds = '', shown = '']) => ({ weakness, holds, shown }),
-    );
+  describe('the ledger of the threat model', () => {
+    const entries = entriesOf(ledger);
 
     test('has the whole top ten, and no weakness twice', () => {
-      const names = rows.flatMap(({ weakness }) => weakness.match(/\b(API|CWE-)\d+/g) ?? []);
+      const names = entries.flatMap(({ name }) => name.match(/\b(API|CWE-)\d+/g) ?? []);
       expect(names.filter((name) => name.startsWith('API'))).toEqual(
         Array.from({ length: 10 }, (_, n) => `API${n + 1}`),
       );
       expect(names.length).toBeGreaterThan(50);
       expect(names.length).toBe(new Set(names).size);
-      expect(ledger.match(/^\| (?!---|Weakness)/gm)?.length).toBe(rows.length);
+      expect(ledger.match(/^- /gm)?.length).toBe(entries.length);
     });
 
     test('names tests that there are', () => {
-      const named = rows.flatMap(({ shown }) => (shown === 'none' ? [] : testsOf(shown)));
+      const named = entries.flatMap(({ shown }) => testsOf(shown));
       expect(missingOf(named)).toEqual([]);
       expect(named.length).toBeGreaterThan(60);
     });
 
     test('says so where no test shows anything', () => {
-      expect(rows.filter(({ shown, holds }) => shown === 'none' && !/\*\*Not held\*\*|^See /.test(holds))).toEqual([]);
+      expect(entries.filter(({ shown, said }) => shown === '' && !/\*\*Not held\*\*|^See /.test(said))).toEqual([]);
     });
   });
 
   test('each attack that worked once has tests', () => {
-    const rows = [...attacks.matchAll(/^\| (?!---|Attack ).*\| ([^|]+?) +\|$/gm)].map(([, shown = '']) => shown);
-    expect(rows.length).toBeGreaterThan(10);
-    expect(missingOf(rows.flatMap(testsOf))).toEqual([]);
+    const entries = entriesOf(attacks);
+    expect(entries.length).toBeGreaterThan(10);
+    expect(attacks.match(/^- /gm)?.length).toBe(entries.length);
+    expect(entries.filter(({ shown }) => shown === '')).toEqual([]);
+    expect(missingOf(entries.flatMap(({ shown }) => testsOf(shown)))).toEqual([]);
   });
 
   describe('the expression for secret scanners', () => {
