@@ -23,8 +23,8 @@ interface Write {
   idempotent?: IdempotentCall | undefined;
 }
 
-/** Runs a transaction again that read a row, such as a tag, and referred to it when it had been deleted. */
-const withoutDangling = async <T>(transaction: () => Promise<T>): Promise<T> => {
+/** Runs a transaction again whose foreign key refers to a row, such as a tag, that was deleted after it had read it. */
+const retryingForeignKeys = async <T>(transaction: () => Promise<T>): Promise<T> => {
   try {
     return await transaction();
   } catch (error) {
@@ -87,7 +87,7 @@ export const doTogether = <C extends { idempotent: IdempotentCall | undefined }>
     onCommit();
     return results;
   };
-  return withoutDangling(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
+  return retryingForeignKeys(() => db.transaction(work, deadline, { isIdempotent: isOnce }));
 };
 
 /** Runs writes, each in its own transaction. An idempotent write is done once: its answer is stored with its effect. */
@@ -118,7 +118,7 @@ export class Writes {
       keep = (output) => output,
     }: { look?: TransactionWork<Output> | undefined; keep?: ((output: Output) => Output) | undefined } = {},
   ): Promise<Output> {
-    if (!idempotent) return withoutDangling(() => this.#db.transaction(work, deadline));
+    if (!idempotent) return retryingForeignKeys(() => this.#db.transaction(work, deadline));
     const once = (): Promise<Output> =>
       this.#db.transaction(
         async (tx) => {
@@ -139,7 +139,7 @@ export class Writes {
         deadline,
         { isIdempotent: true },
       );
-    return this.inFlight(idempotent, () => withoutDangling(once));
+    return this.inFlight(idempotent, () => retryingForeignKeys(once));
   }
 
   /**

@@ -32,7 +32,7 @@ const refused = ({ policy: { name, quota, seconds }, roomInMs }: RateLimitRefusa
   });
 
 /** Leaves out statuses of IPv6 sites that are not tighter than the status of the network before them. */
-const telling = (
+const withoutLooserSites = (
   statuses: readonly RateLimitStatus[],
   sites: ReadonlyMap<Policy, Policy>,
 ): readonly RateLimitStatus[] =>
@@ -137,7 +137,7 @@ export class RateLimiter {
   }
 
   #settle({ note }: RateLimitKey, { statuses, refusal }: ChargeOutcome): void {
-    for (const status of telling(statuses, this.#sitePolicies)) note(status);
+    for (const status of withoutLooserSites(statuses, this.#sitePolicies)) note(status);
     if (!refusal) return;
     this.#onRefusal?.(refusal.policy.name);
     throw refused(refusal);

@@ -60,7 +60,7 @@ const isQuote = (character: string): boolean => /['‘’“”«»]/.test(chara
 const A_VALUE = 'a value';
 
 /** Describes an unexpected character where a value or, with `needed`, something else should be. */
-const oddity = (text: string, at: number, needed: string): string => {
+const unexpectedCharacter = (text: string, at: number, needed: string): string => {
   const character = text.charAt(at);
   if (character === "'") return 'a single quote: JSON takes double quotes only';
   if (isQuote(character)) return 'a typographic quote: JSON takes `"` only';
@@ -177,14 +177,15 @@ class JsonReader {
       this.#at = this.#text.length;
       return this.#end('inside a word or a number');
     }
-    return this.#fault(oddity(this.#text, this.#at, A_VALUE));
+    return this.#fault(unexpectedCharacter(this.#text, this.#at, A_VALUE));
   }
 
   /** Reads the name of a member and the colon after it. */
   #name(): JsonFault | undefined {
     this.#skip();
     if (this.#isEnd) return this.#end('inside an object');
-    if (this.#character !== '"') return this.#fault(oddity(this.#text, this.#at, 'a name in double quotes'));
+    if (this.#character !== '"')
+      return this.#fault(unexpectedCharacter(this.#text, this.#at, 'a name in double quotes'));
     const fault = this.#string();
     if (fault) return fault;
     this.#skip();
@@ -206,7 +207,7 @@ class JsonReader {
     }
     if (character !== ',') {
       const needed = `a comma or \`${isObject ? '}' : ']'}\``;
-      return this.#fault(oddity(this.#text, this.#at, needed));
+      return this.#fault(unexpectedCharacter(this.#text, this.#at, needed));
     }
     this.#at += 1;
     this.#skip();

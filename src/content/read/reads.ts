@@ -44,16 +44,16 @@ export class ContentReads<Summary, Whole extends Summary> {
     this.#tags = tags;
     this.#kind = kind;
     this.#sources = { tags, statistics: new Statistics(db), totals: new Totals(db.dialect, kind), search };
-    const noteOf = (what: string): ((requests: number) => void) | undefined =>
-      db.observer?.coalesced(`${kind.table}.${what}`);
+    const observerOf = (batches: string): ((requests: number) => void) | undefined =>
+      db.observer?.coalesced(`${kind.table}.${batches}`);
     this.#records = new BatchLoader({
       run: (requests, deadline) => this.#readRecords(requests, deadline),
-      note: noteOf('records'),
+      note: observerOf('records'),
     });
     this.#lists = new BatchLoader({
       run: (requests, deadline) => this.#readLists(requests, deadline),
       maxRunning: 1,
-      note: noteOf('lists'),
+      note: observerOf('lists'),
     });
   }
 

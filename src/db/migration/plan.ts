@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { denialOf, Migrations, noteOf, runSteps } from './run.ts';
+import { deleteOf, Migrations, insertOf, runSteps } from './run.ts';
 import { BEGINNING, type Direction, type HalfDone, PROGRESS_TABLE, stepwise, type Steps } from './steps.ts';
 
 /** The statements that a migration would run. */
@@ -40,7 +40,7 @@ export const planOf = async (
       const from = halfDone?.name === migration.name ? halfDone : undefined;
       if (direction === 'up' && plans.length === 0) await migrations.prepare(stepwise(runner, BEGINNING, steps));
       await runSteps(migration, direction, runner, from ?? BEGINNING, steps);
-      statements.push((direction === 'up' ? noteOf : denialOf)(migration));
+      statements.push((direction === 'up' ? insertOf : deleteOf)(migration));
       if (from) statements.push(`DELETE FROM ${PROGRESS_TABLE}`);
       plans.push({ name: migration.name, statements: statements.map((sql) => (sql.endsWith(';') ? sql : `${sql};`)) });
     }

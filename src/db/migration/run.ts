@@ -23,12 +23,12 @@ export class Migrations extends MigrationExecutor {
   }
 }
 
-/** The statement by which a migration is noted as applied. */
-export const noteOf = ({ timestamp, name }: Migration): string =>
+/** The statement that records a migration as applied. */
+export const insertOf = ({ timestamp, name }: Migration): string =>
   `INSERT INTO migrations (timestamp, name) VALUES (${timestamp}, '${name}')`;
 
-/** The statement by which it is noted as reverted. */
-export const denialOf = ({ name }: Migration): string => `DELETE FROM migrations WHERE name = '${name}'`;
+/** The statement that records it as reverted. */
+export const deleteOf = ({ name }: Migration): string => `DELETE FROM migrations WHERE name = '${name}'`;
 
 /** Runs the steps of a migration from a position on. */
 export const runSteps = async (
@@ -49,9 +49,9 @@ export const runMigration = async (
   journal: Journal,
 ): Promise<void> => {
   // A migration that is half reverted is pending: the service must not take its tables for complete.
-  const from = await journal.begin(migration.name, direction, direction === 'down' ? [denialOf(migration)] : []);
+  const from = await journal.begin(migration.name, direction, direction === 'down' ? [deleteOf(migration)] : []);
   await runSteps(migration, direction, runner, from, journal);
-  await journal.finish(direction === 'up' ? [noteOf(migration)] : []);
+  await journal.finish(direction === 'up' ? [insertOf(migration)] : []);
 };
 
 /** @throws MigrationError where another direction has to be finished first */

@@ -72,7 +72,7 @@ export class Hosts {
   }
 
   /** Whether the last search found no server. */
-  get areAway(): boolean {
+  get areUnreachable(): boolean {
     return this.#current === undefined && this.#failure !== undefined;
   }
 

@@ -232,7 +232,7 @@ export class SessionPool {
       if (isCrowded(error) && this.#sessions.size > 0) {
         // The open connections serve all waiting calls, one after the other.
         this.#crowdedUntil = Date.now() + CROWDED_PAUSE_MS;
-      } else if (hosts.areAway) {
+      } else if (hosts.areUnreachable) {
         this.#queue.failAll(error);
       } else {
         this.#queue.failFirst(error);

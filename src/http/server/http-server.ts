@@ -30,18 +30,18 @@ interface Prototypes {
 
 /** A constructor that behaves as `parent` and creates objects with this prototype. */
 const withPrototype = <T extends object>(parent: T, prototype: object): T => {
-  function Born(this: object, ...given: unknown[]) {
+  function WithPrototype(this: object, ...given: unknown[]) {
     Reflect.apply(parent as unknown as (...args: unknown[]) => void, this, given);
   }
-  Born.prototype = prototype;
-  return Born as unknown as T;
+  WithPrototype.prototype = prototype;
+  return WithPrototype as unknown as T;
 };
 
 /**
  * Express changes the prototype of each request and response, which makes both slow objects in V8. Created with these
  * prototypes, they stay fast.
  */
-const bornWith = ({ request, response }: Prototypes) => {
+const createdWith = ({ request, response }: Prototypes) => {
   if (!request || !response) return {};
   return {
     IncomingMessage: withPrototype(IncomingMessage, request),
@@ -134,7 +134,7 @@ export class HttpServer {
     // The app refuses a missing Host: Node would answer with an empty reply.
     this.#server = createServer(
       {
-        ...bornWith(prototypes),
+        ...createdWith(prototypes),
         keepAliveTimeout: limits.keepAliveMs,
         headersTimeout: limits.headersMs,
         requestTimeout: limits.requestMs,

@@ -15,7 +15,7 @@ import { type Answer, isTaken, send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 import {
   type DueWebhook,
-  type Held,
+  type LeasedWebhook,
   pullEvents,
   readDue,
   readDueDeliveries,
@@ -64,7 +64,8 @@ interface SenderOptions {
   isAlone?: boolean | undefined;
 }
 
-const placeOf = ({ id, generation }: Pick<Held, 'id' | 'generation'>): string => `${idFromBytes(id)} ${generation}`;
+const placeOf = ({ id, generation }: Pick<LeasedWebhook, 'id' | 'generation'>): string =>
+  `${idFromBytes(id)} ${generation}`;
 
 const challengeIn = (body: string): unknown => {
   try {
@@ -211,7 +212,7 @@ export class WebhookSender {
   }
 
   /** Delivers events while there are some, until it is the turn of others or nothing is taken. */
-  async #deliverEvents(held: Held): Promise<void> {
+  async #deliverEvents(held: LeasedWebhook): Promise<void> {
     const { background } = this.#db;
     const { id } = held;
     const { now } = this.#options;

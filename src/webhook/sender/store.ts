@@ -83,7 +83,7 @@ export interface Lease {
 }
 
 /** A webhook of which this process has the lease, at the address that it had then. */
-export type Held = Pick<WebhookColumns, 'id' | 'holder' | 'generation'>;
+export type LeasedWebhook = Pick<WebhookColumns, 'id' | 'holder' | 'generation'>;
 
 /**
  * Takes the lease of a webhook, unless another process has it by now, or it is to wait for its challenge. Where it is never given
@@ -121,7 +121,10 @@ export const takeLease = (
   });
 
 /** A webhook, locked; undefined where its lease is lost, it has another address or is challenged anew, or it was deleted. */
-const lockHeld = async (tx: Transaction, { id, holder, generation }: Held): Promise<WebhookColumns | undefined> => {
+const lockHeld = async (
+  tx: Transaction,
+  { id, holder, generation }: LeasedWebhook,
+): Promise<WebhookColumns | undefined> => {
   const [row] = await tx.read<WebhookColumns>(
     `SELECT ${COLUMNS} FROM webhooks WHERE id = ? AND holder = ? AND generation = ? ${tx.dialect.forUpdate}`,
     [id, holder, generation],
@@ -135,7 +138,7 @@ const lockHeld = async (tx: Transaction, { id, holder, generation }: Held): Prom
  */
 export const pullEvents = (
   db: Pick<WorkloadPool, 'transaction'>,
-  held: Held,
+  held: LeasedWebhook,
   until: Date,
   now: Date,
 ): Promise<WebhookColumns | undefined> =>
@@ -228,7 +231,7 @@ const said = ({ status, text }: Answer): string => (status === undefined ? text 
  */
 export const storeAnswers = (
   db: Pick<WorkloadPool, 'transaction'>,
-  held: Held,
+  held: LeasedWebhook,
   tried: readonly Tried[],
   now: Date,
 ): Promise<void> =>
@@ -311,7 +314,7 @@ export const storeReadable = (
   });
 
 /** Gives a lease back, and notes when the next delivery is due. */
-export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, held: Held, now: Date): Promise<void> =>
+export const releaseLease = (db: Pick<WorkloadPool, 'transaction'>, held: LeasedWebhook, now: Date): Promise<void> =>
   db.transaction(async (tx) => {
     const webhook = await lockHeld(tx, held);
     if (!webhook) return;

@@ -141,17 +141,17 @@ export class MysqlJournal implements Journal {
   async #noting(statements: readonly string[], after: Position): Promise<void> {
     const [sql = ''] = statements;
     try {
-      await this.#transaction([...statements, this.#noteOf(after, { isRunning: false, sql })]);
+      await this.#transaction([...statements, this.#progressStatement(after, { isRunning: false, sql })]);
     } catch (error) {
       throw this.#failure(error, after.reached === undefined ? after.step - 1 : after.step, sql);
     }
   }
 
   async #note(position: Position, state: { isRunning: boolean; sql: string }): Promise<void> {
-    await this.#runner.query(this.#noteOf(position, state));
+    await this.#runner.query(this.#progressStatement(position, state));
   }
 
-  #noteOf({ step, reached }: Position, { isRunning, sql }: { isRunning: boolean; sql: string }): string {
+  #progressStatement({ step, reached }: Position, { isRunning, sql }: { isRunning: boolean; sql: string }): string {
     return (
       `UPDATE ${PROGRESS_TABLE} SET step = ${step}, reached = ${reached === undefined ? 'NULL' : quoted(reached)}, ` +
       `is_running = ${isRunning ? 1 : 0}, statement = ${quoted(beginningOf(sql))} WHERE name = '${this.#name}'`
