@@ -1,22 +1,23 @@
 /**
  * A crowd in a process of its own, so that whoever measures beside it has an event loop for itself:
- *   node crowd.mjs <service> <connections> <answers> <control> <milliseconds of a turn> [obedient]
+ *   node crowd.mjs <service> <connections> <replies> <admitted> <control> <milliseconds of a turn> [obedient]
  * Each connection asks for related games again and again, 50 ms after it was answered, or not before it may when it is
- * obedient. It leaves after so many answers, and writes a line of JSON: `{statuses, connected, failed, turns, refused,
- * admitted}`, where the last two say in how many turns of the control server half and nearly all were answered: see turns.ts.
+ * obedient. It leaves after so many replies, of which so many are no refusals, and writes a line of JSON: `{statuses,
+ * connected, failed, turns, refused, admitted}`, where the last two say in how many turns of the control server half and
+ * nearly all were answered: see turns.ts.
  * Plain JavaScript, since Node 20 runs it as it is.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { quantile } from '../quantile.mjs';
 
-const [base, control, manners] = [process.argv[2], process.argv[5], process.argv[7]];
-const [connections, most, turnMs] = [3, 4, 6].map((n) => Number(process.argv[n]));
+const [base, control, manners] = [process.argv[2], process.argv[6], process.argv[8]];
+const [connections, leastReplies, leastAdmitted, turnMs] = [3, 4, 5, 7].map((n) => Number(process.argv[n]));
 const isObedient = manners === 'obedient';
 const REST_MS = 50;
 const statuses = {};
 const times = { admitted: [], refused: [] };
-let [failed, connected, stopped, answers, turns] = [0, 0, false, 0, 0];
+let [failed, connected, stopped, replies, turns] = [0, 0, false, 0, 0];
 
 const listed = await fetch(`${base}/api/trpc/game.list`, {
   method: 'POST',
@@ -40,8 +41,8 @@ const ask = (agent, n) =>
       answer.on('end', () => {
         statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
         times[answer.statusCode === 200 ? 'admitted' : 'refused'].push(turns - at);
-        answers += 1;
-        if (answers === most) leave();
+        replies += 1;
+        if (!stopped && replies >= leastReplies && times.admitted.length >= leastAdmitted) leave();
         resolve(isObedient ? 1000 * Number(answer.headers['retry-after'] ?? 0) : 0);
       });
       answer.on('error', () => resolve(0));
