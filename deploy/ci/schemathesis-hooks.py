@@ -3,28 +3,34 @@
 import re
 
 import schemathesis
-from hypothesis.strategies._internal import regex as patterns
 from schemathesis.openapi.checks import RejectedPositiveData
 
 # Rules that no JSON Schema can tell: an Idempotency-Key stands for one input, operators say where webhooks may lead, a user
 # has so many of them at most, and one whose endpoint does not answer is not active.
 BEYOND_JSON_SCHEMA = {"IDEMPOTENCY_MISMATCH", "WEBHOOK_URL_FORBIDDEN", "WEBHOOK_LIMIT", "WEBHOOK_NOT_ACTIVE"}
 
-build_strategy = patterns.regex_strategy
-strategies = {}
+
+def share_strategies():
+    """Has Hypothesis make what generates texts of a pattern once: to make it anew for each case takes longer than all else."""
+    from hypothesis.strategies._internal import regex as patterns
+
+    build, unwrap, shared = patterns.regex_strategy, patterns.unwrap_strategies, {}
+
+    def shared_strategy(pattern, fullmatch, *, alphabet, **options):
+        compiled = pattern if isinstance(pattern, re.Pattern) else re.compile(pattern)
+        characters = None if alphabet is None else unwrap(alphabet).intervals
+        key = (compiled, fullmatch, characters, *options.items())
+        if key not in shared:
+            shared[key] = build(compiled, fullmatch, alphabet=alphabet, **options)
+        return shared[key]
+
+    patterns.regex_strategy = shared_strategy
 
 
-def shared_strategy(pattern, fullmatch, *, alphabet, **options):
-    """Makes what generates texts of a pattern once: to make it anew for each case takes longer than all else."""
-    compiled = pattern if isinstance(pattern, re.Pattern) else re.compile(pattern)
-    characters = None if alphabet is None else patterns.unwrap_strategies(alphabet).intervals
-    key = (compiled, fullmatch, characters, *options.items())
-    if key not in strategies:
-        strategies[key] = build_strategy(compiled, fullmatch, alphabet=alphabet, **options)
-    return strategies[key]
-
-
-patterns.regex_strategy = shared_strategy
+try:
+    share_strategies()
+except (ImportError, AttributeError):
+    pass  # Another version of Hypothesis has it elsewhere; the tests then take longer.
 
 
 @schemathesis.hook
