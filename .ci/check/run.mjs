@@ -194,7 +194,9 @@ if (trace) {
     1,
   );
   if (isMeasuring) {
-    const usedBy = new Map(ended.map(({ step, used }) => [step, used]));
+    // With `--all` some do more.
+    const usual = ended.filter(({ step }) => !all || !step.envOfAll);
+    const usedBy = new Map(usual.map(({ step, used }) => [step, used]));
     writeBudgets([...first, ...steps].map((step) => ({ ...step, used: usedBy.get(step) })));
   }
 }
