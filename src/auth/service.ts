@@ -1,15 +1,15 @@
+import { type EntityManager, IsNull, LessThan, type Repository } from 'typeorm';
 import type { Scope } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
-import type { Parameter, Transaction } from '../db/connection.ts';
+import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
+import type { Dialect } from '../db/dialect.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Deadline } from '../deadline.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
-import { insertRows } from '../db/sql/insert.ts';
-import { updateRow } from '../db/sql/update.ts';
-import { idFromBytes, idToBytes, newId, soughtId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
+import { isId, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { ApiKeyRow, KeyColumns } from './entity.ts';
+import type { ApiKeyRow } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 
 /** A key as it may be shown: never the key itself. */
@@ -25,21 +25,12 @@ export interface KeyInfo {
   createdAt: Date;
 }
 
-export const KEY_COLUMNS = 'id, user_id, prefix, name, scopes, expires_at, revoked_at, last_used_at, created_at';
-
-const optionalTime = (stored: string | null): Date | null => (stored === null ? null : new Date(timeFromDb(stored)));
-
-export const keyInfo = (row: KeyColumns): KeyInfo => ({
-  id: idFromBytes(row.id),
-  userId: idFromBytes(row.user_id),
-  prefix: row.prefix,
-  name: row.name,
-  scopes: row.scopes.split(',') as Scope[],
-  expiresAt: optionalTime(row.expires_at),
-  revokedAt: optionalTime(row.revoked_at),
-  lastUsedAt: optionalTime(row.last_used_at),
-  createdAt: new Date(timeFromDb(row.created_at)),
+const keyInfo = ({ keyHash: _, scopes, ...row }: ApiKeyRow): KeyInfo => ({
+  ...row,
+  scopes: scopes.split(',') as Scope[],
 });
+
+const keysOf = (manager: EntityManager): Repository<ApiKeyRow> => manager.getRepository<ApiKeyRow>('ApiKey');
 
 export interface NewKey {
   userId: string;
@@ -60,18 +51,16 @@ export const insertKey = async (
   key = generateKey(),
   id = newId(now),
 ): Promise<{ id: string; key: string }> => {
-  await insertRows(tx, 'ApiKey', [
-    {
-      id,
-      userId: wanted.userId,
-      keyHash: hashKey(key),
-      prefix: displayPrefix(key),
-      name: wanted.name,
-      scopes: [...new Set(wanted.scopes)].join(','),
-      expiresAt: wanted.expiresAt,
-      createdAt: now,
-    },
-  ]);
+  await keysOf(tx.manager).insert({
+    id,
+    userId: wanted.userId,
+    keyHash: hashKey(key),
+    prefix: displayPrefix(key),
+    name: wanted.name,
+    scopes: [...new Set(wanted.scopes)].join(','),
+    expiresAt: wanted.expiresAt,
+    createdAt: now,
+  });
   return { id, key };
 };
 
@@ -81,9 +70,8 @@ export const insertKey = async (
  */
 export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): Promise<{ id: string; key: string }> =>
   db.transaction(async (tx) => {
-    const userId = idToBytes(wanted.userId);
-    const users = userId ? await tx.read('SELECT id FROM users WHERE id = ?', [userId]) : [];
-    if (users.length === 0) throw new AppError('USER_NOT_FOUND');
+    const isThere = isId(wanted.userId) && (await tx.manager.existsBy('User', { id: wanted.userId }));
+    if (!isThere) throw new AppError('USER_NOT_FOUND');
     const made = await insertKey(tx, wanted, now);
     await record(tx, by, { action: 'keys create', subject: `key ${made.id}`, after: traceOf(wanted) });
     return made;
@@ -91,43 +79,38 @@ export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): 
 
 /** All keys, or those of one user, or those that were made and last used before an instant, oldest first. */
 export const listKeys = async (db: Database, userId?: string, unusedSince?: Date): Promise<KeyInfo[]> => {
-  const conditions: string[] = [];
-  const parameters: Parameter[] = [];
-  if (userId !== undefined) {
-    conditions.push('user_id = ?');
-    parameters.push(soughtId(userId));
-  }
-  if (unusedSince !== undefined) {
-    conditions.push('created_at < ?', '(last_used_at IS NULL OR last_used_at < ?)');
-    parameters.push(timeToDb(unusedSince), timeToDb(unusedSince));
-  }
-  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-  const rows = await db.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys ${where} ORDER BY id`, parameters);
+  if (userId !== undefined && !isId(userId)) return [];
+  const unused = unusedSince && { createdAt: LessThan(unusedSince) };
+  const rows = await keysOf(db.manager).find({
+    where: [
+      { ...(userId && { userId }), ...unused, ...(unused && { lastUsedAt: IsNull() }) },
+      ...(unusedSince ? [{ ...(userId && { userId }), ...unused, lastUsedAt: LessThan(unusedSince) }] : []),
+    ],
+    order: { id: 'ASC' },
+  });
   return rows.map(keyInfo);
 };
 
 /** The key with this id. @throws AppError KEY_UNKNOWN */
-export const readKey = async (db: Database, id: string): Promise<KeyInfo> => {
-  const [row] = await db.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE id = ?`, [soughtId(id)]);
+const findKey = async (manager: EntityManager, id: string, options: Dialect['lockingRows'] = {}): Promise<KeyInfo> => {
+  const row = isId(id) ? await keysOf(manager).findOne({ where: { id }, ...options }) : null;
   if (!row) throw new AppError('KEY_UNKNOWN');
   return keyInfo(row);
 };
 
+/** The key with this id. @throws AppError KEY_UNKNOWN */
+export const readKey = (db: Database, id: string): Promise<KeyInfo> => findKey(db.manager, id);
+
 /** The key with this id, locked. @throws AppError KEY_UNKNOWN */
-const lockKey = async (tx: Transaction, id: string): Promise<KeyInfo> => {
-  const [row] = await tx.read<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM api_keys WHERE id = ? ${tx.dialect.forUpdate}`, [
-    soughtId(id),
-  ]);
-  if (!row) throw new AppError('KEY_UNKNOWN');
-  return keyInfo(row);
-};
+const lockKey = ({ manager, dialect }: Transaction, id: string): Promise<KeyInfo> =>
+  findKey(manager, id, dialect.lockingRows);
 
 /** Ends a key at once. Revoking it again changes nothing. @throws AppError KEY_UNKNOWN */
 export const revokeKey = (db: Database, id: string, now: Date, by?: Actor): Promise<void> =>
   db.transaction(async (tx) => {
     const key = await lockKey(tx, id);
     if (key.revokedAt !== null) return;
-    await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { revokedAt: now });
+    await keysOf(tx.manager).update({ id }, { revokedAt: now });
     await record(tx, by, {
       action: 'keys revoke',
       subject: `key ${id}`,
@@ -154,7 +137,7 @@ export const rotateKey = (
     const lifetime = old.expiresAt === null ? null : old.expiresAt.getTime() - old.createdAt.getTime();
     const end = now.getTime() + overlapMs;
     const expiresAt = new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY));
-    await updateRow<ApiKeyRow>(tx, 'ApiKey', id, { expiresAt });
+    await keysOf(tx.manager).update({ id }, { expiresAt });
     const wanted = { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) };
     const made = await insertKey(tx, wanted, now);
     await record(tx, by, {

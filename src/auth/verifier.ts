@@ -7,13 +7,13 @@ import type { Database } from '../db/database.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import { Deadline } from '../deadline.ts';
 import { inList } from '../db/sql/in-list.ts';
-import type { Bytes } from '../db/values.ts';
+import { type Bytes, idFromBytes, timeFromDb } from '../db/values.ts';
 import { WriteBuffer, type WritePause } from '../db/batching/write-buffer.ts';
 import { AppError } from '../errors.ts';
 import type { KeyColumns } from './entity.ts';
 import { hashKey, isWellFormedKey } from './format.ts';
 import { keyMistake } from './credential-hints.ts';
-import { KEY_COLUMNS, keyInfo, type KeyInfo, storeLastUses } from './service.ts';
+import { type KeyInfo, storeLastUses } from './service.ts';
 
 /** The caller: a user, by one of their keys. */
 export interface Caller {
@@ -38,6 +38,22 @@ const READ_TIMEOUT_MS = 5000;
 
 /** A key, and whether its user is suspended. */
 type KnownKey = KeyInfo & { isSuspended: boolean };
+
+const KEY_COLUMNS = 'id, user_id, prefix, name, scopes, expires_at, revoked_at, last_used_at, created_at';
+
+const optionalTime = (stored: string | null): Date | null => (stored === null ? null : new Date(timeFromDb(stored)));
+
+const keyInfo = (row: KeyColumns): KeyInfo => ({
+  id: idFromBytes(row.id),
+  userId: idFromBytes(row.user_id),
+  prefix: row.prefix,
+  name: row.name,
+  scopes: row.scopes.split(',') as Scope[],
+  expiresAt: optionalTime(row.expires_at),
+  revokedAt: optionalTime(row.revoked_at),
+  lastUsedAt: optionalTime(row.last_used_at),
+  createdAt: new Date(timeFromDb(row.created_at)),
+});
 
 /** The keys with these hashes, or undefined. */
 const readKeys = async (reader: Reader, hashes: readonly Buffer[]): Promise<(KnownKey | undefined)[]> => {

@@ -1,4 +1,4 @@
-import type { DataSource, EntityMetadata, EntitySchema, MigrationInterface, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, EntityMetadata, EntitySchema, MigrationInterface, QueryRunner } from 'typeorm';
 import type { Deadline } from '../deadline.ts';
 import type { DatabaseFault } from '../errors.ts';
 import type { Dialect, Engine } from './dialect.ts';
@@ -100,6 +100,8 @@ export interface Reader extends Pick<Statements, 'read'> {
 
 /** A transaction under way. */
 export interface Transaction extends Reader, Statements {
+  /** TypeORM's repositories, within this transaction. */
+  readonly manager: EntityManager;
   /** How an entity is stored. */
   metadataOf: (entity: string) => EntityMetadata;
   /** Whether it has recorded events so far; undefined where events are off. */

@@ -1,7 +1,8 @@
-import type { DataSource, EntityMetadata } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import type { Connection, DatabaseOptions, DatabaseSize, Schema, Statements, Transaction } from './connection.ts';
+import { transactionOf } from './manager.ts';
 import { type MigrationPlan, planOf } from './migration/plan.ts';
 import { assertDirection, Migrations, runMigration } from './migration/run.ts';
 import type { Direction, HalfDone } from './migration/steps.ts';
@@ -182,12 +183,11 @@ export class Database extends WorkloadPool {
    * @throws AppError OVERLOADED where others prevent it, TIMEOUT, DATABASE_UNAVAILABLE, and further errors
    */
   async attempt(work: (tx: Transaction) => Promise<unknown>, deadline: Deadline): Promise<void> {
-    const { dialect, dataSource } = this.connection;
-    const metadataOf = (entity: string): EntityMetadata => dataSource.getMetadata(entity);
+    const { connection } = this;
     try {
       const run = (statements: Statements) =>
-        work({ ...statements, dialect, deadline, metadataOf, recording: undefined });
-      await this.connection.transaction(run, deadline, 'health');
+        work(transactionOf(statements, connection, { deadline, recording: undefined }));
+      await connection.transaction(run, deadline, 'health');
     } catch (error) {
       this.noteFault(error);
       throw this.translate(error);

@@ -6,7 +6,9 @@ export interface Dialect {
   engine: Engine;
   /** Appended to a SELECT whose rows are to be locked until the transaction ends. */
   forUpdate: string;
-  /** The same, without rows that are locked. */
+  /** The options of TypeORM's `find` that lock the rows in the same way. */
+  lockingRows: { lock?: { mode: 'pessimistic_write' } };
+  /** As `forUpdate`, without rows that are locked. */
   skipLocked: string;
   /** An INSERT that skips rows whose key exists. */
   insertIgnore: string;
@@ -44,6 +46,7 @@ const sqlite: Dialect = {
   engine: 'sqlite',
   // Writing transactions exclude each other from their beginning.
   forUpdate: '',
+  lockingRows: {},
   skipLocked: '',
   insertIgnore: 'INSERT OR IGNORE',
   changesOfUpdate: 1,
@@ -64,6 +67,7 @@ const mysql = (engine: 'mysql' | 'mariadb', isSharded: boolean): Dialect => ({
   engine,
   isSharded,
   forUpdate: 'FOR UPDATE',
+  lockingRows: { lock: { mode: 'pessimistic_write' } },
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   insertIgnore: 'INSERT IGNORE',
   changesOfUpdate: 2,

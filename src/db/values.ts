@@ -22,6 +22,9 @@ const digitValue = (code: number): number => (code <= 57 ? code - 48 : code - 87
 /** A buffer for the id being written. */
 const draft = Buffer.alloc(36, '-');
 
+/** Whether a text has the form of an id. */
+export const isId = (text: string): boolean => UUID.test(text);
+
 /** The 16 bytes of an id, or undefined for a text that no id of ours can be. */
 export const idToBytes = (id: string): Buffer | undefined => {
   if (!UUID.test(id)) return undefined;

@@ -1,4 +1,4 @@
-import type { EntityMetadata } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Deadline } from '../deadline.ts';
 import { AppError, type DatabaseFault } from '../errors.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type Workload,
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
+import { managerOn, transactionOf } from './manager.ts';
 import type { DatabaseObserver } from './observer.ts';
 import { RetryPolicy } from './retry-policy.ts';
 
@@ -79,7 +80,7 @@ export class WorkloadPool implements Reader {
   readonly #timeoutMs: number | undefined;
   /** Observes the whole database. */
   readonly observer: DatabaseObserver | undefined;
-  readonly #metadataOf = (entity: string): EntityMetadata => this.connection.dataSource.getMetadata(entity);
+  #manager: EntityManager | undefined;
 
   readonly #events: EventSettings;
 
@@ -100,6 +101,14 @@ export class WorkloadPool implements Reader {
 
   get dialect(): Dialect {
     return this.connection.dialect;
+  }
+
+  /** TypeORM's repositories, for reads outside of any transaction. */
+  get manager(): EntityManager {
+    return (this.#manager ??= managerOn(this.connection.dataSource, {
+      read: (sql, parameters) => this.read(sql, parameters),
+      execute: () => Promise.reject(new Error('a write belongs into a transaction')),
+    }));
   }
 
   /** A reader whose reads end at the deadline. */
@@ -155,8 +164,7 @@ export class WorkloadPool implements Reader {
     deadline: Deadline | undefined,
     isIdempotent: boolean,
   ): Promise<T> {
-    const { dialect, connection } = this;
-    const metadataOf = this.#metadataOf;
+    const { connection } = this;
     const tries = new RetryPolicy(deadline, this.closing, this.observer);
     let isMaybeStored = false;
     for (;;) {
@@ -166,7 +174,7 @@ export class WorkloadPool implements Reader {
         const result = await billed(deadline, (begin) => {
           const run = (statements: Statements): Promise<T> => {
             begin();
-            return work({ ...observed(statements, deadline), dialect, deadline, metadataOf, recording });
+            return work(transactionOf(observed(statements, deadline), connection, { deadline, recording }));
           };
           return connection.transaction(run, deadline, this.#name);
         });

@@ -23,6 +23,7 @@ import { assertMayMigrate } from './migration/privileges.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { askServer, type ServerEngine } from './server.ts';
 import { StatementBudget } from './session.ts';
+import { timeFromDb } from '../values.ts';
 import { backstopSettings, connectionSettings, withSettings } from './settings.ts';
 import { transactionOn } from './transaction.ts';
 
@@ -90,6 +91,11 @@ const openDataSource = async (
     migrations: schema.migrations,
     extra: { enableKeepAlive: true },
   } satisfies DataSourceOptions).initialize();
+  // The sessions return instants as texts in UTC, which TypeORM would read as local time.
+  const { driver } = dataSource;
+  const hydrate = driver.prepareHydratedValue.bind(driver);
+  driver.prepareHydratedValue = (value: unknown, column) =>
+    hydrate(column.type === 'datetime' && typeof value === 'string' ? new Date(timeFromDb(value)) : value, column);
   const close = async (): Promise<void> => {
     await dataSource.destroy();
     // An unresponsive server would never close them.

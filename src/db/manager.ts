@@ -1,0 +1,50 @@
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { Connection, Parameter, Statements, Transaction } from './connection.ts';
+
+const IS_READ = /^\s*(?:SELECT|WITH)\b/i;
+
+/** The members of TypeORM's runner that run statements: the others, which it would connect and begin transactions by, are not used. */
+type Running = Pick<QueryRunner, 'query' | 'release' | 'isTransactionActive'>;
+
+/**
+ * TypeORM's entity manager, whose statements run by ours: in the transaction under way, or as reads of a pool. Deadlines,
+ * cancelling and repetition stay with them.
+ */
+export const managerOn = (dataSource: DataSource, { read, execute }: Statements): EntityManager => {
+  const query = async (sql: string, parameters: unknown[] = [], isStructured = false): Promise<unknown> => {
+    const values = parameters as Parameter[];
+    if (IS_READ.test(sql)) {
+      const records = await read<object>(sql, values);
+      return isStructured ? { raw: records, records } : records;
+    }
+    const affected = await execute(sql, values);
+    return isStructured ? { raw: { affectedRows: affected }, records: [], affected } : affected;
+  };
+  const running: Running = {
+    query: query as QueryRunner['query'],
+    release: async () => undefined,
+    isTransactionActive: true,
+  };
+  // The driver of SQLite has one runner for all: it is left as it is.
+  const runner = Object.create(dataSource.createQueryRunner()) as QueryRunner;
+  return dataSource.createEntityManager(Object.assign(runner, running));
+};
+
+/** A transaction on these statements of a connection. */
+export const transactionOf = (
+  statements: Statements,
+  { dataSource, dialect }: Connection,
+  { deadline, recording }: Pick<Transaction, 'deadline' | 'recording'>,
+): Transaction => {
+  let manager: EntityManager | undefined;
+  return {
+    ...statements,
+    dialect,
+    deadline,
+    recording,
+    get manager() {
+      return (manager ??= managerOn(dataSource, statements));
+    },
+    metadataOf: (entity) => dataSource.getMetadata(entity),
+  };
+};
