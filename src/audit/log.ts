@@ -1,11 +1,10 @@
 import { hostname, userInfo } from 'node:os';
+import { type EntityManager, In, LessThan, MoreThan, MoreThanOrEqual, type Repository } from 'typeorm';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
-import { inList } from '../db/sql/in-list.ts';
-import { insertInto, insertValues } from '../db/sql/insert.ts';
-import { type Bytes, firstIdBytes, idFromBytes, newId, storedIdToBytes } from '../db/values.ts';
-import type { AuditColumns } from './entity.ts';
+import { firstIdBytes, idFromBytes, newId } from '../db/values.ts';
+import type { AuditRow } from './entity.ts';
 
 /** The person who runs a privileged command, and the time. */
 export interface Actor {
@@ -65,24 +64,26 @@ export const systemActor = (now = new Date()): Actor => {
   return { name: Array.from(name).slice(0, ACTOR_LENGTH).join(''), now };
 };
 
-const insertion = insertInto('audit_entries', ['id', 'actor', 'action', 'subject', 'before_act', 'after_act']);
+const entriesOf = (manager: EntityManager): Repository<AuditRow> => manager.getRepository<AuditRow>('AuditEntry');
 
 const stored = (state: object | null | undefined): string | null =>
   state === null || state === undefined ? null : JSON.stringify(state);
 
 /** Records acts in the transaction that does them, so that neither exists without the other. */
-export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: readonly AuditEvent[]): Promise<void> => {
-  await insertValues(
-    tx,
-    insertion,
-    acts.map(({ action, subject, before, after }) => [
-      storedIdToBytes(newId(now)),
-      name,
+export const recordAll = async (
+  { manager }: Transaction,
+  { name, now }: Actor,
+  acts: readonly AuditEvent[],
+): Promise<void> => {
+  await entriesOf(manager).insert(
+    acts.map(({ action, subject, before, after }) => ({
+      id: newId(now),
+      actor: name,
       action,
-      Array.from(subject).slice(0, SUBJECT_LENGTH).join(''),
-      stored(before),
-      stored(after),
-    ]),
+      subject: Array.from(subject).slice(0, SUBJECT_LENGTH).join(''),
+      before: stored(before),
+      after: stored(after),
+    })),
   );
 };
 
@@ -91,31 +92,27 @@ export const record = async (tx: Transaction, by: Actor | undefined, act: AuditE
   if (by) await recordAll(tx, by, [act]);
 };
 
-const TIME_BYTES = 6;
-export const timeOf = (id: Bytes): Date => new Date(Buffer.from(id).readUIntBE(0, TIME_BYTES));
+/** The time that an id holds, in its first 48 bits (RFC 9562, section 5.7). */
+export const timeOf = (id: string): Date => new Date(Number.parseInt(id.slice(0, 13).replace('-', ''), 16));
+
+/** The lowest id of this instant or later. */
+const firstId = (time: Date): string => idFromBytes(firstIdBytes(time));
 
 const parsed = (state: string | null): unknown => (state === null ? null : JSON.parse(state));
 
 const LISTED_AT_ONCE = 500;
 
 /** The entries since an instant, oldest first, in batches. */
-export async function* listActs(reader: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
-  let from: Bytes = firstIdBytes(since);
-  for (let sign = '>='; ; sign = '>') {
-    const rows = await reader.read<AuditColumns>(
-      `SELECT id, actor, action, subject, before_act, after_act FROM audit_entries
-      WHERE id ${sign} ? ORDER BY id LIMIT ${LISTED_AT_ONCE}`,
-      [from],
-    );
+export async function* listActs({ manager }: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
+  let from = MoreThanOrEqual(firstId(since));
+  for (;;) {
+    const rows = await entriesOf(manager).find({ where: { id: from }, order: { id: 'ASC' }, take: LISTED_AT_ONCE });
     const last = rows.at(-1);
     if (!last) return;
-    from = last.id;
-    yield rows.map(({ id, actor, action, subject, before_act: before, after_act: after }) => ({
-      id: idFromBytes(id),
-      at: timeOf(id),
-      actor,
-      action,
-      subject,
+    from = MoreThan(last.id);
+    yield rows.map(({ before, after, ...row }) => ({
+      ...row,
+      at: timeOf(row.id),
       before: parsed(before),
       after: parsed(after),
     }));
@@ -123,11 +120,13 @@ export async function* listActs(reader: Reader, since = new Date(0)): AsyncGener
 }
 
 /** The time of the last act of this name; undefined where it was never done, or is no longer known. */
-export const timeOfLast = async (reader: Reader, action: string): Promise<Date | undefined> => {
-  const [last] = await reader.read<{ id: Bytes }>(
-    'SELECT id FROM audit_entries WHERE action = ? ORDER BY id DESC LIMIT 1',
-    [action],
-  );
+export const timeOfLast = async ({ manager }: Reader, action: string): Promise<Date | undefined> => {
+  const [last] = await entriesOf(manager).find({
+    select: { id: true },
+    where: { action },
+    order: { id: 'DESC' },
+    take: 1,
+  });
   return last && timeOf(last.id);
 };
 
@@ -137,18 +136,19 @@ const SWEPT_AT_ONCE = 256;
 
 /** Deletes some entries older than a number of days, the oldest first. Returns whether there may be more. */
 export const sweepEvents = async (
-  db: Pick<WorkloadPool, 'read' | 'transaction'>,
+  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   now: Date,
   retentionDays: number,
 ): Promise<boolean> => {
-  const end = firstIdBytes(new Date(now.getTime() - retentionDays * DAY_MS));
-  const rows = await db.read<{ id: Bytes }>(
-    `SELECT id FROM audit_entries WHERE id < ? ORDER BY id LIMIT ${SWEPT_AT_ONCE}`,
-    [end],
-  );
+  const end = firstId(new Date(now.getTime() - retentionDays * DAY_MS));
+  const rows = await entriesOf(db.manager).find({
+    select: { id: true },
+    where: { id: LessThan(end) },
+    order: { id: 'ASC' },
+    take: SWEPT_AT_ONCE,
+  });
   if (rows.length === 0) return false;
-  const { sql, parameters } = inList(rows.map(({ id }) => id));
-  await db.transaction((tx) => tx.execute(`DELETE FROM audit_entries WHERE id IN (${sql})`, parameters));
+  await db.transaction(({ manager }) => entriesOf(manager).delete({ id: In(rows.map(({ id }) => id)) }));
   return rows.length === SWEPT_AT_ONCE;
 };
 

@@ -96,12 +96,12 @@ export interface Reader extends Pick<Statements, 'read'> {
   dialect: Dialect;
   /** The time limit of reads. */
   deadline?: Deadline | undefined;
+  /** TypeORM's repositories. Only those of a transaction write. */
+  readonly manager: EntityManager;
 }
 
 /** A transaction under way. */
 export interface Transaction extends Reader, Statements {
-  /** TypeORM's repositories, within this transaction. */
-  readonly manager: EntityManager;
   /** How an entity is stored. */
   metadataOf: (entity: string) => EntityMetadata;
   /** Whether it has recorded events so far; undefined where events are off. */

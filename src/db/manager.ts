@@ -1,5 +1,6 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import type { Connection, Parameter, Statements, Transaction } from './connection.ts';
+import type { Deadline } from '../deadline.ts';
+import type { Connection, Parameter, Reader, Statements, Transaction } from './connection.ts';
 
 const IS_READ = /^\s*(?:SELECT|WITH)\b/i;
 
@@ -28,6 +29,24 @@ export const managerOn = (dataSource: DataSource, { read, execute }: Statements)
   // The driver of SQLite has one runner for all: it is left as it is.
   const runner = Object.create(dataSource.createQueryRunner()) as QueryRunner;
   return dataSource.createEntityManager(Object.assign(runner, running));
+};
+
+/** A reader outside of any transaction. */
+export const readerOf = (
+  read: Statements['read'],
+  { dataSource, dialect }: Connection,
+  deadline: Deadline | undefined,
+): Reader => {
+  let manager: EntityManager | undefined;
+  const execute = (): Promise<never> => Promise.reject(new Error('a write belongs into a transaction'));
+  return {
+    read,
+    dialect,
+    deadline,
+    get manager() {
+      return (manager ??= managerOn(dataSource, { read, execute }));
+    },
+  };
 };
 
 /** A transaction on these statements of a connection. */

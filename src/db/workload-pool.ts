@@ -12,7 +12,7 @@ import {
   type Workload,
 } from './connection.ts';
 import type { Dialect } from './dialect.ts';
-import { managerOn, transactionOf } from './manager.ts';
+import { readerOf, transactionOf } from './manager.ts';
 import type { DatabaseObserver } from './observer.ts';
 import { RetryPolicy } from './retry-policy.ts';
 
@@ -80,7 +80,7 @@ export class WorkloadPool implements Reader {
   readonly #timeoutMs: number | undefined;
   /** Observes the whole database. */
   readonly observer: DatabaseObserver | undefined;
-  #manager: EntityManager | undefined;
+  readonly #reader: Reader;
 
   readonly #events: EventSettings;
 
@@ -97,6 +97,7 @@ export class WorkloadPool implements Reader {
     this.#name = name;
     this.#timeoutMs = timeoutMs;
     this.observer = observer;
+    this.#reader = this.within(undefined);
   }
 
   get dialect(): Dialect {
@@ -105,19 +106,12 @@ export class WorkloadPool implements Reader {
 
   /** TypeORM's repositories, for reads outside of any transaction. */
   get manager(): EntityManager {
-    return (this.#manager ??= managerOn(this.connection.dataSource, {
-      read: (sql, parameters) => this.read(sql, parameters),
-      execute: () => Promise.reject(new Error('a write belongs into a transaction')),
-    }));
+    return this.#reader.manager;
   }
 
   /** A reader whose reads end at the deadline. */
   within(deadline: Deadline | undefined): Reader {
-    return {
-      dialect: this.dialect,
-      deadline,
-      read: (sql, parameters) => this.read(sql, parameters, deadline),
-    };
+    return readerOf((sql, parameters) => this.read(sql, parameters, deadline), this.connection, deadline);
   }
 
   /**

@@ -16,7 +16,7 @@ import { type Output, startApp, type TestUser } from '../harness/app/app.ts';
 
 const app = await startApp();
 const { db } = app.context;
-const usual: Reader = { read: (sql, parameters) => db.read(sql, parameters), dialect: db.dialect };
+const usual: Reader = db.within(undefined);
 const sharded: Reader = { ...usual, dialect: { ...db.dialect, isSharded: true } };
 
 let viewer: TestUser;

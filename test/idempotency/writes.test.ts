@@ -369,6 +369,7 @@ describe('interrupted writes', () => {
       await sweepRecords(
         {
           dialect: db.dialect,
+          manager: db.manager,
           read: async (sql, parameters) => (see(sql, parameters), one as never),
           transaction: (work) =>
             db.transaction((tx) => work({ ...tx, execute: async (sql, parameters) => (see(sql, parameters), 1) })),

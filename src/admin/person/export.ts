@@ -149,7 +149,7 @@ async function* auditOf(db: Database, userId: string): AsyncGenerator<object[]> 
       .map((entry) => onlyAbout(entry, userId))
       .map(({ id, action, subject, before_act: before, after_act: after }) => ({
         id: idFromBytes(id),
-        at: timeOf(id),
+        at: timeOf(idFromBytes(id)),
         action,
         subject,
         before: before === null ? null : (JSON.parse(before) as unknown),

@@ -1,24 +1,14 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
-import type { Bytes } from '../../db/values.ts';
 
-/** A running instance of the service. */
-interface InstanceRow {
+/** A running instance of the service. The id holds the time of its start. */
+export interface InstanceRow {
   id: string;
   host: string;
   version: string;
   workers: number;
   seenAt: Date;
-}
-
-/** The columns of an instance, as the drivers return them. The id holds the time of its start. */
-export interface InstanceColumns {
-  id: Bytes;
-  host: string;
-  version: string;
-  workers: number;
-  seen_at: string;
 }
 
 export const instanceEntity = (engine: Engine): EntitySchema<InstanceRow> => {

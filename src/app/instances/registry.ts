@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { type EntityManager, LessThan, MoreThan, type Repository } from 'typeorm';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Reader } from '../../db/connection.ts';
-import { insertInto, insertValues } from '../../db/sql/insert.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
+import { newId } from '../../db/values.ts';
 import type { Deadline } from '../../deadline.ts';
 import { release } from '../../version.ts';
-import type { InstanceColumns } from './entity.ts';
+import type { InstanceRow } from './entity.ts';
 
 /** How often an instance says that it runs. */
 const INTERVAL_MS = 30_000;
@@ -17,7 +17,7 @@ const LIVE_MS = 100_000;
 export const KEPT_MS = 86_400_000;
 const HOST_LENGTH = 200;
 
-const insertion = insertInto('instances', ['id', 'host', 'version', 'workers', 'seen_at']);
+const instancesOf = (manager: EntityManager): Repository<InstanceRow> => manager.getRepository<InstanceRow>('Instance');
 
 /** A running instance. */
 export interface Instance {
@@ -41,14 +41,14 @@ interface RegistryOptions {
 export class InstanceRegistry {
   readonly #db: Pick<WorkloadPool, 'transaction'>;
   readonly #options: RegistryOptions;
-  readonly #id: Bytes;
+  readonly #id: string;
   #timer: NodeJS.Timeout | undefined;
   #storing: Promise<void> = Promise.resolve();
 
   constructor(db: Pick<WorkloadPool, 'transaction'>, options: RegistryOptions) {
     this.#db = db;
     this.#options = options;
-    this.#id = storedIdToBytes(newId(options.now()));
+    this.#id = newId(options.now());
   }
 
   /** Stores the row now, and again and again until it is closed. */
@@ -69,7 +69,7 @@ export class InstanceRegistry {
   async #remove(deadline: Deadline): Promise<void> {
     await this.#storing;
     if (await this.#options.pause.isOn()) return;
-    const remove = this.#db.transaction((tx) => tx.execute('DELETE FROM instances WHERE id = ?', [this.#id]), deadline);
+    const remove = this.#db.transaction(({ manager }) => instancesOf(manager).delete({ id: this.#id }), deadline);
     await remove.catch(() => undefined);
   }
 
@@ -77,11 +77,11 @@ export class InstanceRegistry {
   async #store(): Promise<void> {
     const { workers, now, log, pause } = this.#options;
     if (await pause.isOn()) return;
-    const row = [this.#id, hostname().slice(0, HOST_LENGTH), release, workers, timeToDb(now())] as const;
+    const row = { id: this.#id, host: hostname().slice(0, HOST_LENGTH), version: release, workers, seenAt: now() };
     try {
-      await this.#db.transaction(async (tx) => {
-        await tx.execute('DELETE FROM instances WHERE id = ?', [this.#id]);
-        await insertValues(tx, insertion, [row]);
+      await this.#db.transaction(async ({ manager }) => {
+        await instancesOf(manager).delete({ id: this.#id });
+        await instancesOf(manager).insert(row);
       });
     } catch (error) {
       log.debug({ err: error }, 'the row of this instance could not be stored');
@@ -90,24 +90,17 @@ export class InstanceRegistry {
 }
 
 /** The instances that run, the oldest first. */
-export const liveInstances = async (reader: Pick<Reader, 'read'>, now: Date): Promise<Instance[]> => {
-  const since = timeToDb(new Date(now.getTime() - LIVE_MS));
-  const rows = await reader.read<InstanceColumns>(
-    'SELECT id, host, version, workers, seen_at FROM instances WHERE seen_at > ? ORDER BY id',
-    [since],
-  );
-  return rows.map(({ id, host, version: its, workers, seen_at: seenAt }) => ({
-    id: idFromBytes(id),
-    host,
-    version: its,
-    workers,
-    seenAt: timeFromDb(seenAt),
-  }));
+export const liveInstances = async ({ manager }: Pick<Reader, 'manager'>, now: Date): Promise<Instance[]> => {
+  const rows = await instancesOf(manager).find({
+    where: { seenAt: MoreThan(new Date(now.getTime() - LIVE_MS)) },
+    order: { id: 'ASC' },
+  });
+  return rows.map(({ seenAt, ...row }) => ({ ...row, seenAt: seenAt.toISOString() }));
 };
 
 /** Deletes the rows of instances that ended long ago without a word. Returns false: there are never many. */
 export const sweepInstances = async (db: Pick<WorkloadPool, 'transaction'>, now: Date): Promise<boolean> => {
-  const end = timeToDb(new Date(now.getTime() - KEPT_MS));
-  await db.transaction((tx) => tx.execute('DELETE FROM instances WHERE seen_at < ?', [end]));
+  const end = new Date(now.getTime() - KEPT_MS);
+  await db.transaction(({ manager }) => instancesOf(manager).delete({ seenAt: LessThan(end) }));
   return false;
 };

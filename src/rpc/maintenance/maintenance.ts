@@ -17,7 +17,7 @@ const READ_ONLY_RETRY_AFTER_S = 60;
  * database, and never on an instance that is read-only by its settings.
  */
 export class Maintenance implements WritePause {
-  readonly #db: Pick<WorkloadPool, 'read'>;
+  readonly #db: Pick<WorkloadPool, 'manager'>;
   readonly #log: Logger;
   /** Whether this instance is read-only by its settings. */
   readonly isPermanent: boolean;
@@ -26,7 +26,7 @@ export class Maintenance implements WritePause {
   #validUntil = 0;
   #reading: Promise<void> | undefined;
 
-  constructor(db: Pick<WorkloadPool, 'read'>, log: Logger, isPermanent: boolean) {
+  constructor(db: Pick<WorkloadPool, 'manager'>, log: Logger, isPermanent: boolean) {
     this.#db = db;
     this.#log = log;
     this.isPermanent = isPermanent;

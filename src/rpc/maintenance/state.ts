@@ -1,8 +1,8 @@
+import type { EntityManager, Repository } from 'typeorm';
 import { type Actor, record } from '../../audit/log.ts';
 import type { Reader } from '../../db/connection.ts';
+import type { MaintenanceRow } from './entity.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { timeFromDb, timeToDb } from '../../db/values.ts';
-import { insertInto, insertValues } from '../../db/sql/insert.ts';
 
 /** The state of maintenance, while it is on. */
 export interface MaintenanceState {
@@ -14,19 +14,15 @@ export interface MaintenanceState {
   note: string | null;
 }
 
-interface Columns {
-  since: string;
-  retry_after: number;
-  note: string | null;
-}
-
 const NAME = 'writes';
-const insertion = insertInto('maintenance', ['name', 'since', 'retry_after', 'note']);
+
+const states = (manager: EntityManager): Repository<MaintenanceRow> =>
+  manager.getRepository<MaintenanceRow>('Maintenance');
 
 /** The state of maintenance; undefined while writes are taken. */
-export const readMaintenance = async (reader: Pick<Reader, 'read'>): Promise<MaintenanceState | undefined> => {
-  const [row] = await reader.read<Columns>('SELECT since, retry_after, note FROM maintenance WHERE name = ?', [NAME]);
-  return row && { since: timeFromDb(row.since), retryAfter: row.retry_after, note: row.note };
+export const readMaintenance = async ({ manager }: Pick<Reader, 'manager'>): Promise<MaintenanceState | undefined> => {
+  const row = await states(manager).findOneBy({ name: NAME });
+  return row ? { since: row.since.toISOString(), retryAfter: row.retryAfter, note: row.note } : undefined;
 };
 
 /** Switches maintenance on for all instances, or changes its state, and records it in the audit log. */
@@ -37,8 +33,8 @@ export const beginMaintenance = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const before = (await readMaintenance(tx)) ?? null;
-    await tx.execute('DELETE FROM maintenance WHERE name = ?', [NAME]);
-    await insertValues(tx, insertion, [[NAME, timeToDb(before ? new Date(before.since) : by.now), retryAfter, note]]);
+    await states(tx.manager).delete({ name: NAME });
+    await states(tx.manager).insert({ name: NAME, since: before ? new Date(before.since) : by.now, retryAfter, note });
     await record(tx, by, { action: 'maintenance on', subject: 'the service', before, after: { retryAfter, note } });
   });
 
@@ -47,7 +43,7 @@ export const endMaintenance = (db: Pick<WorkloadPool, 'transaction'>, by: Actor)
   db.transaction(async (tx) => {
     const before = await readMaintenance(tx);
     if (!before) return false;
-    await tx.execute('DELETE FROM maintenance WHERE name = ?', [NAME]);
+    await states(tx.manager).delete({ name: NAME });
     await record(tx, by, { action: 'maintenance off', subject: 'the service', before });
     return true;
   });
