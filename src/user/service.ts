@@ -1,3 +1,4 @@
+import type { EntityManager, Repository } from 'typeorm';
 import type { Contract, InputOf } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
@@ -5,7 +6,7 @@ import type { Database } from '../db/database.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { insertRows } from '../db/sql/insert.ts';
 import { updateRow } from '../db/sql/update.ts';
-import { type Bytes, idFromBytes, idToBytes, newId, soughtId, storedIdToBytes, timeFromDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, isId, newId, storedIdToBytes } from '../db/values.ts';
 import type { Deadline } from '../deadline.ts';
 import { AppError } from '../errors.ts';
 import { type Document, idOfKey, keyOf } from '../search/document.ts';
@@ -90,26 +91,22 @@ export const renameUser = (db: Database, id: string, nickname: string, by: Actor
     return { before };
   });
 
-/** The columns of a user that operators change. */
-export interface LockedUser {
-  nickname: string;
-  suspended_at: string | null;
-  hidden_at: string | null;
-}
+/** The members of a user that operators change. */
+export type LockedUser = Pick<UserRow, 'nickname' | 'suspendedAt' | 'hiddenAt'>;
+
+const usersOf = (manager: EntityManager): Repository<UserRow> => manager.getRepository<UserRow>('User');
 
 /** Locks a user. @throws AppError USER_NOT_FOUND */
-export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser> => {
-  const [user] = await tx.read<LockedUser>(
-    `SELECT nickname, suspended_at, hidden_at FROM users WHERE id = ? ${tx.dialect.forUpdate}`,
-    [soughtId(id)],
-  );
+export const lockUser = async ({ manager, dialect }: Transaction, id: string): Promise<LockedUser> => {
+  const select = { id: true, nickname: true, suspendedAt: true, hiddenAt: true };
+  const user = isId(id) && (await usersOf(manager).findOne({ select, where: { id }, ...dialect.lockingRows }));
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
 };
 
 /** Deletes a user who has no records, favorites or reactions any more, with their keys. */
 export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> => {
-  await tx.execute('DELETE FROM users WHERE id = ?', [storedIdToBytes(id)]);
+  await usersOf(tx.manager).delete({ id });
   await recordEvents(tx, [{ type: 'user.deleted', record: storedIdToBytes(id) }], new Date());
   // A document that holds nothing, and so is never found.
   await enqueueDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
@@ -128,17 +125,19 @@ export const idOfUser = async (reader: Reader, named: string): Promise<string> =
     await readUser(reader, named);
     return named;
   }
-  const found = await reader.read<Pick<UserColumns, 'id'>>(
-    'SELECT id FROM users WHERE nickname = ? ORDER BY id LIMIT 3',
-    [named],
-  );
-  const [first, second] = found.map(({ id }) => idFromBytes(id));
+  const select = { id: true };
+  const [first, second] = await usersOf(reader.manager).find({
+    select,
+    where: { nickname: named },
+    order: { id: 'ASC' },
+    take: 2,
+  });
   if (first === undefined)
     throw new AppError('USER_NOT_FOUND', { hint: 'nor with this nickname; find the id in: users list' });
   if (second !== undefined) {
     throw new AppError('USER_NOT_FOUND', { hint: 'several have this nickname; find the id in: users list' });
   }
-  return first;
+  return first.id;
 };
 
 /** The profile of a user. @throws AppError USER_NOT_FOUND */
@@ -153,16 +152,8 @@ export const getUser = async (
 };
 
 /** All users, oldest first. */
-export const listUsers = async (reader: Reader): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> => {
-  const users = await reader.read<Pick<UserColumns, 'id' | 'nickname' | 'created_at'>>(
-    'SELECT id, nickname, created_at FROM users ORDER BY id',
-  );
-  return users.map(({ id, nickname, created_at: createdAt }) => ({
-    id: idFromBytes(id),
-    nickname,
-    createdAt: new Date(timeFromDb(createdAt)),
-  }));
-};
+export const listUsers = ({ manager }: Reader): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> =>
+  usersOf(manager).find({ select: { id: true, nickname: true, createdAt: true }, order: { id: 'ASC' } });
 
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 

@@ -96,7 +96,7 @@ export const unhideRecord = async (db: Database, removable: RemovableKind, id: s
     }
     const authorId = idFromBytes(row.author_id);
     // Locked, so that the author's records are not hidden meanwhile.
-    const { hidden_at: authorHiddenAt } = await lockUser(tx, authorId);
+    const { hiddenAt: authorHiddenAt } = await lockUser(tx, authorId);
     if (row.reason === null && authorHiddenAt !== null) {
       throw new UnhideError(`${id} is hidden with its author, and comes back with: users unsuspend ${authorId}`);
     }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { In } from 'typeorm';
 import { type Actor, record } from '../../audit/log.ts';
 import { findByAuthor } from '../../content/read/find.ts';
 import { deleteHidden } from './hidden/delete.ts';
@@ -7,9 +8,10 @@ import { countHidden } from './hidden/read.ts';
 import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
+import type { ApiKeyRow } from '../../auth/entity.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
-import { inList, partsOf } from '../../db/sql/in-list.ts';
+import { partsOf } from '../../db/sql/in-list.ts';
 import { updateRow } from '../../db/sql/update.ts';
 import { type Bytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
@@ -39,18 +41,15 @@ export interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePo
   updatedAt: string;
 }
 
-const optionalTime = (stored: string | null): string | null => (stored === null ? null : timeFromDb(stored));
-
 /** @throws AppError USER_NOT_FOUND */
 export const readUserState = async (db: Database, id: string): Promise<UserState> => {
   const user = await readUser(db, id);
   const key = storedIdToBytes(id);
-  const [more] = await db.read<{ suspended_at: string | null; hidden_at: string | null; n: number }>(
-    `SELECT suspended_at, hidden_at, (SELECT COUNT(*) FROM api_keys k WHERE k.user_id = users.id) AS n
-    FROM users WHERE id = ?`,
-    [key],
-  );
-  if (!more) throw new AppError('USER_NOT_FOUND');
+  const status = await db.manager.findOne<UserRow>('User', {
+    select: { id: true, suspendedAt: true, hiddenAt: true },
+    where: { id },
+  });
+  if (!status) throw new AppError('USER_NOT_FOUND');
   const [hiddenGames = 0, hiddenImagePosts = 0] = await Promise.all(
     removableKinds.map(({ kind }) => countHidden(db, id, kind)),
   );
@@ -63,22 +62,22 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
     hiddenGames,
     hiddenImagePosts,
     engagement: engagement.reduce((sum, n) => sum + n, 0),
-    keys: more.n,
-    suspendedAt: optionalTime(more.suspended_at),
-    hiddenAt: optionalTime(more.hidden_at),
+    keys: await db.manager.countBy<ApiKeyRow>('ApiKey', { userId: id }),
+    suspendedAt: status.suspendedAt?.toISOString() ?? null,
+    hiddenAt: status.hiddenAt?.toISOString() ?? null,
     createdAt,
     updatedAt: timeFromDb(user.updated_at),
   };
 };
 
-/** The new values of `suspended_at` and `hidden_at` of a user: an instant, or null. */
+/** The new values of a user's status: an instant, or null. */
 type AccountStatus = Partial<Pick<UserRow, 'suspendedAt' | 'hiddenAt'>>;
 
 /** Changes the status of a user, if it differs. @throws AppError USER_NOT_FOUND */
 const changeStatus = (db: Database, id: string, by: Actor, action: string, wanted: AccountStatus): Promise<void> =>
   db.transaction(async (tx) => {
-    const { suspended_at, hidden_at } = await lockUser(tx, id);
-    const before = { suspendedAt: optionalTime(suspended_at), hiddenAt: optionalTime(hidden_at) };
+    const { suspendedAt, hiddenAt } = await lockUser(tx, id);
+    const before = { suspendedAt, hiddenAt };
     const changed = (['suspendedAt', 'hiddenAt'] as const).filter(
       (name) => wanted[name] !== undefined && (wanted[name] === null) !== (before[name] === null),
     );
@@ -154,11 +153,10 @@ const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Del
     const key = storedIdToBytes(id);
     await lockUser(tx, id);
     if (!(await isBare(tx, key))) return false;
-    const keys = await tx.read<{ id: Bytes }>('SELECT id FROM api_keys WHERE user_id = ? ORDER BY id', [key]);
-    for (const part of partsOf(keys.map((row) => row.id))) {
-      const { sql, parameters } = inList(part);
-      for (const table of ['key_quotas', 'key_uses']) {
-        await tx.execute(`DELETE FROM ${table} WHERE key_id IN (${sql})`, parameters);
+    const keys = await tx.manager.find<ApiKeyRow>('ApiKey', { select: { id: true }, where: { userId: id } });
+    for (const part of partsOf(keys)) {
+      for (const counts of ['KeyQuota', 'KeyUse']) {
+        await tx.manager.delete(counts, { keyId: In(part.map((row) => row.id)) });
       }
     }
     await deleteUserRow(tx, id);
