@@ -25,10 +25,10 @@ export interface KeyInfo {
   createdAt: Date;
 }
 
-const keyInfo = ({ keyHash: _, scopes, ...row }: ApiKeyRow): KeyInfo => ({
-  ...row,
-  scopes: scopes.split(',') as Scope[],
-});
+const keyInfo = (key: ApiKeyRow): KeyInfo => {
+  const { keyHash: _, scopes, ...shown } = key;
+  return { ...shown, scopes: scopes.split(',') as Scope[] };
+};
 
 const keysOf = (manager: EntityManager): Repository<ApiKeyRow> => manager.getRepository<ApiKeyRow>('ApiKey');
 

@@ -31,6 +31,8 @@ export const managerOn = (dataSource: DataSource, { read, execute }: Statements)
   return dataSource.createEntityManager(Object.assign(runner, running));
 };
 
+const refuseWrite = (): Promise<never> => Promise.reject(new Error('a write belongs into a transaction'));
+
 /** A reader outside of any transaction. */
 export const readerOf = (
   read: Statements['read'],
@@ -38,13 +40,12 @@ export const readerOf = (
   deadline: Deadline | undefined,
 ): Reader => {
   let manager: EntityManager | undefined;
-  const execute = (): Promise<never> => Promise.reject(new Error('a write belongs into a transaction'));
   return {
     read,
     dialect,
     deadline,
     get manager() {
-      return (manager ??= managerOn(dataSource, { read, execute }));
+      return (manager ??= managerOn(dataSource, { read, execute: refuseWrite }));
     },
   };
 };

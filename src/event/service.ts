@@ -5,13 +5,13 @@ import { currentTags, type TagName } from '../content/tag/dictionary.ts';
 import { findTags } from '../content/tag/service.ts';
 import type { Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { idFromBytes } from '../db/values.ts';
+import { idFromBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import type { GameSummaryColumns } from '../game/entity.ts';
 import { gameKind } from '../game/kind.ts';
 import type { ImagePostSummaryColumns } from '../image/entity.ts';
 import { imageKind } from '../image/kind.ts';
-import type { EventColumns } from '../outbox/entity.ts';
+import type { EventColumns, EventRow } from '../outbox/entity.ts';
 import { typeCodes } from '../outbox/record.ts';
 import type { Call } from '../procedure.ts';
 import type { UserSummaryColumns } from '../user/entity.ts';
@@ -66,6 +66,14 @@ export const storedEventOf = (row: EventColumns): StoredEvent => ({
   recordId: row.slug ?? idFromBytes(row.record_id),
   actorId: row.actor_id && idFromBytes(row.actor_id),
   happenedAt: row.happened_at,
+});
+
+/** As `storedEventOf`, of an entity. */
+export const storedEvent = ({ type, recordId, slug, happenedAt, ...event }: EventRow): StoredEvent => ({
+  ...event,
+  type: typeOfCode.get(type) as EventType,
+  recordId: slug ?? recordId,
+  happenedAt: timeToDb(happenedAt),
 });
 
 /** One page of events. @throws AppError CURSOR_INVALID, EVENTS_GONE, EVENTS_OFF */

@@ -32,7 +32,7 @@ interface FeedRow {
 }
 
 /** An event at its position in the feed. */
-interface EventRow {
+export interface EventRow {
   position: number;
   id: string;
   type: number;

@@ -1,72 +1,91 @@
-import { EntitySchema } from 'typeorm';
-import type { DeliveryState, WebhookState } from '../../contract/index.ts';
+import { EntitySchema, type Repository } from 'typeorm';
+import type { DeliveryState, EventType, WebhookState } from '../../contract/index.ts';
+import type { Reader } from '../db/connection.ts';
 import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
-import type { Bytes } from '../db/values.ts';
-import type { EventColumns } from '../outbox/entity.ts';
+import type { EventRow } from '../outbox/entity.ts';
 
-/** The columns of a webhook, as the drivers return them. */
-export interface WebhookColumns {
-  id: Bytes;
-  user_id: Bytes;
+/** A webhook. */
+export interface WebhookRow {
+  id: string;
+  userId: string;
   url: string;
   secret: string;
   /** Signs beside the other one for a while, after that was made. */
-  old_secret: string | null;
-  old_secret_until: string | null;
-  /** JSON of a list of types; null for all. */
-  types: string | null;
+  oldSecret: string | null;
+  oldSecretUntil: Date | null;
+  /** null for all. */
+  types: EventType[] | null;
   /** Only events of this record. */
-  record_id: string | null;
+  recordId: string | null;
   state: WebhookState;
   /** Why it is paused or disabled. */
   reason: string | null;
   /** Challenges that failed. */
   attempts: number;
   /** Since when no delivery has succeeded. */
-  failing_since: string | null;
+  failingSince: Date | null;
   /** The last event for which deliveries are stored. */
   position: number;
-  position_id: Bytes;
+  positionId: string;
   /** When the next delivery or challenge is due; while a process delivers, the end of its lease. */
-  next_at: string;
+  nextAt: Date;
   /** Counts its addresses, and each time that it has to answer the challenge: an answer counts for the one that it was asked of. */
   generation: number;
   /** The lease of the process that delivers. */
-  lease_until: string;
-  holder: Bytes;
-  created_at: string;
-  updated_at: string;
+  leaseUntil: Date;
+  holder: string;
+  createdAt: Date;
+  updatedAt: Date;
 }
 
-/** Challenges without an answer, of an owner or to a host, as the drivers return them. */
-export interface ChallengeColumns {
-  id: Bytes;
+/** Challenges without an answer, of an owner or to a host. */
+export interface ChallengeRow {
+  id: string;
   unanswered: number;
   /** When the next one may be sent. */
-  free_at: string;
+  freeAt: Date;
 }
 
-/** The columns of a delivery, as the drivers return them. */
-export interface DeliveryColumns extends EventColumns {
-  webhook_id: Bytes;
-  event_id: Bytes;
+/** A message to a webhook, with the event that it tells of. */
+export interface DeliveryRow extends Omit<EventRow, 'id'> {
+  id: string;
+  webhookId: string;
+  eventId: string;
   state: DeliveryState;
   attempts: number;
-  next_at: string;
-  answered_at: string | null;
+  nextAt: Date;
+  answeredAt: Date | null;
   /** The HTTP status of the last answer. */
   status: number | null;
   /** The beginning of the last answer, or why there was none. */
   answer: string | null;
 }
 
+/** The event that a delivery tells of. */
+export const eventOf = ({ eventId, position, type, recordId, slug, actorId, happenedAt }: DeliveryRow): EventRow => ({
+  id: eventId,
+  position,
+  type,
+  recordId,
+  slug,
+  actorId,
+  happenedAt,
+});
+
+export const webhooksIn = ({ manager }: Pick<Reader, 'manager'>): Repository<WebhookRow> =>
+  manager.getRepository<WebhookRow>('Webhook');
+export const deliveriesIn = ({ manager }: Pick<Reader, 'manager'>): Repository<DeliveryRow> =>
+  manager.getRepository<DeliveryRow>('WebhookDelivery');
+export const challengesIn = ({ manager }: Pick<Reader, 'manager'>): Repository<ChallengeRow> =>
+  manager.getRepository<ChallengeRow>('WebhookChallenge');
+
 export const webhookEntities = (engine: Engine): EntitySchema[] => {
   const { id, text, longText, time, small, big, count } = columnTypes(engine);
   const key = (name: string) => ({ ...id, name, transformer: idTransformer }) as const;
   const nullable = { nullable: true } as const;
   return [
-    new EntitySchema({
+    new EntitySchema<WebhookRow>({
       name: 'Webhook',
       tableName: 'webhooks',
       columns: {
@@ -105,7 +124,7 @@ export const webhookEntities = (engine: Engine): EntitySchema[] => {
         },
       ],
     }),
-    new EntitySchema({
+    new EntitySchema<ChallengeRow>({
       name: 'WebhookChallenge',
       tableName: 'webhook_challenges',
       columns: {
@@ -115,7 +134,7 @@ export const webhookEntities = (engine: Engine): EntitySchema[] => {
       },
       indices: [{ name: 'webhook_challenges_swept', columns: ['freeAt'] }],
     }),
-    new EntitySchema({
+    new EntitySchema<DeliveryRow>({
       name: 'WebhookDelivery',
       tableName: 'webhook_deliveries',
       columns: {

@@ -5,9 +5,8 @@ import { readKeys } from '../config/variables.ts';
 import { IN_MEMORY, sqliteFile } from '../db/address.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import { keyFileOf, makeKeyFile } from '../db/sqlite/files/permissions.ts';
-import { idFromBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { WebhookColumns } from './entity.ts';
+import { type WebhookRow, webhooksIn } from './entity.ts';
 
 /** The prefix of secrets by the Standard Webhooks specification. */
 const PREFIX = 'whsec_';
@@ -132,9 +131,7 @@ export class WebhookSecrets {
   }
 }
 
-type Stored = Pick<WebhookColumns, 'id' | 'secret' | 'old_secret'>;
-
-const SECRETS = 'SELECT id, secret, old_secret FROM webhooks';
+const SECRETS = { id: true, secret: true, oldSecret: true } satisfies Partial<Record<keyof WebhookRow, true>>;
 
 /** A secret as it is to be stored by now: as it was, where it cannot be decrypted. */
 const renewed = (secrets: WebhookSecrets, stored: string, webhookId: string): string => {
@@ -145,23 +142,25 @@ const renewed = (secrets: WebhookSecrets, stored: string, webhookId: string): st
 
 /** Encrypts secrets that are stored as they are, or by another key than the first. Returns of how many webhooks. */
 export const renewSecrets = async (
-  db: Pick<WorkloadPool, 'read' | 'transaction'>,
+  db: Pick<WorkloadPool, 'manager' | 'transaction'>,
   secrets: WebhookSecrets,
   signal?: AbortSignal,
 ): Promise<number> => {
   if (!secrets.isOn) return 0;
   let count = 0;
-  for (const { id, secret, old_secret: old } of await db.read<Stored>(SECRETS)) {
-    if ([secret, old ?? secret].every((stored) => secrets.isCurrent(stored))) continue;
+  for (const { id, secret, oldSecret } of await webhooksIn(db).find({ select: SECRETS })) {
+    if ([secret, oldSecret ?? secret].every((stored) => secrets.isCurrent(stored))) continue;
     signal?.throwIfAborted();
     count += await db.transaction(async (tx) => {
-      const [stored] = await tx.read<Stored>(`${SECRETS} WHERE id = ? ${tx.dialect.forUpdate}`, [id]);
+      const stored = await webhooksIn(tx).findOne({ select: SECRETS, where: { id }, ...tx.dialect.lockingRows });
       if (!stored) return 0;
-      const [next, nextOld] = [stored.secret, stored.old_secret].map(
-        (one) => one && renewed(secrets, one, idFromBytes(id)),
-      );
-      if (next === stored.secret && nextOld === stored.old_secret) return 0;
-      return tx.execute('UPDATE webhooks SET secret = ?, old_secret = ? WHERE id = ?', [next!, nextOld!, id]);
+      const next = {
+        secret: renewed(secrets, stored.secret, id),
+        oldSecret: stored.oldSecret && renewed(secrets, stored.oldSecret, id),
+      };
+      if (next.secret === stored.secret && next.oldSecret === stored.oldSecret) return 0;
+      await webhooksIn(tx).update({ id }, next);
+      return 1;
     });
   }
   return count;
@@ -178,11 +177,11 @@ interface StoredSecrets {
 
 /** Looks at the secrets of all webhooks, but for the former ones. @throws Error where the file with keys cannot be used */
 export const examineSecrets = async (
-  db: Pick<WorkloadPool, 'read'>,
+  db: Pick<WorkloadPool, 'manager'>,
   secrets: WebhookSecrets,
 ): Promise<StoredSecrets> => {
-  const rows = await db.read<Stored>(SECRETS);
-  const unreadable = rows.filter(({ id, secret }) => secrets.decrypt(secret, idFromBytes(id)) === undefined);
+  const rows = await webhooksIn(db).find({ select: SECRETS });
+  const unreadable = rows.filter(({ id, secret }) => secrets.decrypt(secret, id) === undefined);
   const outdated = rows.filter(({ secret }) => !secrets.isCurrent(secret));
   return { total: rows.length, unreadable: unreadable.length, outdated: outdated.length };
 };

@@ -2,15 +2,14 @@ import type { Contract, EventType, InputOf, OutputOf } from '../../contract/inde
 import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import { insertRows } from '../db/sql/insert.ts';
-import { type Bytes, idFromBytes, newId, soughtId, storedIdToBytes, timeFromDb, timeToDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, isId, newId } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { readFeed } from '../outbox/feed.ts';
 import { lockUser } from '../user/service.ts';
-import type { WebhookColumns } from './entity.ts';
+import { deliveriesIn, type WebhookRow, webhooksIn } from './entity.ts';
 import { ForbiddenTarget, parseTarget, type WebhookPolicy } from './sender/guard.ts';
 import { newSecret, type WebhookSecrets } from './secrets.ts';
-import { changeState, WEBHOOK_COLUMNS } from './sender/store.ts';
+import { changeState } from './sender/store.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -23,22 +22,18 @@ export type Webhook = OutputOf<Contract['webhook']['update']>;
 export interface OwnedWebhook extends Webhook {
   userId: string;
 }
-export const optionalTime = (stored: string | null): string | null => (stored === null ? null : timeFromDb(stored));
 
-const webhookOf = (row: WebhookColumns): Webhook => ({
-  id: idFromBytes(row.id),
-  url: row.url,
-  types: row.types === null ? null : (JSON.parse(row.types) as EventType[]),
-  recordId: row.record_id,
-  state: row.state,
-  reason: row.reason,
-  failingSince: optionalTime(row.failing_since),
-  createdAt: timeFromDb(row.created_at),
-  updatedAt: timeFromDb(row.updated_at),
+const webhookOf = ({ id, url, types, recordId, state, reason, ...times }: WebhookRow): Webhook => ({
+  id,
+  url,
+  types,
+  recordId,
+  state,
+  reason,
+  failingSince: times.failingSince?.toISOString() ?? null,
+  createdAt: times.createdAt.toISOString(),
+  updatedAt: times.updatedAt.toISOString(),
 });
-
-/** The ids of two rows are the same. */
-const isSame = (stored: Bytes, id: string): boolean => idFromBytes(stored) === id;
 
 /** Tells the audit of an operator's act. */
 export const note = async (tx: Transaction, by: WebhookActor, act: Parameters<typeof record>[2]): Promise<void> => {
@@ -72,10 +67,7 @@ export const createWebhook = async (
   if (!secrets.isOn) throw new AppError('WEBHOOK_SECRETS_OFF');
   assertTarget(url, policy);
   await lockUser(tx, userId);
-  const [row] = await tx.read<{ n: number }>('SELECT COUNT(*) AS n FROM webhooks WHERE user_id = ?', [
-    storedIdToBytes(userId),
-  ]);
-  if ((row?.n ?? 0) >= MAX_WEBHOOKS) throw new AppError('WEBHOOK_LIMIT');
+  if ((await webhooksIn(tx).countBy({ userId })) >= MAX_WEBHOOKS) throw new AppError('WEBHOOK_LIMIT');
   const { last_position: position, last_id: positionId } = await readFeed(tx);
   const id = newId(by.now);
   const secret = newSecret();
@@ -107,7 +99,7 @@ interface StoredWebhook {
   url: string;
   /** The secret, encrypted. */
   secret: string;
-  types: readonly EventType[] | null;
+  types: EventType[] | null;
   recordId: string | null;
   /** The last event that it does not get. */
   position: number;
@@ -117,51 +109,46 @@ interface StoredWebhook {
 
 /** Stores a webhook whose endpoint is still to answer the challenge. */
 export const insertWebhook = async (tx: Transaction, { now, positionId, ...webhook }: StoredWebhook): Promise<void> => {
-  await insertRows(tx, 'Webhook', [
-    {
-      ...webhook,
-      positionId: idFromBytes(positionId),
-      state: 'pending',
-      attempts: 0,
-      nextAt: now,
-      leaseUntil: now,
-      holder: UNHELD,
-      createdAt: now,
-      updatedAt: now,
-    },
-  ]);
+  await webhooksIn(tx).insert({
+    ...webhook,
+    positionId: idFromBytes(positionId),
+    state: 'pending',
+    attempts: 0,
+    nextAt: now,
+    leaseUntil: now,
+    holder: UNHELD,
+    generation: 0,
+    createdAt: now,
+    updatedAt: now,
+  });
 };
 
-const readWebhooks = (reader: Pick<Reader, 'read'>, userId: string | undefined): Promise<WebhookColumns[]> =>
-  reader.read<WebhookColumns>(
-    `SELECT ${WEBHOOK_COLUMNS} FROM webhooks ${userId === undefined ? '' : 'WHERE user_id = ?'} ORDER BY id`,
-    userId === undefined ? [] : [soughtId(userId)],
-  );
+const readWebhooks = async (reader: Pick<Reader, 'manager'>, userId: string | undefined): Promise<WebhookRow[]> =>
+  userId === undefined || isId(userId)
+    ? webhooksIn(reader).find({ where: { ...(userId !== undefined && { userId }) }, order: { id: 'ASC' } })
+    : [];
 
 /** All webhooks, or those of a user, with their users, the oldest first. */
-export const listWebhooks = async (reader: Pick<Reader, 'read'>, userId?: string): Promise<OwnedWebhook[]> =>
-  (await readWebhooks(reader, userId)).map((row) => ({ ...webhookOf(row), userId: idFromBytes(row.user_id) }));
+export const listWebhooks = async (reader: Pick<Reader, 'manager'>, userId?: string): Promise<OwnedWebhook[]> =>
+  (await readWebhooks(reader, userId)).map((row) => ({ ...webhookOf(row), userId: row.userId }));
 
 /** The webhooks of a user, the oldest first. */
-export const listOwnWebhooks = async (reader: Pick<Reader, 'read'>, userId: string): Promise<Webhook[]> =>
+export const listOwnWebhooks = async (reader: Pick<Reader, 'manager'>, userId: string): Promise<Webhook[]> =>
   (await readWebhooks(reader, userId)).map(webhookOf);
 
-/** @throws AppError WEBHOOK_NOT_FOUND where there is no webhook, or not for this owner */
-export const assertReached = (row: Pick<WebhookColumns, 'user_id'> | undefined, ownerId: string | undefined): void => {
-  if (!row || (ownerId !== undefined && !isSame(row.user_id, ownerId))) throw new AppError('WEBHOOK_NOT_FOUND');
+/** The webhook, where there is one, for its owner or an operator. @throws AppError WEBHOOK_NOT_FOUND */
+export const asserted = (webhook: WebhookRow | null, ownerId: string | undefined): WebhookRow => {
+  if (!webhook || (ownerId !== undefined && webhook.userId !== ownerId)) throw new AppError('WEBHOOK_NOT_FOUND');
+  return webhook;
 };
 
 /** The owner whom alone an act may reach; undefined for an operator's. */
 const ownerOf = (by: WebhookActor): string | undefined => ('ownerId' in by ? by.ownerId : undefined);
 
 /** A webhook, locked. @throws AppError WEBHOOK_NOT_FOUND */
-export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookColumns> => {
-  const [row] = await tx.read<WebhookColumns>(
-    `SELECT ${WEBHOOK_COLUMNS} FROM webhooks WHERE id = ? ${tx.dialect.forUpdate}`,
-    [soughtId(id)],
-  );
-  assertReached(row, ownerOf(by));
-  return row!;
+export const lockWebhook = async (tx: Transaction, id: string, by: WebhookActor): Promise<WebhookRow> => {
+  const found = isId(id) ? await webhooksIn(tx).findOne({ where: { id }, ...tx.dialect.lockingRows }) : null;
+  return asserted(found, ownerOf(by));
 };
 
 /** Changes a webhook, and tells the audit of an operator's act. @throws AppError WEBHOOK_NOT_FOUND */
@@ -170,7 +157,7 @@ export const change = async <T>(
   id: string,
   by: WebhookActor,
   action: string,
-  work: (webhook: WebhookColumns) => Promise<T>,
+  work: (webhook: WebhookRow) => Promise<T>,
 ): Promise<T> => {
   const webhook = await lockWebhook(tx, id, by);
   const result = await work(webhook);
@@ -181,14 +168,14 @@ export const change = async <T>(
 
 /** Deletes a webhook and its deliveries. @throws AppError WEBHOOK_NOT_FOUND */
 export const deleteWebhook = (tx: Transaction, id: string, by: WebhookActor): Promise<void> =>
-  change(tx, id, by, 'delete', async (webhook) => {
-    await tx.execute('DELETE FROM webhook_deliveries WHERE webhook_id = ?', [webhook.id]);
-    await tx.execute('DELETE FROM webhooks WHERE id = ?', [webhook.id]);
+  change(tx, id, by, 'delete', async () => {
+    await deliveriesIn(tx).delete({ webhookId: id });
+    await webhooksIn(tx).delete({ id });
   });
 
 /** Has a webhook get nothing until it is resumed; its events wait. @throws AppError WEBHOOK_NOT_FOUND */
 export const pauseWebhook = (tx: Transaction, id: string, reason: string, by: WebhookActor): Promise<void> =>
-  change(tx, id, by, 'pause', (webhook) => changeState(tx, webhook.id, 'paused', reason, by.now));
+  change(tx, id, by, 'pause', () => changeState(tx, id, 'paused', reason, by.now));
 
 /**
  * Has a webhook go on with the events that waited, where they are still kept, once its endpoint has answered the challenge again:
@@ -200,29 +187,26 @@ export const resumeWebhook = (tx: Transaction, id: string, by: WebhookActor): Pr
   });
 
 /** Has no answer count any more that is still to come, and ends the lease: what follows need not wait for it. */
-const startGeneration = async (tx: Transaction, id: Bytes, now: Date): Promise<void> => {
-  const time = timeToDb(now);
-  await tx.execute(
-    `UPDATE webhooks SET generation = generation + 1, holder = ?, lease_until = ?, next_at = ?, attempts = 0, failing_since = NULL
-    WHERE id = ?`,
-    [storedIdToBytes(UNHELD), time, time, id],
+const startGeneration = async (tx: Transaction, id: string, now: Date): Promise<void> => {
+  await webhooksIn(tx).update(
+    { id },
+    {
+      generation: () => 'generation + 1',
+      holder: UNHELD,
+      leaseUntil: now,
+      nextAt: now,
+      attempts: 0,
+      failingSince: null,
+    },
   );
 };
 
-const resume = async (
-  tx: Transaction,
-  { id, position }: Pick<WebhookColumns, 'id' | 'position'>,
-  now: Date,
-): Promise<void> => {
+const resume = async (tx: Transaction, { id, position }: WebhookRow, now: Date): Promise<void> => {
   const feed = await readFeed(tx);
   await changeState(tx, id, 'pending', null, now);
   await startGeneration(tx, id, now);
   if (position < feed.removed_through || position > feed.last_position) {
-    await tx.execute('UPDATE webhooks SET position = ?, position_id = ? WHERE id = ?', [
-      feed.last_position,
-      feed.last_id,
-      id,
-    ]);
+    await webhooksIn(tx).update({ id }, { position: feed.last_position, positionId: idFromBytes(feed.last_id) });
   }
 };
 
@@ -241,16 +225,18 @@ export const updateWebhook = async (
   if (url !== undefined) assertTarget(url, policy);
   await change(tx, id, by, 'update', async (webhook) => {
     const isMoved = url !== undefined && url !== webhook.url;
-    await tx.execute('UPDATE webhooks SET url = ?, types = ?, record_id = ?, updated_at = ? WHERE id = ?', [
-      url ?? webhook.url,
-      types === undefined ? webhook.types : types && JSON.stringify(types),
-      recordId === undefined ? webhook.record_id : recordId,
-      timeToDb(by.now),
-      webhook.id,
-    ]);
+    await webhooksIn(tx).update(
+      { id },
+      {
+        url: url ?? webhook.url,
+        types: types === undefined ? webhook.types : types,
+        recordId: recordId === undefined ? webhook.recordId : recordId,
+        updatedAt: by.now,
+      },
+    );
     if (state === 'paused') {
-      if (isMoved) await startGeneration(tx, webhook.id, by.now);
-      await changeState(tx, webhook.id, 'paused', 'Its owner has paused it.', by.now);
+      if (isMoved) await startGeneration(tx, id, by.now);
+      await changeState(tx, id, 'paused', 'Its owner has paused it.', by.now);
     } else if (isMoved || (state === 'active' && webhook.state !== 'active')) await resume(tx, webhook, by.now);
   });
   return readWebhook(tx, id, by);
@@ -272,10 +258,15 @@ export const rotateSecret = (
 ): Promise<{ secret: string; previousUntil: string }> =>
   change(tx, id, by, 'rotate', async (webhook) => {
     const secret = newSecret();
-    const until = timeToDb(new Date(by.now.getTime() + ROTATION_HOURS * HOUR_MS));
-    await tx.execute(
-      'UPDATE webhooks SET secret = ?, old_secret = ?, old_secret_until = ?, updated_at = ? WHERE id = ?',
-      [secrets.encrypt(secret, idFromBytes(webhook.id)), webhook.secret, until, timeToDb(by.now), webhook.id],
+    const until = new Date(by.now.getTime() + ROTATION_HOURS * HOUR_MS);
+    await webhooksIn(tx).update(
+      { id },
+      {
+        secret: secrets.encrypt(secret, id),
+        oldSecret: webhook.secret,
+        oldSecretUntil: until,
+        updatedAt: by.now,
+      },
     );
-    return { secret, previousUntil: timeFromDb(until) };
+    return { secret, previousUntil: until.toISOString() };
   });

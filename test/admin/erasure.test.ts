@@ -245,7 +245,7 @@ const live = async (fan: TestUser) => {
       [Buffer.alloc(16), '2020-01-01 00:00:00.000', storedIdToBytes(webhook.id)],
     );
   });
-  const held = { id: storedIdToBytes(webhook.id), holder: Buffer.alloc(16), generation: 0 };
+  const held = { id: webhook.id, holder: '00000000-0000-0000-0000-000000000000', generation: 0 };
   expect(await pullEvents(db, held, new Date(), new Date())).toBeDefined();
   await db.transaction((tx) => tx.execute('UPDATE webhook_deliveries SET answer = ?', [text('answer')]));
   await ran('tags', 'rename', `${NEEDLE}-tag`, `${NEEDLE} tag`);

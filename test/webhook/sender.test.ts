@@ -174,8 +174,8 @@ describe('a process that ends without a word', () => {
     for (let n = 0; n < 20; n += 1) await app.aGame({}, user);
     await app.context.lifecycle.relay.moveNow();
     const { last_position: last } = await readFeed(db);
-    const lease = { holder: storedIdToBytes(newId(new Date())), until: new Date(time + 30_000) };
-    const held = await takeLease(db.background, storedIdToBytes(id), lease, new Date(time), last);
+    const lease = { holder: newId(new Date()), until: new Date(time + 30_000) };
+    const held = await takeLease(db.background, id, lease, new Date(time), last);
     await pullEvents(db.background, held!, lease.until, new Date(time));
     start();
     const other = await create('/other');

@@ -67,7 +67,7 @@ export const eraseUser = async (
   const slugs = new Set(unused.map(({ slug }) => slug));
   const auditEntries = await eraseNames(db, id, slugs);
   await eraseSlugs(db, slugs);
-  await eraseFromDeliveries(db, key, slugs);
+  await eraseFromDeliveries(db, id, slugs);
   const tags = (await deleteUnusedTags(db, unused)).length;
   const types = await deleteUnusedTypes(db);
   onStep(`the search index, for at least ${Math.ceil(graceMs / 1000)} s`);

@@ -5,8 +5,7 @@ import { publish } from '../../content/write/publisher.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { updateRow } from '../../db/sql/update.ts';
-import { insertValues } from '../../db/sql/insert.ts';
-import { firstIdBytes, storedIdToBytes, timeToDb } from '../../db/values.ts';
+import { firstIdBytes } from '../../db/values.ts';
 import { gameKind } from '../../game/kind.ts';
 import { gameDraft } from '../../game/service.ts';
 import { readFeed } from '../../outbox/feed.ts';
@@ -21,7 +20,8 @@ import { seed } from '../seed/service.ts';
 import { insertUser } from '../../user/service.ts';
 import { insertWebhook } from '../../webhook/webhooks.ts';
 import { newSecret, type WebhookSecrets } from '../../webhook/secrets.ts';
-import { changeState, deliveryInsertion } from '../../webhook/sender/store.ts';
+import { deliveriesIn } from '../../webhook/entity.ts';
+import { changeState } from '../../webhook/sender/store.ts';
 import { insertDemo } from './records.ts';
 
 const HOUR_MS = 3_600_000;
@@ -141,7 +141,6 @@ export const insertSandboxWebhook = async (db: Database, reference: Date, secret
   await db.transaction(async (tx) => {
     const { last_position: position, last_id: positionId } = await readFeed(tx);
     const { id, url, types, recordId, reason } = exampleWebhook;
-    const key = storedIdToBytes(id);
     await insertWebhook(tx, {
       id,
       userId: exampleUser.id,
@@ -153,31 +152,23 @@ export const insertSandboxWebhook = async (db: Database, reference: Date, secret
       positionId,
       now: published,
     });
-    await changeState(tx, key, exampleWebhook.state, reason, published);
-    const delivery = storedIdToBytes(exampleDelivery.id);
-    const time = timeToDb(published);
-    await insertValues(tx, deliveryInsertion, [
-      [
-        delivery,
-        key,
-        position,
-        // The event itself may be there or not: a delivery has all of it.
-        delivery,
-        typeCodes[exampleDelivery.type],
-        storedIdToBytes(exampleDelivery.recordId),
-        null,
-        storedIdToBytes(exampleUser.id),
-        time,
-        exampleDelivery.state,
-        exampleDelivery.attempts,
-        time,
-      ],
-    ]);
-    await tx.execute('UPDATE webhook_deliveries SET answered_at = ?, status = ?, answer = ? WHERE id = ?', [
-      time,
-      exampleDelivery.status,
-      exampleDelivery.answer,
-      delivery,
-    ]);
+    await changeState(tx, id, exampleWebhook.state, reason, published);
+    await deliveriesIn(tx).insert({
+      id: exampleDelivery.id,
+      webhookId: id,
+      position,
+      // The event itself may be there or not: a delivery has all of it.
+      eventId: exampleDelivery.id,
+      type: typeCodes[exampleDelivery.type],
+      recordId: exampleDelivery.recordId,
+      actorId: exampleUser.id,
+      happenedAt: published,
+      state: exampleDelivery.state,
+      attempts: exampleDelivery.attempts,
+      nextAt: published,
+      answeredAt: published,
+      status: exampleDelivery.status,
+      answer: exampleDelivery.answer,
+    });
   });
 };

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Parameter, Transaction } from '../../db/connection.ts';
+import { In, LessThan } from 'typeorm';
+import type { Transaction } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
-import { type Bytes, idFromBytes, timeFromDb, timeToDb } from '../../db/values.ts';
-import type { ChallengeColumns, WebhookColumns } from '../entity.ts';
+import { idFromBytes } from '../../db/values.ts';
+import { type ChallengeRow, challengesIn, type WebhookRow } from '../entity.ts';
 import { hostOf } from './guard.ts';
 
 const SECOND_MS = 1000;
@@ -17,42 +18,35 @@ const FORGOTTEN_AFTER_MS = LONGEST_WAIT_MS;
 const UNDER_WAY_MS = 15 * SECOND_MS;
 const SWEPT_AT_ONCE = 500;
 
-type Asked = Pick<WebhookColumns, 'user_id' | 'url'>;
+type Asked = Pick<WebhookRow, 'userId' | 'url'>;
 
 /** How long the next challenge waits after a number of unanswered ones: twice as long for each further one. */
 const waitAfter = (unanswered: number): number =>
   unanswered < FREE_CHALLENGES ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (unanswered - FREE_CHALLENGES), LONGEST_WAIT_MS);
 
-const keyOf = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, 16);
-const ownerKey = ({ user_id: owner }: Asked): Buffer => keyOf(`owner ${idFromBytes(owner)}`);
-const hostKey = ({ url }: Asked): Buffer => keyOf(`host ${hostOf(new URL(url)).replace(/\.$/, '')}`);
-
-const msOf = (stored: string): number => Date.parse(timeFromDb(stored));
-
-const changeBudget = (tx: Transaction, id: Bytes, unanswered: number, freeAt: number): Promise<number> =>
-  tx.execute('UPDATE webhook_challenges SET unanswered = ?, free_at = ? WHERE id = ?', [
-    unanswered,
-    timeToDb(new Date(freeAt)),
-    id,
-  ]);
+const keyOf = (text: string): string => idFromBytes(createHash('sha256').update(text).digest().subarray(0, 16));
+const ownerKey = ({ userId }: Asked): string => keyOf(`owner ${userId}`);
+const hostKey = ({ url }: Asked): string => keyOf(`host ${hostOf(new URL(url)).replace(/\.$/, '')}`);
 
 /** The budgets of an owner and of a host, locked in one order. */
-const lockBudgets = async (tx: Transaction, asked: Asked, now: Date): Promise<ChallengeColumns[]> => {
-  const keys: Parameter[] = [ownerKey(asked), hostKey(asked)].toSorted((a, b) => Buffer.compare(a, b));
-  for (const key of keys) {
-    await tx.execute(`${tx.dialect.insertIgnore} INTO webhook_challenges (id, unanswered, free_at) VALUES (?, ?, ?)`, [
-      key,
-      0,
-      timeToDb(now),
-    ]);
+const lockBudgets = async (tx: Transaction, asked: Asked, now: Date): Promise<ChallengeRow[]> => {
+  const keys = [ownerKey(asked), hostKey(asked)].toSorted((a, b) => (a < b ? -1 : 1));
+  for (const id of keys) {
+    await challengesIn(tx)
+      .createQueryBuilder()
+      .insert()
+      .values({ id, unanswered: 0, freeAt: now })
+      .orIgnore()
+      .updateEntity(false)
+      .execute();
   }
-  const rows = await tx.read<ChallengeColumns>(
-    `SELECT id, unanswered, free_at FROM webhook_challenges WHERE id IN (?, ?) ORDER BY id ${tx.dialect.forUpdate}`,
-    keys,
-  );
-  const isForgotten = ({ free_at: freeAt }: ChallengeColumns): boolean =>
-    msOf(freeAt) + FORGOTTEN_AFTER_MS < now.getTime();
-  return rows.map((row) => (isForgotten(row) ? { ...row, unanswered: 0, free_at: timeToDb(now) } : row));
+  const rows = await challengesIn(tx).find({
+    where: { id: In(keys) },
+    order: { id: 'ASC' },
+    ...tx.dialect.lockingRows,
+  });
+  const isForgotten = ({ freeAt }: ChallengeRow): boolean => freeAt.getTime() + FORGOTTEN_AFTER_MS < now.getTime();
+  return rows.map((row) => (isForgotten(row) ? { ...row, unanswered: 0, freeAt: now } : row));
 };
 
 /**
@@ -67,15 +61,17 @@ export const chargeChallenge = async (
   const budgets = await lockBudgets(tx, asked, now);
   const time = now.getTime();
   const [spent] = budgets
-    .filter(({ free_at: freeAt }) => msOf(freeAt) > time)
-    .toSorted((a, b) => msOf(b.free_at) - msOf(a.free_at));
+    .filter(({ freeAt }) => freeAt.getTime() > time)
+    .toSorted((a, b) => b.freeAt.getTime() - a.freeAt.getTime());
   if (spent) {
-    const freeAt = msOf(spent.free_at);
+    const freeAt = spent.freeAt.getTime();
     const isSoon = freeAt - waitAfter(spent.unanswered) + UNDER_WAY_MS > time;
     return { retryAt: new Date(isSoon ? Math.min(time + SECOND_MS, freeAt) : freeAt), isSoon };
   }
-  for (const { id, unanswered } of budgets)
-    await changeBudget(tx, id, unanswered + 1, time + waitAfter(unanswered + 1));
+  for (const { id, unanswered: before } of budgets) {
+    const unanswered = before + 1;
+    await challengesIn(tx).update({ id }, { unanswered, freeAt: new Date(time + waitAfter(unanswered)) });
+  }
   return undefined;
 };
 
@@ -89,23 +85,21 @@ export const refundChallenge = async (
 ): Promise<void> => {
   const host = hostKey(asked);
   for (const { id, unanswered } of await lockBudgets(tx, asked, now)) {
-    if (isAnswered && Buffer.compare(id, host) === 0)
-      await tx.execute('DELETE FROM webhook_challenges WHERE id = ?', [id]);
-    else await changeBudget(tx, id, Math.max(unanswered - 1, 0), now.getTime());
+    if (isAnswered && id === host) await challengesIn(tx).delete({ id });
+    else await challengesIn(tx).update({ id }, { unanswered: Math.max(unanswered - 1, 0), freeAt: now });
   }
 };
 
 /** Removes some budgets of which nothing counts any more. Returns whether there may be more. */
 export const sweepChallenges = async (db: Pick<WorkloadPool, 'transaction'>, now: Date): Promise<boolean> => {
-  const end = timeToDb(new Date(now.getTime() - FORGOTTEN_AFTER_MS));
+  const end = new Date(now.getTime() - FORGOTTEN_AFTER_MS);
   const removed = await db.transaction(async (tx) => {
-    const rows = await tx.read<{ id: Bytes }>(
-      `SELECT id FROM webhook_challenges WHERE free_at < ? LIMIT ${SWEPT_AT_ONCE}`,
-      [end],
-    );
-    for (const { id } of rows) {
-      await tx.execute('DELETE FROM webhook_challenges WHERE id = ? AND free_at < ?', [id, end]);
-    }
+    const rows = await challengesIn(tx).find({
+      select: { id: true },
+      where: { freeAt: LessThan(end) },
+      take: SWEPT_AT_ONCE,
+    });
+    for (const { id } of rows) await challengesIn(tx).delete({ id, freeAt: LessThan(end) });
     return rows.length;
   });
   return removed === SWEPT_AT_ONCE;

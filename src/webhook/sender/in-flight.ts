@@ -1,10 +1,9 @@
-import { idFromBytes } from '../../db/values.ts';
-import type { DeliveryColumns } from '../entity.ts';
+import type { DeliveryRow } from '../entity.ts';
 import { type Answer, isTaken } from './send.ts';
 
 /** A delivery that was tried, and the answer to it. */
 export interface Tried {
-  delivery: DeliveryColumns;
+  delivery: DeliveryRow;
   answer: Answer;
 }
 
@@ -23,15 +22,15 @@ export class InFlight {
     return this.#failuresInRow;
   }
 
-  has({ id }: DeliveryColumns): boolean {
-    return this.#messages.has(idFromBytes(id));
+  has({ id }: DeliveryRow): boolean {
+    return this.#messages.has(id);
   }
 
-  add(delivery: DeliveryColumns, answer: Promise<Answer>): void {
-    this.#messages.set(idFromBytes(delivery.id), this.#await(delivery, answer));
+  add(delivery: DeliveryRow, answer: Promise<Answer>): void {
+    this.#messages.set(delivery.id, this.#await(delivery, answer));
   }
 
-  async #await(delivery: DeliveryColumns, answer: Promise<Answer>): Promise<void> {
+  async #await(delivery: DeliveryRow, answer: Promise<Answer>): Promise<void> {
     const tried = { delivery, answer: await answer };
     this.#failuresInRow = isTaken(tried.answer) ? 0 : this.#failuresInRow + 1;
     this.#answered.push(tried);
@@ -53,6 +52,6 @@ export class InFlight {
     if (tried.length === 0) return;
     this.#answered = [];
     await answers(tried);
-    for (const { delivery } of tried) this.#messages.delete(idFromBytes(delivery.id));
+    for (const { delivery } of tried) this.#messages.delete(delivery.id);
   }
 }

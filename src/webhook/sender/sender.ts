@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Database } from '../../db/database.ts';
-import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
-import { type StoredEvent, storedEventOf } from '../../event/service.ts';
+import { newId } from '../../db/values.ts';
+import { type StoredEvent, storedEvent } from '../../event/service.ts';
 import { readFeed } from '../../outbox/feed.ts';
 import { InterruptibleSleep } from '../../outbox/interruptible-sleep.ts';
-import type { DeliveryColumns, WebhookColumns } from '../entity.ts';
+import { type DeliveryRow, eventOf, type WebhookRow } from '../entity.ts';
 import type { WebhookSecrets } from '../secrets.ts';
 import type { WebhookPolicy } from './guard.ts';
 import { InFlight } from './in-flight.ts';
@@ -64,8 +64,7 @@ interface SenderOptions {
   isAlone?: boolean | undefined;
 }
 
-const placeOf = ({ id, generation }: Pick<LeasedWebhook, 'id' | 'generation'>): string =>
-  `${idFromBytes(id)} ${generation}`;
+const placeOf = ({ id, generation }: Pick<LeasedWebhook, 'id' | 'generation'>): string => `${id} ${generation}`;
 
 const challengeIn = (body: string): unknown => {
   try {
@@ -82,7 +81,7 @@ const challengeIn = (body: string): unknown => {
 export class WebhookSender {
   readonly #db: Database;
   readonly #options: SenderOptions;
-  readonly #holder: Bytes;
+  readonly #holder: string;
   /** Attempts so far. */
   readonly counts = { delivered: 0, failed: 0 };
   /** The webhooks that have a place, by id and generation. */
@@ -99,7 +98,7 @@ export class WebhookSender {
   constructor(db: Database, options: SenderOptions) {
     this.#db = db;
     this.#options = options;
-    this.#holder = storedIdToBytes(newId(options.now()));
+    this.#holder = newId(options.now());
   }
 
   /** Delivers until it is closed, unless there are no events. */
@@ -164,12 +163,11 @@ export class WebhookSender {
   }
 
   /** Due webhooks without a place here; owners with fewer places come first. */
-  #inTurn(due: readonly DueWebhook[]): { id: Bytes; ownerId: string; place: string }[] {
+  #inTurn(due: readonly DueWebhook[]): { id: string; ownerId: string; place: string }[] {
     const before = new Map<string, number>();
     for (const { ownerId } of this.#serving.values()) before.set(ownerId, (before.get(ownerId) ?? 0) + 1);
     return due
-      .map(({ id, user_id: owner, generation }) => {
-        const ownerId = idFromBytes(owner);
+      .map(({ id, userId: ownerId, generation }) => {
         const rank = before.get(ownerId) ?? 0;
         before.set(ownerId, rank + 1);
         return { id, ownerId, place: placeOf({ id, generation }), rank };
@@ -183,7 +181,7 @@ export class WebhookSender {
     const free = MOST_AT_ONCE - this.#serving.size;
     const held = [...this.#serving.values()].filter((one) => one.ownerId === ownerId).length;
     if (held === 0) return free > 0;
-    const othersWait = due.some(({ user_id: owner }) => idFromBytes(owner) !== ownerId);
+    const othersWait = due.some(({ userId }) => userId !== ownerId);
     return held < Math.min(free * SHARE_OF_FREE, othersWait ? MOST_OF_AN_OWNER : MOST_AT_ONCE);
   }
 
@@ -192,7 +190,7 @@ export class WebhookSender {
   }
 
   /** Does what a webhook needs, and gives it back. Never rejects. */
-  async #serve(webhook: WebhookColumns): Promise<void> {
+  async #serve(webhook: WebhookRow): Promise<void> {
     const { background } = this.#db;
     const { now, log } = this.#options;
     const { id } = webhook;
@@ -207,7 +205,7 @@ export class WebhookSender {
       await releaseLease(background, webhook, now());
     } catch (error) {
       // While the service stops, the database may be closed before an endpoint has answered: the lease ends by itself.
-      if (!this.#isStopped) log.warn({ err: error, webhookId: idFromBytes(id) }, 'a webhook could not be served yet');
+      if (!this.#isStopped) log.warn({ err: error, webhookId: id }, 'a webhook could not be served yet');
     }
   }
 
@@ -239,23 +237,23 @@ export class WebhookSender {
     await store();
   }
 
-  async #deliver(webhook: WebhookColumns, secrets: readonly string[], delivery: DeliveryColumns): Promise<Answer> {
-    const answer = await this.#send(webhook, secrets, idFromBytes(delivery.id), this.#messageOf(delivery));
+  async #deliver(webhook: WebhookRow, secrets: readonly string[], delivery: DeliveryRow): Promise<Answer> {
+    const answer = await this.#send(webhook, secrets, delivery.id, this.#messageOf(delivery));
     if (isTaken(answer)) this.counts.delivered += 1;
     else this.counts.failed += 1;
     return answer;
   }
 
   /** The body by the Standard Webhooks specification: the same at each attempt. */
-  #messageOf(delivery: DeliveryColumns): object {
-    const timestamp = timeFromDb(delivery.happened_at);
+  #messageOf(delivery: DeliveryRow): object {
+    const timestamp = delivery.happenedAt.toISOString();
     if (delivery.type === TEST_TYPE) return { type: 'webhook.test', timestamp, data: {} };
-    const event = storedEventOf({ ...delivery, id: delivery.event_id });
+    const event = storedEvent(eventOf(delivery));
     return { type: event.type, timestamp, data: this.#options.view(event) };
   }
 
   /** Asks an endpoint whether it wants events: it has to repeat a random text. So no stranger can be flooded. */
-  async #challenge(webhook: WebhookColumns, secrets: readonly string[]): Promise<void> {
+  async #challenge(webhook: WebhookRow, secrets: readonly string[]): Promise<void> {
     const { now } = this.#options;
     const challenge = randomBytes(24).toString('base64url');
     const message = { type: 'webhook.challenge', timestamp: now().toISOString(), data: { challenge } };
@@ -265,15 +263,14 @@ export class WebhookSender {
   }
 
   /** The secrets that sign the messages of a webhook; none where the one that it has cannot be decrypted. */
-  #secretsOf({ id, secret, old_secret: old, old_secret_until: until }: WebhookColumns): string[] {
+  #secretsOf({ id: webhookId, secret, oldSecret: old, oldSecretUntil: until }: WebhookRow): string[] {
     const { now, log, secrets } = this.#options;
-    const webhookId = idFromBytes(id);
     let fault: unknown;
     try {
       const current = secrets.decrypt(secret, webhookId);
       if (current !== undefined) {
         this.#unreadable.delete(webhookId);
-        const isOldUsed = old !== null && until !== null && until > timeToDb(now());
+        const isOldUsed = old !== null && until !== null && until > now();
         const former = isOldUsed ? secrets.decrypt(old, webhookId) : undefined;
         return former === undefined ? [current] : [current, former];
       }
@@ -286,14 +283,14 @@ export class WebhookSender {
     return [];
   }
 
-  async #send(webhook: WebhookColumns, secrets: readonly string[], id: string, message: object): Promise<Answer> {
+  async #send(webhook: WebhookRow, secrets: readonly string[], id: string, message: object): Promise<Answer> {
     const { now, policy, log, deliver = send } = this.#options;
     const { url } = webhook;
     const body = JSON.stringify(message);
     const answer = await deliver({ url, headers: signedHeaders(id, now(), body, secrets), body }, policy);
     // A dead endpoint fails often: the challenge tells the operator what its owner is not told.
     const level = webhook.state === 'pending' ? 'info' : 'debug';
-    if (answer.fault) log[level]({ err: answer.fault, webhookId: idFromBytes(webhook.id) }, 'a webhook did not answer');
+    if (answer.fault) log[level]({ err: answer.fault, webhookId: webhook.id }, 'a webhook did not answer');
     return answer;
   }
 }
