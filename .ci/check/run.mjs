@@ -133,7 +133,7 @@ const perform = async (step) => {
   console.log(`\n=== ${name}\n${readFileSync(log, 'utf8')}`);
   const failedBefore = count.failed;
   if (tests) countTests(step, results);
-  if (status !== 0 && lacking) console.log(`\n!!! ${lacking}\n`);
+  if (status !== 0 && lacking && !tests) console.log(`\n!!! ${lacking}\n`);
   else if (status !== 0 && count.failed === failedBefore) fail(`${name}: status ${status}`);
   const excess = status === 0 && !isMeasuring && !trace && overspent(name, used);
   // Others install tools where the machine lacks them.

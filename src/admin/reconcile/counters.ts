@@ -5,6 +5,7 @@ import { gameKind } from '../../game/kind.ts';
 import { typeCounter } from '../../game/type-counters.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
+import { settled } from './settle.ts';
 
 interface NamedCounter {
   name: string;
@@ -58,6 +59,9 @@ const compareApart = async (reader: Reader): Promise<NamedCounter[]> => {
 
 const isWrong = ({ stored, actual }: NamedCounter): boolean => stored !== actual;
 
+const compareNamed = async (tx: Transaction, names: readonly string[]): Promise<NamedCounter[]> =>
+  (await compareCounters(tx)).filter(({ name }) => names.includes(name));
+
 /** Locks counters, and returns the names of those that are there. */
 const lock = async (tx: Transaction, names: readonly string[]): Promise<Set<string>> => {
   const { sql, parameters } = inList(names);
@@ -78,16 +82,16 @@ const repairCounters = async (tx: Transaction, wrong: readonly NamedCounter[]): 
       chunk,
     );
   }
-  for (const { name, actual } of await compareCounters(tx)) {
-    if (names.includes(name)) await tx.execute('UPDATE counters SET n = ? WHERE name = ?', [actual, name]);
+  for (const { name, actual } of await settled(tx, () => compareNamed(tx, names))) {
+    await tx.execute('UPDATE counters SET n = ? WHERE name = ?', [actual, name]);
   }
 };
 
 /** The counters among these that still differ when they are locked. */
 const stillWrong = async (tx: Transaction, seen: readonly NamedCounter[]): Promise<NamedCounter[]> => {
-  const names = new Set(seen.map(({ name }) => name));
-  await lock(tx, [...names]);
-  return (await compareCounters(tx)).filter((counter) => names.has(counter.name) && isWrong(counter));
+  const names = seen.map(({ name }) => name);
+  await lock(tx, names);
+  return settled(tx, async () => (await compareNamed(tx, names)).filter(isWrong));
 };
 
 /** Compares the counters of all records, and of those of each type, and corrects those that are wrong if asked to. */

@@ -12,6 +12,7 @@ import { recordEvents } from '../../outbox/record.ts';
 import { imageKind } from '../../image/kind.ts';
 import type { CountDifference } from './finding.ts';
 import { lockRows } from '../../db/sql/lock-rows.ts';
+import { settled } from './settle.ts';
 
 type RowId = Bytes | number;
 type ColumnValue = number | string;
@@ -222,8 +223,10 @@ const lockDifferent = async (tx: Transaction, checked: CheckedTable, ids: readon
   const among = `WHERE p.id IN (${sql})`;
   await lockRows(tx, checked.table, ids);
   // A statement of its own: the one that waited for the locks still sees what was there before.
-  const rows = await readCompared(tx, checked, `${among} ORDER BY p.id`, parameters);
-  return rows.filter((row) => differencesOf(checked, row).length > 0);
+  return settled(tx, async () => {
+    const rows = await readCompared(tx, checked, `${among} ORDER BY p.id`, parameters);
+    return rows.filter((row) => differencesOf(checked, row).length > 0);
+  });
 };
 
 const repairBatch = async (tx: Transaction, checked: CheckedTable, ids: readonly RowId[]): Promise<void> => {
