@@ -6,8 +6,8 @@ import type { Transaction } from '../../db/connection.ts';
 const SETTLE_MS = 250;
 
 /**
- * What `read` finds of rows that the transaction has locked and of others that they count. On shards it is read until it stays the
- * same: a commit that has released the lock may not have reached every shard yet, and no other one follows until the lock is released.
+ * Reads rows that the transaction has locked, and counts others. On shards it repeats that until nothing changes: the commit that
+ * released the lock may not have reached every shard yet, and further ones wait for this transaction.
  */
 export const settled = async <T>({ dialect }: Transaction, read: () => Promise<T[]>): Promise<T[]> => {
   let found = await read();
