@@ -333,7 +333,9 @@ describe('writes', () => {
         app.send('game.create', { title: sent(n) }, users[n % 8]!.key, repeating(key));
       const earlier = await send(0, again);
       const replies = await Promise.all([send(1, first), send(2, randomUUID()), send(0, again), send(1, first)]);
-      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 409]);
+      expect(replies.slice(0, 3).map(({ status }) => status)).toEqual([200, 200, 200]);
+      // The repetition meets the first call under way or, on a busy machine, finds its answer.
+      expect([replies[3].status, isReplay(replies[3])]).toEqual(replies[3].status === 409 ? [409, false] : [200, true]);
       expect([isReplay(replies[2]), replies[2].body]).toEqual([true, earlier.body]);
       expect(await send(1, first)).toMatchObject({ status: 200, body: replies[0].body });
     });
