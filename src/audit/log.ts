@@ -3,7 +3,7 @@ import { type EntityManager, In, LessThan, MoreThan, MoreThanOrEqual, type Repos
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
-import { firstIdBytes, idFromBytes, newId } from '../db/values.ts';
+import { firstIdBytes, idFromBytes, newId, timeOfId } from '../db/values.ts';
 import type { AuditRow } from './entity.ts';
 
 /** The person who runs a privileged command, and the time. */
@@ -92,8 +92,8 @@ export const record = async (tx: Transaction, by: Actor | undefined, act: AuditE
   if (by) await recordAll(tx, by, [act]);
 };
 
-/** The time that an id holds, in its first 48 bits (RFC 9562, section 5.7). */
-export const timeOf = (id: string): Date => new Date(Number.parseInt(id.slice(0, 13).replace('-', ''), 16));
+/** When an act was recorded, by the id of its entry. */
+export const timeOf = (id: string): Date => new Date(timeOfId(id));
 
 /** The lowest id of this instant or later. */
 const firstId = (time: Date): string => idFromBytes(firstIdBytes(time));

@@ -25,6 +25,9 @@ const draft = Buffer.alloc(36, '-');
 /** Whether a text has the form of an id. */
 export const isId = (text: string): boolean => UUID.test(text);
 
+/** The time that an id holds in its first 48 bits, in milliseconds (RFC 9562, section 5.7). */
+export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
 /** The 16 bytes of an id, or undefined for a text that no id of ours can be. */
 export const idToBytes = (id: string): Buffer | undefined => {
   if (!UUID.test(id)) return undefined;

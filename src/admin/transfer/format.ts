@@ -3,7 +3,7 @@ import { Timestamp, wholeNumber } from '../../../contract/common.ts';
 import { contract, type Issue, issuesOf } from '../../../contract/index.ts';
 import { label } from '../../../contract/text.ts';
 import { HIDDEN_REASON_LENGTH } from '../../content/entity.ts';
-import { idToBytes } from '../../db/values.ts';
+import { idToBytes, timeOfId } from '../../db/values.ts';
 
 /** The first line names the format and its version. A version that older programs cannot read gets another number. */
 export const FORMAT = 'content-gateway-export';
@@ -62,9 +62,6 @@ const hasOneReactionEach = ({ likes = [], dislikes = [] }: { likes?: string[]; d
   return !dislikes.some((id) => liking.has(id));
 };
 const ONE_EACH = { path: ['dislikes'], error: 'must not hold an id that is among the likes' };
-
-/** The milliseconds that an id of version 7 holds. */
-const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 const holdsItsTime = ({ id, createdAt }: { id: string; createdAt: string }): boolean =>
   timeOfId(id) === Date.parse(createdAt);
