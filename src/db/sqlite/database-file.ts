@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deadline } from '../../deadline.ts';
 import { AppError } from '../../errors.ts';
 import type { Parameter, Statements } from '../connection.ts';
@@ -15,6 +16,9 @@ import { WriteAheadLog } from './files/wal.ts';
 const BELIEVED_MS = 100;
 /** How long consecutive short reads may run before they yield to the event loop. */
 const TURN_MS = 4;
+/** How long a rescue waits for readers, and how long between two attempts, in milliseconds. */
+const RESCUE_PATIENCE_MS = 5000;
+const RESCUE_PAUSE_MS = 10;
 
 const waited = waitClock();
 
@@ -102,12 +106,17 @@ export class SqliteFile {
   }
 
   /**
-   * Checkpoints the log into the file, once. If the log was deleted, its content would be lost with this process.
+   * Checkpoints the whole log into the file, once. If the log was deleted, its content would be lost with this process. Readers
+   * and a checkpoint under way keep parts of it from the file, which would then hold pages of two states: it waits for them, and
+   * goes on with the next call after `RESCUE_PATIENCE_MS`. The caller has the turn to write.
    */
-  rescue(): void {
-    if (this.#isRescued) return;
-    this.#isRescued = true;
-    this.#writer.pragma('wal_checkpoint(TRUNCATE)');
+  async rescue(): Promise<void> {
+    const until = performance.now() + RESCUE_PATIENCE_MS;
+    while (!this.#isRescued && performance.now() < until) {
+      const [done] = this.#writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+      this.#isRescued = done?.busy === 0;
+      if (!this.#isRescued) await sleep(RESCUE_PAUSE_MS);
+    }
   }
 
   /** Runs a SELECT on committed data. @throws AppError OVERLOADED, the error of the deadline, FileFault */

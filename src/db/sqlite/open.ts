@@ -170,7 +170,7 @@ const inFile = (
       if (opened) return opened;
     } catch (error) {
       if (!opened?.isReplaced) {
-        opened?.rescue();
+        await opened?.rescue();
         throw error;
       }
     }
