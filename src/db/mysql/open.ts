@@ -1,10 +1,9 @@
 import mysql from 'mysql2';
-import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AppError } from '../../errors.ts';
 import { type ServerAddress, serverAddresses } from '../address.ts';
 import type { Connection, DatabaseOptions, Workload, Schema } from '../connection.ts';
 import { dialectOf } from '../dialect.ts';
-import type { Journal } from '../migration/steps.ts';
 import type { DatabaseObserver, PoolObserver } from '../observer.ts';
 import { createCanceller } from './cancel.ts';
 import { breakConnection, CONNECT_TIMEOUT_MS, FORMAT } from './connect.ts';
@@ -18,7 +17,8 @@ import {
   faultOf,
 } from './errors.ts';
 import { Hosts } from './hosts.ts';
-import { halfDoneOf, MysqlJournal, READ_PROGRESS } from './migration/journal.ts';
+import { halfDoneOf, READ_PROGRESS } from './migration/journal.ts';
+import { whileMigrating } from './migration/lock.ts';
 import { assertMayMigrate } from './migration/privileges.ts';
 import { SessionPool, type SessionPoolOptions } from './pool.ts';
 import { askServer, type ServerEngine } from './server.ts';
@@ -51,7 +51,6 @@ export const MOST_CONNECTIONS =
 /** Health checks wait only 1 s for a lock: a table locked for a backup, for example, does not make the database unhealthy. */
 const HEALTH_SETTINGS = 'SET SESSION lock_wait_timeout = 1';
 const CLOSE_GRACE_MS = 100;
-const MIGRATION_LOCK_WAIT_S = 120;
 /** How long reads use the primary after no replica was reachable. */
 const REPLICA_PAUSE_MS = 1000;
 
@@ -266,33 +265,5 @@ export const openMysql = async (url: string, schema: Schema, options: DatabaseOp
     });
   } finally {
     first.close();
-  }
-};
-
-/**
- * Runs `work` on one connection, which holds the lock of migrations. So the lock outlives this process for as long as its
- * last statement runs.
- */
-const whileMigrating = async <T>(
-  dataSource: DataSource,
-  isSharded: boolean,
-  work: (runner: QueryRunner, journal: Journal) => Promise<T>,
-): Promise<T> => {
-  const runner = dataSource.createQueryRunner();
-  // Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
-  const name = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
-  try {
-    const [row = {}] = (await runner.query(`SELECT GET_LOCK(${name}, ${MIGRATION_LOCK_WAIT_S})`)) as object[];
-    // The only column; its name varies, since Vitess ignores an alias here.
-    const [held] = Object.values(row) as unknown[];
-    if (Number(held) !== 1) {
-      throw new AppError('DATABASE_UNAVAILABLE', {
-        hint: `another process has been migrating for ${MIGRATION_LOCK_WAIT_S} seconds`,
-      });
-    }
-    return await work(runner, new MysqlJournal(runner, { isSharded }));
-  } finally {
-    await runner.query(`SELECT RELEASE_LOCK(${name})`).catch(() => undefined);
-    await runner.release();
   }
 };

@@ -272,7 +272,12 @@ export const startVitess = async ({
   let words = '';
   guard.stderr.setEncoding('utf8').on('data', (chunk: string) => (words = (words + chunk).slice(-4000)));
   const ended = once(guard, 'exit');
+  let isStopped = false;
+  guard.once('close', () => {
+    if (!isStopped) process.stderr.write(`Vitess has ended by itself:\n${words}\n`);
+  });
   const stop = async (): Promise<void> => {
+    isStopped = true;
     guard.stdin.end();
     await ended;
     await below.stop();

@@ -1,0 +1,57 @@
+import type { DataSource, QueryRunner } from 'typeorm';
+import { AppError } from '../../../errors.ts';
+import type { Journal } from '../../migration/steps.ts';
+import { MysqlJournal } from './journal.ts';
+
+/** How long to wait for another process that migrates, in seconds. */
+const LOCK_WAIT_S = 120;
+/** How long a connection to Vitess does not ask for the lock that it holds, in milliseconds. */
+const RENEWAL_MS = 2000;
+
+// Lock names are the whole server's and at most 64 characters long. MySQL 9.7 has no MD5.
+const NAME = "SHA2(CONCAT('content-gateway migrations of ', DATABASE()), 256)";
+
+/**
+ * Has a connection ask for the lock it holds before a statement that comes late after the last time. After 5 s vtgate asks by
+ * itself, beside a statement; where the lock is released meanwhile, vtgate 24.0.1 crashes, or refuses to release it
+ * (`ScatterConn.runLockQuery`).
+ */
+const renewLock = (runner: QueryRunner): void => {
+  const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>;
+  let renewedAt = performance.now();
+  const renewing = async (...parameters: unknown[]): Promise<unknown> => {
+    if (performance.now() - renewedAt > RENEWAL_MS) {
+      await query(`SELECT IS_USED_LOCK(${NAME})`);
+      renewedAt = performance.now();
+    }
+    return query(...parameters);
+  };
+  runner.query = renewing as QueryRunner['query'];
+};
+
+/**
+ * Runs `work` on one connection, which holds the lock of migrations. So the lock outlives this process for as long as its
+ * last statement runs.
+ */
+export const whileMigrating = async <T>(
+  dataSource: DataSource,
+  isSharded: boolean,
+  work: (runner: QueryRunner, journal: Journal) => Promise<T>,
+): Promise<T> => {
+  const runner = dataSource.createQueryRunner();
+  try {
+    const [row = {}] = (await runner.query(`SELECT GET_LOCK(${NAME}, ${LOCK_WAIT_S})`)) as object[];
+    // The only column; its name varies, since Vitess ignores an alias here.
+    const [held] = Object.values(row) as unknown[];
+    if (Number(held) !== 1) {
+      throw new AppError('DATABASE_UNAVAILABLE', {
+        hint: `another process has been migrating for ${LOCK_WAIT_S} seconds`,
+      });
+    }
+    if (isSharded) renewLock(runner);
+    return await work(runner, new MysqlJournal(runner, { isSharded }));
+  } finally {
+    await runner.query(`SELECT RELEASE_LOCK(${NAME})`).catch(() => undefined);
+    await runner.release();
+  }
+};
