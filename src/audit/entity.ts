@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 import type { Bytes } from '../db/values.ts';
 
 /** A privileged act. The id holds the time. */
@@ -23,6 +24,8 @@ export interface AuditColumns {
   before_act: string | null;
   after_act: string | null;
 }
+
+export const entriesIn = repositoryOf<AuditRow>('AuditEntry');
 
 export const auditEntity = (engine: Engine): EntitySchema<AuditRow> => {
   const { id, text, longText } = columnTypes(engine);

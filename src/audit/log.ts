@@ -1,10 +1,10 @@
 import { hostname, userInfo } from 'node:os';
-import { type EntityManager, In, LessThan, MoreThan, MoreThanOrEqual, type Repository } from 'typeorm';
+import { In, LessThan, MoreThan, MoreThanOrEqual } from 'typeorm';
 import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import { firstIdBytes, idFromBytes, newId, timeOfId } from '../db/values.ts';
-import type { AuditRow } from './entity.ts';
+import { entriesIn } from './entity.ts';
 
 /** The person who runs a privileged command, and the time. */
 export interface Actor {
@@ -64,18 +64,12 @@ export const systemActor = (now = new Date()): Actor => {
   return { name: Array.from(name).slice(0, ACTOR_LENGTH).join(''), now };
 };
 
-const entriesOf = (manager: EntityManager): Repository<AuditRow> => manager.getRepository<AuditRow>('AuditEntry');
-
 const stored = (state: object | null | undefined): string | null =>
   state === null || state === undefined ? null : JSON.stringify(state);
 
 /** Records acts in the transaction that does them, so that neither exists without the other. */
-export const recordAll = async (
-  { manager }: Transaction,
-  { name, now }: Actor,
-  acts: readonly AuditEvent[],
-): Promise<void> => {
-  await entriesOf(manager).insert(
+export const recordAll = async (tx: Transaction, { name, now }: Actor, acts: readonly AuditEvent[]): Promise<void> => {
+  await entriesIn(tx).insert(
     acts.map(({ action, subject, before, after }) => ({
       id: newId(now),
       actor: name,
@@ -103,10 +97,10 @@ const parsed = (state: string | null): unknown => (state === null ? null : JSON.
 const LISTED_AT_ONCE = 500;
 
 /** The entries since an instant, oldest first, in batches. */
-export async function* listActs({ manager }: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
+export async function* listActs(reader: Reader, since = new Date(0)): AsyncGenerator<AuditEntry[]> {
   let from = MoreThanOrEqual(firstId(since));
   for (;;) {
-    const rows = await entriesOf(manager).find({ where: { id: from }, order: { id: 'ASC' }, take: LISTED_AT_ONCE });
+    const rows = await entriesIn(reader).find({ where: { id: from }, order: { id: 'ASC' }, take: LISTED_AT_ONCE });
     const last = rows.at(-1);
     if (!last) return;
     from = MoreThan(last.id);
@@ -120,8 +114,8 @@ export async function* listActs({ manager }: Reader, since = new Date(0)): Async
 }
 
 /** The time of the last act of this name; undefined where it was never done, or is no longer known. */
-export const timeOfLast = async ({ manager }: Reader, action: string): Promise<Date | undefined> => {
-  const [last] = await entriesOf(manager).find({
+export const timeOfLast = async (reader: Reader, action: string): Promise<Date | undefined> => {
+  const [last] = await entriesIn(reader).find({
     select: { id: true },
     where: { action },
     order: { id: 'DESC' },
@@ -141,14 +135,14 @@ export const sweepEvents = async (
   retentionDays: number,
 ): Promise<boolean> => {
   const end = firstId(new Date(now.getTime() - retentionDays * DAY_MS));
-  const rows = await entriesOf(db.manager).find({
+  const rows = await entriesIn(db).find({
     select: { id: true },
     where: { id: LessThan(end) },
     order: { id: 'ASC' },
     take: SWEPT_AT_ONCE,
   });
   if (rows.length === 0) return false;
-  await db.transaction(({ manager }) => entriesOf(manager).delete({ id: In(rows.map(({ id }) => id)) }));
+  await db.transaction((tx) => entriesIn(tx).delete({ id: In(rows.map(({ id }) => id)) }));
   return rows.length === SWEPT_AT_ONCE;
 };
 

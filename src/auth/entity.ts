@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 import type { Bytes } from '../db/values.ts';
 
 export interface ApiKeyRow {
@@ -40,6 +41,8 @@ interface KeyQuotaRow {
   what: string;
   n: number;
 }
+
+export const keysIn = repositoryOf<ApiKeyRow>('ApiKey');
 
 export const keyQuotaEntity = (engine: Engine): EntitySchema<KeyQuotaRow> => {
   const { id, text, count } = columnTypes(engine);

@@ -1,7 +1,7 @@
-import { type EntityManager, IsNull, LessThan, type Repository } from 'typeorm';
+import { IsNull, LessThan } from 'typeorm';
 import type { Scope } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
-import type { Transaction } from '../db/connection.ts';
+import type { Reader, Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
 import type { Dialect } from '../db/dialect.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
@@ -9,7 +9,7 @@ import type { Deadline } from '../deadline.ts';
 import { inList, padded } from '../db/sql/in-list.ts';
 import { isId, newId, storedIdToBytes, timeToDb } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { ApiKeyRow } from './entity.ts';
+import { type ApiKeyRow, keysIn } from './entity.ts';
 import { displayPrefix, generateKey, hashKey } from './format.ts';
 
 /** A key as it may be shown: never the key itself. */
@@ -30,8 +30,6 @@ const keyInfo = (key: ApiKeyRow): KeyInfo => {
   return { ...shown, scopes: scopes.split(',') as Scope[] };
 };
 
-const keysOf = (manager: EntityManager): Repository<ApiKeyRow> => manager.getRepository<ApiKeyRow>('ApiKey');
-
 export interface NewKey {
   userId: string;
   name: string;
@@ -51,7 +49,7 @@ export const insertKey = async (
   key = generateKey(),
   id = newId(now),
 ): Promise<{ id: string; key: string }> => {
-  await keysOf(tx.manager).insert({
+  await keysIn(tx).insert({
     id,
     userId: wanted.userId,
     keyHash: hashKey(key),
@@ -81,7 +79,7 @@ export const createKey = (db: Database, wanted: NewKey, now: Date, by?: Actor): 
 export const listKeys = async (db: Database, userId?: string, unusedSince?: Date): Promise<KeyInfo[]> => {
   if (userId !== undefined && !isId(userId)) return [];
   const unused = unusedSince && { createdAt: LessThan(unusedSince) };
-  const rows = await keysOf(db.manager).find({
+  const rows = await keysIn(db).find({
     where: [
       { ...(userId && { userId }), ...unused, ...(unused && { lastUsedAt: IsNull() }) },
       ...(unusedSince ? [{ ...(userId && { userId }), ...unused, lastUsedAt: LessThan(unusedSince) }] : []),
@@ -92,25 +90,28 @@ export const listKeys = async (db: Database, userId?: string, unusedSince?: Date
 };
 
 /** The key with this id. @throws AppError KEY_UNKNOWN */
-const findKey = async (manager: EntityManager, id: string, options: Dialect['lockingRows'] = {}): Promise<KeyInfo> => {
-  const row = isId(id) ? await keysOf(manager).findOne({ where: { id }, ...options }) : null;
+const findKey = async (
+  reader: Pick<Reader, 'manager'>,
+  id: string,
+  options: Dialect['lockingRows'] = {},
+): Promise<KeyInfo> => {
+  const row = isId(id) ? await keysIn(reader).findOne({ where: { id }, ...options }) : null;
   if (!row) throw new AppError('KEY_UNKNOWN');
   return keyInfo(row);
 };
 
 /** The key with this id. @throws AppError KEY_UNKNOWN */
-export const readKey = (db: Database, id: string): Promise<KeyInfo> => findKey(db.manager, id);
+export const readKey = (db: Database, id: string): Promise<KeyInfo> => findKey(db, id);
 
 /** The key with this id, locked. @throws AppError KEY_UNKNOWN */
-const lockKey = ({ manager, dialect }: Transaction, id: string): Promise<KeyInfo> =>
-  findKey(manager, id, dialect.lockingRows);
+const lockKey = (tx: Transaction, id: string): Promise<KeyInfo> => findKey(tx, id, tx.dialect.lockingRows);
 
 /** Ends a key at once. Revoking it again changes nothing. @throws AppError KEY_UNKNOWN */
 export const revokeKey = (db: Database, id: string, now: Date, by?: Actor): Promise<void> =>
   db.transaction(async (tx) => {
     const key = await lockKey(tx, id);
     if (key.revokedAt !== null) return;
-    await keysOf(tx.manager).update({ id }, { revokedAt: now });
+    await keysIn(tx).update({ id }, { revokedAt: now });
     await record(tx, by, {
       action: 'keys revoke',
       subject: `key ${id}`,
@@ -137,7 +138,7 @@ export const rotateKey = (
     const lifetime = old.expiresAt === null ? null : old.expiresAt.getTime() - old.createdAt.getTime();
     const end = now.getTime() + overlapMs;
     const expiresAt = new Date(Math.min(end, old.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY));
-    await keysOf(tx.manager).update({ id }, { expiresAt });
+    await keysIn(tx).update({ id }, { expiresAt });
     const wanted = { ...old, expiresAt: lifetime === null ? null : new Date(now.getTime() + lifetime) };
     const made = await insertKey(tx, wanted, now);
     await record(tx, by, {

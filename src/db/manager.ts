@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, ObjectLiteral, QueryRunner, Repository } from 'typeorm';
 import type { Deadline } from '../deadline.ts';
 import type { Connection, Parameter, Reader, Statements, Transaction } from './connection.ts';
 
@@ -30,6 +30,12 @@ export const managerOn = (dataSource: DataSource, { read, execute }: Statements)
   const runner = Object.create(dataSource.createQueryRunner()) as QueryRunner;
   return dataSource.createEntityManager(Object.assign(runner, running));
 };
+
+/** Makes the function that returns the repository of an entity, which works in a transaction, or as reads. */
+export const repositoryOf =
+  <Row extends ObjectLiteral>(entity: string) =>
+  ({ manager }: Pick<Reader, 'manager'>): Repository<Row> =>
+    manager.getRepository<Row>(entity);
 
 const refuseWrite = (): Promise<never> => Promise.reject(new Error('a write belongs into a transaction'));
 

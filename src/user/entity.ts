@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 import type { Bytes } from '../db/values.ts';
 
 export interface UserRow {
@@ -42,6 +43,8 @@ export interface UserColumns {
 }
 
 export type UserSummaryColumns = Pick<UserColumns, 'id' | 'nickname' | 'avatar'>;
+
+export const usersIn = repositoryOf<UserRow>('User');
 
 export const userEntity = (engine: Engine): EntitySchema<UserRow> => {
   const { id, text, longText, count, time } = columnTypes(engine);

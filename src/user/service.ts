@@ -1,4 +1,3 @@
-import type { EntityManager, Repository } from 'typeorm';
 import type { Contract, InputOf } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
@@ -18,7 +17,7 @@ import { recordEvents } from '../outbox/record.ts';
 import type { SearchIndex } from '../search/search-index.ts';
 import { enqueueDocuments, type EnqueueDocuments } from '../search/write-buffer.ts';
 import { normalise } from '../search/text.ts';
-import type { UserColumns, UserRow, UserSummaryColumns } from './entity.ts';
+import { type UserColumns, type UserRow, type UserSummaryColumns, usersIn } from './entity.ts';
 import { type ProfileReads, readUsers } from './reads.ts';
 import { userSearch } from './kind.ts';
 
@@ -94,19 +93,17 @@ export const renameUser = (db: Database, id: string, nickname: string, by: Actor
 /** The members of a user that operators change. */
 export type LockedUser = Pick<UserRow, 'nickname' | 'suspendedAt' | 'hiddenAt'>;
 
-const usersOf = (manager: EntityManager): Repository<UserRow> => manager.getRepository<UserRow>('User');
-
 /** Locks a user. @throws AppError USER_NOT_FOUND */
-export const lockUser = async ({ manager, dialect }: Transaction, id: string): Promise<LockedUser> => {
+export const lockUser = async (tx: Transaction, id: string): Promise<LockedUser> => {
   const select = { id: true, nickname: true, suspendedAt: true, hiddenAt: true };
-  const user = isId(id) && (await usersOf(manager).findOne({ select, where: { id }, ...dialect.lockingRows }));
+  const user = isId(id) && (await usersIn(tx).findOne({ select, where: { id }, ...tx.dialect.lockingRows }));
   if (!user) throw new AppError('USER_NOT_FOUND');
   return user;
 };
 
 /** Deletes a user who has no records, favorites or reactions any more, with their keys. */
 export const deleteUserRow = async (tx: Transaction, id: string): Promise<void> => {
-  await usersOf(tx.manager).delete({ id });
+  await usersIn(tx).delete({ id });
   await recordEvents(tx, [{ type: 'user.deleted', record: storedIdToBytes(id) }], new Date());
   // A document that holds nothing, and so is never found.
   await enqueueDocuments(tx, userSearch, [{ key: keyOf(0, storedIdToBytes(id)), text: '', labels: [] }], true);
@@ -126,7 +123,7 @@ export const idOfUser = async (reader: Reader, named: string): Promise<string> =
     return named;
   }
   const select = { id: true };
-  const [first, second] = await usersOf(reader.manager).find({
+  const [first, second] = await usersIn(reader).find({
     select,
     where: { nickname: named },
     order: { id: 'ASC' },
@@ -152,8 +149,8 @@ export const getUser = async (
 };
 
 /** All users, oldest first. */
-export const listUsers = ({ manager }: Reader): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> =>
-  usersOf(manager).find({ select: { id: true, nickname: true, createdAt: true }, order: { id: 'ASC' } });
+export const listUsers = (reader: Reader): Promise<Pick<UserRow, 'id' | 'nickname' | 'createdAt'>[]> =>
+  usersIn(reader).find({ select: { id: true, nickname: true, createdAt: true }, order: { id: 'ASC' } });
 
 type Changes = InputOf<Contract['user']['updateProfile']> & Partial<InputOf<Contract['user']['updateAvatar']>>;
 

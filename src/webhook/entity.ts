@@ -1,8 +1,8 @@
-import { EntitySchema, type Repository } from 'typeorm';
+import { EntitySchema } from 'typeorm';
 import type { DeliveryState, EventType, WebhookState } from '../../contract/index.ts';
-import type { Reader } from '../db/connection.ts';
 import { columnTypes, idTransformer, jsonTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 import type { EventRow } from '../outbox/entity.ts';
 
 /** A webhook. */
@@ -73,12 +73,9 @@ export const eventOf = ({ eventId, position, type, recordId, slug, actorId, happ
   happenedAt,
 });
 
-export const webhooksIn = ({ manager }: Pick<Reader, 'manager'>): Repository<WebhookRow> =>
-  manager.getRepository<WebhookRow>('Webhook');
-export const deliveriesIn = ({ manager }: Pick<Reader, 'manager'>): Repository<DeliveryRow> =>
-  manager.getRepository<DeliveryRow>('WebhookDelivery');
-export const challengesIn = ({ manager }: Pick<Reader, 'manager'>): Repository<ChallengeRow> =>
-  manager.getRepository<ChallengeRow>('WebhookChallenge');
+export const webhooksIn = repositoryOf<WebhookRow>('Webhook');
+export const deliveriesIn = repositoryOf<DeliveryRow>('WebhookDelivery');
+export const challengesIn = repositoryOf<ChallengeRow>('WebhookChallenge');
 
 export const webhookEntities = (engine: Engine): EntitySchema[] => {
   const { id, text, longText, time, small, big, count } = columnTypes(engine);

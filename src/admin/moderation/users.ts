@@ -8,14 +8,14 @@ import { countHidden } from './hidden/read.ts';
 import { showRecordsOf } from './hidden/show.ts';
 import { countEngagementOf, removeEngagementOf } from '../../content/engagement/remove.ts';
 import { removeRecords } from '../../content/write/remove.ts';
-import type { ApiKeyRow } from '../../auth/entity.ts';
+import { keysIn } from '../../auth/entity.ts';
 import type { Transaction } from '../../db/connection.ts';
 import type { Database } from '../../db/database.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { updateRow } from '../../db/sql/update.ts';
 import { type Bytes, storedIdToBytes, timeFromDb } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
-import type { UserRow } from '../../user/entity.ts';
+import { type UserRow, usersIn } from '../../user/entity.ts';
 import { deleteUserRow, lockUser, readUser } from '../../user/service.ts';
 import { userProfileView } from '../../user/view.ts';
 import { removableKinds } from './kinds.ts';
@@ -45,7 +45,7 @@ export interface UserState extends Omit<ModeratedProfile, 'gameCount' | 'imagePo
 export const readUserState = async (db: Database, id: string): Promise<UserState> => {
   const user = await readUser(db, id);
   const key = storedIdToBytes(id);
-  const status = await db.manager.findOne<UserRow>('User', {
+  const status = await usersIn(db).findOne({
     select: { id: true, suspendedAt: true, hiddenAt: true },
     where: { id },
   });
@@ -62,7 +62,7 @@ export const readUserState = async (db: Database, id: string): Promise<UserState
     hiddenGames,
     hiddenImagePosts,
     engagement: engagement.reduce((sum, n) => sum + n, 0),
-    keys: await db.manager.countBy<ApiKeyRow>('ApiKey', { userId: id }),
+    keys: await keysIn(db).countBy({ userId: id }),
     suspendedAt: status.suspendedAt?.toISOString() ?? null,
     hiddenAt: status.hiddenAt?.toISOString() ?? null,
     createdAt,
@@ -153,7 +153,7 @@ const deleteBare = (db: Database, id: string, by: Actor, { action, before }: Del
     const key = storedIdToBytes(id);
     await lockUser(tx, id);
     if (!(await isBare(tx, key))) return false;
-    const keys = await tx.manager.find<ApiKeyRow>('ApiKey', { select: { id: true }, where: { userId: id } });
+    const keys = await keysIn(tx).find({ select: { id: true }, where: { userId: id } });
     for (const part of partsOf(keys)) {
       for (const counts of ['KeyQuota', 'KeyUse']) {
         await tx.manager.delete(counts, { keyId: In(part.map((row) => row.id)) });

@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
 
 /** A running instance of the service. The id holds the time of its start. */
 export interface InstanceRow {
@@ -10,6 +11,8 @@ export interface InstanceRow {
   workers: number;
   seenAt: Date;
 }
+
+export const instancesIn = repositoryOf<InstanceRow>('Instance');
 
 export const instanceEntity = (engine: Engine): EntitySchema<InstanceRow> => {
   const { id, text, count, time } = columnTypes(engine);

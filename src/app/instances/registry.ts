@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { type EntityManager, LessThan, MoreThan, type Repository } from 'typeorm';
+import { LessThan, MoreThan } from 'typeorm';
 import type { WritePause } from '../../db/batching/write-buffer.ts';
 import type { Reader } from '../../db/connection.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { newId } from '../../db/values.ts';
 import type { Deadline } from '../../deadline.ts';
 import { release } from '../../version.ts';
-import type { InstanceRow } from './entity.ts';
+import { instancesIn } from './entity.ts';
 
 /** How often an instance says that it runs. */
 const INTERVAL_MS = 30_000;
@@ -16,8 +16,6 @@ const LIVE_MS = 100_000;
 /** For how long the rows of such instances are kept. */
 export const KEPT_MS = 86_400_000;
 const HOST_LENGTH = 200;
-
-const instancesOf = (manager: EntityManager): Repository<InstanceRow> => manager.getRepository<InstanceRow>('Instance');
 
 /** A running instance. */
 export interface Instance {
@@ -69,7 +67,7 @@ export class InstanceRegistry {
   async #remove(deadline: Deadline): Promise<void> {
     await this.#storing;
     if (await this.#options.pause.isOn()) return;
-    const remove = this.#db.transaction(({ manager }) => instancesOf(manager).delete({ id: this.#id }), deadline);
+    const remove = this.#db.transaction((tx) => instancesIn(tx).delete({ id: this.#id }), deadline);
     await remove.catch(() => undefined);
   }
 
@@ -79,9 +77,9 @@ export class InstanceRegistry {
     if (await pause.isOn()) return;
     const row = { id: this.#id, host: hostname().slice(0, HOST_LENGTH), version: release, workers, seenAt: now() };
     try {
-      await this.#db.transaction(async ({ manager }) => {
-        await instancesOf(manager).delete({ id: this.#id });
-        await instancesOf(manager).insert(row);
+      await this.#db.transaction(async (tx) => {
+        await instancesIn(tx).delete({ id: this.#id });
+        await instancesIn(tx).insert(row);
       });
     } catch (error) {
       log.debug({ err: error }, 'the row of this instance could not be stored');
@@ -90,8 +88,8 @@ export class InstanceRegistry {
 }
 
 /** The instances that run, the oldest first. */
-export const liveInstances = async ({ manager }: Pick<Reader, 'manager'>, now: Date): Promise<Instance[]> => {
-  const rows = await instancesOf(manager).find({
+export const liveInstances = async (reader: Pick<Reader, 'manager'>, now: Date): Promise<Instance[]> => {
+  const rows = await instancesIn(reader).find({
     where: { seenAt: MoreThan(new Date(now.getTime() - LIVE_MS)) },
     order: { id: 'ASC' },
   });
@@ -101,6 +99,6 @@ export const liveInstances = async ({ manager }: Pick<Reader, 'manager'>, now: D
 /** Deletes the rows of instances that ended long ago without a word. Returns false: there are never many. */
 export const sweepInstances = async (db: Pick<WorkloadPool, 'transaction'>, now: Date): Promise<boolean> => {
   const end = new Date(now.getTime() - KEPT_MS);
-  await db.transaction(({ manager }) => instancesOf(manager).delete({ seenAt: LessThan(end) }));
+  await db.transaction((tx) => instancesIn(tx).delete({ seenAt: LessThan(end) }));
   return false;
 };

@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes } from '../../db/sql/columns.ts';
 import type { Engine } from '../../db/dialect.ts';
+import { repositoryOf } from '../../db/manager.ts';
 
 /** The one row that there is while the service takes no writes. */
 export interface MaintenanceRow {
@@ -12,6 +13,8 @@ export interface MaintenanceRow {
   /** The operator's reason, for other operators. */
   note: string | null;
 }
+
+export const maintenanceIn = repositoryOf<MaintenanceRow>('Maintenance');
 
 export const maintenanceEntity = (engine: Engine): EntitySchema<MaintenanceRow> => {
   const { text, time, count } = columnTypes(engine);

@@ -1,7 +1,6 @@
-import type { EntityManager, Repository } from 'typeorm';
 import { type Actor, record } from '../../audit/log.ts';
 import type { Reader } from '../../db/connection.ts';
-import type { MaintenanceRow } from './entity.ts';
+import { maintenanceIn } from './entity.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 
 /** The state of maintenance, while it is on. */
@@ -16,12 +15,9 @@ export interface MaintenanceState {
 
 const NAME = 'writes';
 
-const states = (manager: EntityManager): Repository<MaintenanceRow> =>
-  manager.getRepository<MaintenanceRow>('Maintenance');
-
 /** The state of maintenance; undefined while writes are taken. */
-export const readMaintenance = async ({ manager }: Pick<Reader, 'manager'>): Promise<MaintenanceState | undefined> => {
-  const row = await states(manager).findOneBy({ name: NAME });
+export const readMaintenance = async (reader: Pick<Reader, 'manager'>): Promise<MaintenanceState | undefined> => {
+  const row = await maintenanceIn(reader).findOneBy({ name: NAME });
   return row ? { since: row.since.toISOString(), retryAfter: row.retryAfter, note: row.note } : undefined;
 };
 
@@ -33,8 +29,8 @@ export const beginMaintenance = (
 ): Promise<void> =>
   db.transaction(async (tx) => {
     const before = (await readMaintenance(tx)) ?? null;
-    await states(tx.manager).delete({ name: NAME });
-    await states(tx.manager).insert({ name: NAME, since: before ? new Date(before.since) : by.now, retryAfter, note });
+    await maintenanceIn(tx).delete({ name: NAME });
+    await maintenanceIn(tx).insert({ name: NAME, since: before ? new Date(before.since) : by.now, retryAfter, note });
     await record(tx, by, { action: 'maintenance on', subject: 'the service', before, after: { retryAfter, note } });
   });
 
@@ -43,7 +39,7 @@ export const endMaintenance = (db: Pick<WorkloadPool, 'transaction'>, by: Actor)
   db.transaction(async (tx) => {
     const before = await readMaintenance(tx);
     if (!before) return false;
-    await states(tx.manager).delete({ name: NAME });
+    await maintenanceIn(tx).delete({ name: NAME });
     await record(tx, by, { action: 'maintenance off', subject: 'the service', before });
     return true;
   });
