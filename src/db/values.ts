@@ -25,6 +25,9 @@ const draft = Buffer.alloc(36, '-');
 /** Whether a text has the form of an id. */
 export const isId = (text: string): boolean => UUID.test(text);
 
+/** The id of nothing: RFC 9562, section 5.9. */
+export const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
 /** The time that an id holds in its first 48 bits, in milliseconds (RFC 9562, section 5.7). */
 export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 

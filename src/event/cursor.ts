@@ -1,6 +1,6 @@
 import { eventCursorHint } from '../../contract/index.ts';
 import { AppError } from '../errors.ts';
-import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
+import { isId } from '../db/values.ts';
 
 /**
  * A place between two events: after the one at this position, with its id. The id tells it from another event that got the
@@ -8,7 +8,7 @@ import { type Bytes, idFromBytes, idToBytes } from '../db/values.ts';
  */
 export interface EventCursor {
   position: number;
-  id: Bytes;
+  id: string;
 }
 
 /** The text for callers to hand back that leads to what follows the event at a position, with this id. */
@@ -16,7 +16,7 @@ export const cursorAfter = (position: number, id: string): string =>
   Buffer.from(JSON.stringify([position, id])).toString('base64url');
 
 /** A cursor as a text for callers to hand back. */
-export const encodeEventCursor = ({ position, id }: EventCursor): string => cursorAfter(position, idFromBytes(id));
+export const encodeEventCursor = ({ position, id }: EventCursor): string => cursorAfter(position, id);
 
 /** @throws AppError CURSOR_INVALID for a text that we did not make */
 export const decodeEventCursor = (text: string): EventCursor => {
@@ -26,9 +26,8 @@ export const decodeEventCursor = (text: string): EventCursor => {
   } catch {
     parts = undefined;
   }
-  const [position, name] = Array.isArray(parts) && parts.length === 2 ? (parts as unknown[]) : [];
-  const id = typeof name === 'string' ? idToBytes(name) : undefined;
-  if (!Number.isSafeInteger(position) || (position as number) < 0 || !id) {
+  const [position, id] = Array.isArray(parts) && parts.length === 2 ? (parts as unknown[]) : [];
+  if (!Number.isSafeInteger(position) || (position as number) < 0 || typeof id !== 'string' || !isId(id)) {
     throw new AppError('CURSOR_INVALID', { hint: eventCursorHint });
   }
   return { position: position as number, id };

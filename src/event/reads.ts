@@ -1,3 +1,4 @@
+import { In } from 'typeorm';
 import {
   type Contract,
   type EventType,
@@ -8,11 +9,11 @@ import {
 import { BatchLoader } from '../db/batching/batch-loader.ts';
 import type { Parameter, Reader } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { type Bytes, idToBytes, timeToDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, idToBytes, storedIdToBytes } from '../db/values.ts';
 import { AppError } from '../errors.ts';
-import type { EventColumns } from '../outbox/entity.ts';
-import { FEED_COLUMNS, type FeedColumns, readFeed } from '../outbox/feed.ts';
-import { slugKey, typeCodes } from '../outbox/record.ts';
+import { type EventColumns, eventsIn, type FeedRow } from '../outbox/entity.ts';
+import { readFeed } from '../outbox/feed.ts';
+import { slugId, typeCodes } from '../outbox/record.ts';
 import type { EventCursor } from './cursor.ts';
 
 /** Which events are wanted, and from where on. */
@@ -46,13 +47,19 @@ const armsOf = ({ types, recordId }: EventQuery): Arm[] => {
   }
   const id = idToBytes(recordId);
   return wanted.flatMap((type) => {
-    const key = type.startsWith('tag.') ? slugKey(recordId) : id;
+    const key = type.startsWith('tag.') ? storedIdToBytes(slugId(recordId)) : id;
     return key ? [{ where: 'record_id = ? AND type = ? AND', parameters: [key, typeCodes[type]] }] : [];
   });
 };
 
-/** The row of the feed, with one of the events or, where there is none, with nothing. */
-type FoundRow = FeedColumns & { cursor_id: Bytes | null } & (EventColumns | { [Name in keyof EventColumns]: null });
+/** The extent of the feed and the id of the event at a cursor, with one of the events or, where there is none, with nothing. */
+type FoundRow = {
+  last_position: number;
+  last_id: Bytes;
+  removed_through: number;
+  removed_id: Bytes;
+  cursor_id: Bytes | null;
+} & (EventColumns | { [Name in keyof EventColumns]: null });
 
 /** Reads the extent of the feed, the event at a position, and those that follow it, as they are at one moment. */
 const readFound = (reader: Reader, query: EventQuery, from: number): Promise<FoundRow[]> => {
@@ -65,7 +72,7 @@ const readFound = (reader: Reader, query: EventQuery, from: number): Promise<Fou
   // No event is at a position below 0.
   const all = found.length > 0 ? found.join(' UNION ALL ') : `SELECT ${COLUMNS} FROM events WHERE position < 0`;
   return reader.read<FoundRow>(
-    `SELECT ${FEED_COLUMNS}, c.id AS cursor_id, e.* FROM event_feed f
+    `SELECT f.last_position, f.last_id, f.removed_through, f.removed_id, c.id AS cursor_id, e.* FROM event_feed f
     LEFT JOIN events c ON c.position = ?
     LEFT JOIN (SELECT ${COLUMNS} FROM (${all}) u ORDER BY position LIMIT ${most}) e ON e.position > 0
     ORDER BY e.position`,
@@ -74,10 +81,10 @@ const readFound = (reader: Reader, query: EventQuery, from: number): Promise<Fou
 };
 
 /** @throws AppError EVENTS_GONE where the feed no longer holds all that followed a cursor */
-export const assertKept = ({ position, id }: EventCursor, feed: FeedColumns, idThere: Bytes | null): void => {
+const assertKept = ({ position, id }: EventCursor, feed: FoundRow): void => {
   if (position < feed.removed_through || position > feed.last_position) throw new AppError('EVENTS_GONE');
-  const there = position === feed.removed_through ? feed.removed_id : idThere;
-  if (!there || Buffer.compare(there, id) !== 0) throw new AppError('EVENTS_GONE');
+  const there = position === feed.removed_through ? feed.removed_id : feed.cursor_id;
+  if (!there || idFromBytes(there) !== id) throw new AppError('EVENTS_GONE');
 };
 
 /** One page of the feed. @throws AppError EVENTS_GONE */
@@ -87,19 +94,20 @@ export const readEvents = async (reader: Reader, query: EventQuery): Promise<Eve
   const rows = await readFound(reader, query, start.position);
   const [feed] = rows;
   if (!feed) throw new Error('the row of the feed is missing');
-  assertKept(start, feed, feed.cursor_id);
+  assertKept(start, feed);
   const events = rows.flatMap((row): EventColumns[] => (row.position === null ? [] : [row]));
   const hasMore = events.length > query.limit;
   const shown = events.slice(0, query.limit);
   const last = shown.at(-1);
-  const end =
-    hasMore && last ? { position: last.position, id: last.id } : { position: feed.last_position, id: feed.last_id };
-  return { events: shown, end, hasMore };
+  const [position, id] = hasMore && last ? [last.position, last.id] : [feed.last_position, feed.last_id];
+  return { events: shown, end: { position, id: idFromBytes(id) }, hasMore };
 };
 
+/** The place before the first event that is kept. */
+const beginningOf = ({ removedThrough: position, removedId: id }: FeedRow): EventCursor => ({ position, id });
+
 const earliest = async (reader: Reader): Promise<EventCursor> => {
-  const { removed_through: position, removed_id: id } = await readFeed(reader);
-  return { position, id };
+  return beginningOf(await readFeed(reader));
 };
 
 /** Where to begin without a cursor. */
@@ -107,7 +115,7 @@ export type EventStart = InputOf<Contract['event']['list']>['start'];
 
 /** The place after the last event. */
 export const readLatest = async (reader: Reader): Promise<EventCursor> => {
-  const { last_position: position, last_id: id } = await readFeed(reader);
+  const { lastPosition: position, lastId: id } = await readFeed(reader);
   return { position, id };
 };
 
@@ -117,20 +125,16 @@ const STEPS = 40;
 /** A place before all events of the last two minutes; a little further back, so that few positions are looked at. */
 const readRecent = async (reader: Reader, now: Date): Promise<EventCursor> => {
   const feed = await readFeed(reader);
-  const positions = Array.from({ length: STEPS }, (_, step) => feed.last_position - (2 ** step - 1)).filter(
-    (position) => position > feed.removed_through,
+  const positions = Array.from({ length: STEPS }, (_, step) => feed.lastPosition - (2 ** step - 1)).filter(
+    (position) => position > feed.removedThrough,
   );
-  const rows =
-    positions.length === 0
-      ? []
-      : await reader.read<Pick<EventColumns, 'position' | 'id' | 'happened_at'>>(
-          `SELECT position, id, happened_at FROM events WHERE position IN (${positions.map(() => '?').join(', ')})
-          ORDER BY position DESC`,
-          positions,
-        );
-  const end = timeToDb(new Date(now.getTime() - RECENT_EVENTS_SECONDS * 1000));
-  const before = rows.find(({ happened_at: at }) => at < end);
-  return before ?? { position: feed.removed_through, id: feed.removed_id };
+  const rows = await eventsIn(reader).find({
+    select: { position: true, id: true, happenedAt: true },
+    where: { position: In(positions) },
+    order: { position: 'DESC' },
+  });
+  const end = new Date(now.getTime() - RECENT_EVENTS_SECONDS * 1000);
+  return rows.find(({ happenedAt }) => happenedAt < end) ?? beginningOf(feed);
 };
 
 const starts: Record<EventStart, (reader: Reader, now: Date) => Promise<EventCursor>> = {

@@ -3,6 +3,7 @@ import type { EventType } from '../../contract/index.ts';
 import type { Reader } from '../db/connection.ts';
 import type { WorkloadPool } from '../db/workload-pool.ts';
 import type { Deadline } from '../deadline.ts';
+import { NIL_ID } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { cursorAfter, decodeEventCursor, encodeEventCursor, type EventCursor } from './cursor.ts';
 import {
@@ -24,7 +25,7 @@ const RETRY_MS = 1000;
 const EVENTS_AT_ONCE = 100;
 
 /** Stands for the place of a tail that has none yet. */
-const BEGINNING: EventCursor = { position: 0, id: Buffer.alloc(16) };
+const BEGINNING: EventCursor = { position: 0, id: NIL_ID };
 
 /** Which events a tail wants, and from where on. */
 export interface TailQuery {

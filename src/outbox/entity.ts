@@ -1,10 +1,11 @@
 import { EntitySchema } from 'typeorm';
 import { columnTypes, idTransformer } from '../db/sql/columns.ts';
 import type { Engine } from '../db/dialect.ts';
+import { repositoryOf } from '../db/manager.ts';
 import type { Bytes } from '../db/values.ts';
 
 /** The events of one transaction, which have no position yet. */
-interface OutboxRow {
+export interface OutboxRow {
   seq: number;
   happenedAt: Date;
   /** JSON of `RecordedEvent[]`, see record.ts. */
@@ -12,15 +13,15 @@ interface OutboxRow {
 }
 
 /** A record whose reactions or favorites changed since that was last told of. */
-interface PendingReactionsRow {
+export interface PendingReactionsRow {
   recordId: string;
   /** The code of the event's type. */
   type: number;
   happenedAt: Date;
 }
 
-/** The extent of the feed: a table of one row. */
-interface FeedRow {
+/** The extent of the feed: a table of one row. Positions have no gaps; 0 is before the first. */
+export interface FeedRow {
   name: string;
   lastPosition: number;
   lastId: string;
@@ -53,6 +54,11 @@ export interface EventColumns {
   actor_id: Bytes | null;
   happened_at: string;
 }
+
+export const outboxIn = repositoryOf<OutboxRow>('EventOutbox');
+export const pendingReactionsIn = repositoryOf<PendingReactionsRow>('EventReactions');
+export const feedIn = repositoryOf<FeedRow>('EventFeed');
+export const eventsIn = repositoryOf<EventRow>('Event');
 
 /** The tables of events: those that wait for a position, and the feed. */
 export const eventEntities = (engine: Engine): EntitySchema[] => {

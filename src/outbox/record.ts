@@ -5,7 +5,7 @@ import type { Dialect } from '../db/dialect.ts';
 import { inList } from '../db/sql/in-list.ts';
 import { insertInto, insertValues } from '../db/sql/insert.ts';
 import { memoize } from '../db/sql/memoize.ts';
-import { type Bytes, timeToDb } from '../db/values.ts';
+import { type Bytes, idFromBytes, timeToDb } from '../db/values.ts';
 
 /** The types of events as they are stored: a number never gets another meaning. */
 export const typeCodes: Readonly<Record<EventType, number>> = {
@@ -35,8 +35,8 @@ export interface Change {
 /** A change as it waits for its position: type, record as hex digits or slug, actor as hex digits. */
 export type RecordedEvent = readonly [type: number, record: string, actor?: string];
 
-/** The value that stands for a slug in a column of ids. */
-export const slugKey = (slug: string): Bytes => createHash('sha256').update(slug).digest().subarray(0, 16);
+/** The id that stands for a slug in a column of ids. */
+export const slugId = (slug: string): string => idFromBytes(createHash('sha256').update(slug).digest().subarray(0, 16));
 
 const hex = (bytes: Bytes): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 

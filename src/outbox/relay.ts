@@ -1,13 +1,22 @@
 import type { Logger } from 'pino';
+import { In } from 'typeorm';
 import type { WritePause } from '../db/batching/write-buffer.ts';
-import type { Parameter, Transaction } from '../db/connection.ts';
+import type { Transaction } from '../db/connection.ts';
 import type { Database } from '../db/database.ts';
-import { inList } from '../db/sql/in-list.ts';
-import { insertInto, insertValues } from '../db/sql/insert.ts';
-import { type Bytes, newId, storedIdToBytes, timeFromDb } from '../db/values.ts';
-import { type FeedColumns, lockFeed, readFeed } from './feed.ts';
+import { insertRows } from '../db/sql/insert.ts';
+import { idFromBytes, newId, NIL_ID } from '../db/values.ts';
+import {
+  type EventRow,
+  feedIn,
+  type FeedRow,
+  outboxIn,
+  type OutboxRow,
+  pendingReactionsIn,
+  type PendingReactionsRow,
+} from './entity.ts';
+import { lockFeed, readFeed } from './feed.ts';
 import { InterruptibleSleep } from './interruptible-sleep.ts';
-import { type RecordedEvent, slugKey } from './record.ts';
+import { type RecordedEvent, slugId } from './record.ts';
 
 /** The pause after events were moved, in which the next ones gather: each move is a transaction. */
 const GATHER_MS = 100;
@@ -29,41 +38,23 @@ const RETRY_MS = 1000;
 const OUTBOX_ROWS = 200;
 const REACTION_ROWS = 500;
 
-const insertion = insertInto('events', ['position', 'id', 'type', 'record_id', 'slug', 'actor_id', 'happened_at']);
-
-interface OutboxColumns {
-  seq: number;
-  happened_at: string;
-  events: string;
-}
-
-interface ReactionColumns {
-  record_id: Bytes;
-  type: number;
-  happened_at: string;
-}
-
 /** An event that gets a position. */
-interface NextEvent {
-  type: number;
-  recordId: Bytes;
-  slug: string | null;
-  actorId: Bytes | null;
-  happenedAt: string;
-}
+type NextEvent = Omit<EventRow, 'position' | 'id'>;
 
 const HEX_ID = /^[0-9a-f]{32}$/;
 /** The types of tags, which are named by their slugs. */
 const FIRST_TAG_TYPE = 31;
 
-const eventsOf = ({ happened_at: happenedAt, events }: OutboxColumns): NextEvent[] =>
+const idFromHex = (hex: string): string => idFromBytes(Buffer.from(hex, 'hex'));
+
+const eventsOf = ({ happenedAt, events }: OutboxRow): NextEvent[] =>
   (JSON.parse(events) as RecordedEvent[]).map(([type, record, actor]) => {
     const isTag = type >= FIRST_TAG_TYPE || !HEX_ID.test(record);
     return {
       type,
-      recordId: isTag ? slugKey(record) : Buffer.from(record, 'hex'),
+      recordId: isTag ? slugId(record) : idFromHex(record),
       slug: isTag ? record : null,
-      actorId: actor === undefined ? null : Buffer.from(actor, 'hex'),
+      actorId: actor === undefined ? null : idFromHex(actor),
       happenedAt,
     };
   });
@@ -93,7 +84,7 @@ interface RelayOptions {
 export class EventRelay {
   readonly #db: Database;
   readonly #options: RelayOptions;
-  readonly #id: Bytes;
+  readonly #id: string;
   #running: Promise<void> | undefined;
   #isStopped = false;
   readonly #sleep = new InterruptibleSleep();
@@ -111,7 +102,7 @@ export class EventRelay {
   constructor(db: Database, options: RelayOptions) {
     this.#db = db;
     this.#options = options;
-    this.#id = storedIdToBytes(newId(options.now()));
+    this.#id = newId(options.now());
   }
 
   /** Moves events until it is closed, unless there are none. */
@@ -184,8 +175,8 @@ export class EventRelay {
 
   /** Whether the lease is free, or its holder moves nothing. */
   async #mayTake(oldest: number | null): Promise<boolean> {
-    const { holder, last_position: position } = await readFeed(this.#db.background);
-    if (isNobody(holder) || this.#options.isAlone) return true;
+    const { holder, lastPosition: position } = await readFeed(this.#db.background);
+    if (holder === NIL_ID || this.#options.isAlone) return true;
     const now = performance.now();
     const reactions = oldest === null && (await this.#hasReactions()) ? `reactions after ${position}` : undefined;
     const what = oldest === null ? reactions : `events from ${oldest}`;
@@ -196,29 +187,24 @@ export class EventRelay {
   }
 
   async #oldest(): Promise<number | null> {
-    const [row] = await this.#db.background.read<{ seq: number }>('SELECT seq FROM event_outbox ORDER BY seq LIMIT 1');
+    const [row] = await outboxIn(this.#db.background).find({ select: { seq: true }, order: { seq: 'ASC' }, take: 1 });
     return row?.seq ?? null;
   }
 
   async #hasReactions(): Promise<boolean> {
-    return (await this.#db.background.read('SELECT record_id FROM event_reactions LIMIT 1')).length > 0;
+    return pendingReactionsIn(this.#db.background).exists();
   }
 
   /** Moves some events in a transaction, unless another relay has taken the lease. */
   async #move({ withReactions, isForced }: { withReactions: boolean; isForced: boolean }): Promise<Moved> {
     const moved = await this.#db.background.transaction(async (tx) => {
       const feed = await lockFeed(tx);
-      this.#isReplaced = Buffer.compare(feed.holder, this.#id) !== 0 && !isNobody(feed.holder) && !isForced;
+      this.#isReplaced = feed.holder !== this.#id && feed.holder !== NIL_ID && !isForced;
       if (this.#isReplaced) return { events: 0, isAll: true };
       // Before the other events, so that those of their records which happened earlier are among them.
       const reactions = withReactions ? await takeReactions(tx) : [];
-      const rows = await tx.read<OutboxColumns>(
-        `SELECT seq, happened_at, events FROM event_outbox ORDER BY seq LIMIT ${OUTBOX_ROWS}`,
-      );
-      if (rows.length > 0) {
-        const { sql, parameters } = inList(rows.map(({ seq }) => seq));
-        await tx.execute(`DELETE FROM event_outbox WHERE seq IN (${sql})`, parameters);
-      }
+      const rows = await outboxIn(tx).find({ order: { seq: 'ASC' }, take: OUTBOX_ROWS });
+      if (rows.length > 0) await outboxIn(tx).delete({ seq: In(rows.map(({ seq }) => seq)) });
       const events = [...rows.flatMap(eventsOf), ...reactions.map(reactionsEvent)];
       await this.#append(tx, feed, events);
       return { events: events.length, isAll: rows.length < OUTBOX_ROWS && reactions.length < REACTION_ROWS };
@@ -229,24 +215,20 @@ export class EventRelay {
   }
 
   /** Gives events the next positions, and takes the lease. */
-  async #append(tx: Transaction, feed: FeedColumns, events: readonly NextEvent[]): Promise<void> {
-    let position = feed.last_position;
-    let lastId = feed.last_id;
-    const rows = events.map(({ type, recordId, slug, actorId, happenedAt }): Parameter[] => {
-      position += 1;
-      lastId = storedIdToBytes(newId(new Date(timeFromDb(happenedAt))));
-      return [position, lastId, type, recordId, slug, actorId, happenedAt];
-    });
-    if (rows.length > 0) await insertValues(tx, insertion, rows);
-    await tx.execute('UPDATE event_feed SET last_position = ?, last_id = ?, holder = ?', [position, lastId, this.#id]);
+  async #append(tx: Transaction, { name, ...feed }: FeedRow, events: readonly NextEvent[]): Promise<void> {
+    const rows = events.map((event, index): EventRow => ({
+      ...event,
+      position: feed.lastPosition + 1 + index,
+      id: newId(event.happenedAt),
+    }));
+    await insertRows(tx, 'Event', rows);
+    const { position: lastPosition, id: lastId } = rows.at(-1) ?? { position: feed.lastPosition, id: feed.lastId };
+    await feedIn(tx).update({ name }, { lastPosition, lastId, holder: this.#id });
   }
 
   async #leave(): Promise<void> {
     if (!this.#isHolder || (await this.#options.pause.isOn())) return;
-    const nobody = Buffer.alloc(this.#id.length);
-    await this.#db.background.transaction((tx) =>
-      tx.execute('UPDATE event_feed SET holder = ? WHERE holder = ?', [nobody, this.#id]),
-    );
+    await this.#db.background.transaction((tx) => feedIn(tx).update({ holder: this.#id }, { holder: NIL_ID }));
   }
 
   /** Resolves after a time, or earlier: when it is closed and, while it polls, when this process has recorded events. */
@@ -256,23 +238,15 @@ export class EventRelay {
   }
 }
 
-const isNobody = (holder: Bytes): boolean => holder.every((byte) => byte === 0);
-
-const reactionsEvent = ({ record_id: recordId, type, happened_at: happenedAt }: ReactionColumns): NextEvent => ({
-  type,
-  recordId,
-  slug: null,
-  actorId: null,
-  happenedAt,
-});
+const reactionsEvent = (row: PendingReactionsRow): NextEvent => ({ ...row, slug: null, actorId: null });
 
 /** Takes some of the records whose reactions changed. They stay locked, so that no further change is lost. */
-const takeReactions = async (tx: Transaction): Promise<ReactionColumns[]> => {
-  const rows = await tx.read<ReactionColumns>(
-    `SELECT record_id, type, happened_at FROM event_reactions ORDER BY record_id LIMIT ${REACTION_ROWS} ${tx.dialect.forUpdate}`,
-  );
-  if (rows.length === 0) return rows;
-  const { sql, parameters } = inList(rows.map(({ record_id: id }) => id));
-  await tx.execute(`DELETE FROM event_reactions WHERE record_id IN (${sql})`, parameters);
+const takeReactions = async (tx: Transaction): Promise<PendingReactionsRow[]> => {
+  const rows = await pendingReactionsIn(tx).find({
+    order: { recordId: 'ASC' },
+    take: REACTION_ROWS,
+    ...tx.dialect.lockingRows,
+  });
+  if (rows.length > 0) await pendingReactionsIn(tx).delete({ recordId: In(rows.map(({ recordId }) => recordId)) });
   return rows;
 };

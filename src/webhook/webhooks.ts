@@ -2,7 +2,7 @@ import type { Contract, EventType, InputOf, OutputOf } from '../../contract/inde
 import { MAX_WEBHOOKS, ROTATION_HOURS } from '../../contract/index.ts';
 import { type Actor, record } from '../audit/log.ts';
 import type { Reader, Transaction } from '../db/connection.ts';
-import { type Bytes, idFromBytes, isId, newId } from '../db/values.ts';
+import { isId, newId, NIL_ID } from '../db/values.ts';
 import { AppError } from '../errors.ts';
 import { readFeed } from '../outbox/feed.ts';
 import { lockUser } from '../user/service.ts';
@@ -68,7 +68,7 @@ export const createWebhook = async (
   assertTarget(url, policy);
   await lockUser(tx, userId);
   if ((await webhooksIn(tx).countBy({ userId })) >= MAX_WEBHOOKS) throw new AppError('WEBHOOK_LIMIT');
-  const { last_position: position, last_id: positionId } = await readFeed(tx);
+  const { lastPosition: position, lastId: positionId } = await readFeed(tx);
   const id = newId(by.now);
   const secret = newSecret();
   await insertWebhook(tx, {
@@ -90,8 +90,6 @@ export const createWebhook = async (
   return { ...webhookOf(await lockWebhook(tx, id, by)), secret };
 };
 
-const UNHELD = '00000000-0000-0000-0000-000000000000';
-
 /** A webhook to store. */
 interface StoredWebhook {
   id: string;
@@ -103,20 +101,19 @@ interface StoredWebhook {
   recordId: string | null;
   /** The last event that it does not get. */
   position: number;
-  positionId: Bytes;
+  positionId: string;
   now: Date;
 }
 
 /** Stores a webhook whose endpoint is still to answer the challenge. */
-export const insertWebhook = async (tx: Transaction, { now, positionId, ...webhook }: StoredWebhook): Promise<void> => {
+export const insertWebhook = async (tx: Transaction, { now, ...webhook }: StoredWebhook): Promise<void> => {
   await webhooksIn(tx).insert({
     ...webhook,
-    positionId: idFromBytes(positionId),
     state: 'pending',
     attempts: 0,
     nextAt: now,
     leaseUntil: now,
-    holder: UNHELD,
+    holder: NIL_ID,
     generation: 0,
     createdAt: now,
     updatedAt: now,
@@ -192,7 +189,7 @@ const startGeneration = async (tx: Transaction, id: string, now: Date): Promise<
     { id },
     {
       generation: () => 'generation + 1',
-      holder: UNHELD,
+      holder: NIL_ID,
       leaseUntil: now,
       nextAt: now,
       attempts: 0,
@@ -205,8 +202,8 @@ const resume = async (tx: Transaction, { id, position }: WebhookRow, now: Date):
   const feed = await readFeed(tx);
   await changeState(tx, id, 'pending', null, now);
   await startGeneration(tx, id, now);
-  if (position < feed.removed_through || position > feed.last_position) {
-    await webhooksIn(tx).update({ id }, { position: feed.last_position, positionId: idFromBytes(feed.last_id) });
+  if (position < feed.removedThrough || position > feed.lastPosition) {
+    await webhooksIn(tx).update({ id }, { position: feed.lastPosition, positionId: feed.lastId });
   }
 };
 

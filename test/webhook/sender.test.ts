@@ -88,7 +88,7 @@ const untilState = (id: string, state: string): Promise<void> => until(async () 
 /** Inserts webhooks that get events, each with a test to send: more than an owner may have. */
 const insertActive = (paths: readonly string[], userId: string): Promise<string[]> =>
   act(async (tx) => {
-    const { last_position: position, last_id: positionId } = await readFeed(tx);
+    const { lastPosition: position, lastId: positionId } = await readFeed(tx);
     const ids: string[] = [];
     for (const path of paths) {
       const id = newId(new Date(time));
@@ -173,7 +173,7 @@ describe('a process that ends without a word', () => {
     const [id] = (await insertActive(['/hook'], user.id)) as [string];
     for (let n = 0; n < 20; n += 1) await app.aGame({}, user);
     await app.context.lifecycle.relay.moveNow();
-    const { last_position: last } = await readFeed(db);
+    const { lastPosition: last } = await readFeed(db);
     const lease = { holder: newId(new Date()), until: new Date(time + 30_000) };
     const held = await takeLease(db.background, id, lease, new Date(time), last);
     await pullEvents(db.background, held!, lease.until, new Date(time));

@@ -60,7 +60,7 @@ export const eraseUser = async (
   await settle();
   await deleteHiddenMarks(db, key);
   const answers = await deleteAnswers(db, key, by.now);
-  const events = await eraseFromEvents(db, key);
+  const events = await eraseFromEvents(db, id);
   onStep('tags, types and names in the audit');
   const unused = await findUnusedTags(db);
   // Before the tags go, so that an erasure that is run again still knows them.

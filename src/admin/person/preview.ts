@@ -113,7 +113,7 @@ export const previewErasure = async (db: Database, id: string): Promise<ErasureC
   return {
     ...counts,
     answers: await countAnswers(db, key),
-    events: await countEventsBy(db, key),
+    events: await countEventsBy(db, id),
     auditEntries: await countEntriesAbout(db, id),
     tags: unusedTags.length + (await countOwnTags(db, key)),
     types: (await countUnusedTypes(db)) + (await countOwnTypes(db, key)),

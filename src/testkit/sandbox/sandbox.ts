@@ -139,7 +139,7 @@ export const fillSandbox = async (db: Database, reference: Date): Promise<void> 
 export const insertSandboxWebhook = async (db: Database, reference: Date, secrets: WebhookSecrets): Promise<void> => {
   const published = datedBefore(reference)(new Date(exampleWebhook.createdAt));
   await db.transaction(async (tx) => {
-    const { last_position: position, last_id: positionId } = await readFeed(tx);
+    const { lastPosition: position, lastId: positionId } = await readFeed(tx);
     const { id, url, types, recordId, reason } = exampleWebhook;
     await insertWebhook(tx, {
       id,

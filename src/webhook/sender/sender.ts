@@ -141,7 +141,7 @@ export class WebhookSender {
   async #turn(): Promise<void> {
     const { background } = this.#db;
     const now = this.#options.now();
-    const { last_position: last } = await readFeed(background);
+    const { lastPosition: last } = await readFeed(background);
     this.#isCrowded = this.#serving.size >= MOST_AT_ONCE;
     if (this.#isCrowded) return;
     // Twice as many as there are places: the owners of all places may be among the first.

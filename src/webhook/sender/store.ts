@@ -4,7 +4,7 @@ import type { Reader, Transaction } from '../../db/connection.ts';
 import { insertRows } from '../../db/sql/insert.ts';
 import { partsOf } from '../../db/sql/in-list.ts';
 import { ERASED_SLUG } from '../../outbox/erase.ts';
-import { slugKey } from '../../outbox/record.ts';
+import { slugId } from '../../outbox/record.ts';
 import type { WorkloadPool } from '../../db/workload-pool.ts';
 import { type Bytes, idFromBytes, newId, storedIdToBytes, timeFromDb, timeToDb } from '../../db/values.ts';
 import { AppError } from '../../errors.ts';
@@ -128,7 +128,7 @@ export const pullEvents = (
     await webhooksIn(tx).update({ id }, { leaseUntil: until, nextAt: until });
     if ((await deliveriesIn(tx).countBy({ webhookId: id, state: 'waiting' })) >= MOST_WAITING) return webhook;
     const query = {
-      after: { position: webhook.position, id: storedIdToBytes(webhook.positionId) },
+      after: { position: webhook.position, id: webhook.positionId },
       types: types ?? undefined,
       recordId: recordId ?? undefined,
       limit: PULLED_AT_ONCE,
@@ -150,7 +150,7 @@ export const pullEvents = (
         }),
       );
       await insertRows(tx, 'WebhookDelivery', deliveries);
-      await webhooksIn(tx).update({ id }, { position: end.position, positionId: idFromBytes(end.id) });
+      await webhooksIn(tx).update({ id }, { position: end.position, positionId: end.id });
       return webhook;
     } catch (error) {
       if (!(error instanceof AppError) || error.reason !== 'EVENTS_GONE') throw error;
@@ -304,7 +304,7 @@ export const eraseFromDeliveries = async (
   await db.transaction((tx) => deliveriesIn(tx).update({ actorId: userId }, { actorId: null }));
   for (const part of partsOf([...slugs])) {
     await db.transaction(async (tx) => {
-      const erased = { slug: ERASED_SLUG, recordId: idFromBytes(slugKey(ERASED_SLUG)) };
+      const erased = { slug: ERASED_SLUG, recordId: slugId(ERASED_SLUG) };
       await deliveriesIn(tx).update({ slug: In(part) }, erased);
       await webhooksIn(tx).update({ recordId: In(part) }, { recordId: ERASED_SLUG });
     });
