@@ -2,7 +2,8 @@
  * @engines none
  * @tier fast
  */
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { tests } from '../harness/jest/projects.mjs';
 
@@ -94,6 +95,18 @@ describe('the tests', () => {
     const setUp = ['jest.config.mjs', 'test/harness/jest/projects.mjs'];
     const text = [...others.map(({ path }) => path), ...setUp].map((path) => readFileSync(path, 'utf8')).join('\n');
     expect(text.match(/\bretryTimes\(|setupFilesAfterEnv/g)).toBeNull();
+  });
+});
+
+describe('a planted fault', () => {
+  const patches = readdirSync('test/mutants')
+    .filter((name) => name.endsWith('.patch'))
+    .map((name) => `test/mutants/${name}`);
+
+  test('can be planted: its patch applies', () => {
+    const refused = patches.filter((patch) => spawnSync('git', ['apply', '--check', patch]).status !== 0);
+    expect(patches).not.toEqual([]);
+    expect(refused).toEqual([]);
   });
 });
 
